@@ -49,6 +49,8 @@ from core.ports import ExecutionHost, Journal
 _LOG = logging.getLogger(__name__)
 _MOST_PREPARING = 16
 _WHY = 2_000
+_REPORT_AFTER_S = 0.05
+_SYNC_AFTER_S = 0.01
 _REASONS: dict[type[Exception], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
@@ -114,7 +116,7 @@ class NodeWork:
             case Cancel():
                 await self.host.cancel(frame.run_id)
             case Noted():
-                await asyncio.to_thread(self.ledger.note, frame.run_id)
+                self._start(asyncio.to_thread(self.ledger.note, frame.run_id))
             case Query():
                 await joined.link.send(self._status(frame.run_id))
             case _:
@@ -231,10 +233,14 @@ class NodeWork:
             raise NotAllowed(verdict, f"on this node a person must allow it: {verdict.why}")
         return verdict
 
-    async def started(self, run_id: ApprovalId) -> None:
-        """Report that the first process of a run is there."""
+    def started(self, run_id: ApprovalId) -> None:
+        """Report that the first process of a run is there; the ending of a short one says so."""
         self._started.add(run_id)
-        await self._say(Started(run_id=run_id))
+        asyncio.get_running_loop().call_later(_REPORT_AFTER_S, self._report, run_id)
+
+    def _report(self, run_id: ApprovalId) -> None:
+        if run_id in self._started:
+            self._start(self._say(Started(run_id=run_id)))
 
     async def _say(self, frame: AnyFrame) -> None:
         """Send a frame where the gateway is there; what it must hear is sent again anyway."""
@@ -243,9 +249,17 @@ class NodeWork:
                 await self._joined.link.send(frame)
 
     async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        noting = asyncio.to_thread(self.ledger.end, run_id, digest, ending)
-        await asyncio.gather(self._record(*_recorded(ending)), noting)
+        """Send an ending, then have it outlast a power cut here too.
+
+        The gateway has it on its own disk before it tells anybody; that disk may be this one, so
+        ours waits a moment.
+        """
+        self.ledger.hold(run_id, digest, ending)
         await self._say(ending)
+        if self._joined is not None:
+            await asyncio.sleep(_SYNC_AFTER_S)
+        saving = asyncio.to_thread(self.ledger.save, run_id)
+        await asyncio.gather(self._record(*_recorded(ending)), saving)
 
     async def _record(self, kind: str, record: dict[str, object]) -> None:
         try:
@@ -290,7 +304,7 @@ class _Watcher:
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Report the start; the supervisor ends what runs with this process."""
         del pid, pgid, start_ticks
-        await self.work.started(self.order.run_id)
+        self.work.started(self.order.run_id)
         if self.verdict.decision is Decision.ALLOW:
             book, now_ms = self.work.judge.rulebook, time.time_ns() // 1_000_000
             book.note_uses(self.plan, self.verdict, now_ms)

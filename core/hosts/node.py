@@ -51,6 +51,8 @@ from core.trust.ids import new_id
 
 _ANSWER_S = 20.0
 """How long a node may read and bind a command, or do what else it is asked."""
+_STORED_AFTER_S = 0.1
+"""When an ending that a caller waits for is usually stored, and its node may hear that."""
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
 
@@ -137,7 +139,7 @@ class NodeHost:
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:
             await self._order(connection, run_id, plan, basis)
             ending = await ordered.ending
-        self._orders.settle(node_id, ending)
+        self._orders.settle(node_id, ending, _STORED_AFTER_S)
         if isinstance(ending, NotRun):
             raise failure_of(ending)
         return bounded(ending.result)

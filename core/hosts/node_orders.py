@@ -121,16 +121,20 @@ class Orders:
                 unseen = Finished(run_id, None, None, Output(), duration_ms=0)
                 ordered.ending.set_result(Ended(run_id=run_id, result=unseen))
 
-    def settle(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Have an ending stored, however long that takes; a node that comes again adds nothing."""
+    def settle(self, node_id: NodeId, ending: Ended | NotRun, after_s: float = 0) -> None:
+        """Have an ending stored, however long that takes; a node that comes again adds nothing.
+
+        ``after_s``: whoever waits for it stores it about now.
+        """
         run_id = ending.run_id
         if run_id not in self._settling:
-            task = asyncio.ensure_future(self._settled(node_id, ending))
+            task = asyncio.ensure_future(self._settled(node_id, ending, after_s))
             self._settling[run_id] = task
             task.add_done_callback(lambda _: self._settling.pop(run_id, None))
 
-    async def _settled(self, node_id: NodeId, ending: Ended | NotRun) -> None:
+    async def _settled(self, node_id: NodeId, ending: Ended | NotRun, after_s: float) -> None:
         """Tell the node that its ending is stored."""
+        await asyncio.sleep(after_s)
         while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(_SETTLE_AGAIN_S)
         self._left_cancelled.discard(ending.run_id)

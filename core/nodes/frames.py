@@ -194,7 +194,7 @@ class Run(_Frame):
 
 
 class Started(_Frame):
-    """The node: the first process of a run is there; not sent again if it is lost."""
+    """The node: the first process of a run is there, and lives on; not sent again if it is lost."""
 
     t: Literal["started"] = "started"
     run_id: RunId
