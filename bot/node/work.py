@@ -84,7 +84,7 @@ class NodeWork:
     commands: NodeCommands
     _joined: Joined | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
-    _started: set[ApprovalId] = field(default_factory=set)
+    _started: dict[ApprovalId, float] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
 
@@ -173,7 +173,7 @@ class NodeWork:
         if ending is not None:
             return ending
         if run_id in self._started:
-            return Started(run_id=run_id)
+            return self._started_frame(run_id)
         if run_id in self._ordered or self.ledger.knows(run_id):
             return Underway(run_id=run_id)
         why = "the connection to the node was lost before the order arrived, so nothing ran"
@@ -202,7 +202,7 @@ class NodeWork:
             await self._deliver(order.run_id, order.digest, ending)
         finally:
             self._ordered.discard(order.run_id)
-            self._started.discard(order.run_id)
+            self._started.pop(order.run_id, None)
 
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
@@ -235,12 +235,16 @@ class NodeWork:
 
     def started(self, run_id: ApprovalId) -> None:
         """Report that the first process of a run is there; the ending of a short one says so."""
-        self._started.add(run_id)
+        self._started[run_id] = time.monotonic()
         asyncio.get_running_loop().call_later(_REPORT_AFTER_S, self._report, run_id)
 
     def _report(self, run_id: ApprovalId) -> None:
         if run_id in self._started:
-            self._start(self._say(Started(run_id=run_id)))
+            self._start(self._say(self._started_frame(run_id)))
+
+    def _started_frame(self, run_id: ApprovalId) -> Started:
+        age_s = time.monotonic() - self._started[run_id]
+        return Started(run_id=run_id, age_ms=round(age_s * 1000))
 
     async def _say(self, frame: AnyFrame) -> None:
         """Send a frame where the gateway is there; what it must hear is sent again anyway."""

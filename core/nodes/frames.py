@@ -13,12 +13,12 @@
     invoke {id, command, params}       ─▶    a command that auth.caps names
                                        ◀─    invoked {id, result} or not_invoked {id, error, why}
     run {plan, payload, signature}     ─▶
-                                       ◀─    started {run_id}
+                                       ◀─    started {run_id, age_ms}
                                        ◀─    ended {run_id, result} or not_run {run_id, reason}
     noted {run_id}                     ─▶    the ending is on the gateway's disk
     cancel {run_id}                    ─▶
     query {run_id}                     ─▶    after a loss; an ending is answered,
-                                       ◀─    or started {run_id}, or underway {run_id}
+                                       ◀─    or started, or underway {run_id}
 """
 
 from enum import StrEnum
@@ -43,6 +43,7 @@ AUTHENTICATED = b"sayso-node-v1\0"
 _LONGEST_WORDS = 2_000
 _MOST_CAPS = 32
 _MOST_BINS = 10_000
+_LONGEST_RUN_MS = 365 * 86_400_000
 
 Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 RunId = Annotated[ApprovalId, Field(pattern="^[0-9a-z]{26}$")]
@@ -194,10 +195,14 @@ class Run(_Frame):
 
 
 class Started(_Frame):
-    """The node: the first process of a run is there, and lives on; not sent again if it is lost."""
+    """The node: the first process of a run is there, and lives on; not sent again if it is lost.
+
+    ``age_ms``: for how long it has been there, by a monotonic clock.
+    """
 
     t: Literal["started"] = "started"
     run_id: RunId
+    age_ms: Annotated[int, Field(ge=0, le=_LONGEST_RUN_MS)] = 0
 
 
 class Ended(_Frame):
