@@ -251,8 +251,8 @@ def _must_be_free(conn: Connection, name: str, node_id: str) -> None:
     """
     if redact(name).text != name or not likeness(name):
         raise BadRequest(
-            f"The name {name!r} cannot be shown as it is: it holds what cannot be seen, what passes "
-            f"for something else, or a secret. {_RENAME_IT}"
+            f"The name {name!r} cannot be shown as it is: it holds what cannot be seen, what "
+            f"passes for something else, or a secret. {_RENAME_IT}"
         )
     if _is_address(normalised(name)):
         raise BadRequest(f"The name {name!r} is an address, and could mean another. {_RENAME_IT}")

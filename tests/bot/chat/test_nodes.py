@@ -42,9 +42,7 @@ class Desk:
     pairing: NodePairing
     notices: NodeNotices
 
-    async def asks(
-        self, name: str = "web", key: str = "a", at: str = "10.0.0.5"
-    ) -> PairingRequest:
+    async def asks(self, name: str = "web", key: str = "a", at: str = "10.0.0.5") -> PairingRequest:
         """Ask to be paired."""
         draft = nodes.PairingDraft(NodeId(key * 64), "t" * 64, name, at)
         return await self.store.write(nodes.request, draft)
@@ -193,9 +191,7 @@ async def test_a_flood_from_one_address_leaves_notices_for_others(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["w\u0435b", "web\u200b", "we\u202eb", "vveb", "\uff37EB"])
-async def test_a_name_that_looks_like_a_paired_nodes_is_shown_so(
-    tmp_path: Path, name: str
-) -> None:
+async def test_a_name_that_looks_like_a_paired_nodes_is_shown_so(tmp_path: Path, name: str) -> None:
     """In the notice and the list, and it is not allowed under it; another name has no caution."""
     async with desk(tmp_path) as made:
         first = await made.asks()
