@@ -7,7 +7,7 @@ from bot.settings.schema import Shape, at, walk
 
 
 def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
-    """Word an unknown key: the nearest sibling, else the same word further in, else all siblings."""
+    """Word an unknown key: the nearest sibling, the same word further in, or all siblings."""
     section = at(root, parent)
     known = () if section is None else tuple(section.fields)
     if near := nearest(key, known):
