@@ -57,6 +57,7 @@ def gate_of(
     gate = Gate(rulebook, planner, broker, execution, store, journal, node)
     if node is not None:
         node.skills = lambda: gate.rulebook.compiled.skills.names
+        node.notice_after_ms = lambda: gate.execution.notice_after_ms
     connect(channels, gate)
     if machines.agents is not None:
         connect_agents(machines.agents, gate)
