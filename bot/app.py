@@ -39,14 +39,14 @@ from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
-from bot.jobs.recovery import Heart
+from bot.jobs.recovery import AfterDeath, Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
-from bot.wiring.execution import Machines, start_machines
+from bot.wiring.execution import Machines, clear_up, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
 from bot.wiring.nodes import node_host_of, open_to_nodes
@@ -113,7 +113,8 @@ async def gateway(
             health.nodes = NodesLook(ground.store, node_host)
         inbox = _inbox(settings, gate, prover, sender)
         await _start_channels(stack, channels, inbox)
-        clock = await _start_work(stack, gate, channels, health, settings)
+        after = await clear_up(settings, gate, machines, ground.orphans)
+        clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
         table = _methods(settings, ground, gate, health, prover, remote, network, node_host)
         sockets = await _start_sockets(stack, settings, table)
@@ -199,6 +200,7 @@ async def _start_work(
     channels: Mapping[str, Channel],
     health: Health,
     settings: Settings,
+    after: AfterDeath | None,
 ) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
@@ -209,7 +211,7 @@ async def _start_work(
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)
