@@ -1,7 +1,7 @@
 """Open several pages of one browser at once, each driven by itself (Playwright's asyncio API)."""
 
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,6 +11,24 @@ from tests.browser.chromium import CLOSED_NETWORK, NAMES
 
 Patch = Mapping[str, Mapping[str, str]]
 """The name of a script of the page, and what is replaced in it by what."""
+WATCH = """
+window.changed = 0;
+window.presses = [];
+window.changes = [];
+window.quiet = () => new Promise((done) => {
+  const look = () => { performance.now() - changed > 400 ? done() : requestAnimationFrame(look); };
+  look();
+});
+new MutationObserver(() => {
+  window.changed = performance.now();
+  for (const one of window.changes.splice(0)) one();
+}).observe(document.getElementById("cards"), { childList: true });
+addEventListener("click", (event) => {
+  const card = event.target.closest(".card");
+  presses.push([event.timeStamp, card ? card.dataset.id : ""]);
+}, true);
+"""
+"""A script for a start page: when its cards changed last, and what was pressed when."""
 
 
 @asynccontextmanager
@@ -50,7 +68,7 @@ async def signed_in(
         await context.close()
 
 
-def _altered(edits: Mapping[str, str]):  # type: ignore[no-untyped-def] # a handler of Playwright's
+def _altered(edits: Mapping[str, str]) -> Callable[[Route], Awaitable[None]]:
     async def serve(route: Route) -> None:
         response = await route.fetch()
         text = await response.text()

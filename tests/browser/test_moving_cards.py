@@ -10,13 +10,12 @@ import random
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.live_pages import Patch, live_browser, signed_in
+from tests.browser.live_pages import WATCH, Patch, live_browser, signed_in
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import link_for
 
@@ -27,23 +26,6 @@ SOON_GONE: Patch = {"live.js": {"SHOWN_MS = 4000": "SHOWN_MS = 150"}}
 UNGUARDED: Patch = {**SOON_GONE, "guard.js": {"QUIET_MS = 300": "QUIET_MS = -100000"}}
 NEAR_MS = 250
 """A press later than this after the last change is no hasty one: who made it could look."""
-_WATCH = """
-window.changed = 0;
-window.presses = [];
-window.changes = [];
-window.quiet = () => new Promise((done) => {
-  const look = () => { performance.now() - changed > 400 ? done() : requestAnimationFrame(look); };
-  look();
-});
-new MutationObserver(() => {
-  window.changed = performance.now();
-  for (const one of window.changes.splice(0)) one();
-}).observe(document.getElementById("cards"), { childList: true });
-addEventListener("click", (event) => {
-  const card = event.target.closest(".card");
-  presses.push([event.timeStamp, card ? card.dataset.id : ""]);
-}, true);
-"""
 
 
 def _above(config: dict[str, Any]) -> None:
@@ -85,7 +67,11 @@ class Finger:
     async def ask(self, *, above: bool) -> str:
         """Ask for something; ``above``: its card comes above that of all others."""
         self._asked += 1
-        command = f"mkdir {self.name}-{self._asked}" if above else f"git push origin {self.name}-{self._asked}"
+        command = (
+            f"mkdir {self.name}-{self._asked}"
+            if above
+            else f"git push origin {self.name}-{self._asked}"
+        )
         found = await asyncio.to_thread(self.home.ask, command)
         return str(found["id"])
 
@@ -156,14 +142,20 @@ class Finger:
 
 @asynccontextmanager
 async def _finger(home: ApiGateway, patch: Patch, name: str) -> AsyncIterator[Finger]:
-    async with live_browser() as browser, signed_in(browser, home.url, link_for(home), patch) as page:
-        await page.evaluate(_WATCH)
+    async with (
+        live_browser() as browser,
+        signed_in(browser, home.url, link_for(home), patch) as page,
+    ):
+        await page.evaluate(WATCH)
         finger = Finger(home, page, random.Random(name), name=name)
-        yield finger
-        for one in {*finger.above, *finger.below, *finger.meant}:
-            await asyncio.to_thread(home.client("agent").delete, f"/v1/requests/{one}")
+        try:
+            yield finger
+        finally:
+            for one in {*finger.above, *finger.below, *finger.meant}:
+                await asyncio.to_thread(home.client("agent").delete, f"/v1/requests/{one}")
 
 
+@pytest.mark.timeout(60 + 4 * PRESSES)
 async def test_no_press_hits_another_card(home: ApiGateway) -> None:
     """Down and up before, across and right after a change, up to 500 times: none is wrong."""
     async with _finger(home, SOON_GONE, "guarded") as finger:
