@@ -92,7 +92,8 @@ def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel])
         limits=settings.approvals.exec.pending.limits,
         nearby=nearby_of(channels),
     )
-    return Broker(store, asking, Answering(store, people))
+    seals = settings.seals
+    return Broker(store, asking, Answering(store, people, seals), seals)
 
 
 def check_tables() -> None:
