@@ -10,8 +10,8 @@ from core.gate import Gate
 from core.gate.grant_preview import Previews, words_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, Approval, ApprovalReply
 from core.store import Store
-from core.store.approvals.showings import place_of
 from core.store.outbox.message_lookup import adopt, approval_of, members
+from core.store.outbox.showings import place_of
 from core.text.render import Redacted, join, phrase, redact
 
 _ALWAYS = ApprovalReply.ALLOW_ALWAYS

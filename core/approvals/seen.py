@@ -13,7 +13,7 @@ from core.errors import StoreError
 from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId
 from core.store import Store
-from core.store.approvals import showings
+from core.store.outbox import showings
 
 _log = logging.getLogger(__name__)
 _PAUSE_S = 1.0

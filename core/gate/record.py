@@ -21,7 +21,7 @@ from core.model.result import Denied
 from core.planning.planner import Refusal
 from core.ports import Journal
 from core.store import Store, approvals
-from core.store.approvals import showings
+from core.store.outbox import showings
 from core.store.runs.refusals import RefusedRequest, record_refused
 from core.text.render import redact
 
@@ -40,7 +40,7 @@ async def end(store: Store, journal: Journal, approval: Approval) -> None:
 
 
 async def _shown(store: Store, approval_id: ApprovalId) -> tuple[Showing, ...] | None:
-    """Return what was shown of a question; ``None`` where a failing store must not stop a record."""
+    """Return what was shown of a question; ``None``: a failing store stops no record."""
     try:
         return await store.read(showings.of_approval, approval_id)
     except StoreError as failure:

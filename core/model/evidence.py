@@ -78,8 +78,10 @@ def basis_of(showings: Sequence[Showing]) -> str:
     rows = sorted((one for one in showings if one.waiting), key=lambda one: (one.at_ms, one.key))
     lines = (
         json.dumps(
-            [one.key, one.surface, one.channel, one.place, one.message, one.account, one.name]
-            + [one.hash, one.at_ms],
+            [
+                *(one.key, one.surface, one.channel, one.place, one.message),
+                *(one.account, one.name, one.hash, one.at_ms),
+            ],
             separators=(",", ":"),
         )
         for one in rows

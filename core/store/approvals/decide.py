@@ -15,13 +15,14 @@ from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTer
 from core.model.decision import DenialReason
 from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
-from core.store.approvals import grants, proofs, requesters, showings, votes
+from core.store.approvals import grants, proofs, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
 from core.store.approvals.queries import get
 from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
+from core.store.outbox import showings
 from core.store.outbox.message_lookup import is_asked_elsewhere
 from core.store.people import people, totp_keys
 from core.store.schema.json_columns import load

@@ -6,11 +6,11 @@ from sqlalchemy import Connection, RowMapping, Text, bindparam, case, or_, selec
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.model.identity import Target
-from core.store.approvals.showings import record_copy
 from core.store.engine.clock import now_ms
 from core.store.engine.notifications import OUTBOX, note
 from core.store.outbox import delivery_clock, messages
 from core.store.outbox.claims import IS_POINTLESS, IS_SENDING, given_up
+from core.store.outbox.showings import record_copy
 from core.store.schema.json_columns import dump, load, plain
 from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import IS_OPEN_ITEM, approvals, outbox

@@ -1,0 +1,28 @@
+"""Return what a decision rests on: what was shown of a question, and how it ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from core.model.approval import Resolution
+from core.model.evidence import Showing
+from core.model.identity import ApprovalId
+from core.store.approvals import queries
+from core.store.outbox.showings import of_approval, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was shown of a question, the texts by their hash, and how it ended."""
+
+    shown: tuple[Showing, ...]
+    texts: Mapping[str, str]
+    resolution: Resolution | None
+
+
+def evidence_of(conn: Connection, approval_id: ApprovalId) -> Evidence:
+    """Return all that is on record of a question; nothing where it is not known."""
+    approval = queries.get(conn, approval_id)
+    end = None if approval is None else approval.resolution
+    return Evidence(of_approval(conn, approval_id), texts_of(conn, approval_id), end)
