@@ -74,10 +74,21 @@ def history(args: argparse.Namespace) -> int:
         "grep": args.grep,
     }
     params = {key: value for key, value in given.items() if value is not None}
-    rows = _answered(lambda client: client.call("history.list", params)["history"])
+    rows = _answered(lambda client: _found(client, params, args.limit))
     if rows is None:
         rows = _offline(args, _stored_history(args))
     return printed(args, rows, lambda rows: "".join(map(_line, rows)) or "No such requests.\n")
+
+
+def _found(client: Client, params: "Mapping[str, object]", limit: int) -> "list[Row]":
+    """Search on until enough is found or nothing older is left; one call looks at 10,000 rows."""
+    answer = client.call("history.list", params)
+    rows = list(answer["history"])
+    while len(rows) < limit and answer.get("lookedBackToMs") is not None:
+        older = {"beforeMs": answer["lookedBackToMs"], "limit": limit - len(rows)}
+        answer = client.call("history.list", {**params, **older})
+        rows += answer["history"]
+    return rows
 
 
 def _answered(ask: "Callable[[Client], T]") -> "T | None":
@@ -122,15 +133,14 @@ def _has_file(url: str) -> bool:
 def _stored_history(args: argparse.Namespace) -> "list[Row]":
     from bot.intake.methods.history import wanted  # noqa: PLC0415 - slow to import
     from bot.intake.results.records import HistoryRowAnswer  # noqa: PLC0415 - the same
-    from core.store.approvals import search  # noqa: PLC0415 - the same
+    from core.store.approvals import Narrowing, search  # noqa: PLC0415 - the same
     from core.store.engine.read_only import open_and_read  # noqa: PLC0415 - the same
 
     keep = wanted(_STATES.get(args.state), args.grep)
     span = (args.limit, None, args.agent, args.since)
-    return [
-        HistoryRowAnswer.of(row).as_json()
-        for row in open_and_read(_store_url(), search, keep, *span)
-    ]
+    narrowing = Narrowing(state=_STATES.get(args.state), words=args.grep)
+    found = open_and_read(_store_url(), search, keep, *span, narrowing, bounded=False)
+    return [HistoryRowAnswer.of(row).as_json() for row in found]
 
 
 def _line(row: "Row") -> str:
