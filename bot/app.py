@@ -207,7 +207,7 @@ async def _start_work(
     page_url = (settings.http.url or "") if settings.http.enabled else ""
     delivery = Delivery(gate.store, channels, threaded, zone, page_url)
     outbox = Outbox(gate.store, channels, delivery)
-    for work in (Dispatch(gate, gate.store).run(), outbox.run()):
+    for work in (Dispatch(gate, gate.store).run(), outbox.run(), gate.seen.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)

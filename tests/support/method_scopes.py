@@ -17,6 +17,7 @@ NEEDS = {
     "exec.approval.list": "read",
     "exec.approval.get": "request read",
     "exec.approval.copies": "read",
+    "exec.approval.evidence": "read",
     "exec.approvals.get": "read",
     "exec.approvals.set": "admin",
     "events.drain": "request read",
