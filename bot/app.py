@@ -31,6 +31,7 @@ from bot.health.gate import GateLook
 from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
 from bot.health.nodes import NodesLook
 from bot.intake.methods.audit import AuditMethods
+from bot.intake.methods.backtest import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
@@ -43,6 +44,7 @@ from bot.jobs.recovery import Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
+from bot.policy_tools.draft_backtest import DraftBacktests
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
@@ -115,7 +117,16 @@ async def gateway(
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        table = _methods(settings, ground, gate, health, prover, remote, network, node_host)
+        backtests = DraftBacktests(settings)
+        stack.callback(backtests.stop)
+        more = (
+            RemoteMethods(remote, gate.journal, gate.execution.guard.lockdown),
+            AuditMethods(ground.rotate, settings.audit_path),
+            BacktestMethods(backtests),
+        )
+        table = method_table(
+            gate, health.report, more, prover, node_host=node_host, page_url=network.page_url
+        )
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -215,27 +226,6 @@ async def _start_work(
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))
     return clock
-
-
-def _methods(
-    settings: Settings,
-    ground: Ground,
-    gate: Gate,
-    health: Health,
-    prover: Prover,
-    remote: RemoteExec,
-    network: Network,
-    node_host: "NodeHost | None",
-) -> Table:
-    """Return the methods of all entry points but remote exec's own."""
-    lockdown = gate.execution.guard.lockdown
-    more = (
-        RemoteMethods(remote, gate.journal, lockdown),
-        AuditMethods(ground.rotate, settings.audit_path),
-    )
-    return method_table(
-        gate, health.report, more, prover, node_host=node_host, page_url=network.page_url
-    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:

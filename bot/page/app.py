@@ -31,7 +31,9 @@ from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
 from bot.page.render import Renderer
-from bot.page.rules import RulesPages
+from bot.page.rules.backtest import Tries
+from bot.page.rules.pages import RulesPages
+from bot.page.rules.target import Targets
 from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
 from core.errors import Unauthenticated
@@ -111,7 +113,7 @@ class ControlPage(Pages):
         room = self.room
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
-        rules = RulesPages(room.table, self.render, str(Path.home()))
+        rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, self.render)
         login = LoginPages(
             room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
@@ -129,6 +131,7 @@ class ControlPage(Pages):
             Route("/history/verify", View(self, post=past.verify)),
             Route("/history/{ref}", View(self, past.story)),
             Route("/exec-approvals", View(self, rules.show, rules.save)),
+            Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),

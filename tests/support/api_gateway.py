@@ -105,13 +105,15 @@ def configure(
     timeout: int = 60,
     store: str | None = None,
     step_up: bool = False,
+    nodes: str = "",
     **http: Any,
 ) -> None:
     """Write the settings of a gateway with an API and what may run without asking.
 
     ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
     who have ``timeout`` seconds. ``store`` is the URL of a database other than the home's own.
-    ``step_up``: `git push --force NAME NAME` is of a tier that wants one.
+    ``step_up``: `git push --force NAME NAME` is of a tier that wants one. ``nodes`` is the address
+    where nodes may connect.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
@@ -125,6 +127,8 @@ def configure(
     if step_up:
         config["tools"]["exec"]["rules"] = [CRITICAL]
         config["approvals"]["exec"]["tiers"] = {"critical": {"stepUp": True}}
+    if nodes:
+        config["nodes"] = {"enabled": True, "listen": nodes}
     if store is not None:
         config["store"] = {"url": store}
     if tooled:
@@ -146,6 +150,7 @@ def api_gateway(
     timeout: int = 60,
     store: str | None = None,
     step_up: bool = False,
+    nodes: str = "",
     **http: Any,
 ) -> Iterator[ApiGateway]:
     """Run a gateway with an API for as long as the block lasts."""
@@ -156,6 +161,7 @@ def api_gateway(
         timeout=timeout,
         store=store,
         step_up=step_up,
+        nodes=nodes,
         **http,
     )
     ready: Future[ApiGateway] = Future()
