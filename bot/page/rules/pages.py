@@ -202,7 +202,7 @@ def _fields(
 ) -> list[tuple[str, str, tuple[str, ...], str]]:
     """Return each setting: its name, what is chosen, what may be, and what nothing means."""
     unset = "use default" if scope else "use tools.exec"
-    none = {"autoAllowSkills": "use default" if scope else "off"}
+    none = {"autoAllowSkills": "use default" if scope else "use default (off)"}
     return [
         (name, wanted.get(name, part.settings[name]), words, none.get(name, unset))
         for name, words in SETTINGS.items()

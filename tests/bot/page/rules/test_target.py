@@ -68,7 +68,7 @@ def test_a_nodes_entries_are_shown_added_and_removed(place: Place) -> None:
     assert "<bdi>web</bdi>" in text
     assert "/usr/bin/seq" in text
     gone = re.findall(r'name="(remove-[0-9a-f]{16})"', text)
-    wanted = {one: "yes" for one in gone} | {"add": "/usr/bin/wc\r\n/usr/bin/git -- status"}
+    wanted = dict.fromkeys(gone, "yes") | {"add": "/usr/bin/wc\r\n/usr/bin/git -- status"}
     saved = place.admin.post(PATH, **place.fields(text), **wanted, ask="always")
     assert saved.status_code == 303, saved.text
     assert f"node={place.node.id}" in saved.headers["location"]
