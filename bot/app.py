@@ -113,7 +113,7 @@ async def gateway(
         health = _health(settings, ground, machines, channels, prover)
         if node_host is not None:
             health.nodes = NodesLook(ground.store, node_host)
-        inbox = _inbox(settings, gate, prover, sender)
+        inbox = _inbox(settings, gate, prover, sender, network)
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
@@ -137,7 +137,16 @@ async def gateway(
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
         reloading = Reloading(
-            gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
+            gate,
+            inbox,
+            prover,
+            sender,
+            agent,
+            channels,
+            environ or {},
+            settings,
+            settings,
+            network.page_url,
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
 
@@ -170,12 +179,16 @@ def _health(
     return health
 
 
-def _inbox(settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender) -> GateInbox:
+def _inbox(
+    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, network: Network
+) -> GateInbox:
     """Let the chats answer and send; the prover's own sender tries that way."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
-    inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
+    inbox = inbox_of(
+        gate, approvers(settings), may_send, elevated=elevated, page_url=network.page_url
+    )
     prover.add(ChatWay(inbox, sender))
     return inbox
 
