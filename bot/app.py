@@ -30,12 +30,8 @@ from bot.health import Health, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
 from bot.health.nodes import NodesLook
-from bot.intake.methods.audit import AuditMethods
-from bot.intake.methods.backtest import BacktestMethods
-from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
-from bot.intake.table import method_table
 from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
@@ -44,13 +40,13 @@ from bot.jobs.recovery import Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
-from bot.policy_tools.draft_backtest import DraftBacktests
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
 from bot.wiring.execution import Machines, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
+from bot.wiring.methods import Served, table_of
 from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
 from bot.wiring.storage import Ground, open_ground
@@ -117,16 +113,8 @@ async def gateway(
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        backtests = DraftBacktests(settings)
-        stack.callback(backtests.stop)
-        more = (
-            RemoteMethods(remote, gate.journal, gate.execution.guard.lockdown),
-            AuditMethods(ground.rotate, settings.audit_path),
-            BacktestMethods(backtests),
-        )
-        table = method_table(
-            gate, health.report, more, prover, node_host=node_host, page_url=network.page_url
-        )
+        parts = Served(settings, ground, gate, health, prover, network)
+        table = table_of(stack, parts, remote, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -137,16 +125,7 @@ async def gateway(
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
         reloading = Reloading(
-            gate,
-            inbox,
-            prover,
-            sender,
-            agent,
-            channels,
-            environ or {},
-            settings,
-            settings,
-            network.page_url,
+            gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
 

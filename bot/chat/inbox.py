@@ -41,6 +41,7 @@ class GateInbox:
 
     gate: Gate
     parts: tuple[Part, ...]
+    page_url: Callable[[], str] = str
 
     async def receive(self, inbound: Inbound) -> Reply:
         """Act on one typed command and return the reply.
@@ -87,4 +88,5 @@ def inbox_of(
             NodePairing(store, gate.journal, approvers),
             LoginLinks(store, gate.journal, approvers, page_url),
         ),
+        page_url,
     )

@@ -30,6 +30,7 @@ from bot.page.history import HistoryPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
+from bot.page.plans import PlanPages
 from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
@@ -112,6 +113,7 @@ class ControlPage(Pages):
     def _made_routes(self, now: Now, cards: Cards) -> tuple[Route, ...]:
         room = self.room
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
+        plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, self.render)
@@ -124,6 +126,7 @@ class ControlPage(Pages):
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
+            Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
             Route("/history", View(self, past.show)),

@@ -65,7 +65,6 @@ class Reloading:
     environ: Mapping[str, str]
     started: Settings
     current: Settings
-    page_url: Callable[[], str] = str
 
     async def reload(self) -> bool:
         """Read the configuration and take over what can change; say whether it could be used."""
@@ -118,7 +117,9 @@ class Reloading:
         broker = broker_of(settings, gate.store, self.channels)
         people, acting = approvers(settings), self.sender.joined(senders(settings))
         elevated = settings.tools.elevated.enabled
-        parts = inbox_of(gate, people, acting, elevated=elevated, page_url=self.page_url).parts
+        parts = inbox_of(
+            gate, people, acting, elevated=elevated, page_url=self.inbox.page_url
+        ).parts
         audience = alarm_audience(settings, self.channels)
 
         def adopt() -> None:
