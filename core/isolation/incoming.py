@@ -7,6 +7,7 @@ from core.isolation import wire
 from core.isolation.executor import Executor
 
 _log = logging.getLogger(__name__)
+_STARTED = frozenset({"agent_started", "terminal_started"})
 
 
 def notified(executor: Executor, method: str, params: wire.Object) -> str:
@@ -18,7 +19,7 @@ def notified(executor: Executor, method: str, params: wire.Object) -> str:
         executor.completed.set()
     elif method == wire.REPORT_MESSAGE and executor.talk is not None and isinstance(data, dict):
         kind, leaders = str(params.get("message_type")), data.get("leaders")
-        if kind == "agent_started" and isinstance(leaders, list):
+        if kind in _STARTED and isinstance(leaders, list):
             executor.leaders = leaders
         else:
             executor.talk.message(kind, data)
