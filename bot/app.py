@@ -115,7 +115,9 @@ async def gateway(
         await _start_channels(stack, channels, inbox)
         clock = await _start_work(stack, gate, channels, health, settings)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        table = _methods(settings, ground, gate, health, prover, remote, network, node_host)
+        table = _methods(
+            settings, ground, gate, health, prover, remote, network, node_host, machines
+        )
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -226,6 +228,7 @@ def _methods(
     remote: RemoteExec,
     network: Network,
     node_host: "NodeHost | None",
+    machines: Machines,
 ) -> Table:
     """Return the methods of all entry points but remote exec's own."""
     lockdown = gate.execution.guard.lockdown
@@ -234,7 +237,13 @@ def _methods(
         AuditMethods(ground.rotate, settings.audit_path),
     )
     return method_table(
-        gate, health.report, more, prover, node_host=node_host, page_url=network.page_url
+        gate,
+        health.report,
+        more,
+        prover,
+        node_host=node_host,
+        page_url=network.page_url,
+        terminals=machines.terminals,
     )
 
 

@@ -19,6 +19,7 @@ _SIZE = struct.Struct("HHHH")
 _GRACE_S = 5.0
 """How long the programs of a terminal may take to end once they were asked to."""
 _CANNOT_START = 126
+_LARGEST_SIDE = 10_000
 _GENTLY = (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT)
 """An interactive shell ends by HUP, most others by TERM; who is stopped hears of it by CONT."""
 
@@ -117,7 +118,7 @@ def resize(master: int, rows: object, columns: object) -> None:
         ValueError: it is no size.
     """
     sizes = (rows, columns)
-    if not all(type(one) is int and 0 < one <= 10_000 for one in sizes):
+    if not all(type(one) is int and 0 < one <= _LARGEST_SIDE for one in sizes):
         raise ValueError("`rows` and `columns` are numbers from 1 to 10000")
     fcntl.ioctl(master, termios.TIOCSWINSZ, _SIZE.pack(*sizes, 0, 0))
 
@@ -134,7 +135,7 @@ def _become_shell(slave: int, shell: str, cwd: str, environ: dict[str, str]) -> 
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.chdir(cwd)
-        os.execve(shell, ["-" + shell.rpartition("/")[2]], environ)
+        os.execve(shell, ["-" + shell.rpartition("/")[2]], environ)  # noqa: S606
     except OSError as failure:
         os.write(2, f"sayso: {failure.filename or 'the terminal'}: {failure.strerror}\r\n".encode())
     finally:

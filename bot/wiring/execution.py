@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bot.factories.agents import agents_of
-from bot.factories.executors import executors_of
+from bot.factories.executors import executors_of, terminals_of
 from bot.factories.sandbox import sandbox_of
 from bot.settings import Settings
 from bot.wiring.gate_proof import guard_of
@@ -14,6 +14,7 @@ from core.hosts.router import HostRouter
 from core.hosts.sandbox.host import SandboxHost
 from core.isolation.agents import Agents
 from core.isolation.executors import Executors
+from core.isolation.terminal.terminals import Terminals
 from core.model.policy import ExecHost
 from core.ports import ExecutionHost, Journal
 from core.runner.runner import Runner
@@ -28,13 +29,14 @@ class Machines:
     sandbox: SandboxHost
     executors: Executors | None = None
     agents: Agents | None = None
+    terminals: Terminals | None = None
 
     def hosts(self, node: ExecutionHost | None, runs: PlanRunner) -> HostRouter:
         """Return the hosts by kind; ``node`` is ``None`` where no node may connect.
 
         ``runs`` is what the host ``gateway`` runs plans with.
         """
-        gateway = GatewayHost(runs, self.executors, self.agents)
+        gateway = GatewayHost(runs, self.executors, self.agents, self.terminals)
         hosts: dict[ExecHost, ExecutionHost] = {
             ExecHost.GATEWAY: gateway,
             ExecHost.SANDBOX: self.sandbox,
@@ -60,4 +62,5 @@ async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Jou
     if executors is not None:
         stack.push_async_callback(executors.stop)
     agents = agents_of(settings, executors, guard)
-    return Machines(guard, runner, sandbox, executors, agents)
+    terminals = terminals_of(settings, executors, journal, guard)
+    return Machines(guard, runner, sandbox, executors, agents, terminals)
