@@ -190,6 +190,7 @@ class TerminalMethods:
             raise BadRequest("terminal.attach: this connection carries a single response")
         found = await self._opened(params.id, caller)
         stream = self._stream(found)
+        await caller.notify("terminal.opened", {"id": found.run_id})
         with stream.viewer(params.after) as viewer:
             while True:
                 data, place = await stream.next(viewer)
