@@ -25,10 +25,11 @@ def test_terminals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script += """
 cd /opt/sayso
 as ann HOME=/home/ann /opt/sayso/.venv/bin/python -m tests.support.terminal_driver \
-    "$(pgrep -u ann -f 'sayso serve')" /home/ann/log || cat /home/ann/log
+    "$(pgrep -u ann -f 'sayso serve')" /home/ann/log 2>&1 || tail -n 20 /home/ann/log
 trap - EXIT
 """
     printed = followed(tmp_path, script)
     (line,) = [one for one in printed.splitlines() if one.startswith("SEEN ")] or [printed]
+    assert line.startswith("SEEN "), line
     seen = json.loads(line.removeprefix("SEEN "))
     assert seen == {}

@@ -63,7 +63,7 @@ def by_hand() -> Seen:
         termios.tcsetwinsize(master, (33, 111))
         screen.type(" ".join(OPEN) + "; echo code=$?.\n")
         seen["asked"] = allow()
-        screen.wait_for("$ ")
+        wait_until("it to open", is_open)
         screen.type("echo I am $(whoami).\n")
         screen.wait_for(f"I am {USER}.")
         screen.type("stty size\n")
@@ -71,8 +71,10 @@ def by_hand() -> Seen:
         termios.tcsetwinsize(master, (44, 122))
         os.killpg(os.tcgetpgrp(master), signal.SIGWINCH)
         wait_until("the new size", lambda: "44 122" in typed_size(screen))
-        screen.type("cat\n")
+        screen.type("echo cat; cat\n")
+        screen.wait_for("cat\r\n")
         screen.type("\x1b[A\x03")
+        screen.wait_for("^C")  # what comes with it may be thrown away (termios(3), NOFLSH)
         screen.type("echo af''ter\n")
         screen.wait_for("after")
         seen["raw"] = termios.tcgetattr(master)[3] & termios.ICANON == 0
@@ -89,6 +91,12 @@ def by_hand() -> Seen:
         seen["restored again"] = termios.tcgetattr(master)[:4] == before[:4]
         shell.kill()
     return seen
+
+
+def is_open() -> bool:
+    """Return whether a terminal is open that has a size."""
+    found = json.loads(sayso("terminal", "--list", "--json")[1])
+    return any(one["rows"] and not one["ended"] for one in found)
 
 
 def typed_size(screen: Screen) -> str:
@@ -181,7 +189,7 @@ def killed(gateway: int) -> Seen:
         before = termios.tcgetattr(master)
         screen.type(" ".join(OPEN) + "; echo code=$?.\n")
         allow()
-        screen.wait_for("$ ")
+        wait_until("it to open", is_open)
         screen.type("setsid sleep 1000 & echo bac''kground\n")
         screen.wait_for("background")
         alive = processes()

@@ -100,7 +100,7 @@ class Line:
         method, params = frame.get("method"), frame.get("params", {})
         if method == "terminal.opened":
             self._saved = termios.tcgetattr(0)
-            tty.setraw(0)
+            tty.setraw(0, termios.TCSADRAIN)  # what was typed ahead is for the shell
             self._resize()
         elif method == "terminal.output":
             _show(base64.b64decode(params["data"]))
