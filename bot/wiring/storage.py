@@ -18,8 +18,8 @@ from core.runner.process_liveness import own_name
 from core.store import Store, open_store
 from core.store.engine import replicas
 from core.store.engine.outage import WatchedStore
-from core.store.schema.records import OrphanedRun
 from core.store.people import totp_keys
+from core.store.schema.records import OrphanedRun
 from core.store.sessions import overrides
 
 _LOG = logging.getLogger(__name__)
