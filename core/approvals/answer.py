@@ -7,6 +7,7 @@ from core.approvals import messages
 from core.approvals.routing.approvers import Approvers, Eligibility
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
+from core.model.evidence import Surface, View
 from core.model.identity import NETWORK, Actor, Intake, PersonId
 from core.store import Store, approvals
 from core.store.approvals.requesters import Meant
@@ -15,6 +16,7 @@ from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal
 from core.text.stdin_preview import shows_input
+from core.trust.sealing import Seals
 from core.trust.totp import matching_step
 
 _TRIES = 3
@@ -53,7 +55,9 @@ class Answer:
     ``key`` makes a redelivered answer the same answer. ``process`` is a local actor's kernel
     session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
     words what to allow; a press of a button did not. ``totp``: the code of the person's
-    authenticator app, where one is enrolled and the question wants a step-up.
+    authenticator app, where one is enrolled and the question wants a step-up. ``place`` and
+    ``message`` are where a chat has the message that it was given under. ``views`` are what the
+    person looked at before, and what is not on record yet.
     """
 
     ref: str
@@ -65,6 +69,9 @@ class Answer:
     terms: GrantTerms | None = None
     typed: bool = False
     totp: str = field(default="", repr=False)
+    place: str = ""
+    message: str = ""
+    views: tuple[View, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,10 @@ class _Authorised:
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
-    def __init__(self, store: Store, approvers: Approvers) -> None:
+    def __init__(self, store: Store, approvers: Approvers, seals: Seals) -> None:
         self._store = store
         self._approvers = approvers
+        self._seals = seals
 
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
@@ -121,11 +129,15 @@ class Answering:
 
     async def _proven(self, answer: Answer, approval: Approval, app: TotpKey) -> int | Answered:
         """Return the step of the code, or why it proves nothing; each try is counted first."""
+        secret = self._seals.opened(app.secret, totp_keys.use_of(app.person))
+        if secret is None:
+            words = messages.app_not_readable(approval, app.person)
+            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
         at_ms = await self._store.write(totp_keys.take_try, app.person)
         if at_ms is None:
             words = messages.too_many_codes(approval)
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        step = matching_step(app.secret, answer.totp, at_ms)
+        step = matching_step(secret, answer.totp, at_ms)
         if step is None or step <= app.last_step:
             words = messages.wrong_code(approval, used=step is not None)
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
@@ -177,12 +189,22 @@ class Answering:
             found.person,
             answer.process,
             step,
+            _looked(answer, found.approval),
         )
         if outcome is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
         return _answered(answer, outcome)
+
+
+def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:
+    """Return what the person looked at of this question, and where the answer was given."""
+    own = tuple(one for one in answer.views if one.approval_id == approval.id)
+    if not answer.message:
+        return own
+    place, message = answer.place, answer.message
+    return (*own, View(approval.id, answer.actor, Surface.ANSWERED, "", place, message))
 
 
 def _wants_step_up(answer: Answer, approval: Approval) -> bool:

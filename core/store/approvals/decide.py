@@ -5,6 +5,7 @@ decides, and neither does the requester on another of its accounts. Where severa
 allow, the row is locked first and each allow is a vote; the last one needed decides.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, up
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
+from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
 from core.store.approvals import grants, proofs, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
@@ -20,6 +22,7 @@ from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
+from core.store.outbox import showings
 from core.store.outbox.message_lookup import is_asked_elsewhere
 from core.store.people import people, totp_keys
 from core.store.schema.json_columns import load
@@ -88,6 +91,7 @@ def answer(
     person: PersonId | None = None,
     process: tuple[int, int] | None = None,
     step: int | None = None,
+    views: Sequence[View] = (),
 ) -> Answer | None:
     """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
@@ -96,7 +100,8 @@ def answer(
     is who the caller found the actor to be and authorised; another one now is refused. ``process``
     is a local actor's kernel session: one that asked it, or an identical question, is refused.
     ``terms`` limit an allow-always. ``step`` is that of the code which the person proved a step-up
-    with: it is used up here, and refused as ``CHANGED`` where it was before.
+    with: it is used up here, and refused as ``CHANGED`` where it was before. ``views`` are what the
+    actor looked at before, and are recorded before it is decided.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
@@ -120,6 +125,7 @@ def answer(
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:
         return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
+    showings.record_views(conn, views)
     made = _count(conn, ballot, requester, asked.quorum)
     if proving and step is not None and (made.won or made.counted):
         _keep_proof(conn, ballot, asked.digest, step)
