@@ -1,7 +1,7 @@
 """Show what waits for people's answers, and take an answer."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bot.intake.callers import unix_peer
@@ -18,13 +18,14 @@ from bot.intake.results.questions import (
     CopyAnswer,
     ResolvedAnswer,
 )
-from core.approvals.answer import Answer, AnswerOutcome
+from core.approvals.answer import Answer, AnswerOutcome, PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
 from core.model.access import Scope
 from core.model.identity import Actor, AgentId, ApprovalId
 from core.store import approvals
 from core.store.outbox.receipts import receipts
+from core.trust.passkeys import relying_party
 
 READS = frozenset({Scope.READ})
 
@@ -34,6 +35,7 @@ class QuestionMethods:
     """The methods about approvals."""
 
     gate: Gate
+    page_url: Callable[[], str] = str
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -109,8 +111,10 @@ class QuestionMethods:
             note=params.note,
             terms=params.terms,
             process=_session(caller),
-            typed=not params.totp,  # the call names the approval and the decision in words
+            # The call names the approval and the decision in words.
+            typed=not params.totp and params.passkey is None,
             totp=params.totp,
+            passkey=self._passkey(params),
         )
         answered = await self.gate.answer(answer)
         sentence = answered.sentence
@@ -122,6 +126,20 @@ class QuestionMethods:
             sentence=sentence,
             id=answered.approval.id if answered.approval is not None else None,
         )
+
+    def _passkey(self, params: ResolveParams) -> PasskeyAnswer | None:
+        """Return what a passkey signed, for the page that passkeys are made for here.
+
+        Raises:
+            BadRequest: there is no such page.
+        """
+        if params.passkey is None:
+            return None
+        party = relying_party(self.page_url())
+        if party is None:
+            raise BadRequest("The control page has no address that passkeys work at; set http.url.")
+        given = params.passkey
+        return PasskeyAnswer(given.nonce, given.credential, params.limit or "", party)
 
     async def pending(self, params: ListParams, _caller: Caller) -> ApprovalsAnswer:
         """List what is waiting."""
