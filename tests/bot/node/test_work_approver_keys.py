@@ -46,7 +46,7 @@ def _proof(device: PasskeyDevice, run: str, digest: str) -> PasskeyProof:
 
 
 async def test_a_gateway_that_lies_starts_nothing(bench: Bench, tmp_path: Path) -> None:
-    """It orders what nobody allowed: with no proof, with one for another run; the control: with it."""
+    """With no proof, one for another run, one of another key; the control: with its own."""
     plan, run = (await bench.plan(f"mkdir {tmp_path}/made")).plan, new_run()
     people = {"by": AllowedBy.PEOPLE, "approvers": ("api:ana",)}
     for proofs in ((), (_proof(ANA, new_run(), plan.digest),), (_proof(PasskeyDevice(), run, ""),)):
