@@ -34,8 +34,15 @@ def view_of(buttons: tuple[Button, ...]) -> discord.ui.View:
     view = discord.ui.View(timeout=None)
     for button in buttons:
         style = discord.ButtonStyle(int(button.style))
-        sends = {"url": button.url} if button.url else {"custom_id": button.custom_id}
-        view.add_item(discord.ui.Button(style=style, label=button.label, row=button.row, **sends))
+        view.add_item(
+            discord.ui.Button(
+                style=style,
+                label=button.label,
+                custom_id=button.custom_id or None,
+                url=button.url or None,
+                row=button.row,
+            )
+        )
     # A view that is over is not kept by the library: presses are read from their ids alone.
     view.stop()
     return view
