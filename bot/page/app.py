@@ -31,8 +31,11 @@ from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
 from bot.page.passkeys import PasskeyPages
+from bot.page.plans import PlanPages
 from bot.page.render import Renderer
-from bot.page.rules import RulesPages
+from bot.page.rules.backtest import Tries
+from bot.page.rules.pages import RulesPages
+from bot.page.rules.target import Targets
 from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
 from core.errors import Unauthenticated
@@ -113,8 +116,9 @@ class ControlPage(Pages):
     def _made_routes(self, now: Now, cards: Cards) -> tuple[Route, ...]:
         room = self.room
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
+        plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
-        rules = RulesPages(room.table, self.render, str(Path.home()))
+        rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
         login = LoginPages(
             room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
@@ -129,6 +133,7 @@ class ControlPage(Pages):
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
             Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
+            Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
             Route("/history", View(self, past.show)),
@@ -136,6 +141,7 @@ class ControlPage(Pages):
             Route("/history/verify", View(self, post=past.verify)),
             Route("/history/{ref}", View(self, past.story)),
             Route("/exec-approvals", View(self, rules.show, rules.save)),
+            Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
             Route("/passkeys/new", View(self, post=keys.begin)),

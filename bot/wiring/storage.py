@@ -19,6 +19,7 @@ from core.store import Store, open_store
 from core.store.engine import replicas
 from core.store.engine.outage import WatchedStore
 from core.store.people import totp_keys
+from core.store.schema.records import OrphanedRun
 from core.store.sessions import overrides
 
 _LOG = logging.getLogger(__name__)
@@ -31,7 +32,8 @@ RESULTS = "results"
 class Ground:
     """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results.
 
-    ``rotate`` ends the journal's segment and begins the next.
+    ``rotate`` ends the journal's segment and begins the next. ``orphans`` are the runs of gateways
+    that died.
     """
 
     journal: Journal
@@ -39,6 +41,7 @@ class Ground:
     store: Store
     owner: str
     deferred: Deferred
+    orphans: tuple[OrphanedRun, ...] = ()
 
 
 async def open_ground(stack: AsyncExitStack, settings: Settings, network: Network) -> Ground:
@@ -60,10 +63,10 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     results = settings.home / RESULTS
     await deliver_left_behind(store, results)
     await settle(store, settings.audit_path, owner)
-    await recover(store, journal, owner, lapsed=False)
+    found = await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)
-    return Ground(journal, audit.rotate, store, owner, deferred)
+    return Ground(journal, audit.rotate, store, owner, deferred, found.dead)
 
 
 async def _leave(store: Store, owner: str) -> None:

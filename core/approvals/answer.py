@@ -7,6 +7,7 @@ from core.approvals import messages
 from core.approvals.routing.approvers import Approvers, Eligibility
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
+from core.model.evidence import Surface, View
 from core.model.identity import NETWORK, Actor, Intake, PersonId
 from core.store import Store, approvals
 from core.store.approvals.requesters import Meant
@@ -71,7 +72,9 @@ class Answer:
     session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
     words what to allow; a press of a button did not. ``totp``: the code of the person's
     authenticator app, ``passkey`` what one of the person's passkeys signed, where the question
-    wants a step-up and the person has either.
+    wants a step-up and the person has either. ``place`` and ``message`` are where a chat has the
+    message that it was given under. ``views`` are what the person looked at before, and what is not
+    on record yet.
     """
 
     ref: str
@@ -84,6 +87,9 @@ class Answer:
     typed: bool = False
     totp: str = field(default="", repr=False)
     passkey: PasskeyAnswer | None = None
+    place: str = ""
+    message: str = ""
+    views: tuple[View, ...] = field(default=(), repr=False)
 
     @property
     def is_proof(self) -> bool:
@@ -239,12 +245,22 @@ class Answering:
             answer.process,
             proven.step,
             proven.passkey,
+            _looked(answer, found.approval),
         )
         if outcome is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
         return _answered(answer, outcome)
+
+
+def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:
+    """Return what the person looked at of this question, and where the answer was given."""
+    own = tuple(one for one in answer.views if one.approval_id == approval.id)
+    if not answer.message:
+        return own
+    place, message = answer.place, answer.message
+    return (*own, View(approval.id, answer.actor, Surface.ANSWERED, "", place, message))
 
 
 def _wants_step_up(answer: Answer, approval: Approval) -> bool:

@@ -105,6 +105,7 @@ def configure(
     timeout: int = 60,
     store: str | None = None,
     step_up: bool = False,
+    nodes: str | None = None,
     change: Callable[[dict[str, Any]], None] | None = None,
     **http: Any,
 ) -> None:
@@ -112,8 +113,8 @@ def configure(
 
     ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
     who have ``timeout`` seconds. ``store`` is the URL of a database other than the home's own.
-    ``step_up``: `git push --force NAME NAME` is of a tier that wants one. ``change`` edits the
-    settings before they are written.
+    ``nodes`` is the address that nodes connect to. ``step_up``: `git push --force NAME NAME` is of
+    a tier that wants one. ``change`` edits the settings before they are written.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
@@ -127,6 +128,8 @@ def configure(
     if step_up:
         config["tools"]["exec"]["rules"] = [CRITICAL]
         config["approvals"]["exec"]["tiers"] = {"critical": {"stepUp": True}}
+    if nodes is not None:
+        config["nodes"] = {"enabled": True, "listen": nodes}
     if store is not None:
         config["store"] = {"url": store}
     if tooled:
@@ -150,6 +153,7 @@ def api_gateway(
     timeout: int = 60,
     store: str | None = None,
     step_up: bool = False,
+    nodes: str | None = None,
     change: Callable[[dict[str, Any]], None] | None = None,
     **http: Any,
 ) -> Iterator[ApiGateway]:
@@ -161,6 +165,7 @@ def api_gateway(
         timeout=timeout,
         store=store,
         step_up=step_up,
+        nodes=nodes,
         change=change,
         **http,
     )

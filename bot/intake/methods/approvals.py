@@ -1,6 +1,7 @@
 """Show what waits for people's answers, and take an answer."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -16,15 +17,19 @@ from bot.intake.results.questions import (
     ApprovalsAnswer,
     CopiesAnswer,
     CopyAnswer,
+    EvidenceAnswer,
     ResolvedAnswer,
 )
 from core.approvals.answer import Answer, AnswerOutcome, PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
 from core.model.access import Scope
+from core.model.approval import ApprovalState
+from core.model.evidence import Surface, View
 from core.model.identity import Actor, AgentId, ApprovalId
 from core.store import approvals
 from core.store.outbox.receipts import receipts
+from core.store.views.evidence import evidence_of
 from core.trust.passkeys import relying_party
 
 READS = frozenset({Scope.READ})
@@ -88,6 +93,14 @@ class QuestionMethods:
                 summary="Return the status of each copy of a prompt.",
                 result=CopiesAnswer,
             ),
+            Method(
+                name="exec.approval.evidence",
+                params=IdParams,
+                scopes=READS,
+                handler=self.evidence,
+                summary="Return what people were shown of an approval, where, when and who looked.",
+                result=EvidenceAnswer,
+            ),
         )
 
     async def wait(self, params: WaitParams, caller: Caller) -> ApprovalAnswer:
@@ -141,24 +154,47 @@ class QuestionMethods:
         given = params.passkey
         return PasskeyAnswer(given.nonce, given.credential, params.limit or "", party)
 
-    async def pending(self, params: ListParams, _caller: Caller) -> ApprovalsAnswer:
-        """List what is waiting."""
+    async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
+        """List what is waiting; a person who reads it has seen it."""
         agent = None if params.agent is None else AgentId(params.agent)
         waiting = await self.gate.store.read(approvals.pending, params.limit, None, agent)
-        return ApprovalsAnswer.of(waiting)
+        made = ApprovalsAnswer.of(waiting)
+        self._seen(caller, made.pending)
+        return made
 
     async def get(self, params: IdParams, caller: Caller) -> ApprovalAnswer:
         """Return one approval by id, code or unique prefix."""
         found = visibility.seen(await self.gate.store.read(approvals.find, params.id), caller)
         if len(found) != 1:
             raise NotFound(f"{params.id!r} names {len(found) or 'no'} approvals")
-        return ApprovalAnswer.of(found[0])
+        made = ApprovalAnswer.of(found[0])
+        self._seen(caller, [made])
+        return made
 
     async def copies(self, params: IdParams, caller: Caller) -> CopiesAnswer:
         """Return where the copies of a prompt stand."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
         found = await self.gate.store.read(receipts, ApprovalId(approval_id))
         return CopiesAnswer(copies=[CopyAnswer.of(one) for one in found])
+
+    async def evidence(self, params: IdParams, caller: Caller) -> EvidenceAnswer:
+        """Return what was shown before and after an approval was decided."""
+        approval_id = await visibility.of_run(self.gate, params.id, caller)
+        await self.gate.seen.flush()
+        found = await self.gate.store.read(evidence_of, ApprovalId(approval_id))
+        return EvidenceAnswer.of(found)
+
+    def _seen(self, caller: Caller, shown: Iterable[ApprovalAnswer]) -> None:
+        """Note that a person is shown these questions now."""
+        actor = caller.actor
+        if actor is None:
+            return
+        key = f"{Surface.METHOD}:{actor.ref}:"
+        for one in shown:
+            waits = one.state is ApprovalState.PENDING
+            if waits and not self.gate.seen.has(ApprovalId(one.id), key):
+                text = json.dumps(one.as_json(), ensure_ascii=False)
+                self.gate.seen.note(View(ApprovalId(one.id), actor, Surface.METHOD, text))
 
 
 def _seconds(timeout_ms: int | None) -> float | None:

@@ -340,7 +340,8 @@ class PastParams(ListParams):
         default=None, description="only what is in this state; see `state` of an answer"
     )
     grep: Name | None = Field(
-        default=None, description="only commands with this text, in any case; of the last 10,000"
+        default=None,
+        description="only commands with this text, in any case, 10,000 at a time: `lookedBackToMs`",
     )
     session: Name | None = Field(default=None, description="only this session's")
     by: Name | None = Field(

@@ -42,6 +42,10 @@ function apply(page, cards, event) {
   page.querySelector("#none").hidden = cards.children.length > 0;
   document.title = `${event.total ? `(${event.total}) ` : ""}Now · Sayso`;
   if (event.health !== undefined) health(page.querySelector("#health"), event.health);
+  if (event.plans !== undefined && page.querySelector("#plans").innerHTML.trim() !== event.plans.trim()) {
+    moved();
+    replace(page.querySelector("#plans"), event.plans);
+  }
   if (event.running !== undefined) running(page.querySelector("#running"), event.running);
   tick(page);
 }

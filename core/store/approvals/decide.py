@@ -5,6 +5,7 @@ decides, and neither does the requester on another of its accounts. Where severa
 allow, the row is locked first and each allow is a vote; the last one needed decides.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, up
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
+from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
 from core.store.approvals import grants, proofs, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
@@ -20,6 +22,7 @@ from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
+from core.store.outbox import showings
 from core.store.outbox.message_lookup import is_asked_elsewhere
 from core.store.people import passkeys, people, totp_keys
 from core.store.people.passkeys import PasskeySpend
@@ -90,6 +93,7 @@ def answer(
     process: tuple[int, int] | None = None,
     step: int | None = None,
     passkey: PasskeySpend | None = None,
+    views: Sequence[View] = (),
 ) -> Answer | None:
     """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
@@ -99,7 +103,8 @@ def answer(
     is a local actor's kernel session: one that asked it, or an identical question, is refused.
     ``terms`` limit an allow-always. ``step`` is that of the code which the person proved a step-up
     with, ``passkey`` what a passkey signed instead: either is used up here, and refused as
-    ``CHANGED`` where it was before.
+    ``CHANGED`` where it was before. ``views`` are what the actor looked at before, and are
+    recorded before it is decided.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
@@ -123,6 +128,7 @@ def answer(
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:
         return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
+    showings.record_views(conn, views)
     made = _count(conn, ballot, requester, asked.quorum)
     if proving and (made.won or made.counted):
         _keep_proof(conn, ballot, asked.digest, step, passkey)

@@ -143,6 +143,32 @@ passkey_challenges = Table(
     Column("expires_ms", BigInteger, nullable=False),
 )
 
+# What people were shown of a question: copies in chats, and who looked where. Texts are apart, for
+# many who look are shown the same.
+showings = Table(
+    "showings",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # a copy or a person's look is recorded once
+    Column("surface", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("place", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("account", Text, nullable=False),  # of who looked; empty for a copy in a chat
+    Column("name", Text, nullable=False),
+    Column("hash", Text, nullable=False),  # SHA-256 of the text; empty where it is not known
+    Column("at_ms", BigInteger, nullable=False),
+    Column("waiting", Integer, nullable=False),  # 1: before the decision, which rests on it
+)
+
+shown_texts = Table(
+    "shown_texts",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("hash", Text, primary_key=True),
+    Column("text", Text, nullable=False),  # masked, as it was shown
+)
+
 grants = Table(
     "grants",
     metadata,
