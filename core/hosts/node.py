@@ -48,6 +48,7 @@ from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
+from core.trust.passkeys import PasskeyProof
 
 _ANSWER_S = 20.0
 """How long a node may read and bind a command, or do what else it is asked."""
@@ -166,6 +167,7 @@ class NodeHost:
             not_after_ms=connection.now_ms() + LIFE_MS,
             by=basis.by,
             approvers=basis.people,
+            proofs=tuple(PasskeyProof.model_validate_json(one) for one in basis.proofs),
         )
         try:
             await connection.link.send(sealed(self.key, order, plan))
