@@ -59,6 +59,7 @@ def gate_of(
     gate = Gate(rulebook, planner, broker, execution, store, journal, node)
     if node is not None:
         node.skills = lambda: gate.rulebook.compiled.skills.names
+        node.notice_after_ms = lambda: gate.execution.notice_after_ms
     connect(channels, gate)
     if machines.agents is not None:
         connect_agents(machines.agents, gate)
@@ -91,7 +92,8 @@ def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel])
         limits=settings.approvals.exec.pending.limits,
         nearby=nearby_of(channels),
     )
-    return Broker(store, asking, Answering(store, people))
+    seals = settings.seals
+    return Broker(store, asking, Answering(store, people, seals), seals)
 
 
 def check_tables() -> None:

@@ -13,7 +13,7 @@ from core.store.approvals.deadlines import (
 )
 from core.store.approvals.decide import answer, cancel, mark_remembered, settle_lost
 from core.store.approvals.duplicates import ended_with
-from core.store.approvals.history_rows import history, search
+from core.store.approvals.history_rows import history, search, searched_from
 from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.narrowing import Narrowing
@@ -53,6 +53,7 @@ __all__ = [
     "references",
     "remind_due",
     "search",
+    "searched_from",
     "settle_lost",
     "settle_unrouted",
     "tool_calls",
