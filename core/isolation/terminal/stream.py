@@ -78,6 +78,10 @@ class Stream:
         """Begin to carry."""
         self._thread.start()
 
+    def join(self, seconds: float) -> None:
+        """Wait until nothing more will be shown, so long at most."""
+        self._thread.join(seconds)
+
     def close(self) -> None:
         """Let go of the terminal, and wait until the thread has ended, which it does at once."""
         self._closing = True
