@@ -30,25 +30,23 @@ from bot.health import Health, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
 from bot.health.nodes import NodesLook
-from bot.intake.methods.audit import AuditMethods
-from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
-from bot.intake.table import method_table
 from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
-from bot.jobs.recovery import Heart
+from bot.jobs.recovery import AfterDeath, Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
-from bot.wiring.execution import Machines, start_machines
+from bot.wiring.execution import Machines, clear_up, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
+from bot.wiring.methods import Served, table_of
 from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
 from bot.wiring.storage import Ground, open_ground
@@ -109,21 +107,17 @@ async def gateway(
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
-        if node_host is not None:
-            health.nodes = NodesLook(ground.store, node_host)
-        inbox = _inbox(settings, gate, prover, sender)
+        _attend_nodes(stack, node_host, ground, health, prover)
+        inbox = _inbox(settings, gate, prover, sender, network)
         await _start_channels(stack, channels, inbox)
-        clock = await _start_work(stack, gate, channels, health, settings)
+        after = await clear_up(settings, gate, machines, ground.orphans)
+        clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        table = _methods(
-            settings, ground, gate, health, prover, remote, network, node_host, machines
-        )
+        parts = Served(settings, ground, gate, health, prover, network, machines)
+        table = table_of(stack, parts, remote, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
-        if node_host is not None:
-            notices = NodeNotices(ground.store, prover.alarm.notify)
-            stack.push_async_callback(_end, asyncio.create_task(notices.run()))
         every_week(clock, prover.alarm.notify, settings)
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
@@ -131,6 +125,21 @@ async def gateway(
             gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
+
+
+def _attend_nodes(
+    stack: AsyncExitStack,
+    node_host: "NodeHost | None",
+    ground: Ground,
+    health: Health,
+    prover: Prover,
+) -> None:
+    """Show nodes in the health, and post what asks to be one, where nodes may connect."""
+    if node_host is None:
+        return
+    health.nodes = NodesLook(ground.store, node_host)
+    notices = NodeNotices(ground.store, prover.alarm.notify)
+    stack.push_async_callback(_end, asyncio.create_task(notices.run()))
 
 
 async def _open_to_machines(
@@ -161,12 +170,16 @@ def _health(
     return health
 
 
-def _inbox(settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender) -> GateInbox:
+def _inbox(
+    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, network: Network
+) -> GateInbox:
     """Let the chats answer and send; the prover's own sender tries that way."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
-    inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
+    inbox = inbox_of(
+        gate, approvers(settings), may_send, elevated=elevated, page_url=network.page_url
+    )
     prover.add(ChatWay(inbox, sender))
     return inbox
 
@@ -201,50 +214,23 @@ async def _start_work(
     channels: Mapping[str, Channel],
     health: Health,
     settings: Settings,
+    after: AfterDeath | None,
 ) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
     page_url = (settings.http.url or "") if settings.http.enabled else ""
     delivery = Delivery(gate.store, channels, threaded, zone, page_url)
     outbox = Outbox(gate.store, channels, delivery)
-    for work in (Dispatch(gate, gate.store).run(), outbox.run()):
+    for work in (Dispatch(gate, gate.store).run(), outbox.run(), gate.seen.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))
     return clock
-
-
-def _methods(
-    settings: Settings,
-    ground: Ground,
-    gate: Gate,
-    health: Health,
-    prover: Prover,
-    remote: RemoteExec,
-    network: Network,
-    node_host: "NodeHost | None",
-    machines: Machines,
-) -> Table:
-    """Return the methods of all entry points but remote exec's own."""
-    lockdown = gate.execution.guard.lockdown
-    more = (
-        RemoteMethods(remote, gate.journal, lockdown),
-        AuditMethods(ground.rotate, settings.audit_path),
-    )
-    return method_table(
-        gate,
-        health.report,
-        more,
-        prover,
-        node_host=node_host,
-        page_url=network.page_url,
-        terminals=machines.terminals,
-    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:

@@ -8,6 +8,7 @@
     terminal    a call that starts a shell in a terminal of its own
     acp         the Agent Client Protocol, as a client of one prompt
     model_proxy where the agent's model requests get their API key
+    private_folder  what a sandboxed run has as its /tmp
     connection  one end of the socket: lines and descriptors
     own_socket  --socket PATH: the one client that may connect
 

@@ -49,11 +49,11 @@ def method_table(
     return table_of(
         (
             RunMethods(gate, askers),
-            QuestionMethods(gate),
+            QuestionMethods(gate, page_url),
             ApprovalsFileMethods(gate.rulebook, journal, askers),
             RecordMethods(store),
             OutlookMethods(gate, health),
-            PeopleMethods(store, journal, askers),
+            PeopleMethods(store, journal, askers, gate.broker.seals),
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),

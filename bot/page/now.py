@@ -13,6 +13,7 @@ from bot.api.http.errors import Fault, FaultCode
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.cards import Cards, ShownCard
+from bot.page.plans import plans_of
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from core.errors import SaysoError
@@ -41,6 +42,7 @@ class Snapshot:
     running: str
     runs: int
     health: str
+    plans: str = ""
     after: str = ""
     """The card before the first one, where it is a further page."""
 
@@ -81,13 +83,17 @@ class Now:
         total = await store.read(pending) - (len(waiting) - len(leading))
         full = len(waiting) == MOST_CARDS
         runs = await self._runs(visit.who)
+        cards = tuple(self.cards.listed(one, visit.csrf) for one in leading)
+        if visit.who.actor is not None:
+            self.gate.seen.note(*(one.seen_by(visit.who.actor) for one in cards))
         return Snapshot(
-            cards=tuple(self.cards.listed(one, visit.csrf) for one in leading),
+            cards=cards,
             total=total,
             more=await store.read(pending_after, waiting[-1].id) if full else 0,
             running=self.render.text("running.html", runs=runs, visit=visit),
             runs=len(runs),
             health=await self._health_line(visit),
+            plans=self.render.text("plans.html", plans=plans_of(leading)),
             after=after,
         )
 

@@ -83,7 +83,8 @@ def heard(body: Body, us: Identity) -> Heard | None:
     return None
 
 
-def _pressed(body: Body) -> Heard:
+def _pressed(body: Body) -> Heard | None:
+    """Return a press; one that opened a page says nothing."""
     channel, actions = body.get("channel"), body.get("actions")
     # A message that one member sees alone is not sent along; its container is.
     container, message = body.get("container") or {}, body.get("message") or {}
@@ -91,6 +92,8 @@ def _pressed(body: Body) -> Heard:
     if not (ts and channel and actions):
         raise LookupError("a press without its channel, message or button")
     user, action = body["user"], actions[0]
+    if action.get("url"):
+        return None
     command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
     place = Asker(
         channel=str(channel["id"]),
@@ -111,7 +114,9 @@ def _commanded(body: Body, us: Identity) -> Heard:
     url = str(body.get("response_url", ""))
     place = Asker(str(body["channel_id"]), str(body["user_id"]), response_url=url)
     actor = Actor(NAME, place.user, str(body.get("user_name", "")))
-    return Heard(Inbound(actor, _target(place), command, f"{NAME}:{body['trigger_id']}"), place)
+    key = f"{NAME}:{body['trigger_id']}"
+    # Its answer is seen by this member alone, as is the one to a message: `Notes`.
+    return Heard(Inbound(actor, _target(place), command, key, private=True), place)
 
 
 def _written(event: Body, us: Identity) -> Heard | None:
@@ -132,7 +137,7 @@ def _written(event: Body, us: Identity) -> Heard | None:
         return None
     to = message_id(place.channel, place.thread) if ours or isinstance(command, BareReply) else ""
     key = f"{NAME}:{message_id(place.channel, str(event['ts']))}"
-    inbound = Inbound(Actor(NAME, place.user), _target(place), command, key, to)
+    inbound = Inbound(Actor(NAME, place.user), _target(place), command, key, to, private=True)
     # Of what names us the inbox knows whether it replies to a prompt; of all else Slack is asked.
     alone = parse(words, bot_name=us.name, private=private)
     return Heard(inbound, place, unproved=not ours and alone is None)

@@ -85,6 +85,12 @@ _APPROVALS = (
         finds=True,
     ),
     Route(
+        "GET",
+        "/v1/approvals/{id}/evidence",
+        "exec.approval.evidence",
+        finds=True,
+    ),
+    Route(
         "POST",
         "/v1/approvals/{id}/resolve",
         "exec.approval.resolve",

@@ -4,11 +4,14 @@ import { follow, followOne } from "./live.js";
 import { keyboard } from "./keyboard.js";
 import { guard } from "./guard.js";
 import { answerForms } from "./answer.js";
+import { passkeyForms } from "./passkeys.js";
 import { countDown } from "./countdown.js";
+import { progress } from "./progress.js";
 
 document.documentElement.classList.add("js");
 guard(document);
 answerForms(document);
+passkeyForms(document);
 countDown(document);
 const now = document.querySelector("[data-live]");
 if (now) {
@@ -17,4 +20,6 @@ if (now) {
 }
 const one = document.querySelector("[data-follow]");
 if (one) followOne(one);
+const under = document.querySelector("[data-progress]");
+if (under) progress(under);
 if (location.hash === "#find") document.querySelector("#search input")?.focus();

@@ -13,6 +13,7 @@ from itertools import groupby
 from channels.base import Reply
 from channels.card_text import (
     EMPTY,
+    OPEN_PAGE,
     READ_ABOVE,
     TOO_LONG,
     and_more,
@@ -114,12 +115,13 @@ def body(message: Message, nonce: str) -> dict[str, object]:
 
 
 def _button(button: Button) -> dict[str, object]:
+    sends = {"url": button.url} if button.url else {"custom_id": button.custom_id}
     return {
         "type": 2,
         "style": int(button.style),
         "label": button.label,
         "disabled": False,
-        "custom_id": button.custom_id,
+        **sends,
     }
 
 
@@ -165,6 +167,9 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
 def render_reply(reply: Reply) -> tuple[Message, ...]:
     """Return the messages to a person; the last one has the choices, if there are any."""
     *before, last = render_text(reply.text)
+    if reply.link:
+        # In <…> Discord fetches no preview of it.
+        last = replace(last, content=f"{last.content}\n[{OPEN_PAGE}](<{reply.link}>)")
     return (*before, replace(last, buttons=choices(reply.choices)))
 
 

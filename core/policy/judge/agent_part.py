@@ -44,10 +44,11 @@ def _found(
         return Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command"
     if kind is AgentPartKind.TERMINAL:
         return _terminal(plan)
-    return _own_work(policy, prompt=prompt)
+    return _agent(policy, prompt=prompt)
 
 
-def _own_work(policy: ExecPolicy, *, prompt: bool) -> tuple[Decision, Reason, str]:
+def _agent(policy: ExecPolicy, *, prompt: bool) -> tuple[Decision, Reason, str]:
+    """Judge a prompt to an agent, or what the agent does without a command line."""
     if prompt:
         return Decision.ALLOW, Reason.AGENT_PROMPT, "agents.list[].runtime"
     if policy.security is ExecSecurity.FULL:
