@@ -164,7 +164,7 @@ class NodeHost:
             node=connection.node.id,
             session=connection.session,
             run_id=run_id,
-            not_after_ms=time.time_ns() // 1_000_000 + LIFE_MS,
+            not_after_ms=connection.now_ms() + LIFE_MS,
             by=basis.by,
             approvers=basis.people,
             proofs=tuple(PasskeyProof.model_validate_json(one) for one in basis.proofs),
@@ -234,9 +234,9 @@ class NodeHost:
             case Prepared() | Unprepared() | Invoked() | NotInvoked():
                 self._questions.answered(connection.node.id, frame)
             case Started():
-                self._orders.began(connection.node.id, frame)
+                await self._orders.began(connection.node.id, frame)
             case Ended() | NotRun():
-                self._orders.ended(connection.node.id, frame)
+                await self._orders.ended(connection.node.id, frame)
             case Underway():
                 pass
             case _:
