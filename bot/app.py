@@ -234,7 +234,13 @@ def _methods(
         AuditMethods(ground.rotate, settings.audit_path),
     )
     return method_table(
-        gate, health.report, more, prover, node_host=node_host, page_url=network.page_url
+        gate,
+        health.report,
+        more,
+        prover,
+        node_host=node_host,
+        page_url=network.page_url,
+        zone=network.zone,
     )
 
 

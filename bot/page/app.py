@@ -27,6 +27,8 @@ from bot.page.assets import Assets
 from bot.page.cards import Cards
 from bot.page.gateway import GatewayPages
 from bot.page.history import HistoryPages
+from bot.page.insight import Costs, InsightPages
+from bot.page.lists import ListPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
@@ -34,6 +36,7 @@ from bot.page.render import Renderer
 from bot.page.rules import RulesPages
 from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
+from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
 from core.model.identity import Intake
@@ -52,6 +55,7 @@ class Furnishing:
     gate: Gate
     section: HttpSection
     zone: tzinfo
+    costs: Callable[[], Report]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ class ControlPage(Pages):
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(room.table, self.render, str(Path.home()))
         gateway = GatewayPages(room.table, self.render)
+        insight = InsightPages(room.table, self.render, Costs(room.costs))
+        lists = ListPages(room.table, self.render)
         login = LoginPages(
             room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
         )
@@ -128,6 +134,9 @@ class ControlPage(Pages):
             Route("/history/export", View(self, past.export)),
             Route("/history/verify", View(self, post=past.verify)),
             Route("/history/{ref}", View(self, past.story)),
+            Route("/insight", View(self, insight.show)),
+            Route("/lists/{name}", View(self, lists.show)),
+            Route("/do/{action}", View(self, post=lists.act)),
             Route("/exec-approvals", View(self, rules.show, rules.save)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
