@@ -30,25 +30,23 @@ from bot.health import Health, Kept
 from bot.health.gate import GateLook
 from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
 from bot.health.nodes import NodesLook
-from bot.intake.methods.audit import AuditMethods
-from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
-from bot.intake.table import method_table
 from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
-from bot.jobs.recovery import Heart
+from bot.jobs.recovery import AfterDeath, Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
-from bot.wiring.execution import Machines, start_machines
+from bot.wiring.execution import Machines, clear_up, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
+from bot.wiring.methods import Served, table_of
 from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
 from bot.wiring.storage import Ground, open_ground
@@ -111,11 +109,13 @@ async def gateway(
         health = _health(settings, ground, machines, channels, prover)
         if node_host is not None:
             health.nodes = NodesLook(ground.store, node_host)
-        inbox = _inbox(settings, gate, prover, sender)
+        inbox = _inbox(settings, gate, prover, sender, network)
         await _start_channels(stack, channels, inbox)
-        clock = await _start_work(stack, gate, channels, health, settings)
+        after = await clear_up(settings, gate, machines, ground.orphans)
+        clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        table = _methods(settings, ground, gate, health, prover, remote, network, node_host)
+        parts = Served(settings, ground, gate, health, prover, network)
+        table = table_of(stack, parts, remote, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
@@ -159,12 +159,16 @@ def _health(
     return health
 
 
-def _inbox(settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender) -> GateInbox:
+def _inbox(
+    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, network: Network
+) -> GateInbox:
     """Let the chats answer and send; the prover's own sender tries that way."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
-    inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated)
+    inbox = inbox_of(
+        gate, approvers(settings), may_send, elevated=elevated, page_url=network.page_url
+    )
     prover.add(ChatWay(inbox, sender))
     return inbox
 
@@ -199,6 +203,7 @@ async def _start_work(
     channels: Mapping[str, Channel],
     health: Health,
     settings: Settings,
+    after: AfterDeath | None,
 ) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
@@ -209,39 +214,12 @@ async def _start_work(
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)
     stack.callback(gate.store.subscribe(clock.hear))
     return clock
-
-
-def _methods(
-    settings: Settings,
-    ground: Ground,
-    gate: Gate,
-    health: Health,
-    prover: Prover,
-    remote: RemoteExec,
-    network: Network,
-    node_host: "NodeHost | None",
-) -> Table:
-    """Return the methods of all entry points but remote exec's own."""
-    lockdown = gate.execution.guard.lockdown
-    more = (
-        RemoteMethods(remote, gate.journal, lockdown),
-        AuditMethods(ground.rotate, settings.audit_path),
-    )
-    return method_table(
-        gate,
-        health.report,
-        more,
-        prover,
-        node_host=node_host,
-        page_url=network.page_url,
-        zone=network.zone,
-    )
 
 
 async def _end(task: asyncio.Task[None]) -> None:

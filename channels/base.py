@@ -8,7 +8,7 @@ own or a change at the platform must not end a channel that way.
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
@@ -74,12 +74,14 @@ class Reply:
     """The reply to a person's press or message, after the commit.
 
     ``choices`` are shown as buttons where the platform has some, privately where it can; a press
-    comes in with an empty ``Inbound.replied_to``, since the reply is no copy of a prompt.
+    comes in with an empty ``Inbound.replied_to``, since the reply is no copy of a prompt. ``link``
+    is an address to open, below the text; only the reply to a ``private`` event has one.
     """
 
     text: Redacted
     tone: Tone = Tone.INFO
     choices: tuple[Choice, ...] = ()
+    link: str = field(default="", repr=False)
 
 
 STOPPING = Reply(
@@ -96,6 +98,7 @@ class Inbound:
     ``key`` is the same for a redelivery of the same event (platform and update id).
     ``replied_to`` is the message id that ``post`` returned, where the person answered one.
     ``process`` is the kernel session of who answers on this machine, as in ``Requester``.
+    ``private``: nobody but this person sees the reply, on a platform that can show links.
     """
 
     actor: Actor
@@ -104,6 +107,7 @@ class Inbound:
     key: str
     replied_to: str = ""
     process: tuple[int, int] | None = None
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

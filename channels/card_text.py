@@ -18,6 +18,9 @@ _DIGEST_WORDS = 4
 _UNANSWERED = "Expired at {}: nobody answered, so nothing ran"
 _UNREACHED = "Not delivered by {}: nothing ran"
 
+OPEN_PAGE = "Open the control page"
+"""What a link into the control page is called."""
+
 EMPTY = "The command is empty; it can only be denied."
 """What a prompt says in place of a command of no characters."""
 TOO_LONG = "Too long for one message."

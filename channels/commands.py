@@ -53,6 +53,7 @@ SLASH_COMMANDS = (
     SlashCommand("elevated", "Full access on the gateway for this chat", "on|off|ask|full"),
     SlashCommand("node", "List nodes that ask to be paired, or answer one", "[approve|deny CODE]"),
     SlashCommand("pair", "Link this account to a person", "CODE"),
+    SlashCommand("login", "Get a link into the control page, in a private chat"),
     SlashCommand("help", "List these commands"),
 )
 """All commands; a platform that has slash commands of its own registers each."""
@@ -160,6 +161,11 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class LogIn:
+    """``/login``: a request for a one-time link into the control page."""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeRequests:
     """``/node``: a request to see which nodes ask to be paired."""
 
@@ -206,6 +212,7 @@ Command = (
     | Tail
     | Stop
     | Pair
+    | LogIn
     | NodeRequests
     | PairNode
     | Help

@@ -20,6 +20,7 @@ from channels.commands import (
     Elevated,
     Help,
     HistoryList,
+    LogIn,
     Malformed,
     NodeRequests,
     Pair,
@@ -253,4 +254,5 @@ _READERS: Mapping[str, Callable[[list[str]], Command | None]] = {
     "elev": _elevated,
     "node": _node,
     "pair": _pair,
+    "login": lambda words: None if words else LogIn(),
 }

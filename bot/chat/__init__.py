@@ -6,7 +6,8 @@
           ─▶ listings          /pending, /history
           ─▶ runs              /run, /tail, /stop
           ─▶ session_settings  /exec, /elevated
-          ─▶ pairing           /pair
+          ─▶ pairing, nodes    /pair, /node
+          ─▶ login             /login
 
     permissions  who may look, and who may act
 """

@@ -1,11 +1,13 @@
 """Hand what a person says or presses to the part that answers it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from bot.chat.answers import Answers
 from bot.chat.listings import Lists
+from bot.chat.login import LoginLinks
 from bot.chat.nodes import NodePairing
 from bot.chat.pairing import Pairing
 from bot.chat.permissions import Circle
@@ -39,6 +41,7 @@ class GateInbox:
 
     gate: Gate
     parts: tuple[Part, ...]
+    page_url: Callable[[], str] = str
 
     async def receive(self, inbound: Inbound) -> Reply:
         """Act on one typed command and return the reply.
@@ -58,10 +61,18 @@ class GateInbox:
         return Reply(Redacted(HELP))
 
 
-def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bool) -> GateInbox:
+def inbox_of(
+    gate: Gate,
+    approvers: Approvers,
+    senders: Listing,
+    *,
+    elevated: bool,
+    page_url: Callable[[], str] = str,
+) -> GateInbox:
     """Return the inbox of a gate, with all that people may do in a chat.
 
-    ``elevated`` is ``tools.elevated.enabled``.
+    ``elevated`` is ``tools.elevated.enabled``; ``page_url`` says where the control page is, and
+    nothing where it is off.
     """
     store = gate.store
     acting = Senders(store, senders)
@@ -75,5 +86,7 @@ def inbox_of(gate: Gate, approvers: Approvers, senders: Listing, *, elevated: bo
             SessionSettings(SessionRules(store, gate.journal, acting, elevated), circle),
             Pairing(store),
             NodePairing(store, gate.journal, approvers),
+            LoginLinks(store, gate.journal, approvers, page_url),
         ),
+        page_url,
     )

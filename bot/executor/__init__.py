@@ -7,6 +7,7 @@
     prompt      a call that runs an agent, from its start to its end
     acp         the Agent Client Protocol, as a client of one prompt
     model_proxy where the agent's model requests get their API key
+    private_folder  what a sandboxed run has as its /tmp
     connection  one end of the socket: lines and descriptors
     own_socket  --socket PATH: the one client that may connect
 

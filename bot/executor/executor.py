@@ -33,6 +33,7 @@ class Executor:
         self._wake = wake
         self._build = build
         self._supervisors: dict[int, str] = {}
+        self._private = ""
         self._prompt: Prompt | None = None
         self._prompt_call: object = None
         self._handlers: dict[str, _Handler] = {
@@ -53,6 +54,7 @@ class Executor:
                 continue
         finally:
             reaper.kill_all(set())
+            self._tidy()
         return not procfs.own_children()
 
     def _ready(self) -> set[int]:
@@ -137,6 +139,7 @@ class Executor:
         if build != self._build:
             sock.close()
             raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+        self._make_private(params.get("private"))
         pid = os.fork()  # noqa: TID251 - the executor is core.runner's launcher for another user
         if pid == 0:
             self._connection.close()
@@ -145,6 +148,22 @@ class Executor:
         sock.close()  # at once: a copy would hide the gateway's death from the supervisor
         self._supervisors[pid] = token
         return {"pid": pid, "leaders": [_identity(pid), _identity(os.getpid())]}
+
+    def _make_private(self, wanted: object) -> None:
+        """Make the folder that a sandboxed run has of its own."""
+        if isinstance(wanted, dict):
+            from bot.executor import private_folder  # noqa: PLC0415 - few runs need it
+
+            run_id = str(wanted["run"])
+            private_folder.make(run_id, str(wanted["holds"]))
+            self._private = run_id
+
+    def _tidy(self) -> None:
+        run_id, self._private = self._private, ""
+        if run_id:
+            from bot.executor import private_folder  # noqa: PLC0415 - few runs need it
+
+            private_folder.remove(run_id)
 
     def _execute_prompt(self, params: wire.Object) -> None:
         """Start an agent with a prompt; the answer comes when it is over."""
@@ -174,6 +193,8 @@ class Executor:
             ended = reaper.kill_all(alive)
             over += [self._supervisors.pop(pid) for pid in ended if pid in self._supervisors]
         left = len(set(procfs.own_children()) - set(self._supervisors))
+        if over and not left:
+            self._tidy()
         for token in over:
             status = "failed" if left else "completed"
             words: wire.Object = {"session_token": token, "status": status, "left": left}
@@ -189,7 +210,11 @@ def _end_run(params: wire.Object) -> wire.Object:
     mark, leaders = str(params["mark"]), params["leaders"]
     if not isinstance(leaders, list) or not mark:
         raise TypeError("`leaders` is not a list, or `mark` is empty")
-    return {"left": remains.end(mark.encode(), {(int(pid), int(ticks)) for pid, ticks in leaders})}
+    left = remains.end(mark.encode(), {(int(pid), int(ticks)) for pid, ticks in leaders})
+    from bot.executor import private_folder  # noqa: PLC0415 - few calls need it
+
+    private_folder.remove(mark.rpartition("=")[2])
+    return {"left": left}
 
 
 def _identity(pid: int) -> list[int]:

@@ -53,7 +53,7 @@ def method_table(
             ApprovalsFileMethods(gate.rulebook, journal, askers),
             RecordMethods(store),
             OutlookMethods(gate, health),
-            PeopleMethods(store, journal, askers),
+            PeopleMethods(store, journal, askers, gate.broker.seals),
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),

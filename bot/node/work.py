@@ -49,6 +49,8 @@ from core.ports import ExecutionHost, Journal
 _LOG = logging.getLogger(__name__)
 _MOST_PREPARING = 16
 _WHY = 2_000
+_REPORT_AFTER_S = 0.05
+_SYNC_AFTER_S = 0.01
 _REASONS: dict[type[Exception], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
@@ -82,7 +84,7 @@ class NodeWork:
     commands: NodeCommands
     _joined: Joined | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
-    _started: set[ApprovalId] = field(default_factory=set)
+    _started: dict[ApprovalId, float] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
 
@@ -114,7 +116,7 @@ class NodeWork:
             case Cancel():
                 await self.host.cancel(frame.run_id)
             case Noted():
-                await asyncio.to_thread(self.ledger.note, frame.run_id)
+                self._start(asyncio.to_thread(self.ledger.note, frame.run_id))
             case Query():
                 await joined.link.send(self._status(frame.run_id))
             case _:
@@ -171,7 +173,7 @@ class NodeWork:
         if ending is not None:
             return ending
         if run_id in self._started:
-            return Started(run_id=run_id)
+            return self._started_frame(run_id)
         if run_id in self._ordered or self.ledger.knows(run_id):
             return Underway(run_id=run_id)
         why = "the connection to the node was lost before the order arrived, so nothing ran"
@@ -200,7 +202,7 @@ class NodeWork:
             await self._deliver(order.run_id, order.digest, ending)
         finally:
             self._ordered.discard(order.run_id)
-            self._started.discard(order.run_id)
+            self._started.pop(order.run_id, None)
 
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
@@ -231,10 +233,18 @@ class NodeWork:
             raise NotAllowed(verdict, f"on this node a person must allow it: {verdict.why}")
         return verdict
 
-    async def started(self, run_id: ApprovalId) -> None:
-        """Report that the first process of a run is there."""
-        self._started.add(run_id)
-        await self._say(Started(run_id=run_id))
+    def started(self, run_id: ApprovalId) -> None:
+        """Report that the first process of a run is there; the ending of a short one says so."""
+        self._started[run_id] = time.monotonic()
+        asyncio.get_running_loop().call_later(_REPORT_AFTER_S, self._report, run_id)
+
+    def _report(self, run_id: ApprovalId) -> None:
+        if run_id in self._started:
+            self._start(self._say(self._started_frame(run_id)))
+
+    def _started_frame(self, run_id: ApprovalId) -> Started:
+        age_s = time.monotonic() - self._started[run_id]
+        return Started(run_id=run_id, age_ms=round(age_s * 1000))
 
     async def _say(self, frame: AnyFrame) -> None:
         """Send a frame where the gateway is there; what it must hear is sent again anyway."""
@@ -243,9 +253,17 @@ class NodeWork:
                 await self._joined.link.send(frame)
 
     async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        noting = asyncio.to_thread(self.ledger.end, run_id, digest, ending)
-        await asyncio.gather(self._record(*_recorded(ending)), noting)
+        """Send an ending, then have it outlast a power cut here too.
+
+        The gateway has it on its own disk before it tells anybody; that disk may be this one, so
+        ours waits a moment.
+        """
+        self.ledger.hold(run_id, digest, ending)
         await self._say(ending)
+        if self._joined is not None:
+            await asyncio.sleep(_SYNC_AFTER_S)
+        saving = asyncio.to_thread(self.ledger.save, run_id)
+        await asyncio.gather(self._record(*_recorded(ending)), saving)
 
     async def _record(self, kind: str, record: dict[str, object]) -> None:
         try:
@@ -290,7 +308,7 @@ class _Watcher:
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Report the start; the supervisor ends what runs with this process."""
         del pid, pgid, start_ticks
-        await self.work.started(self.order.run_id)
+        self.work.started(self.order.run_id)
         if self.verdict.decision is Decision.ALLOW:
             book, now_ms = self.work.judge.rulebook, time.time_ns() // 1_000_000
             book.note_uses(self.plan, self.verdict, now_ms)

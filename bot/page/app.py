@@ -32,8 +32,11 @@ from bot.page.lists import ListPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
+from bot.page.plans import PlanPages
 from bot.page.render import Renderer
-from bot.page.rules import RulesPages
+from bot.page.rules.backtest import Tries
+from bot.page.rules.pages import RulesPages
+from bot.page.rules.target import Targets
 from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
 from bot.policy_tools.suggest import Report
@@ -114,8 +117,9 @@ class ControlPage(Pages):
     def _made_routes(self, now: Now, cards: Cards) -> tuple[Route, ...]:
         room = self.room
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
+        plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
-        rules = RulesPages(room.table, self.render, str(Path.home()))
+        rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, self.render)
         insight = InsightPages(room.table, self.render, Costs(room.costs))
         lists = ListPages(room.table, self.render)
@@ -128,6 +132,7 @@ class ControlPage(Pages):
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
+            Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
             Route("/history", View(self, past.show)),
@@ -138,6 +143,7 @@ class ControlPage(Pages):
             Route("/lists/{name}", View(self, lists.show)),
             Route("/do/{action}", View(self, post=lists.act)),
             Route("/exec-approvals", View(self, rules.show, rules.save)),
+            Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),

@@ -42,6 +42,7 @@ class Sent:
     cards: dict[str, str]
     running: str = ""
     health: str = ""
+    plans: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,10 @@ class Live:
             event["running"] = shot.running
         if shot.health != sent.health:
             event["health"] = shot.health
+        if shot.plans != sent.plans:
+            event["plans"] = shot.plans
         sent.cards, sent.running, sent.health = known, shot.running, shot.health
+        sent.plans = shot.plans
         return event
 
     async def _ending(self, card_id: str) -> str:

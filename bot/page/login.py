@@ -1,7 +1,9 @@
 """Sign in with a one-time link, and sign out.
 
-Opening the link binds it to this browser by a cookie of its own and signs nobody in: a program that
-looks at links in chats must not use them up. The button on that page does, once.
+Opening the link binds it to this browser by a cookie of its own and signs nobody in: the button on
+that page does, once. A program that fetches links in chats for a preview opens nothing: browsers
+say of each page that people go to that they do (Fetch Metadata), and nothing else is bound.
+Browsers that do not say it, as over plain HTTP, bind the link by the button.
 """
 
 import re
@@ -32,6 +34,7 @@ _REFUSALS = {
     LinkState.USED: "This link was used already; each signs in once.",
     LinkState.ELSEWHERE: "This link was opened in another browser first, and only works there.",
 }
+_GOES_TO = {"sec-fetch-mode": b"navigate", "sec-fetch-dest": b"document"}
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR", "Opera"),
@@ -76,7 +79,10 @@ class LoginPages:
             return page("")
         known = cookies(visit.scope).get(_browser_cookie(self.section), "")
         browser = known if _SECRET.fullmatch(known) else secrets.token_urlsafe(32)
-        link = await self.store.write(page_links.open_in, secret, browser)
+        if _is_opened(visit):
+            link = await self.store.write(page_links.open_in, secret, browser)
+        else:
+            link = await self.store.read(page_links.seen_by, secret, browser)
         if link.state is not LinkState.OPEN:
             return self._refused(visit, link)
         answer = page(self.render.text("login.html", person=link.person, path=visit.scope["path"]))
@@ -87,6 +93,10 @@ class LoginPages:
         """Sign in: a new session in this browser, whatever was there before is ended."""
         secret = _secret(visit)
         browser = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        if not _SECRET.fullmatch(browser):
+            link = await self.store.read(page_links.seen_by, secret, "")
+            never_here = Link(LinkState.ELSEWHERE) if link.state is LinkState.OPEN else link
+            return self._refused(visit, never_here)
         label = _label(header(visit.scope, b"user-agent") or b"")
         made = await self.store.write(page_links.use, secret, browser, label)
         if isinstance(made, Link):
@@ -129,6 +139,13 @@ class LoginPages:
             f"{name}={value}; Path=/; Max-Age={life_ms // 1000}; HttpOnly; "
             f"SameSite={same.title()}{'; Secure' if self.section.is_secure else ''}",
         )
+
+
+def _is_opened(visit: Visit) -> bool:
+    """Return whether a person goes to this page: no fetch, no preview, no page loaded ahead."""
+    said = {name: header(visit.scope, name.encode()) for name in _GOES_TO}
+    ahead = header(visit.scope, b"sec-purpose") or header(visit.scope, b"purpose")
+    return said == _GOES_TO and not ahead
 
 
 def _secret(visit: Visit) -> str:

@@ -13,6 +13,7 @@ from bot.api.http.errors import Fault, FaultCode
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.cards import Cards, ShownCard
+from bot.page.plans import plans_of
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from core.errors import SaysoError
@@ -41,6 +42,7 @@ class Snapshot:
     running: str
     runs: int
     health: str
+    plans: str = ""
     after: str = ""
     """The card before the first one, where it is a further page."""
 
@@ -91,6 +93,7 @@ class Now:
             running=self.render.text("running.html", runs=runs, visit=visit),
             runs=len(runs),
             health=await self._health_line(visit),
+            plans=self.render.text("plans.html", plans=plans_of(leading)),
             after=after,
         )
 

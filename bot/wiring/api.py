@@ -3,6 +3,7 @@
 Where it does not, no web framework is loaded and nothing is counted.
 """
 
+import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -30,15 +31,16 @@ _COSTS_SPAN, _COSTS_MOST, _COSTS_S = "30d", 1_000, 20.0
 """How far back, over how many prompts, and how long the page's look at costs may go."""
 
 
-def _costs(settings: Settings) -> "CostReport":
-    """Return what prompts cost, for a thread.
+def _costs(settings: Settings, stopped: threading.Event) -> "CostReport":
+    """Return what prompts cost, for a thread; ``stopped`` ends the look.
 
     Raises:
         SaysoError: the store or the approvals file cannot be read, or it took too long.
     """
     from bot.policy_tools.weekly_suggest import Patience, week_of  # noqa: PLC0415 - as below
 
-    return week_of(settings, Patience(_COSTS_S), _COSTS_SPAN, _COSTS_MOST)
+    patience = Patience(_COSTS_S, stopped=stopped)
+    return week_of(settings, patience, _COSTS_SPAN, _COSTS_MOST)
 
 
 @dataclass(slots=True)
@@ -52,7 +54,7 @@ class Network:
     home: Path
     zone: tzinfo
     meters: "Meters | None"
-    costs: Callable[[], "CostReport"]
+    costs: Callable[[threading.Event], "CostReport"]
     listening_url: str = field(default="", init=False)
 
     @classmethod
@@ -104,7 +106,9 @@ class Network:
         from bot.api.gate_proof import RestWay, WebSocketWay  # noqa: PLC0415 - as above
         from bot.page.app import Furnishing, pages_of  # noqa: PLC0415 - as above
 
-        room = Furnishing(table, gate, self.section, self.zone, self.costs)
+        stopped = threading.Event()
+        stack.callback(stopped.set)
+        room = Furnishing(table, gate, self.section, self.zone, partial(self.costs, stopped))
         parts = Parts(
             table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)
         )

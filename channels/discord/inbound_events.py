@@ -77,6 +77,7 @@ def from_message(
         _allowed(command, guild, settings),
         f"{NAME}:{us.id}:{message.id}",
         str(prompt.id) if prompt else "",
+        private=isinstance(message.channel, discord.DMChannel),
     )
 
 
@@ -120,6 +121,7 @@ def _interaction(
         _allowed(command, guild, settings),
         f"{NAME}:{interaction.application_id}:{interaction.id}",
         replied_to,
+        private=True,  # its answers are ephemeral
     )
 
 

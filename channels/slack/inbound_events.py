@@ -111,7 +111,9 @@ def _commanded(body: Body, us: Identity) -> Heard:
     url = str(body.get("response_url", ""))
     place = Asker(str(body["channel_id"]), str(body["user_id"]), response_url=url)
     actor = Actor(NAME, place.user, str(body.get("user_name", "")))
-    return Heard(Inbound(actor, _target(place), command, f"{NAME}:{body['trigger_id']}"), place)
+    key = f"{NAME}:{body['trigger_id']}"
+    # Its answer is seen by this member alone, as is the one to a message: `Notes`.
+    return Heard(Inbound(actor, _target(place), command, key, private=True), place)
 
 
 def _written(event: Body, us: Identity) -> Heard | None:
@@ -132,7 +134,7 @@ def _written(event: Body, us: Identity) -> Heard | None:
         return None
     to = message_id(place.channel, place.thread) if ours or isinstance(command, BareReply) else ""
     key = f"{NAME}:{message_id(place.channel, str(event['ts']))}"
-    inbound = Inbound(Actor(NAME, place.user), _target(place), command, key, to)
+    inbound = Inbound(Actor(NAME, place.user), _target(place), command, key, to, private=True)
     # Of what names us the inbox knows whether it replies to a prompt; of all else Slack is asked.
     alone = parse(words, bot_name=us.name, private=private)
     return Heard(inbound, place, unproved=not ours and alone is None)

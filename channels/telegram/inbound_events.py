@@ -69,7 +69,7 @@ def _typed(message: Message, us: Identity, key: str) -> Inbound | None:
     if command is None:
         return None
     replied_to = str(prompt.message_id) if prompt else ""
-    return Inbound(_actor(sender), place_of(message), command, key, replied_to)
+    return Inbound(_actor(sender), place_of(message), command, key, replied_to, private=private)
 
 
 def _ours(message: Message | None, us: Identity) -> Message | None:

@@ -24,7 +24,7 @@ from channels.telegram.render.messages import Message, render_text
 from channels.utf16 import cut
 from core.errors import ChannelError
 from core.model.identity import Target
-from core.text.render import Redacted
+from core.text.render import Redacted, phrase
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
@@ -161,7 +161,8 @@ def _answered(update: Update) -> MaybeInaccessibleMessage | None:
 def _parts(update: Update, reply: Reply) -> tuple[Message, ...]:
     person = update.effective_user
     markup = choice_keyboard(reply.choices, person.id) if person is not None else None
-    return render_text(reply.text, markup)
+    text = phrase("{}\n{}", reply.text, Redacted(reply.link)) if reply.link else reply.text
+    return render_text(text, markup)
 
 
 def _chat(target: Target) -> int | str:

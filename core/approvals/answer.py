@@ -16,6 +16,7 @@ from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal
 from core.text.stdin_preview import shows_input
+from core.trust.sealing import Seals
 from core.trust.totp import matching_step
 
 _TRIES = 3
@@ -85,9 +86,10 @@ class _Authorised:
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
-    def __init__(self, store: Store, approvers: Approvers) -> None:
+    def __init__(self, store: Store, approvers: Approvers, seals: Seals) -> None:
         self._store = store
         self._approvers = approvers
+        self._seals = seals
 
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
@@ -127,11 +129,15 @@ class Answering:
 
     async def _proven(self, answer: Answer, approval: Approval, app: TotpKey) -> int | Answered:
         """Return the step of the code, or why it proves nothing; each try is counted first."""
+        secret = self._seals.opened(app.secret, totp_keys.use_of(app.person))
+        if secret is None:
+            words = messages.app_not_readable(approval, app.person)
+            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
         at_ms = await self._store.write(totp_keys.take_try, app.person)
         if at_ms is None:
             words = messages.too_many_codes(approval)
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        step = matching_step(app.secret, answer.totp, at_ms)
+        step = matching_step(secret, answer.totp, at_ms)
         if step is None or step <= app.last_step:
             words = messages.wrong_code(approval, used=step is not None)
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)

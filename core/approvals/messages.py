@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
-from core.model.identity import API_CHANNEL, Actor, AgentId
+from core.model.identity import API_CHANNEL, Actor, AgentId, PersonId
 from core.model.result import Finished
 
 _MINUTE_MS = 60_000
@@ -212,6 +212,16 @@ def wrong_code(approval: Approval, *, used: bool) -> str:
     return (
         f"{approval.code} is not allowed yet: this is not the code that your authenticator app "
         "shows now. Check the phone's clock."
+    )
+
+
+def app_not_readable(approval: Approval, person: PersonId) -> str:
+    """Word an allow whose code cannot be compared: the key of the app's secret is not here."""
+    return (
+        f"{approval.code} is not allowed yet: the key that seals the secret of your authenticator "
+        "app is lost, so no code can be checked. Restore store.key from a backup, or enrol the app "
+        f"again at a terminal: sayso people forget-totp {person}, then sayso people totp {person}. "
+        "Denying is still possible."
     )
 
 

@@ -51,6 +51,9 @@ from core.trust.ids import new_id
 
 _ANSWER_S = 20.0
 """How long a node may read and bind a command, or do what else it is asked."""
+_STORED_AFTER_S = 0.1
+"""When an ending that a caller waits for is usually stored, and its node may hear that."""
+_NOTICE_MS = 10_000
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
 
@@ -59,13 +62,15 @@ _DISMISS_S = 5.0
 class NodeHost:
     """The execution host ``node``, over the paired nodes and their runs in the store.
 
-    ``skills`` returns the names of ``skills.bins``.
+    ``skills`` returns the names of ``skills.bins``, ``notice_after_ms`` the threshold of
+    ``Exec running``.
     """
 
     key: SigningKey
     directory: Directory
     runs: NodeRuns
     skills: Callable[[], tuple[str, ...]] = tuple
+    notice_after_ms: Callable[[], int] = lambda: _NOTICE_MS
     fleet: Fleet = field(init=False)
     _questions: Questions = field(default_factory=Questions)
     _skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -76,7 +81,10 @@ class NodeHost:
     def __post_init__(self) -> None:
         """Hear the nodes."""
         self.fleet = Fleet(key_id(self.key), self.directory, self)
-        self._orders = Orders(self.runs, self._say)
+        self._orders = Orders(self.runs, self._say, self._notice_ms)
+
+    def _notice_ms(self) -> int:
+        return self.notice_after_ms()  # whatever it is by then
 
     @property
     def place(self) -> str:
@@ -137,7 +145,7 @@ class NodeHost:
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:
             await self._order(connection, run_id, plan, basis)
             ending = await ordered.ending
-        self._orders.settle(node_id, ending)
+        self._orders.settle(node_id, ending, _STORED_AFTER_S)
         if isinstance(ending, NotRun):
             raise failure_of(ending)
         return bounded(ending.result)
@@ -224,7 +232,7 @@ class NodeHost:
             case Prepared() | Unprepared() | Invoked() | NotInvoked():
                 self._questions.answered(connection.node.id, frame)
             case Started():
-                self._orders.began(connection.node.id, frame.run_id)
+                self._orders.began(connection.node.id, frame)
             case Ended() | NotRun():
                 self._orders.ended(connection.node.id, frame)
             case Underway():

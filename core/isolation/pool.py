@@ -5,7 +5,7 @@ import logging
 import pwd
 import secrets
 import socket
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +102,8 @@ class ExecutorPool:
         ours, theirs = socket.socketpair()
         with theirs:
             params: wire.Object = {"session_token": executor.token, "build": self._options.build}
+            if order.private is not None:
+                params["private"] = {"run": order.run_id, "holds": order.private.get("holds", "")}
             try:
                 self._tokens.begin(executor.token, holder)
                 answer = await self._call(executor, wire.RUN, params, [theirs.fileno()])
@@ -112,8 +114,8 @@ class ExecutorPool:
                     why = str(failure) or "the executor did not answer in time"
                     raise SpawnError(f"Nothing ran: {why}.") from failure
                 raise
-        leaders, pid = answer.get("leaders"), answer.get("pid")
-        executor.leaders = leaders if isinstance(leaders, list) else []
+        pid = answer.get("pid")
+        executor.leaders = [list(one) for one in incoming.identities(answer.get("leaders"))]
         executor.link = Link(ours, pid if isinstance(pid, int) else 0)
         return executor.link
 
@@ -327,7 +329,7 @@ class ExecutorPool:
             executor.link.hang_up()
         await _exited(executor)
         if executor.leaders and executor.process.status != 0:
-            await self._clean_up(executor)
+            await self.end_left(executor.user, {executor.run_id: executor.leaders})
             await _exited(executor)
         if executor.process.exited.is_set():
             executor.process.forget()
@@ -336,22 +338,30 @@ class ExecutorPool:
         self._live.discard(executor)
         self._gone.set()
 
-    async def _clean_up(self, executor: Executor) -> None:
-        """Have another executor of the user end what a dead, or stopped, one left."""
+    async def end_left(self, user: str, runs: Mapping[str, Sequence[object]]) -> None:
+        """Have a new executor of a user end what dead, or stopped, ones left of these runs.
+
+        Each run comes with the processes that led it: number, and start in ticks.
+        """
         try:
-            cleaner = await self._started(executor.user, cleaner=True)
+            cleaner = await self._started(user, cleaner=True)
         except HostUnavailable as failure:
-            _log.error("what executor %s left may go on: %s", executor.id, failure)
+            _log.error("what %s left may go on: %s", ", ".join(runs), failure)
             return
-        params: wire.Object = {"mark": f"{RUN_MARK}={executor.run_id}", "leaders": executor.leaders}
+        try:
+            for run_id, leaders in runs.items():
+                await self._end_run(cleaner, run_id, leaders)
+        finally:
+            self.drop(cleaner)
+
+    async def _end_run(self, cleaner: Executor, run_id: str, leaders: Sequence[object]) -> None:
+        params: wire.Object = {"mark": f"{RUN_MARK}={run_id}", "leaders": leaders}
         try:
             answer = await self._call(cleaner, wire.END_RUN, params)
             if answer.get("left"):
-                _log.error("executor %s left processes that cannot be ended", executor.id)
+                _log.error("run %s left processes that cannot be ended", run_id)
         except (SaysoError, TimeoutError) as failure:
-            _log.error("what executor %s left may go on: %s", executor.id, failure)
-        finally:
-            self.drop(cleaner)
+            _log.error("what run %s left may go on: %s", run_id, failure)
 
     def _do(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)

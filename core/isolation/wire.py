@@ -18,6 +18,9 @@ REQUEST_PERMISSION = "request_permission"
 REPORT_MESSAGE = "report_message"
 REPORT_COMPLETION = "report_completion"
 
+PRIVATE_FOLDERS = ".sayso-sandbox"
+"""Folder in a user's home; in it each sandboxed run of the user has one of its own."""
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 UNKNOWN_METHOD = -32601

@@ -5,7 +5,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from core.model.command import (
@@ -61,7 +61,7 @@ class Planner:
     """Make plans. ``search_path`` and ``base_env`` are fixed for the planner's life.
 
     ``base_env`` supplies home, locale, zone and TMPDIR; by default the gateway's environment.
-    ``run_as`` names the Unix user that commands of the host gateway run as, ``""`` for this one.
+    ``run_as`` names the Unix user that commands run as on the hosts ``bound``, ``""`` for this one.
     """
 
     def __init__(
@@ -69,10 +69,12 @@ class Planner:
         search_path: tuple[str, ...] = DEFAULT_SEARCH_PATH,
         base_env: Mapping[str, str] | None = None,
         run_as: RunAs | None = None,
+        bound: Collection[ExecHost] = (ExecHost.GATEWAY,),
     ) -> None:
         self._search = SearchPath(search_path)
         self._source = os.environ if base_env is None else base_env
         self._run_as = run_as
+        self._bound_hosts = frozenset(bound)
         self._tables = {"": Tables(self._search.text, self._source)}
 
     @property
@@ -113,7 +115,7 @@ class Planner:
 
     def _user(self, request: ExecRequest, policy: ExecPolicy) -> str:
         """Return whom the request's commands run as; its tables are there if the user is."""
-        if self._run_as is None or policy.host is not ExecHost.GATEWAY:
+        if self._run_as is None or policy.host not in self._bound_hosts:
             return ""
         user = self._run_as(request)
         if user not in self._tables:

@@ -130,6 +130,11 @@ class StoreSection(Section):
         default=None,
         description="a sqlite: or postgresql: URL, as a secret; null: state.db in $SAYSO_HOME",
     )
+    key: SecretStr | None = Field(
+        default=None,
+        description="32 bytes in base64, as a secret, that seal the secrets of authenticator apps; "
+        "null: store.key in $SAYSO_HOME, made when needed. Gateways that share a database need one",
+    )
     retention_days: Days = Field(
         default=DEFAULT_RETENTION_DAYS,
         description="days to keep decided approvals, ended runs and read events",

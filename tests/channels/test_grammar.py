@@ -14,6 +14,7 @@ from channels.commands import (
     Elevated,
     Help,
     HistoryList,
+    LogIn,
     Malformed,
     Pair,
     PendingList,
@@ -233,6 +234,7 @@ def test_grants_have_limits(text: str, terms: GrantTerms) -> None:
         "/elevated",
         "/elevated maybe",
         "/pair",
+        "/login ana",
     ],
 )
 def test_values_that_are_no_values_are_told(text: str) -> None:
@@ -259,6 +261,7 @@ def test_values_that_are_no_values_are_told(text: str) -> None:
         ("/exec reset", ResetExec()),
         ("/elev off", Elevated(Elevation.OFF)),
         ("/pair 7K3F9QAB", Pair("7k3f9qab")),
+        ("/login", LogIn()),
     ],
 )
 def test_the_other_commands(text: str, expected: Command) -> None:

@@ -86,10 +86,27 @@ async def test_the_first_browser_keeps_the_link(bench: OpenStore) -> None:
     assert isinstance(await _use(bench, link), NewToken)
 
 
-async def test_a_link_that_nobody_opened_cannot_be_used(bench: OpenStore) -> None:
-    """A form that is sent without the page before it makes no session."""
+async def test_what_only_looks_binds_nothing(bench: OpenStore) -> None:
+    """Whoever fetched the page leaves the link to the browser that uses it, which keeps it."""
     link = await _link(bench)
-    assert await _use(bench, link) == Link(LinkState.ELSEWHERE)
+    looked = await bench.store.read(page_links.seen_by, link.secret, THERE)
+    assert (looked.state, looked.person) == (LinkState.OPEN, "ana")
+    assert isinstance(await _use(bench, link), NewToken)
+    assert await _use(bench, link, THERE) == Link(LinkState.USED)
+
+
+async def test_a_new_link_withdraws_those_of_the_same_account(bench: OpenStore) -> None:
+    """Those that another one made stay, and so do those that were used."""
+    other, first = (
+        await _link(bench),
+        await bench.store.write(page_links.create_anew, "ana", SCOPES, "telegram:42"),
+    )
+    second = await bench.store.write(page_links.create_anew, "ana", SCOPES, "telegram:42")
+    assert await _open(bench, first) is LinkState.EXPIRED
+    assert isinstance(await _use(bench, second), NewToken)
+    await bench.store.write(page_links.create_anew, "ana", SCOPES, "telegram:42")
+    assert await _open(bench, second) is LinkState.USED
+    assert await _open(bench, other) is LinkState.OPEN
 
 
 async def test_a_link_works_once(bench: OpenStore) -> None:

@@ -157,6 +157,9 @@ def _rich_text(block: Json, at: str) -> None:
             raise _bad("unsupported element", at)
         _keys(part, at, {"type", "elements"}, {"border"})
         for one in part["elements"]:
+            if one.get("type") == "link" and part["type"] == "rich_text_section":
+                _keys(one, at, {"type", "url"}, {"text", "style", "unsafe"})
+                continue
             _keys(one, at, {"type", "text"}, {"style"})
             if one["type"] != "text" or not one["text"]:
                 raise _bad("must be a text of more than 0 characters", at)

@@ -21,6 +21,7 @@ COMMANDS = (
     "pending",
     "history",
     "run",
+    "login",
     "tail",
     "stop",
     "exec",

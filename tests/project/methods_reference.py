@@ -11,9 +11,11 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from bot.factories.remote_exec import RemoteExec
 from bot.intake.methods.audit import AuditMethods, Rotate
+from bot.intake.methods.explain import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import AnyMethod, Table
 from bot.intake.table import method_table
+from bot.policy_tools.draft_backtest import DraftBacktests
 from core.gate import Gate
 from core.gate.guards.lockdown import Lockdown
 from core.model.access import Scope
@@ -58,10 +60,12 @@ def table() -> Table:
     """Return the methods; nothing behind them is there, and none is called."""
     journal, lockdown = cast("Journal", None), cast("Lockdown", None)
     execution = SimpleNamespace(guard=SimpleNamespace(lockdown=lockdown))
-    gate = SimpleNamespace(store=None, rulebook=None, journal=journal, execution=execution)
+    parts = {"store": None, "rulebook": None, "journal": journal, "execution": execution}
+    gate = SimpleNamespace(**parts, broker=SimpleNamespace(seals=None))
     remote = RemoteMethods(cast("RemoteExec", None), journal, lockdown)
     audit = AuditMethods(cast("Rotate", None), Path("audit.jsonl"))
-    return method_table(cast("Gate", gate), _no_health, (remote, audit))
+    backtests = BacktestMethods(cast("DraftBacktests", None))
+    return method_table(cast("Gate", gate), _no_health, (remote, audit, backtests))
 
 
 def page() -> str:

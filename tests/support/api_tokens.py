@@ -8,9 +8,11 @@ from bot.factories.remote_exec import RemoteExec
 from bot.intake.callers.bearer import Bearers
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.audit import AuditMethods, Rotate
+from bot.intake.methods.explain import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table, invoke
 from bot.intake.table import method_table
+from bot.policy_tools.draft_backtest import DraftBacktests
 from core.gate import Gate
 from core.model.access import Scope
 from core.model.identity import Intake
@@ -39,7 +41,8 @@ class Api:
             cast("RemoteExec", None), gate.journal, gate.execution.guard.lockdown
         )  # what it does is tested elsewhere
         audit = AuditMethods(cast("Rotate", None), Path("audit.jsonl"))
-        return cls(gate, method_table(gate, no_health, (remote, audit)))
+        backtests = BacktestMethods(cast("DraftBacktests", None))
+        return cls(gate, method_table(gate, no_health, (remote, audit, backtests)))
 
     async def token(
         self, name: str, *scopes: Scope, agent: str | None = None, person: str | None = None

@@ -38,6 +38,8 @@ NEEDS = {
     "node.rename": "admin",
     "node.revoke": "admin",
     "policy.explain": "request read",
+    "policy.backtest.start": "read",
+    "policy.backtest.get": "read",
     "people.list": "approve admin",
     "people.add": "admin",
     "people.pair": "admin",

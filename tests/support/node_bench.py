@@ -142,6 +142,9 @@ class NoRuns:
     async def started(self, _run: ApprovalId) -> None:
         """Let the report go."""
 
+    async def running(self, _run: ApprovalId, _seconds: int) -> None:
+        """Let the report go."""
+
     async def gone(self, _node: NodeId) -> None:
         """Let the report go."""
 

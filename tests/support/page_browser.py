@@ -11,6 +11,8 @@ from core.store.people import page_links
 from tests.support.api_gateway import ApiGateway
 
 PERSON_SCOPES = frozenset({Scope.APPROVE, Scope.READ})
+GOES_TO = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+"""What browsers say of a page that a person goes to."""
 _CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 
 
@@ -51,7 +53,8 @@ class PageBrowser:
         assert entered.status_code == 303, entered.text
 
     def get(self, path: str, **more: Any) -> httpx.Response:
-        """Open an address."""
+        """Go to an address, as people do."""
+        more["headers"] = {**GOES_TO, **more.get("headers", {})}
         return self.http.get(path, **more)
 
     def csrf(self, path: str = "/") -> str:

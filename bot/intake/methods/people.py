@@ -23,6 +23,7 @@ from core.ports import Journal
 from core.store import Store
 from core.store.people import pairing, people, totp_keys
 from core.trust import totp
+from core.trust.sealing import Seals
 
 RULES = frozenset({Scope.ADMIN})
 PERSON = "[person at a terminal](../decisions/0009-people-over-the-socket.md)"
@@ -56,6 +57,7 @@ class PeopleMethods:
     store: Store
     journal: Journal
     askers: Askers
+    seals: Seals
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -210,7 +212,8 @@ class PeopleMethods:
             return TotpAnswer.of(refusal, done=False)
         await self._record(caller, "totp", name)
         secret = totp.new_secret()
-        await self.store.write(totp_keys.enrol, name, secret, caller.ref)
+        sealed = self.seals.seal(secret, totp_keys.use_of(name))
+        await self.store.write(totp_keys.enrol, name, sealed, caller.ref)
         sentence = (
             f"Give this link to {name}'s authenticator app; it is not shown again. Where a tier "
             f"has stepUp, {name} allows with a code of the app only, from now on."

@@ -5,6 +5,7 @@ import { keyboard } from "./keyboard.js";
 import { guard } from "./guard.js";
 import { answerForms } from "./answer.js";
 import { countDown } from "./countdown.js";
+import { progress } from "./progress.js";
 
 document.documentElement.classList.add("js");
 guard(document);
@@ -17,4 +18,6 @@ if (now) {
 }
 const one = document.querySelector("[data-follow]");
 if (one) followOne(one);
+const under = document.querySelector("[data-progress]");
+if (under) progress(under);
 if (location.hash === "#find") document.querySelector("#search input")?.focus();

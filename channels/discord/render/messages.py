@@ -13,6 +13,7 @@ from itertools import groupby
 from channels.base import Reply
 from channels.card_text import (
     EMPTY,
+    OPEN_PAGE,
     READ_ABOVE,
     TOO_LONG,
     and_more,
@@ -165,6 +166,9 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
 def render_reply(reply: Reply) -> tuple[Message, ...]:
     """Return the messages to a person; the last one has the choices, if there are any."""
     *before, last = render_text(reply.text)
+    if reply.link:
+        # In <…> Discord fetches no preview of it.
+        last = replace(last, content=f"{last.content}\n[{OPEN_PAGE}](<{reply.link}>)")
     return (*before, replace(last, buttons=choices(reply.choices)))
 
 

@@ -81,6 +81,13 @@ def section(text: str) -> Json:
     return {"type": "section", "text": plain(text)}
 
 
+def link(url: str, words: str) -> Json:
+    """Return a paragraph that is one link of our own."""
+    shown = {"type": "link", "url": url, "text": words}
+    part = {"type": "rich_text_section", "elements": [shown]}
+    return {"type": "rich_text", "elements": [part]}
+
+
 def sections(text: str) -> list[Json]:
     """Return text of any length as paragraphs."""
     return [section(part) for part in chunks(text, _BOX)]

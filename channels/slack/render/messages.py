@@ -11,6 +11,7 @@ from itertools import islice
 from channels.base import Reply
 from channels.card_text import (
     EMPTY,
+    OPEN_PAGE,
     READ_ABOVE,
     TOO_LONG,
     and_more,
@@ -150,7 +151,8 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
 def render_reply(reply: Reply) -> tuple[Message, ...]:
     """Return a reply, in as many messages as it takes; its choices stand below the last one."""
     *before, last = _text(reply.text, "Sayso has an answer for you.")
-    return (*before, Message(last.text, [*last.blocks, *choice_rows(reply.choices)]))
+    link = [layout.link(reply.link, OPEN_PAGE)] if reply.link else []
+    return (*before, Message(last.text, [*last.blocks, *link, *choice_rows(reply.choices)]))
 
 
 def render_title(title: Redacted) -> Message:

@@ -17,7 +17,7 @@ from core.store.approvals.history_rows import history, search, searched_from
 from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.narrowing import Narrowing
-from core.store.approvals.queries import find, get, pending, unremembered
+from core.store.approvals.queries import find, get, pending, tool_calls, unremembered
 from core.store.approvals.requesters import find_for, references
 from core.store.schema.records import (
     Answer,
@@ -56,6 +56,7 @@ __all__ = [
     "searched_from",
     "settle_lost",
     "settle_unrouted",
+    "tool_calls",
     "unremembered",
     "wake_in",
 ]

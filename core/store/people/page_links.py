@@ -1,6 +1,7 @@
 """Keep one-time links into the control page: by their hash, for ten minutes, for one browser.
 
-The first browser that opens a link is the only one that can use it, and only once: what it gets is
+The first browser that opens a link is the only one that can use it, and only once. What merely
+fetches links, as chats do for previews, is shown the page and binds nothing. What a browser gets is
 a session, a token of the person that no API takes (``Token.browser``). So whatever holds for a
 person's tokens holds for sessions, revoking above all.
 """
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select, update
 
 from core.errors import BadRequest
 from core.model.access import Scope
@@ -42,12 +43,21 @@ _USE = (
     update(page_links)
     .where(
         page_links.c.hash == bindparam("p_hash"),
-        page_links.c.browser_hash == bindparam("p_browser"),
+        func.coalesce(page_links.c.browser_hash, bindparam("p_browser")) == bindparam("p_browser"),
         page_links.c.used_ms.is_(None),
         page_links.c.expires_ms > bindparam("p_now"),
     )
-    .values(used_ms=bindparam("p_now"))
+    .values(used_ms=bindparam("p_now"), browser_hash=bindparam("p_browser"))
     .returning(*page_links.c)
+)
+_WITHDRAW = (
+    update(page_links)
+    .where(
+        page_links.c.created_by == bindparam("p_by"),
+        page_links.c.used_ms.is_(None),
+        page_links.c.expires_ms > bindparam("p_now"),
+    )
+    .values(expires_ms=bindparam("p_now"))
 )
 
 
@@ -103,6 +113,16 @@ def create(conn: Connection, person: str | None, scopes: frozenset[Scope], by: s
     return NewLink(PersonId(name), now + LIFE_MS, secret)
 
 
+def create_anew(conn: Connection, person: str, scopes: frozenset[Scope], by: str) -> NewLink:
+    """Make a link, and withdraw those that ``by`` made before and nobody used.
+
+    Raises:
+        BadRequest: as ``create``.
+    """
+    conn.execute(_WITHDRAW, {"p_by": by, "p_now": now_ms(conn)})
+    return create(conn, person, scopes, by)
+
+
 def open_in(conn: Connection, secret: str, browser: str) -> Link:
     """Bind a link to the browser that opens it first, and return what it is to this one."""
     now, hashed = now_ms(conn), _hash(secret)
@@ -110,8 +130,15 @@ def open_in(conn: Connection, secret: str, browser: str) -> Link:
     return _seen(conn, hashed, browser)
 
 
+def seen_by(conn: Connection, secret: str, browser: str) -> Link:
+    """Return what a link is to a browser, and bind nothing."""
+    return _seen(conn, _hash(secret), browser)
+
+
 def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | Link:
     """Make the session of a link, once; ``label`` says in words which browser it is in.
+
+    A link that no browser is bound to yet is used by this one.
 
     Returns the link where it is not open to this browser: nothing was made then.
     """
@@ -146,7 +173,7 @@ def _state(row: RowMapping, browser_hash: str, now: int) -> LinkState:
         return LinkState.USED
     if row["expires_ms"] <= now:
         return LinkState.EXPIRED
-    bound = row["browser_hash"] == browser_hash
+    bound = row["browser_hash"] in (None, browser_hash)
     return LinkState.OPEN if bound else LinkState.ELSEWHERE
 
 

@@ -99,7 +99,7 @@ totp_keys = Table(
     "totp_keys",
     metadata,
     Column("person", Text, primary_key=True),
-    Column("secret", Text, nullable=False),  # base32; the gateway computes the codes from it
+    Column("secret", Text, nullable=False),  # sealed with a key that is not in the database
     Column("created_by", Text, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("last_step", BigInteger, nullable=False),  # codes up to this one are used

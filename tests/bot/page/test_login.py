@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import PageBrowser, link_for
+from tests.support.page_browser import GOES_TO, PageBrowser, link_for
 
 
 def _cookie(answer: object, name: str) -> str:
@@ -76,6 +76,46 @@ def test_a_look_at_the_head_binds_nothing(home: ApiGateway) -> None:
     browser, path = PageBrowser.at(home), link_for(home)
     assert PageBrowser.at(home).http.head(path).status_code == 200
     assert browser.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"User-Agent": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"},
+        {"User-Agent": "TelegramBot (like TwitterBot)"},
+        {"User-Agent": "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)"},
+        {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "empty"},
+        {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+        {**GOES_TO, "Sec-Purpose": "prefetch"},
+        {**GOES_TO, "Purpose": "prefetch"},
+    ],
+)
+def test_what_fetches_a_link_for_a_preview_uses_none_up(
+    home: ApiGateway, headers: dict[str, str]
+) -> None:
+    """Not even twice, with its cookies; the person's browser opens it, and the bot is then out."""
+    bot, person, path = PageBrowser.at(home), PageBrowser.at(home), link_for(home)
+    for _ in range(2):
+        assert bot.http.get(path, headers=headers).status_code == 200
+    assert person.get(path).status_code == 200
+    assert bot.post(path).status_code == 403
+    assert "sayso_session" not in bot.http.cookies
+    assert person.post(path).status_code == 303
+
+
+def test_a_person_who_goes_there_does_bind_it(home: ApiGateway) -> None:
+    """The control of the one above: with these headers a second browser is out."""
+    path = link_for(home)
+    assert PageBrowser.at(home).get(path).status_code == 200
+    assert PageBrowser.at(home).get(path).status_code == 403
+
+
+def test_a_browser_that_does_not_say_where_it_goes_binds_by_the_button(home: ApiGateway) -> None:
+    """Over plain HTTP none says it; a form without the page before it makes no session."""
+    silent, path = PageBrowser.at(home), link_for(home)
+    assert silent.post(path).status_code == 403
+    assert silent.http.get(path).status_code == 200
+    assert silent.post(path).status_code == 303
 
 
 def test_signing_in_anew_ends_the_session_before(home: ApiGateway, ana: PageBrowser) -> None:

@@ -8,13 +8,16 @@ laid side by side; entries are added and removed one by one and never by their p
 import copy
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from core.approvals.file.edit import add_entry, known_agent
+from core.errors import BadRequest
 from core.model.identity import AgentId
 from core.model.policy import AskFallback, ExecAsk, ExecSecurity
+from core.store.engine.clock import wall_ms
 from core.text.render import redact, show_argv
 
 DEFAULTS: Final = ""
@@ -29,6 +32,16 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What each setting may be; nothing means: use the default."""
 
+BULK: Final[Mapping[str, str]] = {
+    "never": "all that were never used",
+    "90d": "all that were not used for 90 days",
+    "all": "all of them",
+}
+"""What may be removed at once, in words."""
+_IDLE_MS = 90 * 86_400_000
+_LIMITED = " -- "
+"""What parts a pattern from the arguments that it is limited to."""
+
 Raw = dict[str, Any]
 
 
@@ -42,6 +55,10 @@ class Entry:
     used_ms: int | None
     used_for: str
     resolved: str
+
+    def is_idle(self, since_ms: int) -> bool:
+        """Return whether it was not used since an epoch ms, or never."""
+        return self.used_ms is None or self.used_ms < since_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +76,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a form asks for: settings, keys of entries to remove, patterns to add."""
+    """What a form asks for: settings, keys of entries to remove, lines of entries to add.
+
+    ``bulk`` is a member of ``BULK``: it removes all entries of that kind among those in ``shown``,
+    the keys that the form's reader saw.
+    """
 
     settings: Mapping[str, str]
     removed: frozenset[str] = frozenset()
     added: tuple[str, ...] = ()
+    bulk: str = ""
+    shown: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +129,39 @@ def changed(file: Raw, scope: str, edit: Edit) -> Raw:
             part.pop(setting, None)
     if name is None:
         return made
+    gone = edit.removed | in_bulk(part_of(made, scope), edit)
     listed = part.get("allowlist", [])
-    part["allowlist"] = [one for one in listed if _key(one) not in edit.removed]
-    for pattern in edit.added:
-        add_entry(made, name, pattern)
+    part["allowlist"] = [one for one in listed if _key(one) not in gone]
+    for line in edit.added:
+        pattern, argv = entry_of(line)
+        add_entry(made, name, pattern, argv)
     return made
+
+
+def in_bulk(part: Part, edit: Edit) -> frozenset[str]:
+    """Return the keys that ``edit.bulk`` removes: nothing that its reader did not see."""
+    since = {"never": 0, "90d": wall_ms() - _IDLE_MS}.get(edit.bulk)
+    kind = [
+        one.key
+        for one in part.entries
+        if edit.bulk == "all" or (since is not None and one.is_idle(since))
+    ]
+    return frozenset(kind) & edit.shown
+
+
+def entry_of(line: str) -> tuple[str, tuple[str, ...] | None]:
+    """Read a line of the form: a pattern, and behind `` -- `` the arguments it is limited to.
+
+    Raises:
+        BadRequest: a quote in the arguments is not closed.
+    """
+    pattern, limited, words = f"{line} ".partition(_LIMITED)
+    if not limited:
+        return line.strip(), None
+    try:
+        return pattern.strip(), tuple(shlex.split(words))
+    except ValueError as error:
+        raise BadRequest(f"{line!r} was not added: {error}.") from None
 
 
 def merged(seen: Mapping[str, str], now: Mapping[str, str], wanted: Mapping[str, str]) -> Raw:

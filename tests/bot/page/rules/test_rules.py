@@ -12,7 +12,7 @@ from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import PageBrowser
 
 PATH = "/exec-approvals"
-_FIELD = re.compile(r'name="(agent|base|seen|csrf)" value="([^"]*)"')
+_FIELD = re.compile(r'name="(agent|node|base|seen|csrf)" value="([^"]*)"')
 _REMOVE = re.compile(r'name="(remove-[0-9a-f]{16})"[^>]*aria-label="Remove ([^"]*)"')
 
 
@@ -160,3 +160,43 @@ def test_a_command_is_tried(home: ApiGateway, ana: PageBrowser, command: str, sa
     before = home.client("reader").get("/v1/history").json()
     assert said in ana.get(PATH, params=query).text
     assert home.client("reader").get("/v1/history").json() == before
+
+
+def test_entries_are_limited_to_arguments_and_removed_at_once(
+    home: ApiGateway, admin: PageBrowser
+) -> None:
+    """A template behind `` -- ``; all that were never used go, what is used stays."""
+    home.ask("true", wait=20)
+    admin.get(f"{PATH}?agent=main")
+    line = '/usr/bin/git -- push "origin" <NAME>\r\n/usr/bin/printf -- "two words"'
+    wanted = {"bulk": "never", "add": line}
+    assert admin.post(PATH, **_fields(admin, "main"), **wanted).status_code == 303
+    listed = _file(home)["agents"]["main"]["allowlist"]
+    kept = [one["pattern"] for one in listed]
+    assert "/usr/bin/true" in kept
+    assert "/usr/bin/seq" not in kept
+    assert [one.get("argv") for one in listed[-2:]] == [["push", "origin", "<NAME>"], ["two words"]]
+    assert "push origin &lt;NAME&gt;" in admin.get(f"{PATH}?agent=main").text
+
+
+def test_what_was_not_seen_is_not_removed_at_once(home: ApiGateway, admin: PageBrowser) -> None:
+    """An entry that came after the page was read stays, although its kind is to go."""
+    read = _fields(admin, "main")
+    file = _file(home)
+    file["agents"]["main"]["allowlist"].append({"pattern": "/usr/bin/uniq"})
+    (home.home / "exec-approvals.json").write_text(json.dumps(file))
+    clash = admin.post(PATH, **read, bulk="all")
+    assert clash.status_code == 409
+    assert 'aria-label="Remove /usr/bin/uniq"' in clash.text
+    ticked = re.findall(r'checked aria-label="Remove ([^"]*)"', clash.text)
+    assert "/usr/bin/seq" in ticked
+    assert "/usr/bin/uniq" not in ticked
+
+
+@pytest.mark.parametrize("line", ['/usr/bin/git -- push "open', "/usr/bin/git -- <NOTHING>"])
+def test_a_bad_template_is_refused(home: ApiGateway, admin: PageBrowser, line: str) -> None:
+    """Nothing is saved, and the line is still in the form."""
+    before = _file(home)
+    answer = admin.post(PATH, **_fields(admin, "main"), add=line)
+    assert (answer.status_code, _file(home) == before) == (422, True)
+    assert html.escape(line, quote=False).replace('"', "&#34;") in answer.text

@@ -1,0 +1,77 @@
+"""Give an approver a one-time link into the control page, where nobody else reads the reply."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bot.intake.methods.login import LOGIN_PATH
+from channels.base import Inbound, Reply, Tone
+from channels.commands import LogIn
+from core.approvals.routing.approvers import Approvers
+from core.model.access import Scope
+from core.model.identity import Actor
+from core.ports import Journal
+from core.store import Store
+from core.store.people import page_links, people
+from core.text.render import phrase, redact
+
+_SCOPES: Final = frozenset({Scope.APPROVE, Scope.READ})
+_OPENLY = "Others would read the link here. Send /login in a direct message to me."
+_OFF = "The control page is off: set http.enabled to true and restart the gateway."
+_STRANGER = (
+    "You may not use /login: your account is not among the approvers of channels.{}. Nothing was "
+    "changed."
+)
+_UNLINKED = (
+    "The control page needs to know who you are, and this account is linked to nobody. Get a code "
+    "with `sayso people pair NAME` and send it here as /pair CODE."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginLinks:
+    """The links that people ask for in chats; ``page_url`` is empty where the page is off."""
+
+    store: Store
+    journal: Journal
+    approvers: Approvers
+    page_url: Callable[[], str]
+
+    async def take(self, inbound: Inbound) -> Reply | None:
+        """Reply to ``/login``: a link, or why there is none."""
+        if not isinstance(inbound.command, LogIn):
+            return None
+        known = await self.store.read(people.known_as, inbound.actor)
+        if known.revoked or not self._approves(inbound.actor, known):
+            return _refusal(_STRANGER, inbound.actor.channel)
+        if not inbound.private:
+            return _refusal(_OPENLY)
+        base = self.page_url()
+        if not base:
+            return _refusal(_OFF)
+        if known.person == inbound.actor.ref:
+            return _refusal(_UNLINKED)
+        return await self._made(inbound.actor, known, base)
+
+    def _approves(self, actor: Actor, known: people.KnownAs) -> bool:
+        lists = (self.approvers.listing(agent) for agent in (None, *self.approvers.by_agent))
+        return any(listing.admits(actor, known.person) for listing in lists)
+
+    async def _made(self, actor: Actor, known: people.KnownAs, base: str) -> Reply:
+        record: dict[str, object] = {
+            "by": actor.ref,
+            "what": "create",
+            "person": redact(known.person).text,
+            "scopes": sorted(_SCOPES),
+        }
+        await self.journal.append("page link", record)
+        made = await self.store.write(page_links.create_anew, known.person, _SCOPES, actor.ref)
+        words = phrase(
+            "A link for {}, good for 10 minutes: it works once, in the browser that opens it.",
+            redact(known.person, strict=True),
+        )
+        return Reply(words, Tone.OK, link=f"{base}{LOGIN_PATH}{made.secret}")
+
+
+def _refusal(words: str, *values: str) -> Reply:
+    return Reply(phrase(words, *(redact(one, strict=True) for one in values)), Tone.REFUSED)

@@ -1,0 +1,188 @@
+"""Answer an agent's plan, or a burst, on one card: each command shown, ticked one by one or all.
+
+What belongs together waits for one agent, in one session, for one task. Each tick is an answer of
+its own, by the method that takes answers: one commit each, and each says what came of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from starlette.responses import Response
+
+from bot.api.http.errors import Fault, FaultCode
+from bot.intake.registry.method import Table, invoke, permit
+from bot.page.cards import Cards, is_long
+from bot.page.render import Renderer
+from bot.page.visit import Visit, page
+from channels.cards import PromptCard, build_prompt, whole_text
+from core.errors import SaysoError
+from core.gate import Gate
+from core.model.approval import Approval, ApprovalReply
+from core.model.evidence import Surface, View
+from core.model.identity import AgentId
+from core.store import approvals
+from core.text.render import redact
+
+LEAST = 3
+"""Questions from which on they are offered together; as in chats."""
+MOST = 100
+_TICK = "tick-"
+_ONE_BY_ONE = (ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCard:
+    """One plan in a list: whose it is, how many questions it has, and where they are."""
+
+    path: str
+    agent: str
+    what: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of a plan; ``alone`` says why it can only be allowed on its own page."""
+
+    card: PromptCard
+    alone: str
+    ticked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What became of one tick."""
+
+    code: str
+    command: str
+    done: bool
+    sentence: str
+
+
+def plans_of(waiting: Sequence[Approval]) -> tuple[PlanCard, ...]:
+    """Return what is offered together among the questions that wait."""
+    ordered = sorted(waiting, key=_key)
+    groups = ((key, list(found)) for key, found in groupby(ordered, _key))
+    return tuple(_listed(found) for _, found in groups if len(found) >= LEAST)
+
+
+def _key(one: Approval) -> tuple[str, str, str]:
+    return one.plan.agent, one.plan.session, one.plan.task or ""
+
+
+def _listed(found: Sequence[Approval]) -> PlanCard:
+    first = min(found, key=lambda one: (one.deadline_ms, one.id))
+    return PlanCard(
+        f"/plan/{first.id}", redact(first.plan.agent, strict=True).text, _what(first), len(found)
+    )
+
+
+def _what(one: Approval) -> str:
+    kind, name = ("session", one.plan.session) if one.plan.task is None else ("task", one.plan.task)
+    return f"{kind} {redact(name, strict=True).text}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPages:
+    """The page of a plan, and what its buttons do."""
+
+    table: Table
+    gate: Gate
+    render: Renderer
+    cards: Cards
+
+    async def show(self, visit: Visit) -> Response:
+        """Show the commands that wait together with the one of the address."""
+        return await self._page(visit, await self._meant(visit), ())
+
+    async def answer(self, visit: Visit) -> Response:
+        """Answer what is ticked, one commit each, or all that was shown."""
+        form = await visit.form()
+        reply = form.get("decision", "")
+        if reply not in _ONE_BY_ONE:
+            raise Fault(FaultCode.BAD_REQUEST, "Allow or deny. Nothing was changed.")
+        named = [name.removeprefix(_TICK) for name in form if name.startswith(_TICK)]
+        if form.get("all") == "yes":
+            named = form.get("shown", "").split()[:MOST]
+        if not named:
+            raise Fault(FaultCode.BAD_REQUEST, "Tick what you mean. Nothing was changed.")
+        known: dict[str, Approval] = {
+            one.id: one for one in await self._waiting(await self._meant(visit))
+        }
+        said = [await self._one(visit, known, name, ApprovalReply(reply)) for name in named[:MOST]]
+        return await self._page(visit, await self._meant(visit), tuple(said))
+
+    async def _one(
+        self, visit: Visit, known: Mapping[str, Approval], ref: str, reply: ApprovalReply
+    ) -> Said:
+        """Answer one command by the method, as its own page would."""
+        found = known.get(ref)
+        if found is None:
+            return Said("", "", done=False, sentence="It does not wait here any more.")
+        card = build_prompt(found, self.render.zone)
+        alone = _alone(card)
+        command = card.command.text[:200]
+        if reply is not ApprovalReply.DENY and alone:
+            return Said(card.code, command, done=False, sentence=f"Not allowed: {alone}")
+        raw: dict[str, object] = {"id": found.id, "decision": reply.value}
+        try:
+            done: Any = await invoke(self.table["exec.approval.resolve"], raw, visit.who)
+        except SaysoError as failure:
+            return Said(card.code, command, done=False, sentence=str(failure))
+        return Said(card.code, command, done["accepted"], done["sentence"])
+
+    async def _page(self, visit: Visit, meant: Approval, said: tuple[Said, ...]) -> Response:
+        waiting = await self._waiting(meant)
+        self._seen(visit, waiting)
+        steps = [Step(card, _alone(card)) for card in map(self._card, waiting)]
+        text = self.render.text(
+            "plan.html",
+            visit=visit,
+            here="plan",
+            path=f"/plan/{meant.id}",
+            agent=redact(meant.plan.agent, strict=True),
+            what=_what(meant),
+            steps=steps,
+            allowable=sum(not one.alone for one in steps),
+            said=said,
+        )
+        return page(text, 200 if all(one.done for one in said) else 409)
+
+    def _seen(self, visit: Visit, waiting: Sequence[Approval]) -> None:
+        """Note that a person is shown these commands together."""
+        actor = visit.who.actor
+        if actor is not None:
+            texts = ((one.id, whole_text(self._card(one))) for one in waiting)
+            self.gate.seen.note(*(View(id_, actor, Surface.LIST, text) for id_, text in texts))
+
+    def _card(self, found: Approval) -> PromptCard:
+        return build_prompt(found, self.render.zone)
+
+    async def _waiting(self, meant: Approval) -> list[Approval]:
+        """Return what waits together with an approval, the soonest deadline first."""
+        agent = AgentId(meant.plan.agent)
+        found = await self.gate.store.read(approvals.pending, MOST, None, agent)
+        return [one for one in found if _key(one) == _key(meant) and one.behind is None]
+
+    async def _meant(self, visit: Visit) -> Approval:
+        """Return the approval of the address, which may have ended.
+
+        Raises:
+            Fault: the address means none.
+        """
+        permit(self.table["exec.approval.list"], visit.who)
+        found = await self.gate.store.read(approvals.find, visit.path("ref"))
+        if len(found) != 1:
+            raise Fault(FaultCode.NOT_FOUND, "This address means no plan.")
+        return found[0]
+
+
+def _alone(card: PromptCard) -> str:
+    """Return why a command cannot be allowed among others."""
+    if not card.approvable:
+        return "it is too long to be shown, so it can only be denied."
+    if card.step_up:
+        return "it takes more than a press; open its own page."
+    return "it is long; read all of it on its own page." if is_long(card) else ""

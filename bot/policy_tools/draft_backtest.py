@@ -1,0 +1,128 @@
+"""Try a draft of exec-approvals.json on the past beside a working gateway.
+
+Bounded in commands and time, with its progress, and easy to stop: each look has a thread of its
+own, and lets the others run before each command.
+"""
+
+import json
+import secrets
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from bot.policy_tools.backtest import Backtest, backtest
+from bot.policy_tools.judge import APPROVALS_NAME, Judge
+from bot.policy_tools.past_commands import past_commands
+from bot.policy_tools.weekly_suggest import Patience
+from bot.settings import Settings
+from core.errors import BadRequest, SaysoError
+from core.store.views.past_commands import PastCommand
+
+MOST: Final = 20_000
+"""The most commands of the past that a look takes, the newest first."""
+_MOST_AT_ONCE = 2
+_MOST_KEPT = 16
+_LONGEST_S = 30.0
+_BREATH_S = 0.0005
+_MODE = 0o600
+
+
+@dataclass(slots=True)
+class DraftLook:
+    """One look at the past: whose it is, how far it is, what it found.
+
+    ``total`` is ``None`` while the commands are read. ``cut``: the time was over before the last.
+    """
+
+    owner: str
+    total: int | None = None
+    looked: int = 0
+    cut: bool = False
+    found: Backtest | None = None
+    fault: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Return whether it is over."""
+        return self.found is not None or bool(self.fault)
+
+
+@dataclass(slots=True)
+class DraftBacktests:
+    """The looks of one gateway; the last ones are kept for those who started them."""
+
+    settings: Settings
+    patience: Patience = field(default_factory=lambda: Patience(_LONGEST_S, _BREATH_S))
+    most: int = MOST
+    _looks: OrderedDict[str, DraftLook] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_MOST_AT_ONCE, "backtest")
+    )
+
+    def start(self, owner: str, file: dict[str, object], since: str) -> str:
+        """Begin a look and return its id.
+
+        Raises:
+            BadRequest: somebody has one under way already, or too many have.
+        """
+        with self._lock:
+            running = [one for one in self._looks.values() if not one.ended]
+            if len(running) >= _MOST_AT_ONCE or any(one.owner == owner for one in running):
+                raise BadRequest("A backtest is under way. Start another when it has ended.")
+            key, look = secrets.token_urlsafe(16), DraftLook(owner)
+            self._looks[key] = look
+            if len(self._looks) > _MOST_KEPT:
+                self._looks.popitem(last=False)
+        self._threads.submit(self._look, look, json.dumps(file), since)
+        return key
+
+    def of(self, key: str, owner: str) -> DraftLook | None:
+        """Return a look of its owner; nobody else has one."""
+        look = self._looks.get(key)
+        return look if look is not None and look.owner == owner else None
+
+    def stop(self) -> None:
+        """End what is under way, and take nothing more."""
+        self.patience.stopped.set()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _look(self, look: DraftLook, draft: str, since: str) -> None:
+        try:
+            look.found = self._found(look, draft, since)
+        except SaysoError as failure:
+            look.fault = str(failure)
+        except BaseException as failure:
+            look.fault = f"It failed ({type(failure).__name__})."
+            raise
+
+    def _found(self, look: DraftLook, draft: str, since: str) -> Backtest:
+        with tempfile.TemporaryDirectory(prefix="sayso-draft-") as folder:
+            proposed = Path(folder) / APPROVALS_NAME
+            proposed.touch(mode=_MODE)
+            proposed.write_text(draft)
+            commands = past_commands(self.settings, since, self.most)
+            look.total = len(commands)
+            judges = [Judge(self.settings, at) for at in (self._present, proposed)]
+            cwd = str(Path.home())
+            return backtest(self._in_time(look, commands), judges[0], judges[1], cwd)
+
+    @property
+    def _present(self) -> Path:
+        return self.settings.home / APPROVALS_NAME
+
+    def _in_time(self, look: DraftLook, commands: tuple[PastCommand, ...]) -> Iterator[PastCommand]:
+        """Yield commands until the time is over."""
+        until = time.monotonic() + self.patience.longest_s
+        for command in commands:
+            if self.patience.stopped.wait(self.patience.breath_s) or time.monotonic() > until:
+                look.cut = True
+                return
+            yield command
+            look.looked += 1

@@ -1,0 +1,57 @@
+"""Make the table of methods of a running gateway."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.factories.remote_exec import RemoteExec
+from bot.gate_proof.prover import Prover
+from bot.health import Health
+from bot.intake.methods.audit import AuditMethods
+from bot.intake.methods.explain import BacktestMethods
+from bot.intake.methods.remote import RemoteMethods
+from bot.intake.registry.method import Table
+from bot.intake.table import method_table
+from bot.policy_tools.draft_backtest import DraftBacktests
+from bot.settings import Settings
+from bot.wiring.api import Network
+from bot.wiring.storage import Ground
+from core.gate import Gate
+
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The parts of a gateway that its methods are about."""
+
+    settings: Settings
+    ground: Ground
+    gate: Gate
+    health: Health
+    prover: Prover
+    network: Network
+
+
+def table_of(
+    stack: AsyncExitStack, parts: Served, remote: RemoteExec, node_host: "NodeHost | None"
+) -> Table:
+    """Return the methods of all entry points but remote exec's own; the stack ends their work."""
+    gate = parts.gate
+    backtests = DraftBacktests(parts.settings)
+    stack.callback(backtests.stop)
+    more = (
+        RemoteMethods(remote, gate.journal, gate.execution.guard.lockdown),
+        AuditMethods(parts.ground.rotate, parts.settings.audit_path),
+        BacktestMethods(backtests),
+    )
+    return method_table(
+        gate,
+        parts.health.report,
+        more,
+        parts.prover,
+        node_host=node_host,
+        page_url=parts.network.page_url,
+        zone=parts.network.zone,
+    )
