@@ -114,7 +114,7 @@ async def gateway(
         after = await clear_up(settings, gate, machines, ground.orphans)
         clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        parts = Served(settings, ground, gate, health, prover, network)
+        parts = Served(settings, ground, gate, health, prover, network, machines)
         table = table_of(stack, parts, remote, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)

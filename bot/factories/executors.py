@@ -8,6 +8,7 @@ from bot.settings import Settings
 from core.isolation.call_audit import CallAudit
 from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool, Options
+from core.isolation.terminal.terminals import Limits, Terminals
 from core.isolation.tokens import SessionTokens
 from core.model.command import ExecRequest
 from core.model.policy import ExecHost
@@ -32,6 +33,25 @@ def executors_of(settings: Settings, journal: Journal, guard: SpawnGuard) -> Exe
     made = SessionTokens(tokens.expiration_ms / 1000, tokens.max_uses, time.monotonic)
     audit = CallAudit(journal, section.debug)
     return Executors(ExecutorPool(options, made, audit), pool.max_executors, guard=guard)
+
+
+def terminals_of(
+    settings: Settings, executors: Executors | None, journal: Journal, guard: SpawnGuard
+) -> Terminals | None:
+    """Return what opens terminals as other users, ``None`` where nothing runs as one."""
+    if executors is None:
+        return None
+    section = settings.execution.terminals
+    limits = Limits(
+        settings.home,
+        section.most,
+        section.idle_timeout_ms / 1000,
+        section.longest_ms,
+        section.record,
+        section.record_bytes,
+        frozenset(section.unasked),
+    )
+    return Terminals(executors, limits, journal, guard)
 
 
 def run_as_of(settings: Settings) -> RunAs | None:

@@ -26,18 +26,18 @@ from bot.page.approval import ApprovalPages
 from bot.page.assets import Assets
 from bot.page.cards import Cards
 from bot.page.gateway import GatewayPages
-from bot.page.history import HistoryPages
-from bot.page.insight import Costs, InsightPages
-from bot.page.lists import ListPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
 from bot.page.plans import PlanPages
+from bot.page.records.history import HistoryPages
+from bot.page.records.insight import Costs, InsightPages
+from bot.page.records.lists import ListPages
+from bot.page.records.story import Stories
 from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
-from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from bot.factories.agents import agents_of
-from bot.factories.executors import executor_users, executors_of
+from bot.factories.executors import executor_users, executors_of, terminals_of
 from bot.factories.sandbox import by_user, sandbox_of
 from bot.jobs.executor_recovery import ExecutorRecovery
 from bot.settings import Settings
@@ -18,6 +18,7 @@ from core.hosts.sandbox.by_user import SandboxByUser
 from core.hosts.sandbox.host import SandboxHost
 from core.isolation.agents import Agents
 from core.isolation.executors import Executors
+from core.isolation.terminal.terminals import Terminals
 from core.model.policy import ExecHost
 from core.ports import ExecutionHost, Journal
 from core.runner.runner import Runner
@@ -34,13 +35,14 @@ class Machines:
     sandboxes: SandboxByUser
     executors: Executors | None = None
     agents: Agents | None = None
+    terminals: Terminals | None = None
 
     def hosts(self, node: ExecutionHost | None, runs: PlanRunner) -> HostRouter:
         """Return the hosts by kind; ``node`` is ``None`` where no node may connect.
 
         ``runs`` is what the host ``gateway`` runs plans with.
         """
-        gateway = GatewayHost(runs, self.executors, self.agents)
+        gateway = GatewayHost(runs, self.executors, self.agents, self.terminals)
         hosts: dict[ExecHost, ExecutionHost] = {
             ExecHost.GATEWAY: gateway,
             ExecHost.SANDBOX: self.sandboxes,
@@ -68,7 +70,8 @@ async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Jou
     sandboxes = by_user(settings, sandbox, executors)
     stack.push_async_callback(sandboxes.stop)
     agents = agents_of(settings, executors, guard)
-    return Machines(guard, runner, sandbox, sandboxes, executors, agents)
+    terminals = terminals_of(settings, executors, journal, guard)
+    return Machines(guard, runner, sandbox, sandboxes, executors, agents, terminals)
 
 
 async def clear_up(

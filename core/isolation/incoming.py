@@ -7,6 +7,7 @@ from core.isolation import wire
 from core.isolation.executor import Executor
 
 _log = logging.getLogger(__name__)
+_STARTED = frozenset({"agent_started", "terminal_started"})
 
 
 def notified(executor: Executor, method: str, params: wire.Object) -> str:
@@ -18,7 +19,7 @@ def notified(executor: Executor, method: str, params: wire.Object) -> str:
         executor.completed.set()
     elif method == wire.REPORT_MESSAGE and executor.talk is not None and isinstance(data, dict):
         kind = str(params.get("message_type"))
-        if kind == "agent_started":
+        if kind in _STARTED:
             executor.leaders = [list(one) for one in identities(data.get("leaders"))]
         executor.talk.message(kind, data)
     else:

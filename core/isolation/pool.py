@@ -5,8 +5,8 @@ import logging
 import pwd
 import secrets
 import socket
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,6 +143,35 @@ class ExecutorPool:
         except (SaysoError, TimeoutError):
             self.drop(executor)
 
+    async def terminal(
+        self, executor: Executor, order: Order, talk: Talk, params: wire.Object
+    ) -> int:
+        """Have an executor start a shell; return the descriptor of its terminal.
+
+        Raises:
+            CallFailed: the executor says why not.
+            ExecutorGone: it ended before.
+            TimeoutError: it did not answer in time.
+            TokenRefused: its token was refused.
+        """
+        holder = self._entitle(executor, order)
+        executor.talk = talk
+        self._tokens.begin(executor.token, holder)
+        own: wire.Object = {"session_token": executor.token, "build": self._options.build}
+        asked: wire.Object = {**own, **params}
+        patience_s = self._options.connection_timeout_s
+        with self._noted(executor, wire.SPAWN_TERMINAL, asked):
+            call = executor.client.call_for_descriptor
+            _, fd = await call(wire.SPAWN_TERMINAL, asked, patience_s)
+        return fd
+
+    async def end_terminal(self, executor: Executor) -> None:
+        """Ask an executor to end its terminal; end it where it does not answer."""
+        try:
+            await self._call(executor, wire.END_TERMINAL, {"session_token": executor.token})
+        except (SaysoError, TimeoutError):
+            self.drop(executor)
+
     def _entitle(self, executor: Executor, order: Order) -> Holder:
         """Give an executor the token of the one request that it is to serve."""
         holder = Holder(executor.user, order.session, executor.id)
@@ -271,18 +300,23 @@ class ExecutorPool:
         fds: Sequence[int] = (),
         timeout_s: float | None = None,
     ) -> wire.Object:
-        size, result = len(wire.encode(params)), "failed"
         if timeout_s is None:
             timeout_s = _CLEAN_S if method == wire.END_RUN else self._options.connection_timeout_s
+        with self._noted(executor, method, params):
+            return await executor.client.call(method, params, timeout_s, fds)
+
+    @contextmanager
+    def _noted(self, executor: Executor, method: str, params: wire.Object) -> Iterator[None]:
+        """Write the call inside the block to the journal, however it ends."""
+        size, result = len(wire.encode(params)), "failed"
         try:
-            answer = await executor.client.call(method, params, timeout_s, fds)
+            yield
             result = "ok"
         except SaysoError as failure:
             result = str(failure)
             raise
         finally:
             self._audit.note(executor.caller, method, size, result)
-        return answer
 
     def _hear(
         self, executor: Executor, method: str, params: wire.Object, number: object = None

@@ -106,6 +106,7 @@ class Reason(StrEnum):
     TERMINAL = "terminal"
     AGENT_PROMPT = "agent_prompt"
     AGENT_TOOL = "agent_tool"
+    OPENS_TERMINAL = "opens_terminal"
 
 
 Content = tuple[tuple[str, str], ...]

@@ -35,6 +35,7 @@ from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
 from core.planning.script_operands import code_named
+from core.planning.terminal_part import is_terminal, terminal_argv, terminal_text
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
 
@@ -99,7 +100,9 @@ class Planner:
         if isinstance(cwd, Refusal):
             return cwd
         if request.part is not None and request.argv is not None:
-            alone = (PlannedCommand(request.argv, None),)  # no program of ours is started
+            # No program of ours is started.
+            argv = terminal_argv(request.part, request.argv, user)
+            alone = (PlannedCommand(argv, None),)
             return self._bound(request, policy, user, cwd, alone, (), None)
         line = self._expanded(request, cwd, self._tables[user].home)
         if isinstance(line, Refusal):
@@ -196,11 +199,12 @@ class Planner:
         connectors: tuple[Connector, ...],
         unreadable: Unreadable | None,
     ) -> ExecPlan:
-        longest = min(policy.timeout_ms, LONGEST_RUN_MS)
+        terminal = is_terminal(request.part)
+        longest = LONGEST_RUN_MS if terminal else min(policy.timeout_ms, LONGEST_RUN_MS)
         asked = longest if request.timeout_ms is None else request.timeout_ms
-        line = request.line
+        text = shlex.join(request.argv or ()) if request.line is None else request.line
         plan = ExecPlan(
-            text=shlex.join(request.argv or ()) if line is None else line,
+            text=terminal_text(commands[0].argv, user, cwd.path) if terminal else text,
             commands=commands,
             connectors=connectors,
             unreadable=unreadable,

@@ -1,7 +1,7 @@
 """Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them anew.
 
-They are docs/images/page-*.png: what waits, on a phone and on a wide screen, in both schemes, and
-the rules. Look at them before you commit them.
+They are docs/images/page-*.png: what waits, its story, what prompts cost and the lists, on a phone
+and on a wide screen, in both schemes, and the rules. Look at them before you commit them.
 """
 
 import tempfile

@@ -137,6 +137,14 @@ _PROMPTS = (
         about="Give an agent a prompt: `running` with its `task_id`, which is a run's id.",
     ),
 )
+_TERMINALS = (
+    Route("POST", "/v1/terminals", "terminal.open", status=201),
+    Route("GET", "/v1/terminals", "terminal.list"),
+    Route("DELETE", "/v1/terminals/{id}", "terminal.end", finds=True),
+    Route("POST", "/v1/terminals/{id}/input", "terminal.input", finds=True),
+    Route("POST", "/v1/terminals/{id}/resize", "terminal.resize", finds=True),
+    Route("GET", "/v1/terminals/{id}/output", "terminal.read", finds=True),
+)
 _TOOLS = (
     Route(
         "POST",
@@ -208,6 +216,7 @@ ROUTES: tuple[Route, ...] = (
     *_APPROVALS,
     *_RULES,
     *_PROMPTS,
+    *_TERMINALS,
     *_TOOLS,
     *_RECORDS,
     *_NODES,

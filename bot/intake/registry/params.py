@@ -327,7 +327,7 @@ class PastParams(ListParams):
     )
     grep: Name | None = Field(
         default=None,
-        description="only commands with this text, in any case; see `lookedBackToMs`",
+        description="only commands with this text, in any case, 10,000 at a time: `lookedBackToMs`",
     )
     session: Name | None = Field(default=None, description="only this session's")
     by: Name | None = Field(

@@ -56,7 +56,7 @@ def _medians(*, by_day: bool) -> Select[tuple[object, ...]]:
         answered.c.took,
         func.row_number().over(partition_by=parts, order_by=answered.c.took).label("rank"),
         func.count().over(partition_by=parts).label("answers"),
-    ).subquery()
+    ).subquery("ranked")
     middle = ranked.c.rank == (ranked.c.answers + 1) // 2
     return select(ranked.c.day, ranked.c.took, ranked.c.answers).where(middle)
 

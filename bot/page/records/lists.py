@@ -14,7 +14,7 @@ from starlette.responses import Response
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke
-from bot.page.list_actions import ACTIONS, Action, Button
+from bot.page.records.list_actions import ACTIONS, Action, Button
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from core.errors import BadRequest

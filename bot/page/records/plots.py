@@ -1,4 +1,4 @@
-"""Lay out plots as numbers: bars of days stacked by outcome, a line of medians, bars of rates.
+"""Compute plots as numbers: bars of days stacked by outcome, a line of medians.
 
 A template writes them as SVG. Nothing here needs a script, a style attribute or a font's width.
 """
