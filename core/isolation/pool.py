@@ -15,7 +15,7 @@ from core.isolation.call_audit import CallAudit
 from core.isolation.client import CallFailed, Client, ExecutorGone
 from core.isolation.executor import Executor, Talk
 from core.isolation.process import uid_of, unavailable
-from core.isolation.tokens import Holder, SessionTokens, TokenRefused
+from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
 from core.planning.environment import RUN_MARK
 from core.runner.link import Link
 from core.runner.supply import Order
@@ -158,8 +158,7 @@ class ExecutorPool:
         patience_s = self._options.connection_timeout_s
         with self._noted(executor, wire.SPAWN_TERMINAL, asked):
             call = executor.client.call_for_descriptor
-            _, fd = await call(wire.SPAWN_TERMINAL, asked, patience_s)
-        return fd
+            return await call(wire.SPAWN_TERMINAL, asked, patience_s)
 
     async def end_terminal(self, executor: Executor) -> None:
         """Ask an executor to end its terminal; end it where it does not answer."""
@@ -331,6 +330,7 @@ class ExecutorPool:
                 self._tokens.end(executor.token)  # its request is over: nothing more is accepted
         except TokenRefused as refusal:
             result = str(refusal)
+            executor.client.pause(1 / RATE)  # a flood goes into the journal no faster than calls do
         self._audit.note(executor.caller, method, size, result)
         if number is not None:
             self._do(executor.client.reply(wire.error(number, wire.FAILED, result)))
