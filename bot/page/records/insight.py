@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from bot.intake.registry.method import Table, invoke
-from bot.page.records.plots import HEIGHT, OUTCOMES, WIDTH, date_of, filled, medians, stacked
+from bot.page.records.plots import HEIGHT, LEFT, OUTCOMES, WIDTH, date_of, filled, medians, stacked
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from bot.policy_tools.suggest import Report
@@ -78,6 +78,7 @@ class InsightPages:
             medians=medians(days),
             outcomes=OUTCOMES,
             date_of=date_of,
+            left=LEFT,
             width=WIDTH,
             height=HEIGHT,
             most=_MOST_COSTS,
