@@ -52,7 +52,7 @@ def method_table(
     return table_of(
         (
             RunMethods(gate, askers),
-            QuestionMethods(gate),
+            QuestionMethods(gate, page_url),
             ApprovalsFileMethods(gate.rulebook, journal, askers),
             RecordMethods(store),
             OutlookMethods(gate, health),

@@ -22,6 +22,7 @@ from core.gate import journal_records
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Intake, Requester
+from core.nodes.approver_keys import ApproverKeys
 from core.nodes.envelope import BadOrder, Order, check, opened
 from core.nodes.frames import (
     AnyFrame,
@@ -74,7 +75,10 @@ class NotAllowed(Exception):
 
 @dataclass(slots=True)
 class NodeWork:
-    """What one node does for its gateway, whose id is ``gateway``."""
+    """What one node does for its gateway, whose id is ``gateway``.
+
+    ``approvers``: what people allow runs only where one of their passkeys signed it.
+    """
 
     gateway: str
     judge: Judge
@@ -82,6 +86,7 @@ class NodeWork:
     ledger: Ledger
     journal: Journal
     commands: NodeCommands
+    approvers: ApproverKeys | None = None
     _joined: Joined | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
     _started: dict[ApprovalId, float] = field(default_factory=dict)
@@ -210,6 +215,8 @@ class NodeWork:
             check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
             if not self.judge.plans.knows(plan.digest):
                 raise BadOrder("the order is for a plan that this node did not make")
+            if self.approvers is not None:
+                self.approvers.check(order, plan)
             verdict = self._judged(order, plan)
             watcher = _Watcher(self, order, plan, verdict)
             result = await self.host.run(run_id, plan, watcher)

@@ -87,6 +87,8 @@ class ApprovalPages:
         totp = form.get("totp", "").replace(" ", "")
         if totp:
             raw["totp"] = totp
+        elif form.get("credential"):
+            raw["passkey"] = {"nonce": form.get("nonce", ""), "credential": form["credential"]}
         else:
             await self._must_be_typed(visit, form)
         if form.get("decision") == ApprovalReply.DENY and form.get("note"):
@@ -130,7 +132,7 @@ class ApprovalPages:
         if found.step_up and typed != found.code:
             words = (
                 f"A button is not enough here: type the code {found.code} to allow it, or the "
-                "code of your authenticator app if you have one enrolled."
+                "code of your authenticator app if you have one enrolled, or sign with a passkey."
             )
             raise Fault(FaultCode.CONFLICT, words)
 

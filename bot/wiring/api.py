@@ -108,7 +108,8 @@ class Network:
 
         stopped = threading.Event()
         stack.callback(stopped.set)
-        room = Furnishing(table, gate, self.section, self.zone, partial(self.costs, stopped))
+        costs = partial(self.costs, stopped)
+        room = Furnishing(table, gate, self.section, self.zone, costs, self.page_url)
         parts = Parts(
             table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)
         )

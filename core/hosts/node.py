@@ -48,6 +48,7 @@ from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
+from core.trust.passkeys import PasskeyProof
 
 _ANSWER_S = 20.0
 """How long a node may read and bind a command, or do what else it is asked."""
@@ -163,9 +164,10 @@ class NodeHost:
             node=connection.node.id,
             session=connection.session,
             run_id=run_id,
-            not_after_ms=time.time_ns() // 1_000_000 + LIFE_MS,
+            not_after_ms=connection.now_ms() + LIFE_MS,
             by=basis.by,
             approvers=basis.people,
+            proofs=tuple(PasskeyProof.model_validate_json(one) for one in basis.proofs),
         )
         try:
             await connection.link.send(sealed(self.key, order, plan))
@@ -232,9 +234,9 @@ class NodeHost:
             case Prepared() | Unprepared() | Invoked() | NotInvoked():
                 self._questions.answered(connection.node.id, frame)
             case Started():
-                self._orders.began(connection.node.id, frame)
+                await self._orders.began(connection.node.id, frame)
             case Ended() | NotRun():
-                self._orders.ended(connection.node.id, frame)
+                await self._orders.ended(connection.node.id, frame)
             case Underway():
                 pass
             case _:

@@ -22,6 +22,7 @@ from core.nodes.frames import Run, RunId
 from core.planning.digest import digest_of
 from core.trust.identity import SigningKey, is_signed
 from core.trust.ids import KeyId, RequestId
+from core.trust.passkeys import PasskeyProof
 
 SIGNED = b"sayso-node-run-v1\0"
 LIFE_MS = 30_000
@@ -34,7 +35,10 @@ class BadOrder(ValueError):
 
 
 class Order(StrictFrame):
-    """What is signed. Times are epoch ms of the gateway's clock."""
+    """What is signed. Times are epoch ms of the gateway's clock.
+
+    ``proofs`` are what passkeys of the approvers signed, which the gateway cannot make.
+    """
 
     v: Literal[1] = 1
     digest: KeyId
@@ -46,6 +50,7 @@ class Order(StrictFrame):
     approvers: Annotated[
         tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=_MOST_APPROVERS)
     ] = ()
+    proofs: Annotated[tuple[PasskeyProof, ...], Field(max_length=_MOST_APPROVERS)] = ()
 
 
 _ORDER = TypeAdapter(Order)
@@ -53,7 +58,8 @@ _ORDER = TypeAdapter(Order)
 
 def sealed(key: SigningKey, order: Order, plan: ExecPlan) -> Run:
     """Return the frame that orders a run."""
-    payload = order.model_dump_json()
+    # A node that is older than proofs takes orders that have none.
+    payload = order.model_dump_json(exclude=None if order.proofs else {"proofs"})
     return Run(plan=plan, payload=payload, signature=key.sign(SIGNED + payload.encode()).hex())
 
 

@@ -110,6 +110,13 @@ class NodesSection(Section):
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+class NodePasskeySection(Section):
+    """One entry of `node.passkeys`, as `sayso people passkeys --json` prints it on the gateway."""
+
+    id: Word = Field(description="the passkey's id")
+    public_key: Word = Field(description="its public key")
+
+
 class NodeSection(Section):
     """``node``: this machine as a node of a gateway, read by `sayso node run`."""
 
@@ -120,6 +127,15 @@ class NodeSection(Section):
     remote_approvals: bool = Field(
         default=True,
         description="let the gateway show and replace this machine's exec-approvals.json",
+    )
+    page: Word | None = Field(
+        default=None,
+        description="the https address of the gateway's control page, where `passkeys` sign",
+    )
+    passkeys: Annotated[tuple[NodePasskeySection, ...], Field(strict=False)] = Field(
+        default=(),
+        description="approvers' passkeys: what people allow runs here only where one of these "
+        "signed it; empty: the gateway's word is enough",
     )
 
 

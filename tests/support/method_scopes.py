@@ -48,6 +48,8 @@ NEEDS = {
     "people.restore": "admin",
     "people.totp": "",
     "people.forgetTotp": "",
+    "people.passkeys": "approve admin",
+    "people.forgetPasskey": "",
     "grants.list": "read",
     "grants.revoke": "approve admin",
     "tasks.end": "approve admin",

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bot.intake.callers import unix_peer
@@ -20,7 +20,7 @@ from bot.intake.results.questions import (
     EvidenceAnswer,
     ResolvedAnswer,
 )
-from core.approvals.answer import Answer, AnswerOutcome
+from core.approvals.answer import Answer, AnswerOutcome, PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
 from core.model.access import Scope
@@ -30,6 +30,7 @@ from core.model.identity import Actor, AgentId, ApprovalId
 from core.store import approvals
 from core.store.outbox.receipts import receipts
 from core.store.views.evidence import evidence_of
+from core.trust.passkeys import relying_party
 
 READS = frozenset({Scope.READ})
 
@@ -39,6 +40,7 @@ class QuestionMethods:
     """The methods about approvals."""
 
     gate: Gate
+    page_url: Callable[[], str] = str
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -122,8 +124,10 @@ class QuestionMethods:
             note=params.note,
             terms=params.terms,
             process=_session(caller),
-            typed=not params.totp,  # the call names the approval and the decision in words
+            # The call names the approval and the decision in words.
+            typed=not params.totp and params.passkey is None,
             totp=params.totp,
+            passkey=self._passkey(params),
         )
         answered = await self.gate.answer(answer)
         sentence = answered.sentence
@@ -135,6 +139,20 @@ class QuestionMethods:
             sentence=sentence,
             id=answered.approval.id if answered.approval is not None else None,
         )
+
+    def _passkey(self, params: ResolveParams) -> PasskeyAnswer | None:
+        """Return what a passkey signed, for the page that passkeys are made for here.
+
+        Raises:
+            BadRequest: there is no such page.
+        """
+        if params.passkey is None:
+            return None
+        party = relying_party(self.page_url())
+        if party is None:
+            raise BadRequest("The control page has no address that passkeys work at; set http.url.")
+        given = params.passkey
+        return PasskeyAnswer(given.nonce, given.credential, params.limit or "", party)
 
     async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
         """List what is waiting; a person who reads it has seen it."""

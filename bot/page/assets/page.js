@@ -4,12 +4,14 @@ import { follow, followOne } from "./live.js";
 import { keyboard } from "./keyboard.js";
 import { guard } from "./guard.js";
 import { answerForms } from "./answer.js";
+import { passkeyForms } from "./passkeys.js";
 import { countDown } from "./countdown.js";
 import { progress } from "./progress.js";
 
 document.documentElement.classList.add("js");
 guard(document);
 answerForms(document);
+passkeyForms(document);
 countDown(document);
 const now = document.querySelector("[data-live]");
 if (now) {

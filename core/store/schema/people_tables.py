@@ -115,8 +115,32 @@ proofs = Table(
     Column("person", Text, primary_key=True),
     Column("digest", Text, nullable=False),  # of the plan that was allowed
     Column("reply", Text, nullable=False),
-    Column("step", BigInteger, nullable=False),
+    Column("step", BigInteger, nullable=False),  # of the code; 0 where a passkey signed
     Column("at_ms", BigInteger, nullable=False),
+    Column("passkey", Text),  # JSON: what it signed, as it came
+)
+
+# The passkeys of people: what they sign allows what a step-up tier asks, and signs in.
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("id", Text, primary_key=True),  # of the credential, in the base64 of URLs
+    Column("person", Text, nullable=False),
+    Column("public_key", Text, nullable=False),  # COSE, in the same base64
+    Column("sign_count", BigInteger, nullable=False),  # only grows; 0: it does not count
+    Column("name", Text, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("used_ms", BigInteger),
+)
+
+# What passkeys are to sign; a row is removed by the answer that uses it.
+passkey_challenges = Table(
+    "passkey_challenges",
+    metadata,
+    Column("hash", Text, primary_key=True),  # SHA-256 of the nonce
+    Column("about", Text, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
 )
 
 # What people were shown of a question: copies in chats, and who looked where. Texts are apart, for
@@ -198,6 +222,8 @@ Index(
     postgresql_where=text("revoked_ms IS NULL"),
 )
 Index("accounts_person", accounts.c.person)
+Index("passkeys_person", passkeys.c.person)
+Index("passkey_challenges_expires", passkey_challenges.c.expires_ms)
 
 # Other machines that take whole requests, and those that nobody has allowed yet.
 nodes = Table(

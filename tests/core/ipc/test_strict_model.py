@@ -35,7 +35,7 @@ def test_a_frame_is_read() -> None:
         (b'{"text":"a","number":' + b"9" * 5_000 + b"}", "too large"),
         (b'{"text":' + b"[" * 100_000, "nested too deeply"),
         (b'{"text":"\xff"}', "UTF-8"),
-        (b'{"text":"\\ud800"}', ""),
+        (b'{"text":"\\ud800"}', "the frame: Invalid JSON"),
         (b'"said"', "the frame: "),
         (b"", "not JSON"),
     ],

@@ -6,7 +6,7 @@ from alembic import op
 from sqlalchemy import BigInteger, Column, Integer, Text, text
 
 revision: Final = "0015"
-down_revision: Final = "0013"
+down_revision: Final = "0014"
 
 
 def upgrade() -> None:
