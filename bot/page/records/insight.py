@@ -62,7 +62,7 @@ class InsightPages:
     costs: Costs
 
     async def show(self, visit: Visit) -> Response:
-        """Show the plots; what is not counted yet is on the page when it asks for itself again."""
+        """Show the plots; what is not counted yet is there when it is opened again."""
         found = await self._counted(visit)
         # As the method: of all agents or of none.
         costs = self.costs.now() if visit.who.agents is None else {}
@@ -83,7 +83,6 @@ class InsightPages:
             height=HEIGHT,
             most=_MOST_COSTS,
             most_entries=_MOST_ENTRIES,
-            again=found is None or costs is None,
         )
         return page(text)
 
