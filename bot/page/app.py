@@ -126,19 +126,12 @@ class ControlPage(Pages):
         gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
         insight = InsightPages(room.table, self.render, Costs(room.costs))
         lists = ListPages(room.table, self.render)
-        login = LoginPages(
-            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
-        )
-        keys = PasskeyPages(
-            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
-        )
         return (
             Route("/", View(self, now.show)),
             Route("/live", _LiveView(self)),
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
-            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
             Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
@@ -153,13 +146,27 @@ class ControlPage(Pages):
             Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
+            *self._sign_in_routes(),
+            Route("/static/{version}/{name}", View(self, self._static, public=True)),
+        )
+
+    def _sign_in_routes(self) -> tuple[Route, ...]:
+        """Return the routes by which people sign in and prove who they are."""
+        room = self.room
+        login = LoginPages(
+            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+        )
+        keys = PasskeyPages(
+            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
+        )
+        return (
+            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
             Route("/passkeys/new", View(self, post=keys.begin)),
             Route("/passkeys", View(self, post=keys.register)),
             Route(f"{LOGIN_PATH}passkey/new", View(self, post=keys.offer, public=True)),
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
-            Route("/static/{version}/{name}", View(self, self._static, public=True)),
         )
 
     @property
