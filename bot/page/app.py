@@ -27,6 +27,7 @@ from bot.page.assets import Assets
 from bot.page.cards import Cards
 from bot.page.gateway import GatewayPages
 from bot.page.history import HistoryPages
+from bot.page.install import InstallPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
@@ -117,6 +118,7 @@ class ControlPage(Pages):
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, self.render)
+        install = InstallPages(self.assets, self.render)
         login = LoginPages(
             room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
         )
@@ -139,6 +141,9 @@ class ControlPage(Pages):
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
+            Route("/manifest.webmanifest", View(self, install.manifest, public=True)),
+            Route("/worker.js", View(self, install.worker, public=True)),
+            Route("/offline", View(self, install.offline, public=True)),
             Route("/static/{version}/{name}", View(self, self._static, public=True)),
         )
 
