@@ -1,6 +1,7 @@
-"""Scroll 1,000 cards of the control page in a real browser, beside a page of plain paragraphs.
+"""Scroll 1,000 cards of the control page in a real browser, beside the 20 that it lists today.
 
-60 pixels a frame are 3,600 in a second: a fast finger. Frames are drawn by the processor here.
+60 pixels a frame are 3,600 in a second: a fast finger. Frames are drawn by the processor here, so
+on a busy machine 20 cards take as long as 1,000.
 """
 
 from collections.abc import Sequence
@@ -11,11 +12,13 @@ import pytest
 
 from tests.browser.playwright_page import browser, sign_in, tab
 from tests.support.api_gateway import api_gateway
-from tests.support.pace import slowness, words
 from tests.support.page_browser import link_for
 
-CARDS = 1_000
+FEW, CARDS = 20, 1_000
 GOAL_P95_MS = 20.0
+GOAL_RATIO = 1.5
+"""To the few cards, where these take longer than the goal."""
+_FRAMES = 100
 _FILL = """(count) => {
   const cards = document.getElementById("cards"), [first] = cards.children;
   while (cards.children.length < count) {
@@ -24,15 +27,6 @@ _FILL = """(count) => {
     cards.append(made);
   }
   return cards.children.length;
-}"""
-_PLAIN = """(count) => {
-  const made = [...Array(count)].map((_, at) => {
-    const one = document.createElement("p");
-    one.textContent = `paragraph ${at}`;
-    one.style.height = "24rem";
-    return one;
-  });
-  document.body.replaceChildren(...made);
 }"""
 _SCROLL = """(frames) => new Promise((done) => {
   const times = [];
@@ -54,8 +48,8 @@ def _p95(times: Sequence[float]) -> float:
 
 
 @pytest.mark.benchmark
-def test_a_thousand_cards_scroll_smoothly(tmp_path: Path) -> None:
-    """19 of 20 frames take 20 ms at most, more only as the machine is slower."""
+def test_a_thousand_cards_scroll_as_twenty(tmp_path: Path) -> None:
+    """19 of 20 frames take 20 ms at most, or hardly more than with the few cards."""
     with (
         api_gateway(tmp_path / "home", timeout=600) as home,
         browser() as chromium,
@@ -64,14 +58,10 @@ def test_a_thousand_cards_scroll_smoothly(tmp_path: Path) -> None:
         home.ask("git push --force-with-lease origin main")
         sign_in(opened.page, home.url, link_for(home))
         opened.page.locator(".card").first.wait_for()
-        assert opened.page.evaluate(_FILL, CARDS) == CARDS
-        slow = slowness()
-        cards: Any = opened.page.evaluate(_SCROLL, 300)
-        opened.page.evaluate(_PLAIN, CARDS)
-        plain: Any = opened.page.evaluate(_SCROLL, 300)
-        slow = max(slow, slowness())
-    found, floor = _p95(cards), _p95(plain)
-    print(
-        f"\nscrolling {CARDS} cards: p95 frame {found:.1f} ms; plain page {floor:.1f} ms {words(slow)}"
-    )
-    assert found <= GOAL_P95_MS * slow
+        times: dict[int, Any] = {}
+        for count in (FEW, CARDS):
+            assert opened.page.evaluate(_FILL, count) == count
+            times[count] = opened.page.evaluate(_SCROLL, _FRAMES)
+    few, many = _p95(times[FEW]), _p95(times[CARDS])
+    print(f"\nscrolling: p95 frame {many:.1f} ms with {CARDS} cards, {few:.1f} ms with {FEW}")
+    assert many <= max(GOAL_P95_MS, few * GOAL_RATIO)
