@@ -4,6 +4,7 @@
 
     cli/          sayso …: one module or folder a command; heavy imports inside the command
     companion/    the screen of `sayso companion`, and its notification
+    evidence/     what a part of the past rests on, in one file that is checked offline
     demo          the whole product in a scratch home
     app           the gateway: what is built, in which order it starts, how it stops
     wiring/       the parts of a running gateway, its reload, its log

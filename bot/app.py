@@ -36,14 +36,14 @@ from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
-from bot.jobs.recovery import Heart
+from bot.jobs.recovery import AfterDeath, Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
 from bot.wiring.companion import companion_of
-from bot.wiring.execution import Machines, start_machines
+from bot.wiring.execution import Machines, clear_up, start_machines
 from bot.wiring.gate import gate_of
 from bot.wiring.gate_proof import by_the_clock, prover_of
 from bot.wiring.methods import Served, table_of
@@ -111,9 +111,10 @@ async def gateway(
             health.nodes = NodesLook(ground.store, node_host)
         inbox = _inbox(settings, gate, prover, sender, network)
         await _start_channels(stack, channels, inbox)
-        clock = await _start_work(stack, gate, channels, health, settings)
+        after = await clear_up(settings, gate, machines, ground.orphans)
+        clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
-        parts = Served(settings, ground, gate, health, prover, network)
+        parts = Served(settings, ground, gate, health, prover, network, machines)
         table = table_of(stack, parts, remote, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
@@ -202,17 +203,18 @@ async def _start_work(
     channels: Mapping[str, Channel],
     health: Health,
     settings: Settings,
+    after: AfterDeath | None,
 ) -> Clock:
     threaded = settings.approvals.exec.threads is ThreadMode.SESSION
     zone = ZoneInfo(settings.approvals.exec.zone)
     page_url = (settings.http.url or "") if settings.http.enabled else ""
     delivery = Delivery(gate.store, channels, threaded, zone, page_url)
     outbox = Outbox(gate.store, channels, delivery)
-    for work in (Dispatch(gate, gate.store).run(), outbox.run()):
+    for work in (Dispatch(gate, gate.store).run(), outbox.run(), gate.seen.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    heart = Heart(gate.store, gate.journal, gate.execution.owner)
+    heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)

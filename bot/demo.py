@@ -23,7 +23,7 @@ from bot.settings import load
 from channels.base import Channel
 from channels.cards import PromptCard
 from channels.memory import MemoryChannel
-from channels.terminal_card import Page, prompt_lines
+from channels.terminal.card import Page, prompt_lines
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor
 from core.store.engine.wakeups import wakeups

@@ -9,12 +9,14 @@
     argument_values  durations and settings in commands
     button_payload   what a button means, in at most 58 bytes
     background       what nobody waits for, until its channel stops; replies that wait their turn
+    pacing           a message's turn by a platform's rate
+    shown_text       what a prompt shows, as text to keep as evidence
     payload_preview  what a platform would be sent, for `sayso prompt render`
     registry         name → class; entry points `sayso.channels`
     plugin           the settings of a third party's channel
     utf16            text counted as Telegram and Discord count it
     memory           a channel inside this process (demo, tests)
-    terminal         this terminal;  terminal_card  cards in it
+    terminal/        this terminal
     companion/       a companion that listens on this machine
     slack/  telegram/  discord/  webhook/
 

@@ -200,6 +200,14 @@ class Groups(Protocol):
 
 
 @runtime_checkable
+class Recordable(Protocol):
+    """A channel that says what exactly it posts, for the record of what people were shown."""
+
+    def rendering(self, target: Target, cards: tuple[PromptCard, ...]) -> list[dict[str, object]]:
+        """Return the bodies of the calls that post one prompt, or several as one message."""
+
+
+@runtime_checkable
 class Resumable(Protocol):
     """A channel that can look for a prompt whose sending was not confirmed."""
 

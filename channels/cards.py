@@ -52,6 +52,11 @@ class Fact:
     value: Redacted
 
 
+ON_PAGE = "Allow on the page…"
+"""The button that opens a question's page, and beside a code the shorter one."""
+ON_PAGE_SHORT = "allow…"
+
+
 @dataclass(frozen=True, slots=True)
 class PromptCard:
     """A question, in full.
@@ -109,6 +114,14 @@ class PromptCard:
     def approvable(self) -> bool:
         """Return whether a platform that offers the whole command may offer to allow it."""
         return self.whole and bool(self.command.text)
+
+    @property
+    def allowed_on(self) -> str:
+        """Return the page that a button opens instead of allowing; empty where it allows.
+
+        Where a step-up is wanted no button of a chat allows, and there is such a page.
+        """
+        return self.link.text if self.step_up and self.approvable else ""
 
     @property
     def offers_always(self) -> bool:
@@ -354,8 +367,8 @@ def _step_up(card: PromptCard) -> Redacted:
     if not (card.step_up and card.approvable):
         return NOTHING
     words = (
-        "type /approve {} allow-once; a button is not enough. Who has an authenticator app: its "
-        "code on the control page"
+        "type /approve {} allow-once; a button is not enough. Who has a passkey or an "
+        "authenticator app: on the control page"
     )
     return phrase(words, Redacted(card.code))
 

@@ -14,7 +14,7 @@ BUILT_IN = {
     "memory": "channels.memory:MemoryChannel",
     "slack": "channels.slack.channel:SlackChannel",
     "telegram": "channels.telegram.channel:TelegramChannel",
-    "terminal": "channels.terminal:TerminalChannel",
+    "terminal": "channels.terminal.channel:TerminalChannel",
     "webhook": "channels.webhook.channel:WebhookChannel",
 }
 

@@ -11,6 +11,7 @@ from core.gate.grant_preview import Previews, words_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, Approval, ApprovalReply
 from core.store import Store
 from core.store.outbox.message_lookup import adopt, approval_of, members
+from core.store.outbox.showings import place_of
 from core.text.render import Redacted, join, phrase, redact
 
 _ALWAYS = ApprovalReply.ALLOW_ALWAYS
@@ -95,6 +96,8 @@ def _answer(inbound: Inbound, command: Approve) -> Answer:
         process=inbound.process,
         terms=command.terms,
         typed=command.typed,
+        place=place_of(inbound.place),
+        message=inbound.replied_to,
     )
 
 

@@ -14,8 +14,8 @@ from channels.commands import NodeRequests, PairNode
 from core.approvals.routing.approvers import Approvers
 from core.errors import BadRequest
 from core.model.identity import Actor
-from core.model.node import PairingRequest
-from core.nodes.words import fingerprint_words
+from core.model.node import Node, PairingRequest
+from core.nodes.words import fingerprint_words, looks_like
 from core.ports import Journal
 from core.store import Store
 from core.store.people import nodes, people
@@ -54,8 +54,8 @@ class NodePairing:
         found = await self.store.read(nodes.requests)
         if not found:
             return Reply(redact("No node asks to be paired."))
-        shown = found[:_SHOWN]
-        lines = [_line(one) for one in shown]
+        shown, paired = found[:_SHOWN], await self.store.read(nodes.listed)
+        lines = [_line(one, nodes.twin(one.name, one.id, paired)) for one in shown]
         if len(found) > _SHOWN:
             lines.append(f"and {len(found) - _SHOWN} more; see `sayso node list`")
         choices = [choice for one in shown for choice in node_choices(one.code, one.code)]
@@ -84,5 +84,7 @@ class NodePairing:
         await self.journal.append("node", record)
 
 
-def _line(asked: PairingRequest) -> str:
-    return f"{asked.code}  {asked.name!r} at {asked.address}, key: {fingerprint_words(asked.id)}"
+def _line(asked: PairingRequest, like: Node | None) -> str:
+    caution = "" if like is None else f" ({looks_like(like)})"
+    words = fingerprint_words(asked.id)
+    return f"{asked.code}  {asked.name!r}{caution} at {asked.address}, key: {words}"

@@ -41,6 +41,7 @@ COMMANDS = {
     "approvals": "bot.cli.approvals.command",
     "policy": "bot.cli.policy.command",
     "prompt": "bot.cli.prompt",
+    "terminal": "bot.cli.terminal.command",
     "lockdown": "bot.cli.lockdown",
     "audit": "bot.cli.audit",
     "node": "bot.cli.nodes",

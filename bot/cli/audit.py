@@ -1,8 +1,10 @@
-"""Offer `sayso audit`: check the journal's chain, read its end, begin a new segment."""
+"""Offer `sayso audit`: check the journal's chain, read its end, rotate it, export evidence."""
 
 import argparse
 import json
+import re
 import sys
+import time
 from pathlib import Path
 
 from bot.cli.arg_types import count
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from bot.cli.parser import Commands
+    from core.store.views.evidence import Recorded
 
 _EXAMPLES = """\
 sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl, all segments
@@ -21,8 +24,10 @@ sayso audit verify --from 3              where audit.jsonl.000001 and .000002 we
 sayso audit verify copy.jsonl            check a copy, or the exec log, offline
 sayso audit tail --limit 5               print the last records
 sayso audit rotate                       begin a new segment, also while the gateway runs
+sayso audit export --since 7d week.jsonl evidence of a week; verify.py beside it checks it
 """
 _BROKEN = 3
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _PATIENCE_S = 30.0
 _Line = tuple[str, int, bytes]
 """A line of the journal: its file, its number there, its bytes."""
@@ -53,6 +58,19 @@ def register(commands: "Commands") -> None:
     )
     purpose = "end the journal's segment and begin the next"
     command(inner, "rotate", purpose, "sayso audit rotate", rotate, file)
+    example = "sayso audit export --since 7d week.jsonl\nsayso audit export --id 9J7W4H one.jsonl"
+    command(
+        inner,
+        "export",
+        "write the journal, approvals and what people were shown into one file, with its verifier",
+        example,
+        export,
+        arg("to", metavar="FILE", help="the file to write; verify.py is put beside it"),
+        arg("--since", type=_moment, metavar="T", help="from then on: 7d, or 2026-11-24T08:00"),
+        arg("--until", type=_moment, metavar="T", help="before then"),
+        arg("--id", metavar="ID", help="only the request that this id or code means"),
+        file,
+    )
 
 
 def verify(args: argparse.Namespace) -> int:
@@ -135,6 +153,57 @@ def rotate(args: argparse.Namespace) -> int:
             f"hash {found['hash']}\n"
         )
     return 0
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write evidence of the past into a file, also while the gateway runs.
+
+    Raises:
+        BadRequest: nothing is wanted, something cannot be read, or the file cannot be written.
+        StoreError: the store cannot be read.
+    """
+    import os  # noqa: PLC0415 - slow to import, as all below
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from bot.evidence.export import export as write  # noqa: PLC0415
+    from bot.evidence.journal_slice import Wanted  # noqa: PLC0415
+    from bot.settings import load  # noqa: PLC0415
+    from core.store.engine.read_only import open_and_read  # noqa: PLC0415
+    from core.store.views.evidence import recorded  # noqa: PLC0415
+
+    settings = load(environ=os.environ)
+    wanted = Wanted(args.since, args.until, (args.id or "").strip().lower())
+    path = Path(args.file) if args.file is not None else settings.audit_path
+
+    def read(ids: "tuple[str, ...]") -> "tuple[Recorded, ...]":
+        return open_and_read(settings.store_url, recorded, ids)
+
+    made = write(path, read, wanted, Path(args.to))
+    if args.json:
+        print_json({**asdict(made), "file": str(made.file), "verifier": str(made.verifier)})
+    else:
+        gone = f", {made.forgotten} more are forgotten" if made.forgotten else ""
+        sys.stdout.write(
+            f"{made.file}: {made.records} journal records, {made.approvals} approvals{gone}\n"
+            f"SHA-256 {made.sha256}\nhead    {made.head}\n"
+            f"Note both on another machine. To check it: python3 {made.verifier} {made.file}\n"
+        )
+    return 0
+
+
+def _moment(text: str) -> int:
+    """Return an epoch ms: a moment, or how long before now."""
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    ago = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text, re.ASCII)
+    if ago is not None:
+        return round((time.time() - int(ago[1]) * _UNITS[ago[2]]) * 1000)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("write 7d, or a moment such as 2026-11-24T08:00") from None
+    moment = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
 
 
 def _by_gateway() -> "dict[str, Any] | None":

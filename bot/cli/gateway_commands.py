@@ -168,10 +168,20 @@ def _add_people(commands: "Commands") -> None:
             "sayso people forget-totp ana",
             name,
         ),
+        (
+            "forget-passkey",
+            "remove a passkey",
+            "sayso people forget-passkey 3q2-7w…",
+            arg("id", metavar="ID", help="the passkey's id, as `sayso people passkeys` prints it"),
+        ),
     ):
-        method = "forgetTotp" if action == "forget-totp" else action
+        method = {"forget-totp": "forgetTotp", "forget-passkey": "forgetPasskey"}.get(
+            action, action
+        )
         call = Call(f"people.{method}", given[0][0])
         command(inner, action, purpose, example, call, given)
+    passkeys = Call("people.passkeys", "", listings.passkeys, rows="passkeys")
+    command(inner, "passkeys", "list passkeys", "sayso people passkeys --json", passkeys)
     purpose = (
         "enrol an authenticator app, whose codes step-up answers need; the secret is shown once"
     )

@@ -15,7 +15,7 @@ from bot.client import Client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from bot.cli.parser import Commands
@@ -34,6 +34,7 @@ _STATES = {"running": "started", "finished": "done"} | {
 }
 """What people call a state, and what the gateway does."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_HASH_SHOWN = 12
 _DECIDED = {"allow-once": "allowed once", "allow-always": "always allowed", "deny": "denied"}
 
 
@@ -73,10 +74,21 @@ def history(args: argparse.Namespace) -> int:
         "grep": args.grep,
     }
     params = {key: value for key, value in given.items() if value is not None}
-    rows = _answered(lambda client: client.call("history.list", params)["history"])
+    rows = _answered(lambda client: _found(client, params, args.limit))
     if rows is None:
         rows = _offline(args, _stored_history(args))
     return printed(args, rows, lambda rows: "".join(map(_line, rows)) or "No such requests.\n")
+
+
+def _found(client: Client, params: "Mapping[str, object]", limit: int) -> "list[Row]":
+    """Search on until enough is found or nothing older is left; one call looks at 10,000 rows."""
+    answer = client.call("history.list", params)
+    rows = list(answer["history"])
+    while len(rows) < limit and answer.get("lookedBackToMs") is not None:
+        older = {"beforeMs": answer["lookedBackToMs"], "limit": limit - len(rows)}
+        answer = client.call("history.list", {**params, **older})
+        rows += answer["history"]
+    return rows
 
 
 def _answered(ask: "Callable[[Client], T]") -> "T | None":
@@ -121,15 +133,14 @@ def _has_file(url: str) -> bool:
 def _stored_history(args: argparse.Namespace) -> "list[Row]":
     from bot.intake.methods.history import wanted  # noqa: PLC0415 - slow to import
     from bot.intake.results.records import HistoryRowAnswer  # noqa: PLC0415 - the same
-    from core.store.approvals import search  # noqa: PLC0415 - the same
+    from core.store.approvals import Narrowing, search  # noqa: PLC0415 - the same
     from core.store.engine.read_only import open_and_read  # noqa: PLC0415 - the same
 
     keep = wanted(_STATES.get(args.state), args.grep)
     span = (args.limit, None, args.agent, args.since)
-    return [
-        HistoryRowAnswer.of(row).as_json()
-        for row in open_and_read(_store_url(), search, keep, *span)
-    ]
+    narrowing = Narrowing(state=_STATES.get(args.state), words=args.grep)
+    found = open_and_read(_store_url(), search, keep, *span, narrowing, bounded=False)
+    return [HistoryRowAnswer.of(row).as_json() for row in found]
 
 
 def _line(row: "Row") -> str:
@@ -166,16 +177,18 @@ def _asked(client: Client, ref: str) -> "Row":
     params: dict[str, object] = {"id": row["id"]}
     try:
         asked = client.call("exec.approval.get", params)
-    except NotFound:
-        return {**row, "approval": None, "copies": []}  # nobody was asked
+    except NotFound:  # nobody was asked
+        return {**row, "approval": None, "copies": [], "evidence": None}
     copies = client.call("exec.approval.copies", params)["copies"]
-    return {**row, "approval": asked, "copies": copies}
+    evidence = client.call("exec.approval.evidence", params)
+    return {**row, "approval": asked, "copies": copies, "evidence": evidence}
 
 
 def _stored(ref: str) -> "Row":
     from bot.intake.results.questions import (  # noqa: PLC0415 - slow to import
         ApprovalAnswer,
         CopyAnswer,
+        EvidenceAnswer,
     )
     from bot.intake.results.records import HistoryRowAnswer  # noqa: PLC0415 - the same
     from core.model.identity import ApprovalId  # noqa: PLC0415 - the same
@@ -183,6 +196,7 @@ def _stored(ref: str) -> "Row":
     from core.store.engine.read_only import open_and_read  # noqa: PLC0415 - the same
     from core.store.outbox.receipts import receipts  # noqa: PLC0415 - the same
     from core.store.views import references  # noqa: PLC0415 - the same
+    from core.store.views.evidence import evidence_of  # noqa: PLC0415 - the same
 
     url = _store_url()
     row = _only(
@@ -192,7 +206,13 @@ def _stored(ref: str) -> "Row":
     run_id = ApprovalId(row["id"])
     asked = open_and_read(url, approvals.get, run_id)
     copies = [CopyAnswer.of(one).as_json() for one in open_and_read(url, receipts, run_id)]
-    return {**row, "approval": asked and ApprovalAnswer.of(asked).as_json(), "copies": copies}
+    evidence = EvidenceAnswer.of(open_and_read(url, evidence_of, run_id)).as_json()
+    return {
+        **row,
+        "approval": asked and ApprovalAnswer.of(asked).as_json(),
+        "copies": copies,
+        "evidence": evidence if asked else None,
+    }
 
 
 def _only(ref: str, rows: "Sequence[Row]") -> "Row":
@@ -227,6 +247,7 @@ def _whole(row: "Row") -> str:
         "warning": asked.get("warning"),
         "variables": ", ".join(asked.get("env", ())),
         "sent to": "\n".join(where),
+        "shown to": "\n".join(_shown(row)),
         "decision": _decided(row) or (None if asked else "by policy alone; nobody was asked"),
         "note": asked.get("note"),
         "quorum": _quorum(asked),
@@ -238,6 +259,18 @@ def _whole(row: "Row") -> str:
     if row["state"] == "pending":
         head, tail = f"{head}, {_left(asked)} left", f"\n{how_to_answer(row['code'])}\n"
     return f"{head}\n{indented(row['command'])}\n{table(facts)}{tail}"
+
+
+def _shown(row: "Row") -> "Iterator[str]":
+    """Say who looked, when and at what, and how long who decided had it."""
+    evidence: Row = row["evidence"] or {"shown": (), "tookMs": None}
+    for one in evidence["shown"]:
+        who = one["by"] or f"{one['channel']} {one['place']}".strip()
+        kept = f" SHA-256 {one['sha256'][:_HASH_SHOWN]}…" if one["sha256"] else ""
+        late = "" if one["beforeDecision"] else ", after it was decided"
+        yield f"{who} ({one['surface']}) {moment(one['atMs'])}{kept}{late}"
+    if evidence["tookMs"] is not None:
+        yield f"decided {evidence['tookMs'] / 1000:.1f} s after it was first shown there"
 
 
 def _where(asked: "Row") -> str | None:

@@ -104,6 +104,18 @@ def _revoked(row: "Row") -> str:
     return "  (revoked)" if row["revoked"] else ""
 
 
+def passkeys(rows: "list[Row]") -> str:
+    """Word each passkey: whose, what it is called, when it was made and used."""
+    none = "No passkeys yet. Sign in with `sayso login`, then add one on the page Sessions.\n"
+    return "".join(map(_passkey, rows)) or none
+
+
+def _passkey(row: "Row") -> str:
+    used = f"last used {moment(row['usedMs'])}" if row["usedMs"] else "never used"
+    made = f"made {moment(row['createdMs'])}"
+    return f"{row['id']}  {row['person']}  {row['name']}  {made}  {used}\n"
+
+
 def grants(rows: "list[Row]") -> str:
     """Word each grant with how far it goes."""
     return "".join(map(_grant, rows)) or "No active grants.\n"

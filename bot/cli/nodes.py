@@ -207,7 +207,9 @@ def _seen(row: "Row") -> str:
 
 
 def _request(row: "Row") -> str:
+    like = row["looksLike"]
+    caution = f"  its name looks like that of the node {like}, another machine\n" if like else ""
     return (
         f"{row['name']}  {row['address']}  {row['words']}  waits until {moment(row['expiresMs'])}\n"
-        f"  {row['id']}\n  allow: sayso node approve {row['code']}\n"
+        f"  {row['id']}\n{caution}  allow: sayso node approve {row['code']}\n"
     )

@@ -5,8 +5,10 @@
     main        descriptor 0 or --socket; what a process does before it may be trusted
     executor    the loop: answer calls, start supervisors, end everything with the connection
     prompt      a call that runs an agent, from its start to its end
+    terminal    a call that starts a shell in a terminal of its own
     acp         the Agent Client Protocol, as a client of one prompt
     model_proxy where the agent's model requests get their API key
+    private_folder  what a sandboxed run has as its /tmp
     connection  one end of the socket: lines and descriptors
     own_socket  --socket PATH: the one client that may connect
 

@@ -14,13 +14,14 @@ _CHUNK = 64 * 1024
 class Connection:
     """The gateway's calls; the end of the stream means that nobody wants anything any more."""
 
-    __slots__ = ("_fds", "_lines", "_next", "_sending", "_sock", "_waiting", "fd")
+    __slots__ = ("_attached", "_fds", "_lines", "_next", "_sending", "_sock", "_waiting", "fd")
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self.fd = sock.fileno()
         self._lines = wire.Lines()
         self._fds: list[int] = []
+        self._attached: list[int] = []
         self._sending = _thread.allocate_lock()  # the threads of a model proxy call as well
         self._waiting: dict[int, Callable[[wire.Object], None]] = {}
         self._next = 0
@@ -36,11 +37,21 @@ class Connection:
 
     def send(self, line: bytes) -> None:
         """Send a line; one that nobody takes any more is dropped, for the end comes next."""
-        try:
-            with self._sending:
-                self._sock.sendall(line)
-        except OSError:
-            return
+        with self._sending:
+            attached, self._attached = self._attached, []
+            try:
+                # A descriptor goes with the first byte; the rest may follow in pieces.
+                sent = socket.send_fds(self._sock, [line], attached) if attached else 0
+                self._sock.sendall(line[sent:])
+            except OSError:
+                return
+            finally:
+                for fd in attached:
+                    os.close(fd)
+
+    def attach(self, fd: int) -> None:
+        """Send a descriptor with the next line; this process's copy is closed then."""
+        self._attached.append(fd)
 
     def call(self, method: str, params: wire.Object, then: Callable[[wire.Object], None]) -> None:
         """Call a method of the gateway; ``then`` takes the whole answer, in the loop's thread."""

@@ -17,6 +17,7 @@ from core.runner.supervisor.processes import procfs, reaper
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bot.executor.prompt import Prompt
+    from bot.executor.terminal import Terminal
 
 _Handler = Callable[[wire.Object], wire.Object | None]
 
@@ -33,14 +34,18 @@ class Executor:
         self._wake = wake
         self._build = build
         self._supervisors: dict[int, str] = {}
+        self._private = ""
         self._prompt: Prompt | None = None
         self._prompt_call: object = None
+        self._terminal: Terminal | None = None
         self._handlers: dict[str, _Handler] = {
             wire.PING: _ping,
             wire.RUN: self._run,
             wire.END_RUN: _end_run,
             wire.EXECUTE_PROMPT: self._execute_prompt,
             wire.CANCEL_PROMPT: self._cancel_prompt,
+            wire.SPAWN_TERMINAL: self._spawn_terminal,
+            wire.END_TERMINAL: self._end_terminal,
         }
 
     def serve(self) -> bool:
@@ -53,6 +58,7 @@ class Executor:
                 continue
         finally:
             reaper.kill_all(set())
+            self._tidy()
         return not procfs.own_children()
 
     def _ready(self) -> set[int]:
@@ -63,6 +69,8 @@ class Executor:
         if self._prompt is not None:
             self._prompt.register(poll)
             patience_ms = self._prompt.patience_ms
+        elif self._terminal is not None:
+            patience_ms = self._terminal.patience_ms
         return {fd for fd, _ in poll.poll(patience_ms)}
 
     def _turn(self, ready: set[int]) -> bool:
@@ -74,6 +82,8 @@ class Executor:
                 self._answer(line)
         if self._prompt is not None:
             self._prompt.turn(ready)
+        elif self._terminal is not None:
+            self._terminal.turn()
         if self._wake in ready:
             heard = os.read(self._wake, 4096)
             if signal.SIGTERM in heard:
@@ -137,6 +147,7 @@ class Executor:
         if build != self._build:
             sock.close()
             raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+        self._make_private(params.get("private"))
         pid = os.fork()  # noqa: TID251 - the executor is core.runner's launcher for another user
         if pid == 0:
             self._connection.close()
@@ -146,20 +157,57 @@ class Executor:
         self._supervisors[pid] = token
         return {"pid": pid, "leaders": [_identity(pid), _identity(os.getpid())]}
 
+    def _make_private(self, wanted: object) -> None:
+        """Make the folder that a sandboxed run has of its own."""
+        if isinstance(wanted, dict):
+            from bot.executor import private_folder  # noqa: PLC0415 - few runs need it
+
+            run_id = str(wanted["run"])
+            private_folder.make(run_id, str(wanted["holds"]))
+            self._private = run_id
+
+    def _tidy(self) -> None:
+        run_id, self._private = self._private, ""
+        if run_id:
+            from bot.executor import private_folder  # noqa: PLC0415 - few runs need it
+
+            private_folder.remove(run_id)
+
     def _execute_prompt(self, params: wire.Object) -> None:
         """Start an agent with a prompt; the answer comes when it is over."""
         from bot.executor.prompt import Prompt  # noqa: PLC0415 - 20 ms that no other call needs
 
-        if params["build"] != self._build:
-            raise Refused("this executor is of another version; run `sudo sayso executor setup`")
-        if self._prompt is not None or self._supervisors:
-            raise Refused("this executor serves something else already")
+        self._reserve(params)
         self._prompt = Prompt(self._connection, params)
 
     def _cancel_prompt(self, _params: wire.Object) -> wire.Object:
         if self._prompt is not None:
             self._prompt.cancel()
         return {"cancelled": self._prompt is not None}
+
+    def _spawn_terminal(self, params: wire.Object) -> wire.Object:
+        """Start a shell in a terminal; the descriptor of the terminal goes with the answer."""
+        from bot.executor.terminal import Terminal  # noqa: PLC0415 - as above
+
+        self._reserve(params)
+        self._terminal = Terminal(self._connection, params)
+        return self._terminal.opened()
+
+    def _end_terminal(self, _params: wire.Object) -> wire.Object:
+        if self._terminal is not None:
+            self._terminal.end()
+        return {"ending": self._terminal is not None}
+
+    def _reserve(self, params: wire.Object) -> None:
+        """See that this executor may begin its one request.
+
+        Raises:
+            Refused: it is of another version, or has begun one.
+        """
+        if params["build"] != self._build:
+            raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+        if self._prompt is not None or self._terminal is not None or self._supervisors:
+            raise Refused("this executor serves something else already")
 
     def _bury(self) -> None:
         """Collect dead supervisors, kill what one left behind, and report each one's end."""
@@ -168,12 +216,19 @@ class Executor:
             for agent, how in ended.items():
                 self._prompt.ended(agent, how)
             return
+        if self._terminal is not None:
+            for pid, how in ended.items():
+                self._terminal.ended(pid, how)
+            self._terminal.turn()
+            return
         over = [self._supervisors.pop(pid) for pid in ended if pid in self._supervisors]
         alive = set(self._supervisors)
         if set(procfs.own_children()) - alive:
             ended = reaper.kill_all(alive)
             over += [self._supervisors.pop(pid) for pid in ended if pid in self._supervisors]
         left = len(set(procfs.own_children()) - set(self._supervisors))
+        if over and not left:
+            self._tidy()
         for token in over:
             status = "failed" if left else "completed"
             words: wire.Object = {"session_token": token, "status": status, "left": left}
@@ -189,7 +244,11 @@ def _end_run(params: wire.Object) -> wire.Object:
     mark, leaders = str(params["mark"]), params["leaders"]
     if not isinstance(leaders, list) or not mark:
         raise TypeError("`leaders` is not a list, or `mark` is empty")
-    return {"left": remains.end(mark.encode(), {(int(pid), int(ticks)) for pid, ticks in leaders})}
+    left = remains.end(mark.encode(), {(int(pid), int(ticks)) for pid, ticks in leaders})
+    from bot.executor import private_folder  # noqa: PLC0415 - few calls need it
+
+    private_folder.remove(mark.rpartition("=")[2])
+    return {"left": left}
 
 
 def _identity(pid: int) -> list[int]:

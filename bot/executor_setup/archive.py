@@ -24,6 +24,7 @@ _SINGLE = (
     "core/__init__.py",
     "core/files/__init__.py",
     "core/files/file_identity.py",
+    "core/files/removal.py",
     "core/isolation/__init__.py",
     "core/isolation/wire.py",
     "core/runner/__init__.py",

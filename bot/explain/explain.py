@@ -16,15 +16,18 @@ from core.gate.effective_policy import Rulebook
 from core.gate.two_judges import Judged, NodePlanning, planned
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, ExecRequest, PlannedCommand
-from core.model.decision import Decision, Evaluation
+from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import AgentId, Requester
 from core.model.node import NodePlan
-from core.model.policy import ExecPolicy
+from core.model.policy import ExecHost, ExecPolicy
 from core.planning.planner import Planner, Refusal
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.matchers import surroundings
 from core.store.approvals.grants import Grant
 
+_NO_NODES = Refusal(
+    DenialReason.HOST_UNAVAILABLE, "this gateway has no nodes: set nodes.enabled to true"
+)
 _UNNAMED = "granted for a while"
 
 
@@ -86,7 +89,9 @@ class Explaining:
             ApprovalsFileError: the file is corrupt or unsafe.
         """
         policy = self.rulebook.policy(request, context.layer)
-        found = await planned(request, policy, self.planner, nodes)
+        found: Judged | Refusal = _NO_NODES
+        if policy.host is not ExecHost.NODE or nodes is not None:
+            found = await planned(request, policy, self.planner, nodes)
         return self._explained(request, context, policy, found)
 
     def _explained(

@@ -202,6 +202,7 @@ _ADVICE = {
     Reason.EXPOSED: "a script in folders that nobody else may write to (`chmod go-w`)",
     Reason.REPLACES: "`-n`, which replaces nothing, or `-f` in a rule that allows it",
     Reason.AGENT_PROMPT: "security full for this agent, or a person who allows the prompt",
+    Reason.OPENS_TERMINAL: "execution.terminals.unasked, or a person who allows the terminal",
     Reason.AGENT_TOOL: "security full for this agent, or a person who allows the tool call",
     Reason.STEERED: (
         "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "

@@ -3,12 +3,16 @@
 import time
 
 from bot.executor_setup.archive import build_id
+from bot.factories.sandbox import encloses_others
 from bot.settings import Settings
 from core.isolation.call_audit import CallAudit
 from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool, Options
+from core.isolation.terminal.terminals import Limits, Terminals
 from core.isolation.tokens import SessionTokens
 from core.model.command import ExecRequest
+from core.model.policy import ExecHost
+from core.planning.environment import account_of
 from core.planning.planner import RunAs
 from core.ports import Journal, SpawnGuard
 
@@ -31,6 +35,25 @@ def executors_of(settings: Settings, journal: Journal, guard: SpawnGuard) -> Exe
     return Executors(ExecutorPool(options, made, audit), pool.max_executors, guard=guard)
 
 
+def terminals_of(
+    settings: Settings, executors: Executors | None, journal: Journal, guard: SpawnGuard
+) -> Terminals | None:
+    """Return what opens terminals as other users, ``None`` where nothing runs as one."""
+    if executors is None:
+        return None
+    section = settings.execution.terminals
+    limits = Limits(
+        settings.home,
+        section.most,
+        section.idle_timeout_ms / 1000,
+        section.longest_ms,
+        section.record,
+        section.record_bytes,
+        frozenset(section.unasked),
+    )
+    return Terminals(executors, limits, journal, guard)
+
+
 def run_as_of(settings: Settings) -> RunAs | None:
     """Return what names the user that a request's commands run as, ``None`` where all are ours."""
     section = settings.execution
@@ -43,3 +66,16 @@ def run_as_of(settings: Settings) -> RunAs | None:
         return section.user_of(request.agent, request.requester.account)
 
     return user
+
+
+def bound_hosts(settings: Settings) -> tuple[ExecHost, ...]:
+    """Return the hosts whose commands run as other users, where any do."""
+    sandboxed = (ExecHost.SANDBOX,) if encloses_others(settings) else ()
+    return (ExecHost.GATEWAY, *sandboxed)
+
+
+def executor_users(settings: Settings) -> tuple[str, ...]:
+    """Return the users of this machine that commands may run as."""
+    section = settings.execution
+    named = {section.executor_unix_user, *(one.user for one in section.users)}
+    return tuple(sorted(name for name in named if account_of(name) is not None))

@@ -11,10 +11,14 @@ from core.errors import ConfigError, HostUnavailable
 from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from core.hosts.sandbox.backends.docker import Container, Docker
+from core.hosts.sandbox.by_user import SandboxByUser, UserFolders
 from core.hosts.sandbox.filesystem.layout import Places, places_of
 from core.hosts.sandbox.filesystem.workspace import binds_descriptors
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.tmp_dir import Scratch
+from core.isolation import wire
+from core.isolation.executors import Executors
+from core.planning.environment import account_of
 from core.runner.runner import Runner
 from core.settings import SandboxBackend, SandboxSection
 
@@ -47,6 +51,40 @@ def sandbox_of(settings: Settings, runner: Runner, private: Path | None = None) 
         missing=tuple(missing),
         protect=settings.sandbox.protect,
     )
+
+
+def by_user(settings: Settings, own: SandboxHost, executors: Executors | None) -> SandboxByUser:
+    """Return the host ``sandbox`` for the gateway's own runs and for those of other users."""
+    if executors is None or not encloses_others(settings):
+        return SandboxByUser(own, None)
+
+    def make(user: str) -> SandboxHost:
+        account = account_of(user)
+        if account is None:
+            raise HostUnavailable(f"there is no user `{user}` on this machine")
+        home = account[1]
+        places = _places(settings, home)
+        runner, missing = executors.runner(user), list[str]()
+        return SandboxHost(
+            runner,
+            tuple(_backends(settings, runner, places, missing)),
+            UserFolders(Path(home, wire.PRIVATE_FOLDERS), settings.sandbox.private_mb * _MIB),
+            str(settings.home),
+            network=settings.sandbox.network,
+            foreign=True,
+            missing=tuple(missing),
+            protect=settings.sandbox.protect,
+        )
+
+    return SandboxByUser(own, make)
+
+
+def encloses_others(settings: Settings) -> bool:
+    """Return whether the sandbox can run commands as other users: a container's are root's."""
+    section = settings.sandbox
+    contained = section.image is not None or section.rootfs is not None
+    auto = section.backend is SandboxBackend.AUTO and not contained
+    return auto or section.backend is SandboxBackend.BUBBLEWRAP
 
 
 async def prove_sandbox(settings: Settings) -> tuple[str, str]:
@@ -84,12 +122,12 @@ def unprotected(settings: Settings, backend: str) -> str:
     )
 
 
-def _places(settings: Settings) -> Places:
+def _places(settings: Settings, home: str = "~") -> Places:
     section = settings.sandbox
     try:
         return places_of(
             (settings.home, *_written(settings)),
-            os.path.expanduser("~"),  # noqa: PTH111 - text
+            os.path.expanduser(home),  # noqa: PTH111 - text
             section.hide,
             section.show,
             section.workspace,

@@ -17,10 +17,12 @@ from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
 from bot.intake.methods.prompts import PromptMethods
 from bot.intake.methods.runs import RunMethods
+from bot.intake.methods.terminals import TerminalMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
 from bot.intake.registry.method import Part, Table, table_of
 from core.gate import Gate
+from core.isolation.terminal.terminals import Terminals
 
 if TYPE_CHECKING:  # loads the WebSocket library
     from core.hosts.node import NodeHost
@@ -33,12 +35,13 @@ def method_table(
     prover: Prover | None = None,
     page_url: Callable[[], str] = str,
     node_host: "NodeHost | None" = None,
+    terminals: Terminals | None = None,
 ) -> Table:
     """Return all methods; ``health`` answers ``health.get``, ``more`` are further groups.
 
     ``prover`` proves the gate before a lockdown is lifted; without one none is. ``page_url`` says
     where the control page is, and nothing where it is off. ``node_host`` is ``None`` where no node
-    may connect.
+    may connect, ``terminals`` where nothing runs as another user.
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
@@ -46,11 +49,11 @@ def method_table(
     return table_of(
         (
             RunMethods(gate, askers),
-            QuestionMethods(gate),
+            QuestionMethods(gate, page_url),
             ApprovalsFileMethods(gate.rulebook, journal, askers),
             RecordMethods(store),
             OutlookMethods(gate, health),
-            PeopleMethods(store, journal, askers),
+            PeopleMethods(store, journal, askers, gate.broker.seals),
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
@@ -59,6 +62,7 @@ def method_table(
             NodeCommandMethods(store, journal, askers, asking, node_host),
             ToolMethods(gate, askers),
             PromptMethods(gate, askers),
+            TerminalMethods(gate, askers, terminals),
             *more,
         )
     )

@@ -20,6 +20,7 @@ from channels.cards import (
     build_prompt,
     node_choices,
 )
+from channels.shown_text import rendered
 from core.errors import ChannelError
 from core.model.approval import Approval
 from core.model.identity import Target
@@ -161,11 +162,12 @@ class Delivery:
         channel = self.channels[item.target.channel]
         target = await self._thread(channel, item, approval)
         card = build_prompt(approval, self.zone, self.page_url)
+        shown = rendered(channel, target, (card,))
         if item.uncertain and isinstance(channel, Resumable):
             message = await channel.resume(target, card)
         else:
             message = await channel.post(target, card)
-        await self.store.write(outbox.sent, item.id, message)
+        await self.store.write(outbox.sent, item.id, message, shown)
 
     async def _prompts(self, items: Items) -> None:
         channel, target = self.channels[items[0].target.channel], items[0].target
@@ -179,8 +181,9 @@ class Delivery:
             for item in items:
                 await self._prompt(item)
             return
+        shown = rendered(channel, target, cards)
         message = await channel.post_group(target, cards)
-        await self.store.write(outbox.sent_group, tuple(item.id for item in items), message)
+        await self.store.write(outbox.sent_group, tuple(item.id for item in items), message, shown)
 
     async def _edit(self, items: Items) -> None:
         first = items[0]

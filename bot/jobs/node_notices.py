@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from core.errors import StoreError
 from core.model.node import Node, PairingRequest
-from core.nodes.words import fingerprint_words
+from core.nodes.words import fingerprint_words, looks_like
 from core.store import Store
 from core.store.engine.clock import now_ms
 from core.store.engine.wakeups import wakeups
@@ -21,7 +21,8 @@ from core.store.people import nodes
 _LOG = logging.getLogger(__name__)
 _LOOK_S, _CALM_S = 2.0, 60.0
 _MOST, _WITHIN_MS = 6, 10 * 60_000
-"""Requests that people are asked about in a while."""
+"""Requests that people are asked about in a while, of one address half as many."""
+_MOST_OF_ADDRESS = _MOST // 2
 Tell = Callable[[str, str, dict[str, object]], Awaitable[None]]
 """Enqueues words for everybody concerned: the words, a key that is sent once, more to keep."""
 
@@ -51,8 +52,9 @@ class NodeNotices:
             StoreError: the store cannot be used; what was not done is done by the next look.
         """
         asked = await self.store.read(nodes.requests)
+        paired = await self.store.read(nodes.listed) if asked else ()
         for request in asked:
-            await self._send(request)
+            await self._send(request, nodes.twin(request.name, request.id, paired))
         shown = await self.store.read(node_notices.unended)
         if not shown:
             return False
@@ -67,24 +69,28 @@ class NodeNotices:
                 await self.store.write(node_notices.end, notice.id, payload)
         return True
 
-    async def _send(self, request: PairingRequest) -> None:
+    async def _send(self, request: PairingRequest, like: Node | None) -> None:
         recent = await self.store.read(node_notices.recent, _WITHIN_MS)
-        known = {json.loads(payload)["node"]["code"] for payload in recent}
-        if request.code in known or len(known) >= _MOST:
+        told = [json.loads(payload)["node"] for payload in recent]
+        known = {each["code"]: each.get("address") for each in told}
+        of_address = sum(address == request.address for address in known.values())
+        if request.code in known or len(known) >= _MOST or of_address >= _MOST_OF_ADDRESS:
             return
         facts: dict[str, object] = {
             "code": request.code,
             "id": request.id,
             "name": request.name,
+            "address": request.address,
             "expiresMs": request.expires_ms,
         }
-        await self.tell(_words(request), f"node:{request.code}", {"node": facts})
+        await self.tell(_words(request, like), f"node:{request.code}", {"node": facts})
 
 
-def _words(request: PairingRequest) -> str:
+def _words(request: PairingRequest, like: Node | None) -> str:
     code, minutes = request.code, (request.expires_ms - request.created_ms) // 60_000
+    caution = "" if like is None else f"CAUTION: its name {looks_like(like)}.\n"
     return (
-        f"The node {request.name!r} at {request.address} asks to be paired.\n"
+        f"The node {request.name!r} at {request.address} asks to be paired.\n{caution}"
         f"Key: {fingerprint_words(request.id)}\n"
         f"Code: {code}; it waits {minutes} minutes.\n"
         "Compare these words with those that the node printed. Once paired, commands may run on it "

@@ -8,6 +8,8 @@ only where the kernel proves that the gateway that started it is dead.
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.audit.latest import Record, latest
@@ -24,6 +26,8 @@ from core.store.runs import runs
 from core.store.schema.records import OrphanedRun
 
 _log = logging.getLogger(__name__)
+AfterDeath = Callable[[Sequence[OrphanedRun]], Awaitable[None]]
+"""Hear of the runs of gateways that died."""
 _LOOK_BACK_MS = 2 * 86_400_000
 """How old a run may be that is ``unknown`` and whose end is looked for in the journal."""
 
@@ -80,10 +84,16 @@ async def _take_again(store: Store, run_id: ApprovalId, owner: str, record: Reco
 
 
 class Heart:
-    """Beat for this gateway, and look for others whose heart stopped."""
+    """Beat for this gateway, and look for others whose heart stopped.
 
-    def __init__(self, store: Store, journal: Journal, owner: str) -> None:
+    ``after`` ends what only others can: what those ran as other users.
+    """
+
+    def __init__(
+        self, store: Store, journal: Journal, owner: str, after: AfterDeath | None = None
+    ) -> None:
         self._store, self._journal, self._owner = store, journal, owner
+        self._after = after
         self._beat_ms = self._since_ms = steady_ms()
 
     async def beat(self) -> None:
@@ -97,11 +107,26 @@ class Heart:
             self._since_ms = now
         self._beat_ms = now
         lapsed = now - self._since_ms >= replicas.LEASE_MS
-        await recover(self._store, self._journal, self._owner, lapsed=lapsed)
+        found = await recover(self._store, self._journal, self._owner, lapsed=lapsed)
+        if self._after is not None and found.all:
+            await self._after(found.dead)
 
 
-async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -> int:
-    """Mark the runs of dead gateways ``unknown``, once, and never run them again; return how many.
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The runs that are ``unknown`` now: of gateways that are dead, and of what may be cut off."""
+
+    dead: tuple[OrphanedRun, ...]
+    lost: tuple[OrphanedRun, ...]
+
+    @property
+    def all(self) -> tuple[OrphanedRun, ...]:
+        """Return all of them."""
+        return (*self.dead, *self.lost)
+
+
+async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -> Recovered:
+    """Mark the runs of dead gateways ``unknown``, once, and never run them again; return them.
 
     Their supervisors ended the processes when the gateway's end of their socket closed; what
     escaped even that is ended here, found by the identity that was stored. ``lapsed``: a gateway
@@ -112,12 +137,13 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     spared = [name for name, its in fates.items() if its is Fate.LIVES]
     left = await store.write(runs.recover_of, owner, dead) if dead else ()
     lost = await store.write(runs.recover, owner, spared, lapsed=lapsed)
-    for run in (*left, *lost):
+    found = Recovered(tuple(left), lost)
+    for run in found.all:
         _log.warning("run %s was interrupted; how it ended is unknown", run.id)
         await journal.append("finish", {"run": run.id, "exit_code": None, "state": "unknown"})
-    for run in left:
+    for run in found.dead:
         await _end(run)
-    return len(left) + len(lost)
+    return found
 
 
 async def _end(run: OrphanedRun) -> None:

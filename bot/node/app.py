@@ -12,15 +12,19 @@ from bot.node.work import NodeWork
 from bot.settings import read
 from bot.wiring.companion import runner_of
 from core.audit.journal import AuditJournal
+from core.errors import BadRequest
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost
+from core.nodes.approver_keys import ApproverKeys
 from core.nodes.ledger import Ledger
 from core.nodes.member import Member
 from core.nodes.node_file import NODE_JOURNAL, node_key, required
 from core.planning.planner import Planner
 from core.runner.runner import Runner
+from core.settings import NodeSection
+from core.trust.passkeys import relying_party
 
 
 @asynccontextmanager
@@ -32,6 +36,7 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
         SaysoError: a part of it cannot be used; the message names it.
     """
     file, settings = required(home), read(home, os.environ).settings
+    keys = _approver_keys(settings.node)
     async with AsyncExitStack() as stack:
         journal = stack.enter_context(AuditJournal(home / NODE_JOURNAL))
         ledger = Ledger.of(home)
@@ -46,10 +51,24 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
         runs = runner_of(judge.rulebook.file, runner, guard, judge.rulebook)
         sandbox = sandbox_of(settings, runner) if settings.node.sandbox else None
         host = GatewayHost(runs) if sandbox is None else sandbox
-        work = NodeWork(file.gateway_key, judge, host, ledger, journal, commands)
+        work = NodeWork(file.gateway_key, judge, host, ledger, journal, commands, keys)
         stack.push_async_callback(work.stop)
         stack.push_async_callback(runner.stop)
         if sandbox is not None:
             await sandbox.start()
             stack.push_async_callback(sandbox.stop)
         yield Member(file, node_key(home), work, say, caps=commands.names)
+
+
+def _approver_keys(section: NodeSection) -> ApproverKeys | None:
+    """Return the passkeys that must have signed what people allow; ``None`` where any may.
+
+    Raises:
+        BadRequest: the page is not one at which passkeys work.
+    """
+    if not section.passkeys:
+        return None
+    party = relying_party(section.page or "")
+    if party is None:
+        raise BadRequest("node.page must be the https address of the gateway's control page.")
+    return ApproverKeys(party, {one.id: one.public_key for one in section.passkeys})

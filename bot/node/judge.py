@@ -86,7 +86,7 @@ class Judge:
                 return Unprepared(id=asked.id, reason=plan.reason, why=plan.why[:2_000])
             plan = bind(replace(plan, node_name=asked.name))
             verdict = self.rulebook.judge(plan, policy)
-            unasked = self._unasked(plan, policy)
+            unasked = self._unasked(plan, policy, verdict)
             self.plans.note(plan.digest)
         except ApprovalsFileError as error:
             why = f"its approvals file cannot be used: {error}"
@@ -103,10 +103,11 @@ class Judge:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
         """
         policy = self.rulebook.agent_policy(plan.agent)
-        return self.rulebook.judge(plan, policy), self._unasked(plan, policy)
+        verdict = self.rulebook.judge(plan, policy)
+        return verdict, self._unasked(plan, policy, verdict)
 
-    def _unasked(self, plan: ExecPlan, policy: ExecPolicy) -> bool:
-        if self.rulebook.judge(plan, policy).decision is Decision.ALLOW:
+    def _unasked(self, plan: ExecPlan, policy: ExecPolicy, verdict: Evaluation) -> bool:
+        if verdict.decision is Decision.ALLOW:
             return True
         return self.rulebook.fallback(plan, policy).state is ApprovalState.ALLOWED
 

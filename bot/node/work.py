@@ -22,6 +22,7 @@ from core.gate import journal_records
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Intake, Requester
+from core.nodes.approver_keys import ApproverKeys
 from core.nodes.envelope import BadOrder, Order, check, opened
 from core.nodes.frames import (
     AnyFrame,
@@ -49,6 +50,8 @@ from core.ports import ExecutionHost, Journal
 _LOG = logging.getLogger(__name__)
 _MOST_PREPARING = 16
 _WHY = 2_000
+_REPORT_AFTER_S = 0.05
+_SYNC_AFTER_S = 0.01
 _REASONS: dict[type[Exception], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
@@ -72,7 +75,10 @@ class NotAllowed(Exception):
 
 @dataclass(slots=True)
 class NodeWork:
-    """What one node does for its gateway, whose id is ``gateway``."""
+    """What one node does for its gateway, whose id is ``gateway``.
+
+    ``approvers``: what people allow runs only where one of their passkeys signed it.
+    """
 
     gateway: str
     judge: Judge
@@ -80,9 +86,10 @@ class NodeWork:
     ledger: Ledger
     journal: Journal
     commands: NodeCommands
+    approvers: ApproverKeys | None = None
     _joined: Joined | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
-    _started: set[ApprovalId] = field(default_factory=set)
+    _started: dict[ApprovalId, float] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
 
@@ -114,7 +121,7 @@ class NodeWork:
             case Cancel():
                 await self.host.cancel(frame.run_id)
             case Noted():
-                await asyncio.to_thread(self.ledger.note, frame.run_id)
+                self._start(asyncio.to_thread(self.ledger.note, frame.run_id))
             case Query():
                 await joined.link.send(self._status(frame.run_id))
             case _:
@@ -171,7 +178,7 @@ class NodeWork:
         if ending is not None:
             return ending
         if run_id in self._started:
-            return Started(run_id=run_id)
+            return self._started_frame(run_id)
         if run_id in self._ordered or self.ledger.knows(run_id):
             return Underway(run_id=run_id)
         why = "the connection to the node was lost before the order arrived, so nothing ran"
@@ -200,7 +207,7 @@ class NodeWork:
             await self._deliver(order.run_id, order.digest, ending)
         finally:
             self._ordered.discard(order.run_id)
-            self._started.discard(order.run_id)
+            self._started.pop(order.run_id, None)
 
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
@@ -208,6 +215,8 @@ class NodeWork:
             check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
             if not self.judge.plans.knows(plan.digest):
                 raise BadOrder("the order is for a plan that this node did not make")
+            if self.approvers is not None:
+                self.approvers.check(order, plan)
             verdict = self._judged(order, plan)
             watcher = _Watcher(self, order, plan, verdict)
             result = await self.host.run(run_id, plan, watcher)
@@ -231,10 +240,18 @@ class NodeWork:
             raise NotAllowed(verdict, f"on this node a person must allow it: {verdict.why}")
         return verdict
 
-    async def started(self, run_id: ApprovalId) -> None:
-        """Report that the first process of a run is there."""
-        self._started.add(run_id)
-        await self._say(Started(run_id=run_id))
+    def started(self, run_id: ApprovalId) -> None:
+        """Report that the first process of a run is there; the ending of a short one says so."""
+        self._started[run_id] = time.monotonic()
+        asyncio.get_running_loop().call_later(_REPORT_AFTER_S, self._report, run_id)
+
+    def _report(self, run_id: ApprovalId) -> None:
+        if run_id in self._started:
+            self._start(self._say(self._started_frame(run_id)))
+
+    def _started_frame(self, run_id: ApprovalId) -> Started:
+        age_s = time.monotonic() - self._started[run_id]
+        return Started(run_id=run_id, age_ms=round(age_s * 1000))
 
     async def _say(self, frame: AnyFrame) -> None:
         """Send a frame where the gateway is there; what it must hear is sent again anyway."""
@@ -243,9 +260,17 @@ class NodeWork:
                 await self._joined.link.send(frame)
 
     async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        noting = asyncio.to_thread(self.ledger.end, run_id, digest, ending)
-        await asyncio.gather(self._record(*_recorded(ending)), noting)
+        """Send an ending, then have it outlast a power cut here too.
+
+        The gateway has it on its own disk before it tells anybody; that disk may be this one, so
+        ours waits a moment.
+        """
+        self.ledger.hold(run_id, digest, ending)
         await self._say(ending)
+        if self._joined is not None:
+            await asyncio.sleep(_SYNC_AFTER_S)
+        saving = asyncio.to_thread(self.ledger.save, run_id)
+        await asyncio.gather(self._record(*_recorded(ending)), saving)
 
     async def _record(self, kind: str, record: dict[str, object]) -> None:
         try:
@@ -290,7 +315,7 @@ class _Watcher:
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Report the start; the supervisor ends what runs with this process."""
         del pid, pgid, start_ticks
-        await self.work.started(self.order.run_id)
+        self.work.started(self.order.run_id)
         if self.verdict.decision is Decision.ALLOW:
             book, now_ms = self.work.judge.rulebook, time.time_ns() // 1_000_000
             book.note_uses(self.plan, self.verdict, now_ms)

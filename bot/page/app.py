@@ -31,6 +31,7 @@ from bot.page.install import InstallPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
+from bot.page.passkeys import PasskeyPages
 from bot.page.plans import PlanPages
 from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
@@ -42,6 +43,7 @@ from core.errors import Unauthenticated
 from core.gate import Gate
 from core.model.identity import Intake
 from core.settings.http import HttpSection
+from core.trust.passkeys import relying_party
 
 Handler = Callable[[Visit], Awaitable[Response]]
 _SAFE = frozenset({"GET", "HEAD"})
@@ -56,6 +58,7 @@ class Furnishing:
     gate: Gate
     section: HttpSection
     zone: tzinfo
+    page_url: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +120,13 @@ class ControlPage(Pages):
         plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
-        gateway = GatewayPages(room.table, self.render)
+        gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
         install = InstallPages(self.assets, self.render)
         login = LoginPages(
             room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+        )
+        keys = PasskeyPages(
+            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
         )
         return (
             Route("/", View(self, now.show)),
@@ -128,6 +134,7 @@ class ControlPage(Pages):
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
+            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
             Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
@@ -139,6 +146,10 @@ class ControlPage(Pages):
             Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
+            Route("/passkeys/new", View(self, post=keys.begin)),
+            Route("/passkeys", View(self, post=keys.register)),
+            Route(f"{LOGIN_PATH}passkey/new", View(self, post=keys.offer, public=True)),
+            Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
             Route("/manifest.webmanifest", View(self, install.manifest, public=True)),
@@ -215,7 +226,15 @@ class ControlPage(Pages):
         asks for itself once more.
         """
         crossed = header(scope, b"sec-fetch-site") == b"cross-site" and scope["method"] in _SAFE
-        return page(self.render.text("signed_out.html", bounce=crossed), 200 if crossed else 401)
+        return page(
+            self.render.text("signed_out.html", bounce=crossed, passkeys=self._has_passkeys),
+            200 if crossed else 401,
+        )
+
+    @property
+    def _has_passkeys(self) -> bool:
+        """Return whether browsers make passkeys for this page."""
+        return relying_party(self.room.page_url()) is not None
 
     async def stream(self, visit: Visit, send: Send) -> None:
         """Serve the stream of an open page.

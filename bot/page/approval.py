@@ -13,6 +13,7 @@ from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.cards import Cards
 from bot.page.render import Renderer
+from bot.page.story import SURFACE_WORDS
 from bot.page.visit import Visit, data, elsewhere, page
 from core.approvals.answer import Answer, AnswerOutcome
 from core.gate import Gate
@@ -45,18 +46,35 @@ class ApprovalPages:
         """Show an approval: pending, decided, expired or withdrawn."""
         found = await self._meant(visit)
         status = await self.gate.store.read(status_of, found.id)
+        card = None if found.resolution else self._opened(found, visit)
         text = self.render.text(
             "approval.html",
             visit=visit,
             here="approval",
             approval=found,
-            card=None if found.resolution else self.cards.whole(found, visit.csrf),
+            card=card,
+            evidence=await self._evidence(found, visit),
+            words=SURFACE_WORDS,
             ended=self.cards.outcome(found, status) if found.resolution else None,
             refusal=await self._refusal(found, visit),
             preview=await self._preview_words(found),
             now_ms=wall_ms(),
         )
         return page(text)
+
+    def _opened(self, found: Approval, visit: Visit) -> str:
+        """Return the whole card, and note who opened it."""
+        card = self.cards.whole(found, visit.csrf)
+        if visit.who.actor is not None:
+            self.gate.seen.note(card.seen_by(visit.who.actor))
+        return card.html
+
+    async def _evidence(self, found: Approval, visit: Visit) -> Any:  # noqa: ANN401 - a method's answer
+        """Return what people were shown; nothing for who may not read it."""
+        method = self.table["exec.approval.evidence"]
+        if not any(visit.who.may(scope) for scope in method.scopes):
+            return None
+        return await invoke(method, {"id": found.id}, visit.who)
 
     async def preview(self, visit: Visit) -> Response:
         """Return what an allow-always would have let run, for the panel of a card."""
@@ -69,6 +87,8 @@ class ApprovalPages:
         totp = form.get("totp", "").replace(" ", "")
         if totp:
             raw["totp"] = totp
+        elif form.get("credential"):
+            raw["passkey"] = {"nonce": form.get("nonce", ""), "credential": form["credential"]}
         else:
             await self._must_be_typed(visit, form)
         if form.get("decision") == ApprovalReply.DENY and form.get("note"):
@@ -112,7 +132,7 @@ class ApprovalPages:
         if found.step_up and typed != found.code:
             words = (
                 f"A button is not enough here: type the code {found.code} to allow it, or the "
-                "code of your authenticator app if you have one enrolled."
+                "code of your authenticator app if you have one enrolled, or sign with a passkey."
             )
             raise Fault(FaultCode.CONFLICT, words)
 

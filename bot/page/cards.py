@@ -2,13 +2,23 @@
 
 import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 
 from bot.page.render import Renderer
 from channels.card_text import digest_words
-from channels.cards import OutcomeCard, PromptCard, build_outcome, build_prompt, details, front
+from channels.cards import (
+    OutcomeCard,
+    PromptCard,
+    build_outcome,
+    build_prompt,
+    details,
+    front,
+    whole_text,
+)
 from core.model.approval import Approval
+from core.model.evidence import Surface, View
+from core.model.identity import Actor, ApprovalId
 from core.model.result import Denied, Finished, Submission, Unknown
 
 _MOST_KEPT = 512
@@ -20,11 +30,21 @@ _DEADLINE = "Answer by"
 
 @dataclass(frozen=True, slots=True)
 class ShownCard:
-    """One card as HTML; ``rev`` changes with what it says."""
+    """One card as HTML; ``rev`` changes with what it says. ``text`` is what a person reads.
+
+    ``whole``: all of its command is shown.
+    """
 
     id: str
     rev: str
     html: str
+    text: str
+    whole: bool
+
+    def seen_by(self, actor: Actor) -> View:
+        """Return that a person is shown this card."""
+        surface = Surface.WHOLE if self.whole else Surface.LIST
+        return View(ApprovalId(self.id), actor, surface, self.text)
 
 
 @dataclass(slots=True)
@@ -49,11 +69,12 @@ class Cards:
             card = self._kept[key] = self._made(approval, whole=False)
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
-        return ShownCard(card.id, card.rev, card.html.replace(self._place, csrf))
+        return replace(card, html=card.html.replace(self._place, csrf))
 
-    def whole(self, approval: Approval, csrf: str) -> str:
+    def whole(self, approval: Approval, csrf: str) -> ShownCard:
         """Return the card on a page of its own, with all of its command."""
-        return self._made(approval, whole=True).html.replace(self._place, csrf)
+        card = self._made(approval, whole=True)
+        return replace(card, html=card.html.replace(self._place, csrf))
 
     def outcome(self, approval: Approval, status: Submission | None) -> OutcomeCard:
         """Return how it ended, in the words of the chats."""
@@ -80,7 +101,9 @@ class Cards:
             has_task=approval.plan.task is not None,
         )
         rev = hashlib.sha256(html.replace(self._place, "").encode()).hexdigest()[:12]
-        return ShownCard(card.id, rev, html.replace("@rev@", rev, 1))
+        shown = html.replace("@rev@", rev, 1)
+        text = _beginning(card.command.text) if cut else whole_text(card)
+        return ShownCard(card.id, rev, shown, text, whole=whole)
 
 
 def is_long(card: PromptCard) -> bool:

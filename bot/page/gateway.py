@@ -1,5 +1,6 @@
 """Lock the gateway down, and list the sessions of who is signed in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,8 +8,13 @@ from starlette.responses import Response
 
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke
+from bot.page.passkeys import may_register
 from bot.page.render import Renderer
 from bot.page.visit import Visit, elsewhere, page
+from core.store import Store
+from core.store.engine.clock import now_ms
+from core.store.people import passkeys, tokens
+from core.trust.passkeys import relying_party
 
 _LONGEST_WHY = 500
 
@@ -18,7 +24,9 @@ class GatewayPages:
     """The pages about the gateway and who is signed in."""
 
     table: Table
+    store: Store
     render: Renderer
+    page_url: Callable[[], str]
 
     async def lockdown(self, visit: Visit) -> Response:
         """Show whether it is locked, and ask once more before it is."""
@@ -42,8 +50,17 @@ class GatewayPages:
     async def sessions(self, visit: Visit) -> Response:
         """List where this person is signed in."""
         found: Any = await invoke(self.table["page.sessions"], {}, visit.who)
+        own = await self.store.read(passkeys.of_person, visit.person)
+        session = await self.store.read(tokens.by_id, visit.who.token)
+        now = await self.store.read(now_ms)
+        fresh = session is not None and may_register(session, now)
         text = self.render.text(
-            "sessions.html", visit=visit, here="sessions", sessions=found["sessions"]
+            "sessions.html",
+            visit=visit,
+            here="sessions",
+            sessions=found["sessions"],
+            passkeys=own,
+            can_add=fresh and relying_party(self.page_url()) is not None,
         )
         return page(text)
 

@@ -42,7 +42,7 @@ class HistoryPages:
         wanted, before = _wanted(visit)
         raw = {**wanted, **before, "limit": _ROWS + 1}
         found: Any = await invoke(self.table["history.list"], raw, visit.who)
-        rows = found["history"]
+        rows, looked = found["history"], found["lookedBackToMs"]
         older = urlencode({**wanted, "before": rows[_ROWS - 1]["atMs"]}) if rows[_ROWS:] else ""
         text = self.render.text(
             "history.html",
@@ -52,6 +52,8 @@ class HistoryPages:
             wanted={name: wanted.get(name, "") for name in _FILTERS},
             states=get_args(PastState),
             older=older,
+            further=urlencode({**wanted, "before": looked}) if looked is not None else "",
+            looked=looked,
             newest=not before,
             export=urlencode(wanted),
         )
@@ -73,8 +75,8 @@ class HistoryPages:
             **HEADERS,
             "Content-Disposition": f'attachment; filename="sayso-history.{kind}"',
         }
-        first = await self._page(visit, wanted, None)
-        lines = self._lines(visit, wanted, first, _csv if kind == "csv" else _jsonl)
+        first, looked = await self._page(visit, wanted, None)
+        lines = self._lines(visit, wanted, first, looked, _csv if kind == "csv" else _jsonl)
         media = "text/csv" if kind == "csv" else "application/x-ndjson"
         return StreamingResponse(lines, headers=headers, media_type=media)
 
@@ -86,29 +88,32 @@ class HistoryPages:
 
     async def _page(
         self, visit: Visit, wanted: Mapping[str, object], before: int | None
-    ) -> list[dict[str, Any]]:
+    ) -> tuple[list[dict[str, Any]], int | None]:
+        """Return rows, and from when on older ones have to be looked for."""
         raw = {**wanted, "limit": _EXPORT_PAGE}
         if before is not None:
             raw["beforeMs"] = before
         found: Any = await invoke(self.table["history.list"], raw, visit.who)
         rows: list[dict[str, Any]] = found["history"]
-        return rows
+        full = rows[-1]["atMs"] if len(rows) == _EXPORT_PAGE else None
+        return rows, found["lookedBackToMs"] if full is None else full
 
     async def _lines(
         self,
         visit: Visit,
         wanted: Mapping[str, object],
         rows: list[dict[str, Any]],
+        before: int | None,
         worded: "_Worded",
     ) -> AsyncIterator[str]:
         yield worded.head
         sent = 0
-        while rows and sent < _MOST_EXPORTED:
+        while sent < _MOST_EXPORTED:
             yield "".join(map(worded, rows))
             sent += len(rows)
-            if len(rows) < _EXPORT_PAGE:
+            if before is None:
                 return
-            rows = await self._page(visit, wanted, rows[-1]["atMs"])
+            rows, before = await self._page(visit, wanted, before)
 
 
 @dataclass(frozen=True, slots=True)

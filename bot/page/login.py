@@ -97,21 +97,25 @@ class LoginPages:
             link = await self.store.read(page_links.seen_by, secret, "")
             never_here = Link(LinkState.ELSEWHERE) if link.state is LinkState.OPEN else link
             return self._refused(visit, never_here)
-        label = _label(header(visit.scope, b"user-agent") or b"")
+        label = browser_label(header(visit.scope, b"user-agent") or b"")
         made = await self.store.write(page_links.use, secret, browser, label)
         if isinstance(made, Link):
             return self._refused(visit, made)
-        await self._note(visit, made, label)
         answer = elsewhere("/")
-        self._set(answer, session_cookie(self.section), made.text, SESSION_LIFE_MS, "strict")
+        await self.begin(visit, made, label, answer)
         answer.delete_cookie(_browser_cookie(self.section), secure=self.section.is_secure)
         return answer
+
+    async def begin(self, visit: Visit, made: NewToken, label: str, answer: Response) -> None:
+        """Put a new session into this browser; the one that was there before is ended."""
+        await self._note(visit, made, label)
+        self._set(answer, session_cookie(self.section), made.text, SESSION_LIFE_MS, "strict")
 
     async def leave(self, visit: Visit) -> Response:
         """Sign this browser out."""
         await visit.form()
         await invoke(self.table["page.end"], {"id": visit.who.token}, visit.who)
-        answer = page(self.render.text("signed_out.html", bounce=False))
+        answer = page(self.render.text("signed_out.html", bounce=False, passkeys=False))
         answer.delete_cookie(session_cookie(self.section), secure=self.section.is_secure)
         return answer
 
@@ -155,7 +159,7 @@ def _secret(visit: Visit) -> str:
     return secret
 
 
-def _label(agent: bytes) -> str:
+def browser_label(agent: bytes) -> str:
     """Return ``Firefox on Linux`` for a User-Agent; nothing of it is repeated."""
     text = agent.decode("latin-1")
     name = next((words for mark, words in _BROWSERS if mark in text), "a browser")

@@ -83,8 +83,11 @@ class Now:
         total = await store.read(pending) - (len(waiting) - len(leading))
         full = len(waiting) == MOST_CARDS
         runs = await self._runs(visit.who)
+        cards = tuple(self.cards.listed(one, visit.csrf) for one in leading)
+        if visit.who.actor is not None:
+            self.gate.seen.note(*(one.seen_by(visit.who.actor) for one in cards))
         return Snapshot(
-            cards=tuple(self.cards.listed(one, visit.csrf) for one in leading),
+            cards=cards,
             total=total,
             more=await store.read(pending_after, waiting[-1].id) if full else 0,
             running=self.render.text("running.html", runs=runs, visit=visit),

@@ -107,7 +107,9 @@ class PlanPages:
             named = form.get("shown", "").split()[:MOST]
         if not named:
             raise Fault(FaultCode.BAD_REQUEST, "Tick what you mean. Nothing was changed.")
-        known = {str(one.id): one for one in await self._waiting(await self._meant(visit))}
+        known: dict[str, Approval] = {
+            one.id: one for one in await self._waiting(await self._meant(visit))
+        }
         said = [await self._one(visit, known, name, ApprovalReply(reply)) for name in named[:MOST]]
         return await self._page(visit, await self._meant(visit), tuple(said))
 

@@ -1,5 +1,6 @@
 """Show one request's story: asked, shown where, answered by whom, run, ended."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,16 @@ _COPY = {
     "uncertain": "may have been delivered",
     "dropped": "was not delivered",
 }
+
+
+SURFACE_WORDS: Mapping[str, str] = {
+    "message": "was sent a copy in",
+    "list": "saw it in a list",
+    "whole": "opened it whole",
+    "method": "read it by the API or at a terminal",
+    "answered": "answered under the message in",
+}
+"""What happened on each surface, after who it happened to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,7 @@ class Stories:
         known = await self._approval(run_id, caller)
         tail: Any = await self._tail(row["id"], caller)
         steps = [*_asked(row, known), *await self._shown(known, row, caller)]
+        steps += await self._read(known, row, caller)
         steps += [*_decided(row, known), *_ran(row, times)]
         return Story(row, tuple(steps), tail["text"], asked=known is not None)
 
@@ -96,6 +108,25 @@ class Stories:
         first = await self.gate.store.read(approvals.get, ApprovalId(row["id"]))
         at_ms = None if first is None else first.delivered_ms
         return [Step("Shown", at_ms, lines or ("on this page only",))]
+
+    async def _read(
+        self, known: dict[str, Any] | None, row: dict[str, Any], caller: Caller
+    ) -> list[Step]:
+        """Return who looked at it where, and since when who decided had it."""
+        if known is None:
+            return []
+        found: Any = await invoke(self.table["exec.approval.evidence"], {"id": row["id"]}, caller)
+        looks = [one for one in found["shown"] if one["by"]]
+        if not looks:
+            return []
+        lines = [f"{one['name'] or one['by']} {SURFACE_WORDS[one['surface']]}" for one in looks]
+        lines = [
+            f"{line} {one['channel']} {one['place']}" if one["place"] else line
+            for line, one in zip(lines, looks, strict=True)
+        ]
+        if found["tookMs"] is not None:
+            lines.append(f"decided {found['tookMs'] / 1000:.1f} s after it was first shown there")
+        return [Step("Read", looks[0]["atMs"], tuple(lines))]
 
 
 def _asked(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:

@@ -7,14 +7,14 @@ from bot.settings.schema import Shape, at, walk
 
 
 def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
-    """Word an unknown key: the nearest sibling, else the same word elsewhere, else all siblings."""
+    """Word an unknown key: the nearest sibling, the same word further in, or all siblings."""
     section = at(root, parent)
     known = () if section is None else tuple(section.fields)
     if near := nearest(key, known):
         return f"unknown key; did you mean `{near}`?"
-    for path, _ in walk(root):
+    for path, _ in walk(section) if section else ():
         if str(path[-1]).lower() == key.lower() and 0 not in path:
-            return f"unknown key; did you mean `{dotted(path)}`?"
+            return f"unknown key; did you mean `{dotted((*parent, *path))}`?"
     if len(known) == 0:
         return "unknown key; this one has no keys below it"
     return f"unknown key; known keys: {', '.join(known)}"

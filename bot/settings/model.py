@@ -16,6 +16,7 @@ from channels.slack.settings import SlackSettings
 from channels.telegram.settings import TelegramSettings
 from channels.webhook.settings import WebhookSettings
 from core.settings import CoreSettings, LocalApprovers, Section
+from core.trust.sealing import SEALING_KEY, Seals
 
 trees: ContextVar[tuple[Tree, ...]] = ContextVar("trees", default=())
 """What the sources of the ``Settings`` under construction hold, strongest first.
@@ -85,6 +86,12 @@ class Settings(BaseSettings, CoreSettings):
         if self.store.url is not None:
             return self.store.url.get_secret_value()
         return f"sqlite:///{self.home / 'state.db'}"
+
+    @property
+    def seals(self) -> Seals:
+        """Return what seals secrets in the store."""
+        given = None if self.store.key is None else self.store.key.get_secret_value()
+        return Seals(self.home / SEALING_KEY, given)
 
     @property
     def audit_path(self) -> Path:

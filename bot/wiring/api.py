@@ -84,7 +84,7 @@ class Network:
         from bot.api.gate_proof import RestWay, WebSocketWay  # noqa: PLC0415 - as above
         from bot.page.app import Furnishing, pages_of  # noqa: PLC0415 - as above
 
-        room = Furnishing(table, gate, self.section, self.zone)
+        room = Furnishing(table, gate, self.section, self.zone, self.page_url)
         parts = Parts(
             table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)
         )

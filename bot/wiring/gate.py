@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bot.factories.channels import approvers, forwarding, timing
-from bot.factories.executors import run_as_of
+from bot.factories.executors import bound_hosts, run_as_of
 from bot.factories.policy import rulebook_of
 from bot.settings import Settings
 from bot.wiring.companion import connect, nearby_of, runner_of
@@ -53,10 +53,13 @@ def gate_of(
     file = ApprovalsFile(settings.home / "exec-approvals.json")
     hosts = machines.hosts(node, runner_of(file, machines.runner, guard, rulebook))
     execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
-    planner = Planner(settings.tools.exec.search_path, run_as=run_as_of(settings))
+    planner = Planner(
+        settings.tools.exec.search_path, run_as=run_as_of(settings), bound=bound_hosts(settings)
+    )
     gate = Gate(rulebook, planner, broker, execution, store, journal, node)
     if node is not None:
         node.skills = lambda: gate.rulebook.compiled.skills.names
+        node.notice_after_ms = lambda: gate.execution.notice_after_ms
     connect(channels, gate)
     if machines.agents is not None:
         connect_agents(machines.agents, gate)
@@ -71,6 +74,7 @@ def connect_agents(agents: Agents, gate: Gate) -> None:
         await gate.store.write(events.append_one, event)
 
     agents.gate = gate
+    agents.owner = gate.execution.owner
     agents.tell = tell
 
 
@@ -88,7 +92,8 @@ def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel])
         limits=settings.approvals.exec.pending.limits,
         nearby=nearby_of(channels),
     )
-    return Broker(store, asking, Answering(store, people))
+    seals = settings.seals
+    return Broker(store, asking, Answering(store, people, seals), seals)
 
 
 def check_tables() -> None:

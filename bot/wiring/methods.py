@@ -15,6 +15,7 @@ from bot.intake.table import method_table
 from bot.policy_tools.draft_backtest import DraftBacktests
 from bot.settings import Settings
 from bot.wiring.api import Network
+from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
 from core.gate import Gate
 
@@ -32,6 +33,7 @@ class Served:
     health: Health
     prover: Prover
     network: Network
+    machines: Machines
 
 
 def table_of(
@@ -53,4 +55,5 @@ def table_of(
         parts.prover,
         node_host=node_host,
         page_url=parts.network.page_url,
+        terminals=parts.machines.terminals,
     )

@@ -5,7 +5,7 @@ Where it does not, nothing of the WebSocket library is loaded for them.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _TRIES, _PAUSE_S = 300, 0.2
+_NOTE_AGAIN_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,20 @@ class StoredRuns:
         return await self.store.read(on_node.node_of, run_id)
 
     async def started(self, run_id: ApprovalId) -> None:
-        """Note that a node reports a start; where the store is away, the ending says it too."""
-        with suppress(StoreError):
-            await self.store.write(runs.reported, run_id)
+        """Note that a node reports a start, as soon as the store can have it."""
+        await self._written(runs.reported, run_id)
+
+    async def running(self, run_id: ApprovalId, seconds: int) -> None:
+        """Note that a run has passed the notice threshold, as soon as the store can have it."""
+        await self._written(runs.running, run_id, seconds)
+
+    async def _written(self, note: Callable[..., bool], *values: object) -> None:
+        """Write what no longer counts once the run has ended."""
+        while True:
+            with suppress(StoreError):
+                await self.store.write(note, *values)
+                return
+            await asyncio.sleep(_NOTE_AGAIN_S)
 
     async def gone(self, node_id: NodeId) -> None:
         """Note when a node was last connected, where the store can have it now."""

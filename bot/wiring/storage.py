@@ -1,6 +1,7 @@
 """Open what a gateway needs first: the journal and the store; settle what an earlier one left."""
 
 import asyncio
+import logging
 import secrets
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ from core.runner.process_liveness import own_name
 from core.store import Store, open_store
 from core.store.engine import replicas
 from core.store.engine.outage import WatchedStore
+from core.store.people import totp_keys
+from core.store.schema.records import OrphanedRun
 from core.store.sessions import overrides
 
+_LOG = logging.getLogger(__name__)
 _LEAVE_S = 2.0
 RESULTS = "results"
 """Folder in the home with results that the store could not take yet."""
@@ -28,7 +32,8 @@ RESULTS = "results"
 class Ground:
     """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results.
 
-    ``rotate`` ends the journal's segment and begins the next.
+    ``rotate`` ends the journal's segment and begins the next. ``orphans`` are the runs of gateways
+    that died.
     """
 
     journal: Journal
@@ -36,6 +41,7 @@ class Ground:
     store: Store
     owner: str
     deferred: Deferred
+    orphans: tuple[OrphanedRun, ...] = ()
 
 
 async def open_ground(stack: AsyncExitStack, settings: Settings, network: Network) -> Ground:
@@ -51,14 +57,16 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     owner = secrets.token_hex(8)
     await store.write(replicas.heartbeat, owner, replicas.LEASE_MS, own_name())
     await store.write(overrides.begin, owner)
+    if await store.write(totp_keys.seal_all, settings.seals.seal):
+        _LOG.info("the secrets of authenticator apps are sealed in the store now")
     stack.push_async_callback(_leave, store, owner)
     results = settings.home / RESULTS
     await deliver_left_behind(store, results)
     await settle(store, settings.audit_path, owner)
-    await recover(store, journal, owner, lapsed=False)
+    found = await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)
-    return Ground(journal, audit.rotate, store, owner, deferred)
+    return Ground(journal, audit.rotate, store, owner, deferred, found.dead)
 
 
 async def _leave(store: Store, owner: str) -> None:

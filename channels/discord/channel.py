@@ -14,7 +14,14 @@ from channels.discord.inbound import Answers
 from channels.discord.inbound_events import NAME
 from channels.discord.outbound import Deliveries, calling
 from channels.discord.render import prompt_groups
-from channels.discord.render.messages import render_notice, render_outcome, render_prompt
+from channels.discord.render.messages import (
+    body,
+    nonce,
+    payloads,
+    render_notice,
+    render_outcome,
+    render_prompt,
+)
 from channels.discord.self_check import ENDPOINT, prove
 from channels.discord.settings import DiscordSettings
 from channels.discord.transport import GatewayClient
@@ -124,8 +131,15 @@ class DiscordChannel:
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Send several prompts as one message and return its id."""
-        subject = _hash(" ".join(card.id for card in cards))
-        return await self._deliveries.send(target, subject, (prompt_groups.render_group(cards),))
+        group = (prompt_groups.render_group(cards),)
+        return await self._deliveries.send(target, _group_subject(cards), group)
+
+    def rendering(self, target: Target, cards: tuple[PromptCard, ...]) -> list[dict[str, object]]:
+        """Return the bodies of the calls that post one prompt, or several as one message."""
+        if len(cards) == 1:
+            return payloads(cards[0], target)
+        group, subject = prompt_groups.render_group(cards), _group_subject(cards)
+        return [body(group, nonce(subject, target, 0))]
 
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
@@ -147,6 +161,10 @@ class DiscordChannel:
             words = f"Discord is not connected: {problem}"
             raise ChannelError(words, retry_after_ms=wait, permanent=permanent)
         return line.client
+
+
+def _group_subject(cards: tuple[PromptCard, ...]) -> str:
+    return _hash(" ".join(card.id for card in cards))
 
 
 def _hash(text: str) -> str:

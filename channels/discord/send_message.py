@@ -36,7 +36,11 @@ def view_of(buttons: tuple[Button, ...]) -> discord.ui.View:
         style = discord.ButtonStyle(int(button.style))
         view.add_item(
             discord.ui.Button(
-                style=style, label=button.label, custom_id=button.custom_id, row=button.row
+                style=style,
+                label=button.label,
+                custom_id=button.custom_id or None,
+                url=button.url or None,
+                row=button.row,
             )
         )
     # A view that is over is not kept by the library: presses are read from their ids alone.

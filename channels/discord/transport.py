@@ -8,8 +8,8 @@ dies young (Discord resets a token that identifies too often), and reports why i
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import discord
@@ -113,8 +113,10 @@ class GatewayClient(discord.Client):
     async def leave(self) -> None:
         """Close the connection and keep the session, for the next life to resume."""
         ws = self._socket()
-        if ws is not None and ws.open:
-            self._save()
+        if ws is not None:
+            if ws.open:
+                self._save()
+            # One that is closed already may still have its heartbeat thread.
             with suppress(TimeoutError):
                 await asyncio.wait_for(ws.close(_KEEP_SESSION), _CLOSE_PATIENCE_S)
         if self._saving is not None:
@@ -185,7 +187,7 @@ class GatewayClient(discord.Client):
 
     async def _follow(self, *, initial: bool) -> None:
         session = self._kept.load(self._owner())
-        opening = DiscordWebSocket.from_client(
+        opening = _Socket.from_client(
             self,
             initial=initial,
             gateway=yarl.URL(session.url if session else await self._address()),
@@ -253,6 +255,30 @@ class GatewayClient(discord.Client):
         self._saved_at = time.monotonic()
         done = self._in_hand.done_up_to(ws.sequence)
         self._kept.save(Session(ws.session_id, done, str(ws.gateway), self._owner()))
+
+
+class _Socket(DiscordWebSocket):
+    """The library's socket; it is closed, with its heartbeat thread, where no session begins."""
+
+    async def identify(self) -> None:
+        """Begin a session."""
+        async with self._closing():
+            await super().identify()
+
+    async def resume(self) -> None:
+        """Go on with a session."""
+        async with self._closing():
+            await super().resume()
+
+    @asynccontextmanager
+    async def _closing(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except BaseException:
+            # Else the thread lives on until its next beat, some 40 s later, and past its loop.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.close(_KEEP_SESSION), _CLOSE_PATIENCE_S)
+            raise
 
 
 def _tolerant(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:

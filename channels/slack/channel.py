@@ -9,7 +9,13 @@ from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.slack.connection import Connection
 from channels.slack.inbound_events import NAME, message_id
 from channels.slack.render.layout import Json
-from channels.slack.render.messages import Message, body, render_notice, render_outcome
+from channels.slack.render.messages import (
+    Message,
+    body,
+    payloads,
+    render_notice,
+    render_outcome,
+)
 from channels.slack.render.prompt_groups import fits, render_group
 from channels.slack.self_check import prove
 from channels.slack.settings import SlackSettings
@@ -113,6 +119,12 @@ class SlackChannel:
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Send several prompts as one message and return its id."""
         return await self._connected().deliveries.send_group(target, cards)
+
+    def rendering(self, target: Target, cards: tuple[PromptCard, ...]) -> list[dict[str, object]]:
+        """Return the bodies of the calls that post one prompt, or several as one message."""
+        return (
+            payloads(cards[0], target) if len(cards) == 1 else [body(render_group(cards), target)]
+        )
 
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]

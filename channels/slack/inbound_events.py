@@ -83,7 +83,8 @@ def heard(body: Body, us: Identity) -> Heard | None:
     return None
 
 
-def _pressed(body: Body) -> Heard:
+def _pressed(body: Body) -> Heard | None:
+    """Return a press; one that opened a page says nothing."""
     channel, actions = body.get("channel"), body.get("actions")
     # A message that one member sees alone is not sent along; its container is.
     container, message = body.get("container") or {}, body.get("message") or {}
@@ -91,6 +92,8 @@ def _pressed(body: Body) -> Heard:
     if not (ts and channel and actions):
         raise LookupError("a press without its channel, message or button")
     user, action = body["user"], actions[0]
+    if action.get("url"):
+        return None
     command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
     place = Asker(
         channel=str(channel["id"]),

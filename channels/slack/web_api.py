@@ -231,13 +231,13 @@ class Calls:
 
 
 async def _in_turn(pacing: Pacing, place: str, call: Call, *, patient: bool = False) -> Answer:
-    await pacing.turn(place, patient=patient)
+    clock = await pacing.turn(place, patient=patient)
     try:
         return await _answered(call)
     except ChannelError as error:
         if error.retry_after_ms is None:
             raise
-        pacing.hold(place, error.retry_after_ms / 1000)
+        clock.hold(error.retry_after_ms / 1000)
         if error.retry_after_ms > _SHORT_WAIT_MS:
             raise
     await pacing.turn(place, patient=patient)

@@ -17,6 +17,7 @@ from channels.telegram.outbound import Sender
 from channels.telegram.polling import PollWatch
 from channels.telegram.render import prompt_groups
 from channels.telegram.render.messages import render_notice, render_outcome, render_prompt
+from channels.telegram.render.payloads import body, payloads
 from channels.telegram.replies import Answers
 from channels.telegram.self_check import prove
 from channels.telegram.settings import Mode, TelegramSettings
@@ -132,6 +133,13 @@ class TelegramChannel:
         return await sender.send(
             target, (prompt_groups.render_group(cards, self._name_in(target)),)
         )
+
+    def rendering(self, target: Target, cards: tuple[PromptCard, ...]) -> list[dict[str, object]]:
+        """Return the bodies of the calls that post one prompt, or several as one message."""
+        name = self._name_in(target)
+        if len(cards) == 1:
+            return payloads(cards[0], target, name)
+        return [body(prompt_groups.render_group(cards, name), target)]
 
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]

@@ -8,5 +8,6 @@
     answer     take a person's answer
     routing    who may answer what (listed ids only, never the requester), and where prompts go
     file       exec-approvals.json, where allow-always is remembered
+    seen       who looked at which question, until it is on record
     messages   the true sentence for each way an answer can end
 """

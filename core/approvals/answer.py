@@ -7,14 +7,19 @@ from core.approvals import messages
 from core.approvals.routing.approvers import Approvers, Eligibility
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
+from core.model.evidence import Surface, View
 from core.model.identity import NETWORK, Actor, Intake, PersonId
 from core.store import Store, approvals
 from core.store.approvals.requesters import Meant
-from core.store.people import totp_keys
+from core.store.people import passkeys, totp_keys
+from core.store.people.passkeys import Passkey, PasskeySpend, about_answer
 from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal
 from core.text.stdin_preview import shows_input
+from core.trust import passkeys as passkey_checks
+from core.trust.passkeys import NotProven, PasskeyProof, RelyingParty
+from core.trust.sealing import Seals
 from core.trust.totp import matching_step
 
 _TRIES = 3
@@ -47,13 +52,29 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class PasskeyAnswer:
+    """What a passkey signed for the challenge of ``nonce``, on the page of ``party``.
+
+    ``limit`` is how an allow-always is limited, in the words of the answer.
+    """
+
+    nonce: str
+    credential: str = field(repr=False)
+    limit: str
+    party: RelyingParty
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a person said: an id, code or prefix, the reply, and where it came from.
 
     ``key`` makes a redelivered answer the same answer. ``process`` is a local actor's kernel
     session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
     words what to allow; a press of a button did not. ``totp``: the code of the person's
-    authenticator app, where one is enrolled and the question wants a step-up.
+    authenticator app, ``passkey`` what one of the person's passkeys signed, where the question
+    wants a step-up and the person has either. ``place`` and ``message`` are where a chat has the
+    message that it was given under. ``views`` are what the person looked at before, and what is not
+    on record yet.
     """
 
     ref: str
@@ -65,6 +86,15 @@ class Answer:
     terms: GrantTerms | None = None
     typed: bool = False
     totp: str = field(default="", repr=False)
+    passkey: PasskeyAnswer | None = None
+    place: str = ""
+    message: str = ""
+    views: tuple[View, ...] = field(default=(), repr=False)
+
+    @property
+    def is_proof(self) -> bool:
+        """Return whether it carries something that could prove who answers."""
+        return bool(self.totp) or self.passkey is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +104,24 @@ class _Authorised:
     approval: Approval
     person: PersonId
     app: TotpKey | None = None
+    passkeys: tuple[Passkey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """What an allow was proven with: the step of a code, or what a passkey signed."""
+
+    step: int | None = None
+    passkey: PasskeySpend | None = None
 
 
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
-    def __init__(self, store: Store, approvers: Approvers) -> None:
+    def __init__(self, store: Store, approvers: Approvers, seals: Seals) -> None:
         self._store = store
         self._approvers = approvers
+        self._seals = seals
 
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
@@ -114,22 +154,48 @@ class Answering:
         found = await self._authorised(answer)
         if isinstance(found, Answered):
             return found
-        if found.app is None or not _wants_step_up(answer, found.approval):
-            return await self._resolve(answer, found, None)
-        step = await self._proven(answer, found.approval, found.app)
-        return step if isinstance(step, Answered) else await self._resolve(answer, found, step)
+        if not _wants_step_up(answer, found.approval) or not (found.app or found.passkeys):
+            return await self._resolve(answer, found, _Proven())
+        if answer.passkey is not None:
+            proven = await self._signed(answer, answer.passkey, found)
+        else:
+            proven = await self._coded(answer, found.approval, found.app)
+        return (
+            proven if isinstance(proven, Answered) else await self._resolve(answer, found, proven)
+        )
 
-    async def _proven(self, answer: Answer, approval: Approval, app: TotpKey) -> int | Answered:
+    async def _signed(
+        self, answer: Answer, given: PasskeyAnswer, found: _Authorised
+    ) -> _Proven | Answered:
+        """Return what a passkey signed, or why it proves nothing."""
+        about = about_answer(found.approval.id, found.person, answer.reply, given.limit)
+        is_open = await self._store.read(passkeys.is_open, given.nonce, about)
+        try:
+            return _Proven(passkey=_checked(answer.reply, given, found, about, is_open=is_open))
+        except NotProven as error:
+            words = messages.passkey_refused(found.approval, str(error))
+            return Answered(AnswerOutcome.NOT_PROVEN, words, found.approval)
+
+    async def _coded(
+        self, answer: Answer, approval: Approval, app: TotpKey | None
+    ) -> _Proven | Answered:
         """Return the step of the code, or why it proves nothing; each try is counted first."""
+        if app is None:
+            words = messages.not_proven(approval, answer.reply)
+            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
+        secret = self._seals.opened(app.secret, totp_keys.use_of(app.person))
+        if secret is None:
+            words = messages.app_not_readable(approval, app.person)
+            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
         at_ms = await self._store.write(totp_keys.take_try, app.person)
         if at_ms is None:
             words = messages.too_many_codes(approval)
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        step = matching_step(app.secret, answer.totp, at_ms)
+        step = matching_step(secret, answer.totp, at_ms)
         if step is None or step <= app.last_step:
             words = messages.wrong_code(approval, used=step is not None)
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        return step
+        return _Proven(step)
 
     async def _authorised(self, answer: Answer) -> Answered | _Authorised:
         """Find the one approval that is meant, and say why this person may not answer it so."""
@@ -141,7 +207,7 @@ class Answering:
             codes = tuple(approval.code for approval in found)
             return Answered(AnswerOutcome.AMBIGUOUS, messages.ambiguous(answer.ref, codes))
         refusal = self._refusal(answer, found[0], meant)
-        return refusal or _Authorised(found[0], meant.known.person, meant.app)
+        return refusal or _Authorised(found[0], meant.known.person, meant.app, meant.passkeys)
 
     def _refusal(self, answer: Answer, approval: Approval, meant: Meant) -> Answered | None:
         if meant.known.revoked:
@@ -161,10 +227,11 @@ class Answering:
             own = approval.plan.agent if approval.plan.agent in self._approvers.by_agent else None
             return Answered(AnswerOutcome.NOT_LISTED, messages.not_listed(answer.actor, own))
         ended = approval.resolution is not None
-        return None if ended else _not_taken(answer, approval, meant.app)
+        has_proof = meant.app is not None or bool(meant.passkeys)
+        return None if ended else _not_taken(answer, approval, has_proof=has_proof)
 
     async def _resolve(
-        self, answer: Answer, found: _Authorised, step: int | None
+        self, answer: Answer, found: _Authorised, proven: _Proven
     ) -> Answered | None:
         outcome = await self._store.write(
             approvals.answer,
@@ -176,7 +243,9 @@ class Answering:
             answer.terms,
             found.person,
             answer.process,
-            step,
+            proven.step,
+            proven.passkey,
+            _looked(answer, found.approval),
         )
         if outcome is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
@@ -185,21 +254,54 @@ class Answering:
         return _answered(answer, outcome)
 
 
+def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:
+    """Return what the person looked at of this question, and where the answer was given."""
+    own = tuple(one for one in answer.views if one.approval_id == approval.id)
+    if not answer.message:
+        return own
+    place, message = answer.place, answer.message
+    return (*own, View(approval.id, answer.actor, Surface.ANSWERED, "", place, message))
+
+
 def _wants_step_up(answer: Answer, approval: Approval) -> bool:
     waits = approval.resolution is None
     return waits and approval.step_up and answer.reply is not ApprovalReply.DENY
 
 
-def _not_taken(answer: Answer, approval: Approval, app: TotpKey | None) -> Answered | None:
+def _checked(
+    reply: ApprovalReply, given: PasskeyAnswer, found: _Authorised, about: str, *, is_open: bool
+) -> PasskeySpend:
+    """Return what is used up by what a passkey of the person signed.
+
+    Raises:
+        NotProven: it did not sign this answer to this plan, here, by its person.
+    """
+    if not is_open:
+        raise NotProven("what it signed was used before, is too old or is for another answer")
+    approval = found.approval
+    signed = passkey_checks.signed_of(given.credential)
+    own = next((one for one in found.passkeys if one.id == signed.passkey), None)
+    if own is None:
+        raise NotProven("it is no passkey of yours that is registered here")
+    challenge = passkey_checks.approval_challenge(
+        approval.id, approval.plan.digest, reply, given.limit, given.nonce
+    )
+    key, last = own.public_key, own.sign_count
+    count = passkey_checks.check(signed, challenge, given.party, key, last)
+    proof = PasskeyProof(nonce=given.nonce, reply=reply, limit=given.limit, signed=signed)
+    return PasskeySpend(own.id, count, given.nonce, about, proof.model_dump_json())
+
+
+def _not_taken(answer: Answer, approval: Approval, *, has_proof: bool) -> Answered | None:
     """Return why what still waits is not answered so by anybody, or return ``None``."""
     words = _not_offered(answer, approval)
     if words:
         return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
     if not _wants_step_up(answer, approval):
         return None
-    if app is not None:
+    if has_proof:
         words = messages.not_proven(approval, answer.reply)
-        return None if answer.totp else Answered(AnswerOutcome.NOT_PROVEN, words, approval)
+        return None if answer.is_proof else Answered(AnswerOutcome.NOT_PROVEN, words, approval)
     if not answer.typed:
         words = messages.not_typed(approval, answer.reply)
         return Answered(AnswerOutcome.NOT_TYPED, words, approval)

@@ -17,6 +17,7 @@ from core.model.approval import Approval
 from core.model.identity import ApprovalId
 from core.store import Store, approvals, outbox
 from core.store.engine.wakeups import wakeups
+from core.trust.sealing import Seals
 
 _LOOK_AGAIN_S = 5.0
 _LOOK_SOON_S = 0.5
@@ -29,6 +30,7 @@ class Broker:
     store: Store
     asking: Asking
     answering: Answering
+    seals: Seals
 
     async def wait(self, approval_id: ApprovalId) -> Approval | None:
         """Wait until an approval is final and return it; ``None`` if no such approval exists.

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
-from core.model.identity import API_CHANNEL, Actor, AgentId
+from core.model.identity import API_CHANNEL, Actor, AgentId, PersonId
 from core.model.result import Finished
 
 _MINUTE_MS = 60_000
@@ -196,9 +196,9 @@ def not_typed(approval: Approval, reply: ApprovalReply) -> str:
 def not_proven(approval: Approval, reply: ApprovalReply) -> str:
     """Word an allow without the code that the person has enrolled an app for."""
     return (
-        f"{approval.code} is not allowed yet: this needs a code of your authenticator app. Allow "
-        f"it on the control page, or with `sayso approve {approval.code} {reply} --totp CODE`; or "
-        "answer deny."
+        f"{approval.code} is not allowed yet: this needs your passkey, or a code of your "
+        f"authenticator app. Allow it on the control page, or with "
+        f"`sayso approve {approval.code} {reply} --totp CODE`; or answer deny."
     )
 
 
@@ -212,6 +212,24 @@ def wrong_code(approval: Approval, *, used: bool) -> str:
     return (
         f"{approval.code} is not allowed yet: this is not the code that your authenticator app "
         "shows now. Check the phone's clock."
+    )
+
+
+def passkey_refused(approval: Approval, why: str) -> str:
+    """Word an allow whose passkey proves nothing."""
+    return (
+        f"{approval.code} is not allowed yet: the passkey does not prove it ({why}). Press again "
+        "to sign once more; denying is still possible."
+    )
+
+
+def app_not_readable(approval: Approval, person: PersonId) -> str:
+    """Word an allow whose code cannot be compared: the key of the app's secret is not here."""
+    return (
+        f"{approval.code} is not allowed yet: the key that seals the secret of your authenticator "
+        "app is lost, so no code can be checked. Restore store.key from a backup, or enrol the app "
+        f"again at a terminal: sayso people forget-totp {person}, then sayso people totp {person}. "
+        "Denying is still possible."
     )
 
 

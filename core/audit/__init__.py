@@ -9,4 +9,5 @@
     latest    the last records of some runs
     chain     the form of a line, and the SHA-256 that ties it to the line before
     verify    check a journal offline, with the standard library only
+    verify_export   check an export of evidence offline: the file `verify.py`
 """

@@ -1,15 +1,17 @@
 """Read and write one frame of exec-approvals.sock: one JSON object a line, strictly read."""
 
 import json
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from core.errors import BadRequest
 from core.ipc.errors import FrameError
-from core.ipc.strict_json import read_object
+from core.ipc.strict_json import parsed, read_object
+from core.ipc.strict_model import StrictFrame, read_model
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, DenialReason
@@ -49,15 +51,8 @@ class Refusal(StrEnum):
     ALREADY_SHOWN = "already_shown"
 
 
-class _Frame(BaseModel):
-    model_config = ConfigDict(
-        strict=True,
-        frozen=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        populate_by_name=True,
-        hide_input_in_errors=True,
-    )
+class _Frame(StrictFrame):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
 class Challenge(_Frame):
@@ -224,8 +219,6 @@ class Hello(_Frame):
     kind: Literal["hello"] = "hello"
 
 
-F = TypeVar("F", bound=_Frame)
-
 Asked = Hello | Question | RunOrder
 """What a request may carry."""
 FromServer = Shown | Ready | Refused | AnswerFrame | Taken | Result
@@ -293,7 +286,7 @@ def read_outcome(text: str) -> Ran | NotRun:
     Raises:
         CannotRead: it is something else.
     """
-    return _read(_OUTCOME, text.encode())
+    return _read(_OUTCOME, text.encode(), parsed)  # what a command printed may hold NUL
 
 
 def read_cancel(line: bytes) -> Cancel:
@@ -326,13 +319,10 @@ def read_from_client(line: bytes) -> ReplyFrame | Ended:
 T = TypeVar("T")
 
 
-def _read(adapter: TypeAdapter[T], line: bytes) -> T:
+def _read(
+    adapter: TypeAdapter[T], line: bytes, reader: Callable[[bytes], object] = read_object
+) -> T:
     try:
-        read_object(line)  # pydantic would take the last of two equal keys
-        return adapter.validate_json(line)
+        return read_model(adapter, line, reader)
     except FrameError as error:
         raise CannotRead(str(error)) from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the frame"
-        raise CannotRead(f"{place}: {first['msg']}") from None

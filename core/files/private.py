@@ -23,6 +23,8 @@ _LARGEST = 64 << 20
 _READ_TRIES = 5
 # O_NONBLOCK: opening a FIFO put in the file's place must not hang.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_TOUCH = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -129,6 +131,48 @@ def replace_private(
     if durable:
         _sync(path.parent)
     return True
+
+
+def append_private(path: Path, data: bytes) -> bool:
+    """Append to a private file; ``False`` if there is none. A power cut may take it away again.
+
+    Where it fails, part of ``data`` may be in the file: put another in its place.
+
+    Raises:
+        StateError: not all of it was written.
+    """
+    with writing(path):
+        try:
+            descriptor = os.open(path, _APPEND)
+        except FileNotFoundError:
+            return False
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+    return True
+
+
+def sync_private(path: Path) -> None:
+    """Wait until what was appended to a file is on disk.
+
+    Raises:
+        StateError: it may not be.
+    """
+    with writing(path):
+        descriptor = os.open(path, _APPEND)
+        try:
+            os.fdatasync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def touch_private(path: Path) -> None:
+    """Make an empty file where there is none; a power cut may take it away again.
+
+    Raises:
+        StateError: it cannot be made.
+    """
+    with writing(path):
+        os.close(os.open(path, _TOUCH, _MODE))
 
 
 @contextlib.contextmanager

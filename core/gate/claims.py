@@ -10,6 +10,7 @@ from core.model.decision import AllowedBy, Basis, DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.ports import Journal
 from core.store import Store, approvals
+from core.store.approvals import proofs
 from core.store.runs import runs
 
 
@@ -101,4 +102,8 @@ class QueuedRun:
         last = asked.resolution.by
         who = [vote.by.ref for vote in asked.votes] + ([] if last is None else [last.ref])
         people = tuple(dict.fromkeys(who))
-        return Basis(AllowedBy.PEOPLE, people) if people else Basis(AllowedBy.FALLBACK)
+        if not people:
+            return Basis(AllowedBy.FALLBACK)
+        kept = await self.store.read(proofs.of_approval, self.id)
+        signed = tuple(one.passkey for one in kept if one.passkey is not None)
+        return Basis(AllowedBy.PEOPLE, people, signed)

@@ -25,6 +25,7 @@ from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
 from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
+from core.model.policy import ExecHost
 from core.model.result import Denied, ExecResult, LiveOutput, OutputChunk
 from core.planning.planner import Refusal
 from core.ports import Journal
@@ -180,7 +181,7 @@ class _Watcher:
         self.execution.guard.check(self.plan)
         taken = await self.claim_on.take()
         self.lost = not taken
-        if taken:
+        if taken and self.plan.host is not ExecHost.NODE:  # a node reports its runs itself
             seconds = self.execution.notice_after_ms / 1000
             notice = self.execution.store.write
             self._later(seconds, lambda: notice(runs.running, self.run_id, round(seconds)))

@@ -13,11 +13,12 @@ A denial is a result. An exception means that Sayso failed, and then nothing run
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
+from core.approvals.seen import Seen
 from core.errors import ApprovalsFileError, BadRequest
 from core.gate import journal_records, record
 from core.gate.apply_grants import Granted
@@ -58,6 +59,7 @@ class Gate:
     store: Store
     journal: Journal
     nodes: NodePlanning | None = None
+    seen: Seen = field(init=False)
     _waiters: Waiters = field(init=False)
     _granted: Granted = field(init=False)
     _sessions: SessionLayers = field(init=False)
@@ -67,6 +69,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
+        self.seen = Seen(self.store)
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._granted = Granted(self.store, self.rulebook)
@@ -263,7 +266,8 @@ class Gate:
         return await self.broker.answering.offer(answer)
 
     async def _answered(self, answer: Answer) -> Answered:
-        answered = await self.broker.answering.answer(answer)
+        views = (*answer.views, *self.seen.of(answer.actor))
+        answered = await self.broker.answering.answer(replace(answer, views=views))
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:

@@ -1,12 +1,13 @@
 """Format the journal's records; every text in them is redacted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from core.approvals.answer import Answer
 from core.approvals.messages import limits
 from core.model.approval import Approval
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
+from core.model.evidence import Showing, basis_of, seen_since
 from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished, Output
 from core.policy.judge.evaluate import denial_reason
@@ -40,8 +41,13 @@ def decided(
     }
 
 
-def resolved(approval: Approval) -> dict[str, object]:
-    """Record how people, silence or the fallback ended an approval."""
+def resolved(approval: Approval, shown: Sequence[Showing] | None = ()) -> dict[str, object]:
+    """Record how people, silence or the fallback ended an approval.
+
+    ``shown`` is what people were shown of it: its sum makes it a part of the chain. ``seen_ms`` is
+    since when who decided could read it, null where nothing on record says so. ``None`` where what
+    was shown cannot be read.
+    """
     end = approval.resolution
     by = end.by if end is not None else None
     return {
@@ -53,6 +59,10 @@ def resolved(approval: Approval) -> dict[str, object]:
         "votes": [vote.by.ref for vote in approval.votes],
         "by": f"{by.channel}:{by.account}" if by is not None else None,
         "note": redact(end.note).text if end is not None else "",
+        "decided_ms": end.at_ms if end is not None else None,
+        "deadline_ms": approval.deadline_ms,
+        "shown": None if shown is None else basis_of(shown),
+        "seen_ms": seen_since(shown or (), by) if by is not None else None,
         **({"denial": end.reason} if end is not None and end.reason is not None else {}),
     }
 

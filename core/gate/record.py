@@ -1,17 +1,19 @@
 """Write down what became of requests: refused, answered, over, or allowed for good."""
 
 import asyncio
+import logging
 import shlex
 from dataclasses import dataclass
 
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
-from core.errors import BadRequest, StateError
+from core.errors import BadRequest, StateError, StoreError
 from core.gate import journal_records
 from core.gate.effective_policy import Rulebook
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason
+from core.model.evidence import Showing
 from core.model.identity import COMPANION_CHANNEL, ApprovalId
 from core.model.pending_limits import Crowded
 from core.model.policy import ExecHost, ExecPolicy
@@ -19,20 +21,31 @@ from core.model.result import Denied
 from core.planning.planner import Refusal
 from core.ports import Journal
 from core.store import Store, approvals
+from core.store.outbox import showings
 from core.store.runs.refusals import RefusedRequest, record_refused
 from core.text.render import redact
 
+_log = logging.getLogger(__name__)
 _EXPIRY_BATCH = 500
 
 
 async def end(store: Store, journal: Journal, approval: Approval) -> None:
     """Write an end to the journal, and the identical questions that ended with it."""
-    ended = journal_records.resolved(approval)
+    ended = journal_records.resolved(approval, await _shown(store, approval.id))
     await journal.append("resolve", ended)
     if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
         return
     for follower in await store.read(approvals.ended_with, approval.id):
         await journal.append("resolve", {**ended, "run": follower, "with": approval.id})
+
+
+async def _shown(store: Store, approval_id: ApprovalId) -> tuple[Showing, ...] | None:
+    """Return what was shown of a question; ``None``: a failing store stops no record."""
+    try:
+        return await store.read(showings.of_approval, approval_id)
+    except StoreError as failure:
+        _log.error("what was shown of %s cannot be read: %s", approval_id, failure)
+        return None
 
 
 async def expire(store: Store, journal: Journal) -> int:

@@ -1,16 +1,18 @@
 """Join what a node and its gateway say of one plan: the stricter holds (S1, decision 29)."""
 
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from core.approvals.ask import NO_FALLBACK, Fallback
-from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import Evaluation
+from core.model.command import ExecPlan, ExecRequest, Unreadable
+from core.model.decision import Evaluation, Promise
 from core.model.identity import ApprovalId
 from core.model.node import NodePlan
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import LiveOutput
 from core.planning.planner import Planner, Refusal
+from core.shell import reader
 
 
 class NodePlanning(Protocol):
@@ -37,10 +39,14 @@ class Judged:
         """Return the stricter verdict.
 
         Where the node is the stricter one, allow-always is not offered: what the gateway would
-        store does not change what the node's own file says.
+        store does not change what the node's own file says. Nor is it where the line does not name
+        what would be stored: that would hold on this machine too, and is the node's word.
         """
-        if self.node is None or self.node.verdict.decision <= own.decision:
+        if self.node is None:
             return own
+        if self.node.verdict.decision <= own.decision:
+            named = all(_is_named(one, self.plan.text) for one in own.promise)
+            return own if named else replace(own, promise=())
         verdict = self.node.verdict
         why = f"On node {self.plan.node_name}: {verdict.why}"
         return replace(verdict, why=why, promise=())
@@ -48,6 +54,20 @@ class Judged:
     def fallback(self, own: Fallback) -> Fallback:
         """Return what happens where nobody can be asked: both must let it run."""
         return own if self.node is None or self.node.unasked else NO_FALLBACK
+
+
+def _is_named(promise: Promise, text: str) -> bool:
+    """Return whether a line, as it is read here, names a program, and its arguments if need be."""
+    reading = reader.read(text)
+    vectors = () if isinstance(reading, Unreadable) else reading.argvs
+    name, argv = PurePosixPath(promise.pattern).name, promise.argv
+    return any(
+        isinstance(word, str)
+        and PurePosixPath(word).name == name
+        and (argv is None or vector[at + 1 :] == argv)
+        for vector in vectors
+        for at, word in enumerate(vector)
+    )
 
 
 async def planned(

@@ -6,7 +6,8 @@ from typing import Protocol
 from core.errors import HostUnavailable
 from core.isolation.agents import Agents
 from core.isolation.executors import Executors
-from core.model.command import ExecPlan
+from core.isolation.terminal.terminals import Terminals
+from core.model.command import AgentPart, AgentPartKind, ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
@@ -34,6 +35,7 @@ _OFF = (
     "user; request it again"
 )
 _NO_AGENTS = "agents run as other users only: set execution.runAsUnixUser to true"
+_NO_TERMINALS = "terminals are opened as other users only: set execution.runAsUnixUser to true"
 
 
 class GatewayHost:
@@ -47,10 +49,12 @@ class GatewayHost:
         runner: PlanRunner,
         executors: Executors | None = None,
         agents: Agents | None = None,
+        terminals: Terminals | None = None,
     ) -> None:
         self._own = runner
         self._executors = executors
         self._agents = agents
+        self._terminals = terminals
 
     @property
     def place(self) -> str:
@@ -69,7 +73,7 @@ class GatewayHost:
             HostUnavailable: commands run as no other user here.
         """
         if plan.part is not None:
-            await self._of_agents().check(plan)
+            await self._of_part(plan.part).check(plan)
         elif plan.run_as:
             await self._others(plan).pool.check(plan.run_as)
 
@@ -82,7 +86,7 @@ class GatewayHost:
             HostUnavailable: nothing can run as the plan's user.
         """
         if plan.part is not None:
-            return await self._of_agents().run(run_id, plan, watcher)
+            return await self._of_part(plan.part).run(run_id, plan, watcher)
         runner = self._others(plan).runner(plan.run_as) if plan.run_as else self._own
         return await runner.run(run_id, plan, watcher)
 
@@ -106,13 +110,17 @@ class GatewayHost:
             raise HostUnavailable(_OFF.format(plan.run_as))
         return self._executors
 
-    def _of_agents(self) -> Agents:
-        if self._agents is None:
-            raise HostUnavailable(_NO_AGENTS)
-        return self._agents
+    def _of_part(self, part: AgentPart) -> Agents | Terminals:
+        terminal = part.kind is AgentPartKind.TERMINAL
+        found = self._terminals if terminal else self._agents
+        if found is None:
+            raise HostUnavailable(_NO_TERMINALS if terminal else _NO_AGENTS)
+        return found
 
     def _with(self, run_id: ApprovalId) -> PlanRunner:
         if self._agents is not None and self._agents.has(run_id):
             return self._agents
+        if self._terminals is not None and self._terminals.has(run_id):
+            return self._terminals
         other = None if self._executors is None else self._executors.running(run_id)
         return self._own if other is None else other

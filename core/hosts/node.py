@@ -48,9 +48,13 @@ from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
+from core.trust.passkeys import PasskeyProof
 
 _ANSWER_S = 20.0
 """How long a node may read and bind a command, or do what else it is asked."""
+_STORED_AFTER_S = 0.1
+"""When an ending that a caller waits for is usually stored, and its node may hear that."""
+_NOTICE_MS = 10_000
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
 
@@ -59,13 +63,15 @@ _DISMISS_S = 5.0
 class NodeHost:
     """The execution host ``node``, over the paired nodes and their runs in the store.
 
-    ``skills`` returns the names of ``skills.bins``.
+    ``skills`` returns the names of ``skills.bins``, ``notice_after_ms`` the threshold of
+    ``Exec running``.
     """
 
     key: SigningKey
     directory: Directory
     runs: NodeRuns
     skills: Callable[[], tuple[str, ...]] = tuple
+    notice_after_ms: Callable[[], int] = lambda: _NOTICE_MS
     fleet: Fleet = field(init=False)
     _questions: Questions = field(default_factory=Questions)
     _skills: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -76,7 +82,10 @@ class NodeHost:
     def __post_init__(self) -> None:
         """Hear the nodes."""
         self.fleet = Fleet(key_id(self.key), self.directory, self)
-        self._orders = Orders(self.runs, self._say)
+        self._orders = Orders(self.runs, self._say, self._notice_ms)
+
+    def _notice_ms(self) -> int:
+        return self.notice_after_ms()  # whatever it is by then
 
     @property
     def place(self) -> str:
@@ -137,7 +146,7 @@ class NodeHost:
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:
             await self._order(connection, run_id, plan, basis)
             ending = await ordered.ending
-        self._orders.settle(node_id, ending)
+        self._orders.settle(node_id, ending, _STORED_AFTER_S)
         if isinstance(ending, NotRun):
             raise failure_of(ending)
         return bounded(ending.result)
@@ -155,9 +164,10 @@ class NodeHost:
             node=connection.node.id,
             session=connection.session,
             run_id=run_id,
-            not_after_ms=time.time_ns() // 1_000_000 + LIFE_MS,
+            not_after_ms=connection.now_ms() + LIFE_MS,
             by=basis.by,
             approvers=basis.people,
+            proofs=tuple(PasskeyProof.model_validate_json(one) for one in basis.proofs),
         )
         try:
             await connection.link.send(sealed(self.key, order, plan))
@@ -224,9 +234,9 @@ class NodeHost:
             case Prepared() | Unprepared() | Invoked() | NotInvoked():
                 self._questions.answered(connection.node.id, frame)
             case Started():
-                self._orders.began(connection.node.id, frame.run_id)
+                await self._orders.began(connection.node.id, frame)
             case Ended() | NotRun():
-                self._orders.ended(connection.node.id, frame)
+                await self._orders.ended(connection.node.id, frame)
             case Underway():
                 pass
             case _:

@@ -41,7 +41,10 @@ class NodeRuns(Protocol):
         """
 
     async def started(self, run_id: ApprovalId) -> None:
-        """Hear that a node started a run."""
+        """Hear that a node started a run; returns when its session has that, however long."""
+
+    async def running(self, run_id: ApprovalId, seconds: int) -> None:
+        """Hear that a run has passed the notice threshold, and for how long it has been going."""
 
     async def gone(self, node_id: NodeId) -> None:
         """Hear that a node is away."""

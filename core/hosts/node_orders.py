@@ -5,7 +5,7 @@ waits, since an earlier gateway ordered the run, goes to the store; the node hea
 """
 
 import asyncio
-import contextlib
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,9 +15,11 @@ from core.hosts.node_answers import NodeRuns
 from core.model.identity import ApprovalId
 from core.model.node import NodeId
 from core.model.result import Finished, Output
-from core.nodes.frames import AnyFrame, Ended, Noted, NotRun
+from core.nodes.frames import AnyFrame, Ended, Noted, NotRun, Started
 
 _SETTLE_AGAIN_S = 5.0
+_MOST_UNASKED = 64
+"""Reports of one node, about runs that nobody here waits for, that are looked up at a time."""
 Say = Callable[[NodeId, AnyFrame], Awaitable[None]]
 """Sends a frame to a node, where it is connected."""
 
@@ -29,6 +31,7 @@ class Ordered:
     node: NodeId
     session: str
     ending: "asyncio.Future[Ended | NotRun]"
+    since: float = field(default_factory=time.monotonic)
     cancelled: bool = False
     started: bool = False
 
@@ -39,9 +42,12 @@ class Orders:
 
     runs: NodeRuns
     say: Say
+    notice_after_ms: Callable[[], int]
     _open: dict[ApprovalId, Ordered] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
-    _settling: dict[ApprovalId, "asyncio.Task[None]"] = field(default_factory=dict)
+    _settling: dict[tuple[NodeId, ApprovalId], "asyncio.Task[None]"] = field(default_factory=dict)
+    _rooms: dict[NodeId, asyncio.Semaphore] = field(default_factory=dict)
+    _going: set[ApprovalId] = field(default_factory=set)
     _left_cancelled: set[ApprovalId] = field(default_factory=set)
 
     @contextmanager
@@ -88,26 +94,48 @@ class Orders:
                 found[run_id] = ordered.cancelled
         return found
 
-    def began(self, node_id: NodeId, run_id: ApprovalId) -> None:
+    async def began(self, node_id: NodeId, start: Started) -> None:
         """Hand on that a run started; only the node that was ordered the run may say so."""
-        ordered = self._open.get(run_id)
+        ordered = self._open.get(start.run_id)
         if ordered is None:
-            self.soon(self._began_earlier(node_id, run_id))
+            room = await self._room(node_id)
+            self.soon(self._began_earlier(node_id, start, room))
         elif ordered.node == node_id and not ordered.started:
             ordered.started = True
-            self.soon(self.runs.started(run_id))
+            began = max(ordered.since, _began(start))
+            self.soon(self._going_on(start.run_id, began, lambda: start.run_id in self._open))
 
-    async def _began_earlier(self, node_id: NodeId, run_id: ApprovalId) -> None:
-        """Hand on the start of a run that an earlier gateway ordered."""
-        with contextlib.suppress(StoreError):
-            if await self.runs.node_of(run_id) == node_id:
-                await self.runs.started(run_id)
+    async def _began_earlier(
+        self, node_id: NodeId, start: Started, room: asyncio.Semaphore
+    ) -> None:
+        """Hand on the start of a run that an earlier gateway ordered, once."""
+        run_id = start.run_id
+        try:
+            is_its_own = await self.runs.node_of(run_id) == node_id
+        except StoreError:
+            return
+        finally:
+            room.release()
+        if is_its_own and run_id not in self._going:
+            self._going.add(run_id)
+            try:
+                await self._going_on(run_id, _began(start), lambda: True)
+            finally:
+                self._going.discard(run_id)
 
-    def ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
+    async def _going_on(self, run_id: ApprovalId, began: float, still: Callable[[], bool]) -> None:
+        """Hand on a start, and in its time that the run has passed the notice threshold."""
+        await self.runs.started(run_id)
+        await asyncio.sleep(began + self.notice_after_ms() / 1000 - time.monotonic())
+        if still():
+            await self.runs.running(run_id, round(time.monotonic() - began))
+
+    async def ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
         """Hand an ending to whoever waits; only the node that was ordered the run may end it."""
         ordered = self._open.get(ending.run_id)
         if ordered is None:
-            self.settle(node_id, ending)
+            room = await self._room(node_id)
+            self.settle(node_id, ending).add_done_callback(lambda _: room.release())
         elif ordered.node == node_id and not ordered.ending.done():
             ordered.ending.set_result(ending)
 
@@ -121,16 +149,33 @@ class Orders:
                 unseen = Finished(run_id, None, None, Output(), duration_ms=0)
                 ordered.ending.set_result(Ended(run_id=run_id, result=unseen))
 
-    def settle(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Have an ending stored, however long that takes; a node that comes again adds nothing."""
-        run_id = ending.run_id
-        if run_id not in self._settling:
-            task = asyncio.ensure_future(self._settled(node_id, ending))
-            self._settling[run_id] = task
-            task.add_done_callback(lambda _: self._settling.pop(run_id, None))
+    async def _room(self, node_id: NodeId) -> asyncio.Semaphore:
+        """Wait until few reports of a node are looked up; meanwhile it is not heard.
 
-    async def _settled(self, node_id: NodeId, ending: Ended | NotRun) -> None:
+        A node may make up runs as fast as it likes.
+        """
+        room = self._rooms.setdefault(node_id, asyncio.Semaphore(_MOST_UNASKED))
+        await room.acquire()
+        return room
+
+    def settle(
+        self, node_id: NodeId, ending: Ended | NotRun, after_s: float = 0
+    ) -> "asyncio.Task[None]":
+        """Have an ending stored, however long that takes; a node that comes again adds nothing.
+
+        ``after_s``: whoever waits for it stores it about now.
+        """
+        of = node_id, ending.run_id
+        task = self._settling.get(of)
+        if task is None:
+            task = asyncio.ensure_future(self._settled(node_id, ending, after_s))
+            self._settling[of] = task
+            task.add_done_callback(lambda _: self._settling.pop(of, None))
+        return task
+
+    async def _settled(self, node_id: NodeId, ending: Ended | NotRun, after_s: float) -> None:
         """Tell the node that its ending is stored."""
+        await asyncio.sleep(after_s)
         while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(_SETTLE_AGAIN_S)
         self._left_cancelled.discard(ending.run_id)
@@ -141,3 +186,11 @@ class Orders:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _began(start: Started) -> float:
+    """Return when a run began, by our monotonic clock and its node's word.
+
+    The report may come long after that: the link was lost meanwhile.
+    """
+    return time.monotonic() - start.age_ms / 1000

@@ -79,6 +79,7 @@ class _Run:
     plan: ExecPlan
     account: str
     service: str
+    watcher: RunWatcher
     executor: Executor | None = None
     said: Said = field(default_factory=Said)
     began: float = field(default_factory=time.monotonic)
@@ -87,6 +88,7 @@ class _Run:
     ended: str = ""
     _telling: "asyncio.Task[None] | None" = None
     _news: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
+    _noting: "asyncio.Task[None] | None" = None
 
     async def api_key(self, params: wire.Object) -> wire.Object:
         """Return the key of the run's own service, and of no other."""
@@ -113,6 +115,8 @@ class _Run:
 
     def message(self, kind: str, data: wire.Object) -> None:
         """Keep what the agent says, and let its session know."""
+        if kind == "agent_started" and self._noting is None:
+            self._noting = asyncio.ensure_future(self._note_leader())
         if kind == "agent_message":
             text = str(data.get("text"))
             self.said.add(text)
@@ -129,10 +133,19 @@ class _Run:
         """Withdraw what waits for the run; return once its session knows everything."""
         for run_id in tuple(self.asked):
             await self.agents.gate.cancel(run_id, self.ended)
+        if self._noting is not None:
+            await asyncio.gather(self._noting, return_exceptions=True)
         if self._telling is not None:
             await self._news.join()
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)
+
+    async def _note_leader(self) -> None:
+        """Have the agent's process stored, so that recovery can find it."""
+        process = leader_of(self.executor)
+        if process is not None:
+            pid, ticks = process
+            await self.watcher.identified(pid, pid, ticks)
 
     async def _tell(self) -> None:
         while True:
@@ -146,10 +159,14 @@ class _Run:
 
 
 class Agents:
-    """The agents that run now. ``gate`` and ``tell`` are set once there is a gate."""
+    """The agents that run now. ``gate`` and ``tell`` are set once there is a gate.
+
+    ``owner`` names the gateway: a tool call that waits is known by it and a number.
+    """
 
     gate: AskingGate
     tell: Tell
+    owner: str = ""
 
     def __init__(
         self,
@@ -190,7 +207,7 @@ class Agents:
         if part is None or part.kind is not AgentPartKind.PROMPT:
             return await self._permit(run_id, plan, watcher)
         runtime = self._runtime(plan)
-        run = self._runs[run_id] = _Run(self, run_id, plan, part.account, runtime.service)
+        run = self._runs[run_id] = _Run(self, run_id, plan, part.account, runtime.service, watcher)
         try:
             async with self._executors.turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
@@ -223,7 +240,7 @@ class Agents:
 
     async def decide(self, run: _Run, about: wire.Object) -> bool:
         """Have the gate decide on a tool call; return whether it may go on."""
-        call = secrets.token_hex(16)
+        call = f"{self.owner}.{secrets.token_hex(16)}"
         waiting = self._waiting[call] = _ToolCall()
         asked: ApprovalId | None = None
         try:
@@ -339,11 +356,13 @@ def _request(run: _Run, about: wire.Object, call: str) -> ExecRequest:
 def _asker(run: _Run) -> Requester:
     """Return who asks: the agent's process, in a kernel session of its own."""
     uid = pwd.getpwnam(run.plan.run_as).pw_uid
-    leaders = [] if run.executor is None else run.executor.leaders
-    first = leaders[0] if leaders else None
-    known = isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - number and start
-    process = (int(first[0]), int(first[1])) if known and isinstance(first, list) else None
-    return Requester(Intake.SOCKET, f"uid:{uid}", process)
+    return Requester(Intake.SOCKET, f"uid:{uid}", leader_of(run.executor))
+
+
+def leader_of(executor: Executor | None) -> tuple[int, int] | None:
+    """Return the agent's process: its number, and its start in ticks."""
+    first = executor.leaders[0] if executor is not None and executor.leaders else None
+    return (int(first[0]), int(first[1])) if isinstance(first, list) else None
 
 
 def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -> Finished:

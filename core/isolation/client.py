@@ -52,6 +52,8 @@ class Client:
         self._next = 0
         self._ended = False
         self._replying = asyncio.Lock()
+        self._expects = False
+        self._descriptors: list[int] = []
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(sock, self._on_readable)
 
@@ -81,6 +83,26 @@ class Client:
             raise ExecutorGone(TERMINATED) from error
         finally:
             self._waiting.pop(number, None)
+
+    async def call_for_descriptor(
+        self, method: str, params: wire.Object, timeout_s: float
+    ) -> tuple[wire.Object, int]:
+        """Call a method whose answer brings one descriptor; whoever calls closes that.
+
+        Raises:
+            CallFailed: the executor says why not, or sent none.
+            ExecutorGone: it ended before it answered.
+            TimeoutError: it did not answer in time.
+        """
+        self._expects = True
+        try:
+            answer = await self.call(method, params, timeout_s)
+            if not self._descriptors:
+                raise CallFailed("no descriptor came with the answer")
+            return answer, self._descriptors.pop(0)
+        finally:
+            self._expects = False
+            self._drop_descriptors()
 
     async def reply(self, line: bytes) -> None:
         """Send the answer to a call of the executor's; one that nobody takes is dropped."""
@@ -115,18 +137,23 @@ class Client:
             self._end()
 
     def _is_from_it(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
-        """Note whose message it is, by the kernel; close descriptors, for none are expected."""
+        """Note whose message it is, by the kernel; close descriptors that are not expected."""
         for level, kind, content in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 fds = array.array("i", content[: len(content) - len(content) % _FD])
-                for fd in fds:
-                    os.close(fd)
+                self._descriptors += fds
+                if not self._expects:
+                    self._drop_descriptors()
             elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
                 self.pid, uid, _ = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])
                 if self.uid not in {None, uid}:
                     return False
                 self.uid = uid
         return self.uid is not None
+
+    def _drop_descriptors(self) -> None:
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
     def _hear(self, message: wire.Object) -> None:
         method = message.get("method")
@@ -152,6 +179,7 @@ class Client:
         self._ended = True
         self._loop.remove_reader(self._sock)
         self._sock.close()
+        self._drop_descriptors()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ExecutorGone(TERMINATED))

@@ -7,6 +7,7 @@ from core.isolation import wire
 from core.isolation.executor import Executor
 
 _log = logging.getLogger(__name__)
+_STARTED = frozenset({"agent_started", "terminal_started"})
 
 
 def notified(executor: Executor, method: str, params: wire.Object) -> str:
@@ -17,14 +18,20 @@ def notified(executor: Executor, method: str, params: wire.Object) -> str:
             _log.warning("executor %s left %s processes", executor.id, params["left"])
         executor.completed.set()
     elif method == wire.REPORT_MESSAGE and executor.talk is not None and isinstance(data, dict):
-        kind, leaders = str(params.get("message_type")), data.get("leaders")
-        if kind == "agent_started" and isinstance(leaders, list):
-            executor.leaders = leaders
-        else:
-            executor.talk.message(kind, data)
+        kind = str(params.get("message_type"))
+        if kind in _STARTED:
+            executor.leaders = [list(one) for one in identities(data.get("leaders"))]
+        executor.talk.message(kind, data)
     else:
         return f"Unknown method: {method}"
     return "ok"
+
+
+def identities(said: object) -> list[tuple[int, int]]:
+    """Return the processes that an executor names: number, and start in ticks."""
+    named = said if isinstance(said, list) else []
+    pairs = [one for one in named if isinstance(one, list) and len(one) == 2]  # noqa: PLR2004
+    return [(pid, ticks) for pid, ticks in pairs if type(pid) is int and type(ticks) is int]
 
 
 async def answer(

@@ -5,8 +5,8 @@ import logging
 import pwd
 import secrets
 import socket
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,6 +102,8 @@ class ExecutorPool:
         ours, theirs = socket.socketpair()
         with theirs:
             params: wire.Object = {"session_token": executor.token, "build": self._options.build}
+            if order.private is not None:
+                params["private"] = {"run": order.run_id, "holds": order.private.get("holds", "")}
             try:
                 self._tokens.begin(executor.token, holder)
                 answer = await self._call(executor, wire.RUN, params, [theirs.fileno()])
@@ -112,8 +114,8 @@ class ExecutorPool:
                     why = str(failure) or "the executor did not answer in time"
                     raise SpawnError(f"Nothing ran: {why}.") from failure
                 raise
-        leaders, pid = answer.get("leaders"), answer.get("pid")
-        executor.leaders = leaders if isinstance(leaders, list) else []
+        pid = answer.get("pid")
+        executor.leaders = [list(one) for one in incoming.identities(answer.get("leaders"))]
         executor.link = Link(ours, pid if isinstance(pid, int) else 0)
         return executor.link
 
@@ -138,6 +140,35 @@ class ExecutorPool:
         """Ask an executor to have its agent stop; end it where it does not answer."""
         try:
             await self._call(executor, wire.CANCEL_PROMPT, {"session_token": executor.token})
+        except (SaysoError, TimeoutError):
+            self.drop(executor)
+
+    async def terminal(
+        self, executor: Executor, order: Order, talk: Talk, params: wire.Object
+    ) -> int:
+        """Have an executor start a shell; return the descriptor of its terminal.
+
+        Raises:
+            CallFailed: the executor says why not.
+            ExecutorGone: it ended before.
+            TimeoutError: it did not answer in time.
+            TokenRefused: its token was refused.
+        """
+        holder = self._entitle(executor, order)
+        executor.talk = talk
+        self._tokens.begin(executor.token, holder)
+        own: wire.Object = {"session_token": executor.token, "build": self._options.build}
+        asked: wire.Object = {**own, **params}
+        patience_s = self._options.connection_timeout_s
+        with self._noted(executor, wire.SPAWN_TERMINAL, asked):
+            call = executor.client.call_for_descriptor
+            _, fd = await call(wire.SPAWN_TERMINAL, asked, patience_s)
+        return fd
+
+    async def end_terminal(self, executor: Executor) -> None:
+        """Ask an executor to end its terminal; end it where it does not answer."""
+        try:
+            await self._call(executor, wire.END_TERMINAL, {"session_token": executor.token})
         except (SaysoError, TimeoutError):
             self.drop(executor)
 
@@ -269,18 +300,23 @@ class ExecutorPool:
         fds: Sequence[int] = (),
         timeout_s: float | None = None,
     ) -> wire.Object:
-        size, result = len(wire.encode(params)), "failed"
         if timeout_s is None:
             timeout_s = _CLEAN_S if method == wire.END_RUN else self._options.connection_timeout_s
+        with self._noted(executor, method, params):
+            return await executor.client.call(method, params, timeout_s, fds)
+
+    @contextmanager
+    def _noted(self, executor: Executor, method: str, params: wire.Object) -> Iterator[None]:
+        """Write the call inside the block to the journal, however it ends."""
+        size, result = len(wire.encode(params)), "failed"
         try:
-            answer = await executor.client.call(method, params, timeout_s, fds)
+            yield
             result = "ok"
         except SaysoError as failure:
             result = str(failure)
             raise
         finally:
             self._audit.note(executor.caller, method, size, result)
-        return answer
 
     def _hear(
         self, executor: Executor, method: str, params: wire.Object, number: object = None
@@ -327,7 +363,7 @@ class ExecutorPool:
             executor.link.hang_up()
         await _exited(executor)
         if executor.leaders and executor.process.status != 0:
-            await self._clean_up(executor)
+            await self.end_left(executor.user, {executor.run_id: executor.leaders})
             await _exited(executor)
         if executor.process.exited.is_set():
             executor.process.forget()
@@ -336,22 +372,30 @@ class ExecutorPool:
         self._live.discard(executor)
         self._gone.set()
 
-    async def _clean_up(self, executor: Executor) -> None:
-        """Have another executor of the user end what a dead, or stopped, one left."""
+    async def end_left(self, user: str, runs: Mapping[str, Sequence[object]]) -> None:
+        """Have a new executor of a user end what dead, or stopped, ones left of these runs.
+
+        Each run comes with the processes that led it: number, and start in ticks.
+        """
         try:
-            cleaner = await self._started(executor.user, cleaner=True)
+            cleaner = await self._started(user, cleaner=True)
         except HostUnavailable as failure:
-            _log.error("what executor %s left may go on: %s", executor.id, failure)
+            _log.error("what %s left may go on: %s", ", ".join(runs), failure)
             return
-        params: wire.Object = {"mark": f"{RUN_MARK}={executor.run_id}", "leaders": executor.leaders}
+        try:
+            for run_id, leaders in runs.items():
+                await self._end_run(cleaner, run_id, leaders)
+        finally:
+            self.drop(cleaner)
+
+    async def _end_run(self, cleaner: Executor, run_id: str, leaders: Sequence[object]) -> None:
+        params: wire.Object = {"mark": f"{RUN_MARK}={run_id}", "leaders": leaders}
         try:
             answer = await self._call(cleaner, wire.END_RUN, params)
             if answer.get("left"):
-                _log.error("executor %s left processes that cannot be ended", executor.id)
+                _log.error("run %s left processes that cannot be ended", run_id)
         except (SaysoError, TimeoutError) as failure:
-            _log.error("what executor %s left may go on: %s", executor.id, failure)
-        finally:
-            self.drop(cleaner)
+            _log.error("what run %s left may go on: %s", run_id, failure)
 
     def _do(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)

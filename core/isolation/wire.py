@@ -13,10 +13,15 @@ RUN = "run"
 END_RUN = "end_run"
 EXECUTE_PROMPT = "execute_prompt"
 CANCEL_PROMPT = "cancel_prompt"
+SPAWN_TERMINAL = "spawn_terminal"
+END_TERMINAL = "end_terminal"
 GET_API_KEY = "get_api_key"
 REQUEST_PERMISSION = "request_permission"
 REPORT_MESSAGE = "report_message"
 REPORT_COMPLETION = "report_completion"
+
+PRIVATE_FOLDERS = ".sayso-sandbox"
+"""Folder in a user's home; in it each sandboxed run of the user has one of its own."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -19,11 +19,12 @@ class ExecOverrides:
 
 
 class AgentPartKind(StrEnum):
-    """What an agent does itself: answer a prompt, use a tool, run a command line."""
+    """What an agent does itself: answer a prompt, use a tool, run a command line; or a terminal."""
 
     PROMPT = "prompt"
     TOOL = "tool"
     COMMAND = "command"
+    TERMINAL = "terminal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class AgentPart:
 
     ``account`` is who gave the prompt. ``call`` is what a waiting tool call is known by, used once;
     ``user`` whom the agent that waits runs as. ``tools`` are the only ones that a prompt may use,
-    all where it is empty.
+    all where it is empty. Of a terminal, ``call`` is the kernel session that it is for, and
+    ``unasked`` says that the configuration lets this account open one.
     """
 
     kind: AgentPartKind
@@ -40,6 +42,7 @@ class AgentPart:
     call: str = ""
     user: str = ""
     tools: tuple[str, ...] = ()
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

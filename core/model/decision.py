@@ -46,10 +46,14 @@ class AllowedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What let a run start; ``people`` are the accounts that allowed it: ``telegram:42``."""
+    """What let a run start; ``people`` are the accounts that allowed it: ``telegram:42``.
+
+    ``proofs`` are what passkeys of theirs signed, each a JSON text of ``core.trust.passkeys``.
+    """
 
     by: AllowedBy = AllowedBy.POLICY
     people: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
 
 
 class DenialReason(StrEnum):
@@ -106,6 +110,7 @@ class Reason(StrEnum):
     TERMINAL = "terminal"
     AGENT_PROMPT = "agent_prompt"
     AGENT_TOOL = "agent_tool"
+    OPENS_TERMINAL = "opens_terminal"
 
 
 Content = tuple[tuple[str, str], ...]

@@ -11,6 +11,8 @@ NodeId = NewType("NodeId", str)
 """The hex of a node's Ed25519 public key, 64 digits: who knows it can check its signatures."""
 NODE_NAME_LENGTH = 64
 """Characters of a display name at most."""
+SHORTEST_PREFIX = 6
+"""Characters of an id that may stand for the whole of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ connection, so an order that was held back, by whomever, is of no use on a later
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, TypeAdapter
 
 from core.ipc.errors import FrameError
-from core.ipc.strict_json import parsed
+from core.ipc.strict_model import StrictFrame, read_model
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy
 from core.model.policy import ExecHost
@@ -22,6 +22,7 @@ from core.nodes.frames import Run, RunId
 from core.planning.digest import digest_of
 from core.trust.identity import SigningKey, is_signed
 from core.trust.ids import KeyId, RequestId
+from core.trust.passkeys import PasskeyProof
 
 SIGNED = b"sayso-node-run-v1\0"
 LIFE_MS = 30_000
@@ -33,10 +34,11 @@ class BadOrder(ValueError):
     """An order is not what the gateway allowed for this node, now; one sentence says why."""
 
 
-class Order(BaseModel):
-    """What is signed. Times are epoch ms of the gateway's clock."""
+class Order(StrictFrame):
+    """What is signed. Times are epoch ms of the gateway's clock.
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
+    ``proofs`` are what passkeys of the approvers signed, which the gateway cannot make.
+    """
 
     v: Literal[1] = 1
     digest: KeyId
@@ -48,11 +50,16 @@ class Order(BaseModel):
     approvers: Annotated[
         tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=_MOST_APPROVERS)
     ] = ()
+    proofs: Annotated[tuple[PasskeyProof, ...], Field(max_length=_MOST_APPROVERS)] = ()
+
+
+_ORDER = TypeAdapter(Order)
 
 
 def sealed(key: SigningKey, order: Order, plan: ExecPlan) -> Run:
     """Return the frame that orders a run."""
-    payload = order.model_dump_json()
+    # A node that is older than proofs takes orders that have none.
+    payload = order.model_dump_json(exclude=None if order.proofs else {"proofs"})
     return Run(plan=plan, payload=payload, signature=key.sign(SIGNED + payload.encode()).hex())
 
 
@@ -65,9 +72,8 @@ def opened(frame: Run, gateway: str) -> Order:
     if not is_signed(gateway, frame.signature, SIGNED + frame.payload.encode(errors="replace")):
         raise BadOrder("the order is not signed by this node's gateway")
     try:
-        parsed(frame.payload.encode())
-        return Order.model_validate_json(frame.payload)
-    except (FrameError, UnicodeEncodeError, ValidationError, RecursionError):
+        return read_model(_ORDER, frame.payload.encode())
+    except (FrameError, UnicodeEncodeError):
         raise BadOrder("the order is not one of version 1") from None
 
 

@@ -34,6 +34,10 @@ MOST_UNKNOWN = 64
 """Connections at a time whose node is not let in yet."""
 
 
+def _offset_s() -> float:
+    return time.time() - time.monotonic()
+
+
 class Changes(Protocol):
     """Changes since the last look; a hint that may be lost."""
 
@@ -105,7 +109,9 @@ class Answering(Protocol):
 class Connection:
     """One node that was let in. ``session`` names this connection in what is signed for it.
 
-    ``caps`` are the commands that the node takes.
+    ``caps`` are the commands that the node takes. ``offset_s`` is what our clock showed when the
+    connection began, less our monotonic clock: the node counts in the same way, so a clock that is
+    set in between makes no order late.
     """
 
     node: Node
@@ -113,6 +119,11 @@ class Connection:
     link: NodeLink
     caps: tuple[str, ...] = ()
     since_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    offset_s: float = field(default_factory=_offset_s)
+
+    def now_ms(self) -> int:
+        """Return the time that both sides go by, epoch ms."""
+        return round((time.monotonic() + self.offset_s) * 1000)
 
 
 @dataclass(slots=True)
@@ -194,7 +205,8 @@ class Fleet:
             self._unknown -= 1
 
     async def _let_in(self, link: NodeLink) -> Connection | None:
-        auth = await self._authenticated(link)
+        offset_s = _offset_s()
+        auth = await self._authenticated(link, round((time.monotonic() + offset_s) * 1000))
         if auth is None:
             return None
         node_id = NodeId(auth.node_id)
@@ -209,12 +221,12 @@ class Fleet:
             return None
         self._denied.pop(node_id, None)
         await link.send(Welcome(name=node.name))
-        return Connection(node, auth.session, link, auth.caps)
+        return Connection(node, auth.session, link, auth.caps, offset_s=offset_s)
 
-    async def _authenticated(self, link: NodeLink) -> Auth | None:
+    async def _authenticated(self, link: NodeLink, now_ms: int) -> Auth | None:
         """Return who is at the other end; ``None`` where the signature is not that key's."""
         nonce = secrets.token_hex(16)
-        await link.send(Hello(nonce=nonce, gateway=self.key, now_ms=time.time_ns() // 1_000_000))
+        await link.send(Hello(nonce=nonce, gateway=self.key, now_ms=now_ms))
         auth = await link.receive(_AUTH_S)
         if not isinstance(auth, Auth):
             raise BadFrame("it did not begin with auth")

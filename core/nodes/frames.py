@@ -13,21 +13,21 @@
     invoke {id, command, params}       ─▶    a command that auth.caps names
                                        ◀─    invoked {id, result} or not_invoked {id, error, why}
     run {plan, payload, signature}     ─▶
-                                       ◀─    started {run_id}
+                                       ◀─    started {run_id, age_ms}
                                        ◀─    ended {run_id, result} or not_run {run_id, reason}
     noted {run_id}                     ─▶    the ending is on the gateway's disk
     cancel {run_id}                    ─▶
     query {run_id}                     ─▶    after a loss; an ending is answered,
-                                       ◀─    or started {run_id}, or underway {run_id}
+                                       ◀─    or started, or underway {run_id}
 """
 
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter
 
 from core.ipc.errors import FrameError
-from core.ipc.strict_json import parsed
+from core.ipc.strict_model import StrictFrame, read_model
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
@@ -43,6 +43,7 @@ AUTHENTICATED = b"sayso-node-v1\0"
 _LONGEST_WORDS = 2_000
 _MOST_CAPS = 32
 _MOST_BINS = 10_000
+_LONGEST_RUN_MS = 365 * 86_400_000
 
 Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 RunId = Annotated[ApprovalId, Field(pattern="^[0-9a-z]{26}$")]
@@ -57,11 +58,7 @@ class BadFrame(ValueError):
     """What came is no frame of this page; nothing more can be understood."""
 
 
-class _Frame(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class Hello(_Frame):
+class Hello(StrictFrame):
     """The gateway: who it is, a nonce to sign, and its time (epoch ms)."""
 
     t: Literal["hello"] = "hello"
@@ -71,7 +68,7 @@ class Hello(_Frame):
     now_ms: int
 
 
-class Auth(_Frame):
+class Auth(StrictFrame):
     """The node: who it is. ``session`` names this connection in everything that is signed for it.
 
     The signature is over ``AUTHENTICATED``, the nonce, the gateway's id and the session, so it
@@ -89,7 +86,7 @@ class Auth(_Frame):
     signature: Signature
 
 
-class Waiting(_Frame):
+class Waiting(StrictFrame):
     """The gateway: a person must allow this node first, under this code."""
 
     t: Literal["waiting"] = "waiting"
@@ -97,21 +94,21 @@ class Waiting(_Frame):
     expires_ms: int
 
 
-class Welcome(_Frame):
+class Welcome(StrictFrame):
     """The gateway: the node is paired, and this is its display name."""
 
     t: Literal["welcome"] = "welcome"
     name: str
 
 
-class Refused(_Frame):
+class Refused(StrictFrame):
     """The gateway: the node is not let in, or no longer; the connection ends."""
 
     t: Literal["refused"] = "refused"
     why: Words
 
 
-class Prepare(_Frame):
+class Prepare(StrictFrame):
     """The gateway: read, resolve, bind and judge this. ``name`` is the node's, for the prompt."""
 
     t: Literal["prepare"] = "prepare"
@@ -121,7 +118,7 @@ class Prepare(_Frame):
     timeout_ms: Annotated[int, Field(gt=0)]
 
 
-class Prepared(_Frame):
+class Prepared(StrictFrame):
     """The node: the plan and its own verdict; ``unasked``: it may run if nobody can be asked."""
 
     t: Literal["prepared"] = "prepared"
@@ -131,7 +128,7 @@ class Prepared(_Frame):
     unasked: bool
 
 
-class Unprepared(_Frame):
+class Unprepared(StrictFrame):
     """The node: why there is no plan."""
 
     t: Literal["unprepared"] = "unprepared"
@@ -140,7 +137,7 @@ class Unprepared(_Frame):
     why: Words
 
 
-class Skills(_Frame):
+class Skills(StrictFrame):
     """The gateway: the names of ``skills.bins``, whenever they are others than it said last.
 
     They count only for agents for which the node's own file sets ``autoAllowSkills``.
@@ -158,7 +155,7 @@ class Fault(StrEnum):
     FAILED = "failed"
 
 
-class Invoke(_Frame):
+class Invoke(StrictFrame):
     """The gateway: do what one of the node's ``caps`` names; nothing that runs a command."""
 
     t: Literal["invoke"] = "invoke"
@@ -167,7 +164,7 @@ class Invoke(_Frame):
     params: dict[str, JsonValue]
 
 
-class Invoked(_Frame):
+class Invoked(StrictFrame):
     """The node: what came of it."""
 
     t: Literal["invoked"] = "invoked"
@@ -175,7 +172,7 @@ class Invoked(_Frame):
     result: dict[str, JsonValue]
 
 
-class NotInvoked(_Frame):
+class NotInvoked(StrictFrame):
     """The node: nothing was done, and why."""
 
     t: Literal["not_invoked"] = "not_invoked"
@@ -184,7 +181,7 @@ class NotInvoked(_Frame):
     why: Words
 
 
-class Run(_Frame):
+class Run(StrictFrame):
     """The gateway: run this plan, as its signed payload says (``core.nodes.envelope``)."""
 
     t: Literal["run"] = "run"
@@ -193,14 +190,18 @@ class Run(_Frame):
     signature: Signature
 
 
-class Started(_Frame):
-    """The node: the first process of a run is there; not sent again if it is lost."""
+class Started(StrictFrame):
+    """The node: the first process of a run is there, and lives on; not sent again if it is lost.
+
+    ``age_ms``: for how long it has been there, by a monotonic clock.
+    """
 
     t: Literal["started"] = "started"
     run_id: RunId
+    age_ms: Annotated[int, Field(ge=0, le=_LONGEST_RUN_MS)] = 0
 
 
-class Ended(_Frame):
+class Ended(StrictFrame):
     """The node: how a run ended; sent again until it is noted."""
 
     t: Literal["ended"] = "ended"
@@ -208,7 +209,7 @@ class Ended(_Frame):
     result: Finished
 
 
-class NotRun(_Frame):
+class NotRun(StrictFrame):
     """The node: nothing ran, and why; sent again until it is noted."""
 
     t: Literal["not_run"] = "not_run"
@@ -217,28 +218,28 @@ class NotRun(_Frame):
     why: Words
 
 
-class Noted(_Frame):
+class Noted(StrictFrame):
     """The gateway: the ending of a run is on its disk and need not be sent again."""
 
     t: Literal["noted"] = "noted"
     run_id: RunId
 
 
-class Cancel(_Frame):
+class Cancel(StrictFrame):
     """The gateway: end a run."""
 
     t: Literal["cancel"] = "cancel"
     run_id: RunId
 
 
-class Query(_Frame):
+class Query(StrictFrame):
     """The gateway: what became of a run that was ordered on an earlier connection?"""
 
     t: Literal["query"] = "query"
     run_id: RunId
 
 
-class Underway(_Frame):
+class Underway(StrictFrame):
     """The node: that run has not begun yet."""
 
     t: Literal["underway"] = "underway"
@@ -294,9 +295,8 @@ def decode(text: str | bytes) -> AnyFrame:
     if isinstance(text, bytes):
         raise BadFrame("a binary message")
     try:
-        parsed(text.encode())  # pydantic would take the last of two equal keys
-        return _READER.validate_json(text)
-    except (FrameError, UnicodeEncodeError, ValidationError, RecursionError):
+        return read_model(_READER, text.encode())
+    except (FrameError, UnicodeEncodeError):
         raise BadFrame("unknown frame") from None
 
 

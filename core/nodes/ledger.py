@@ -1,11 +1,12 @@
 """Keep on the node's own disk which runs were ordered, and how each ended.
 
-One file a run, named by its id, there before anything is spawned. A run whose file exists never
-starts, and its ending is delivered until the gateway has it, over restarts of both; then the file
-is renamed, and its content is no longer held in memory.
+One file a run, named by its id, there before anything is spawned; how the run ended is appended.
+A run whose file exists never starts, and its ending is delivered until the gateway has it, over
+restarts of both; then the file is renamed, and its content is no longer held in memory.
 """
 
 import logging
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import StateError
-from core.files.private import create_private, read_private, replace_private
+from core.files.private import (
+    append_private,
+    create_private,
+    read_private,
+    replace_private,
+    sync_private,
+)
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
 from core.nodes.frames import Ended, NotRun
@@ -46,6 +53,11 @@ class Ledger:
     folder: Path
     _runs: dict[ApprovalId, Entry] = field(default_factory=dict)
     _noted: set[ApprovalId] = field(default_factory=set)
+    _unwritten: set[ApprovalId] = field(default_factory=set)
+    """Endings in memory only; their claims may have half a line behind them."""
+    _unsynced: set[ApprovalId] = field(default_factory=set)
+    """Endings behind their claims that a power cut may take away."""
+    _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, home: Path, name: str = FOLDER) -> "Ledger":
@@ -98,28 +110,64 @@ class Ledger:
 
     def end(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
         """Note how a run ended, in memory at least: a full disk must not lose the ending."""
-        self._runs[run_id] = Entry(digest=digest, ending=ending)
-        self._write(run_id)
+        self.hold(run_id, digest, ending)
+        self.save(run_id)
+
+    def hold(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
+        """Note how a run ended, to be delivered: where it can be written, kill -9 loses nothing.
+
+        ``save`` has it outlast a power cut.
+        """
+        entry = Entry(digest=digest, ending=ending)
+        (self._unsynced if self._append(run_id, entry) else self._unwritten).add(run_id)
+        self._runs[run_id] = entry  # from here on it may be noted
+
+    def save(self, run_id: ApprovalId) -> None:
+        """Wait until the ending that is held is on disk, unless the gateway's disk has it now."""
+        with self._writing:
+            if run_id in self._runs:
+                self._save(run_id)
 
     def note(self, run_id: ApprovalId) -> None:
         """Note that the gateway has an ending; it is not delivered again."""
-        entry = self._runs.get(run_id)
-        if entry is None or entry.ending is None or not self._write(run_id):
-            return
-        try:
-            self._path(run_id).rename(self._path(run_id, _NOTED))
-        except OSError as failure:
-            _LOG.error("run %s is delivered again: %s", run_id, failure)
-            return
-        self._noted.add(run_id)
-        del self._runs[run_id]
+        with self._writing:
+            entry = self._runs.get(run_id)
+            if entry is None or entry.ending is None:
+                return
+            if run_id in self._unwritten and not self._save(run_id):
+                return
+            try:
+                self._path(run_id).rename(self._path(run_id, _NOTED))
+            except OSError as failure:
+                _LOG.error("run %s is delivered again: %s", run_id, failure)
+                return
+            self._noted.add(run_id)
+            self._unsynced.discard(run_id)
+            del self._runs[run_id]
 
-    def _write(self, run_id: ApprovalId) -> bool:
+    def _append(self, run_id: ApprovalId, entry: Entry) -> bool:
+        """Append an ending to its claim; ``False``: another file must take its place."""
         try:
-            return replace_private(self._path(run_id), _text(self._runs[run_id]))
+            return run_id not in self._unwritten and append_private(
+                self._path(run_id), _text(entry)
+            )
+        except StateError:
+            return False
+
+    def _save(self, run_id: ApprovalId) -> bool:
+        path = self._path(run_id)
+        try:
+            if run_id in self._unwritten:
+                replace_private(path, _text(self._runs[run_id]))
+            elif run_id in self._unsynced:
+                sync_private(path)
         except StateError as failure:
+            self._unwritten.add(run_id)
             _LOG.error("the ending of run %s is in memory only: %s", run_id, failure)
             return False
+        self._unwritten.discard(run_id)
+        self._unsynced.discard(run_id)
+        return True
 
     def _take(self, path: Path) -> None:
         if path.name.endswith(_NOTED):
@@ -131,6 +179,7 @@ class Ledger:
         run_id = ApprovalId(path.name.removesuffix(_SUFFIX))
         entry = self._runs[run_id] = _read(path)
         if entry.ending is None:
+            self._unwritten.add(run_id)
             unseen = Finished(run_id, None, None, Output(), duration_ms=0)
             self.end(run_id, entry.digest, Ended(run_id=run_id, result=unseen))
 
@@ -139,8 +188,16 @@ class Ledger:
 
 
 def _read(path: Path) -> Entry:
+    """Return the last whole line of a file; behind it is what a crash left half written.
+
+    Earlier versions ended no line.
+
+    Raises:
+        StateError: the file cannot be used.
+    """
+    *whole, rest = read_private(path).split(b"\n")
     try:
-        return Entry.model_validate_json(read_private(path))
+        return Entry.model_validate_json(whole[-1] if whole else rest)
     except ValidationError:
         raise StateError(
             f"{path} is damaged, so how its run ended is unknown. Keep a copy and remove it."
@@ -148,4 +205,4 @@ def _read(path: Path) -> Entry:
 
 
 def _text(entry: Entry) -> bytes:
-    return entry.model_dump_json().encode()
+    return entry.model_dump_json().encode() + b"\n"

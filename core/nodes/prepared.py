@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import StateError
-from core.files.private import replace_private
+from core.files.private import touch_private
 
 FOLDER = "node-plans"
 _KEPT_S = 2 * 86_400
@@ -50,7 +50,7 @@ class PreparedPlans:
             self._left = _SWEEP_EVERY
             self._sweep()
         self._left -= 1
-        replace_private(self.folder / digest, b"", durable=False)
+        touch_private(self.folder / digest)
 
     def knows(self, digest: str) -> bool:
         """Return whether a plan was made here."""

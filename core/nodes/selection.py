@@ -2,16 +2,15 @@
 
 A word is compared with ids, then with display names, then with remote addresses, then with the
 starts of ids. The first comparison that finds a node decides; two nodes in it are a mistake to
-correct, never a choice of ours.
+correct, never a choice of ours. So are two names that a reader takes for one another.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.model.node import Node, normalised
+from core.model.node import SHORTEST_PREFIX, Node, normalised
+from core.text.likeness import likeness
 
-SHORTEST_PREFIX = 6
-"""Characters of an id that may stand for the whole of it."""
 _SHOWN = 8
 """Candidates that a sentence names."""
 _ID_SHOWN = 12
@@ -32,6 +31,8 @@ def select(word: str | None, nodes: Sequence[Node]) -> Node | NoNode:
         return _only(nodes, "several nodes are paired and the request names none; choose one of")
     for is_meant in (_by_id, _by_name, _by_address, _by_prefix):
         found = [node for node in nodes if is_meant(word, node)]
+        if is_meant is _by_name and found:
+            found = [node for node in nodes if likeness(node.name) == likeness(word)]
         if found:
             return _only(found, f"the node `{word}` could be any of")
     return NoNode(f"no node is called `{word}`; known: {_listed(nodes)}")

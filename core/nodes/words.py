@@ -5,6 +5,8 @@ The words are proquints (arXiv:0901.4016): five letters for 16 bits, consonants 
 
 import hashlib
 
+from core.model.node import Node
+
 _CONSONANTS = "bdfghjklmnprstvz"
 _VOWELS = "aiou"
 _WORDS = 4
@@ -15,6 +17,11 @@ def fingerprint_words(key: str) -> str:
     """Return four words, 64 bits of the SHA-256 of an id: ``lusab babad gutih tugad``."""
     digest = hashlib.sha256(bytes.fromhex(key)).digest()
     return " ".join(_word(digest[2 * at : 2 * at + 2]) for at in range(_WORDS))
+
+
+def looks_like(node: Node) -> str:
+    """Caution people about a name that could be taken for a paired node's."""
+    return f"looks like the paired node {node.name!r} ({node.id[:12]}), which is another machine"
 
 
 def _word(two: bytes) -> str:

@@ -61,7 +61,8 @@ def bind(plan: ExecPlan) -> ExecPlan:
 
 
 def _part(part: AgentPart) -> tuple[object, ...]:
-    return (part.kind, part.account, part.call, part.user, part.tools)
+    unasked = ("unasked",) if part.unasked else ()
+    return (part.kind, part.account, part.call, part.user, part.tools, *unasked)
 
 
 def _stdio(plan: ExecPlan) -> dict[str, object]:

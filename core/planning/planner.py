@@ -5,7 +5,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from core.model.command import (
@@ -35,6 +35,7 @@ from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
 from core.planning.script_operands import code_named
+from core.planning.terminal_part import is_terminal, terminal_argv, terminal_text
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
 
@@ -61,7 +62,7 @@ class Planner:
     """Make plans. ``search_path`` and ``base_env`` are fixed for the planner's life.
 
     ``base_env`` supplies home, locale, zone and TMPDIR; by default the gateway's environment.
-    ``run_as`` names the Unix user that commands of the host gateway run as, ``""`` for this one.
+    ``run_as`` names the Unix user that commands run as on the hosts ``bound``, ``""`` for this one.
     """
 
     def __init__(
@@ -69,10 +70,12 @@ class Planner:
         search_path: tuple[str, ...] = DEFAULT_SEARCH_PATH,
         base_env: Mapping[str, str] | None = None,
         run_as: RunAs | None = None,
+        bound: Collection[ExecHost] = (ExecHost.GATEWAY,),
     ) -> None:
         self._search = SearchPath(search_path)
         self._source = os.environ if base_env is None else base_env
         self._run_as = run_as
+        self._bound_hosts = frozenset(bound)
         self._tables = {"": Tables(self._search.text, self._source)}
 
     @property
@@ -97,7 +100,9 @@ class Planner:
         if isinstance(cwd, Refusal):
             return cwd
         if request.part is not None and request.argv is not None:
-            alone = (PlannedCommand(request.argv, None),)  # no program of ours is started
+            # No program of ours is started.
+            argv = terminal_argv(request.part, request.argv, user)
+            alone = (PlannedCommand(argv, None),)
             return self._bound(request, policy, user, cwd, alone, (), None)
         line = self._expanded(request, cwd, self._tables[user].home)
         if isinstance(line, Refusal):
@@ -113,7 +118,7 @@ class Planner:
 
     def _user(self, request: ExecRequest, policy: ExecPolicy) -> str:
         """Return whom the request's commands run as; its tables are there if the user is."""
-        if self._run_as is None or policy.host is not ExecHost.GATEWAY:
+        if self._run_as is None or policy.host not in self._bound_hosts:
             return ""
         user = self._run_as(request)
         if user not in self._tables:
@@ -194,11 +199,12 @@ class Planner:
         connectors: tuple[Connector, ...],
         unreadable: Unreadable | None,
     ) -> ExecPlan:
-        longest = min(policy.timeout_ms, LONGEST_RUN_MS)
+        terminal = is_terminal(request.part)
+        longest = LONGEST_RUN_MS if terminal else min(policy.timeout_ms, LONGEST_RUN_MS)
         asked = longest if request.timeout_ms is None else request.timeout_ms
-        line = request.line
+        text = shlex.join(request.argv or ()) if request.line is None else request.line
         plan = ExecPlan(
-            text=shlex.join(request.argv or ()) if line is None else line,
+            text=terminal_text(commands[0].argv, user, cwd.path) if terminal else text,
             commands=commands,
             connectors=connectors,
             unreadable=unreadable,

@@ -23,6 +23,8 @@ def end_orphan(
 ) -> bool:
     """Kill what is left of a run; return whether anything was (blocks for up to 5 s).
 
+    What is another user's is left to an executor of that user.
+
     ``pid``, ``pgid`` and ``start_ticks`` are as passed to ``RunWatcher.identified``, ``boot_id``
     the kernel's of that time; where one is unknown, only the mark of the run leads to its
     processes.
@@ -34,9 +36,10 @@ def end_orphan(
         victims = _victims(run_id, leader, pgid)
         if not victims:
             break
+        killed = [remains.kill(victim) for victim in victims]
+        if not any(killed):
+            break
         found = True
-        for victim in victims:
-            remains.kill(victim)
         time.sleep(_ROUND_S)
     return found
 

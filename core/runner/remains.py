@@ -66,13 +66,19 @@ def is_marked(one: Process, mark: bytes) -> bool:
     return mark in procfs.environment_of(one.pid).split(b"\0")
 
 
-def kill(victim: Process) -> None:
-    """Kill through a descriptor: between the look and the blow the number may change owner."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def kill(victim: Process) -> bool:
+    """Kill through a descriptor: between the look and the blow the number may change owner.
+
+    ``False``: it is another user's, and this one may not.
+    """
+    with contextlib.suppress(ProcessLookupError):
         fd = os.pidfd_open(victim.pid)
         try:
             now = procfs.process(victim.pid)
             if now is not None and now.start_ticks == victim.start_ticks:
                 signal.pidfd_send_signal(fd, signal.SIGKILL)
+        except PermissionError:
+            return False
         finally:
             os.close(fd)
+    return True

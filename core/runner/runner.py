@@ -170,7 +170,7 @@ class Runner:
             job["private"] = run.private
             run.open_live_output(plan.stdio)
             run.apart = job["limits"] != self._limits.pairs()
-            order = Order(run_id, plan.session, run.apart)
+            order = Order(run_id, plan.session, run.apart, run.private)
             link = await self._pool.take(order)
             try:
                 if self._guard is not None and not run.own:

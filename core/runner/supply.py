@@ -5,15 +5,20 @@ from typing import Protocol
 
 from core.model.identity import ApprovalId, SessionKey
 from core.runner.link import Link
+from core.runner.supervisor.protocol import Private
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a supervisor is wanted for; ``fresh``: one that has served nobody yet."""
+    """What a supervisor is wanted for; ``fresh``: one that has served nobody yet.
+
+    ``private`` is the folder that the run is to have of its own.
+    """
 
     run_id: ApprovalId
     session: SessionKey
     fresh: bool = False
+    private: Private | None = None
 
 
 ANY = Order(ApprovalId(""), SessionKey(""))

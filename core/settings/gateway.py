@@ -110,6 +110,13 @@ class NodesSection(Section):
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+class NodePasskeySection(Section):
+    """One entry of `node.passkeys`, as `sayso people passkeys --json` prints it on the gateway."""
+
+    id: Word = Field(description="the passkey's id")
+    public_key: Word = Field(description="its public key")
+
+
 class NodeSection(Section):
     """``node``: this machine as a node of a gateway, read by `sayso node run`."""
 
@@ -121,6 +128,15 @@ class NodeSection(Section):
         default=True,
         description="let the gateway show and replace this machine's exec-approvals.json",
     )
+    page: Word | None = Field(
+        default=None,
+        description="the https address of the gateway's control page, where `passkeys` sign",
+    )
+    passkeys: Annotated[tuple[NodePasskeySection, ...], Field(strict=False)] = Field(
+        default=(),
+        description="approvers' passkeys: what people allow runs here only where one of these "
+        "signed it; empty: the gateway's word is enough",
+    )
 
 
 class StoreSection(Section):
@@ -129,6 +145,11 @@ class StoreSection(Section):
     url: SecretStr | None = Field(
         default=None,
         description="a sqlite: or postgresql: URL, as a secret; null: state.db in $SAYSO_HOME",
+    )
+    key: SecretStr | None = Field(
+        default=None,
+        description="32 bytes in base64, as a secret, that seal the secrets of authenticator apps; "
+        "null: store.key in $SAYSO_HOME, made when needed. Gateways that share a database need one",
     )
     retention_days: Days = Field(
         default=DEFAULT_RETENTION_DAYS,

@@ -69,6 +69,32 @@ class SessionTokensSection(Section):
     )
 
 
+class TerminalsSection(Section):
+    """``execution.terminals``: shells of other Unix users, for people (`sayso terminal`)."""
+
+    unasked: Words = Field(
+        default=(),
+        description="who may open one without being asked, as `sayso show` names who asked: "
+        "uid:1000; never an agent's token or user",
+    )
+    most: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=4, description="terminals at a time; each holds one of executorPool.maxExecutors"
+    )
+    idle_timeout_ms: Milliseconds = Field(
+        default=1_800_000, description="ms after which one ends in which nothing is typed or shown"
+    )
+    longest_ms: Annotated[int, Field(ge=1, le=_DAY_MS)] = Field(
+        default=8 * 60 * 60 * 1000, description="ms that one may last at most"
+    )
+    record: bool = Field(
+        default=False,
+        description="record what each one shows, unredacted, as HOME/terminals/ID.cast",
+    )
+    record_bytes: Annotated[int, Field(ge=1024, le=1 << 40)] = Field(
+        default=64 << 20, description="bytes that one recording may have; what follows is left out"
+    )
+
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 
@@ -189,6 +215,9 @@ class ExecutionSection(Section):
     session_tokens: SessionTokensSection = Field(
         default_factory=SessionTokensSection,
         description="what an executor shows that it serves a request",
+    )
+    terminals: TerminalsSection = Field(
+        default_factory=TerminalsSection, description="shells of other Unix users, for people"
     )
     debug: bool = Field(default=False, description="log every call between gateway and executors")
 

@@ -1,9 +1,7 @@
-"""Use the control page as people do: a real browser, a real gateway, keys, presses, two at once."""
+"""Use the control page as people do: a real browser, a real gateway, keys, presses."""
 
-import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +13,7 @@ from core.model.access import Scope
 from core.store.people import tokens
 from tests.browser.playwright_page import Opened, browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import PERSON_SCOPES, PageBrowser, link_for
+from tests.support.page_browser import PERSON_SCOPES, link_for
 from tests.support.postgres import PostgresServer
 
 RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
@@ -142,66 +140,6 @@ def test_the_keyboard_is_enough(home: ApiGateway, opened: Opened) -> None:
     page.keyboard.press("/")
     expect(page.get_by_label("Command contains")).to_be_focused()
     _withdraw(home, asked[2])
-
-
-def test_a_press_right_after_a_change_does_nothing(home: ApiGateway, opened: Opened) -> None:
-    """For 300 ms; the control, a press later, counts. Twenty times, none wrong."""
-    page = opened.page
-    keep = home.ask("git push origin keep")["id"]
-    expect(_card(page, keep)).to_be_visible()
-    button = f"document.querySelector('#c-{keep} .quick .deny')"
-    presses = f"""
-    new Promise((done) => {{
-      const seen = new MutationObserver(() => {{
-        seen.disconnect();
-        const how = {{ bubbles: true, cancelable: true, detail: 1 }};
-        {button}.dispatchEvent(new MouseEvent("click", how));
-        done(true);
-      }});
-      seen.observe(document.getElementById("cards"), {{childList: true}});
-    }})"""
-    for number in range(20):
-        waiting = page.evaluate_handle(f"({{ promise: {presses} }})")
-        other = home.ask(f"git push origin other-{number}")["id"]
-        page.evaluate("(held) => held.promise", waiting)
-        expect(_card(page, other)).to_be_visible()
-        assert _state(home, keep) == "pending"
-        _withdraw(home, other)
-    time.sleep(5)  # the last ended card is taken away, which is a change too
-    _card(page, keep).get_by_role("button", name="Deny").first.click()
-    expect(_card(page, keep)).to_contain_text("Denied by ana")
-
-
-def test_two_browsers_the_api_and_the_terminal_race(
-    home: ApiGateway, chromium: Browser, opened: Opened
-) -> None:
-    """One winner; all who answered, and every open page, are told the truth within seconds."""
-    rounds = int(os.environ.get("SAYSO_PAGE_RACES", "5"))
-    with tab(chromium) as second:
-        sign_in(second.page, home.url, link_for(home))
-        phone = PageBrowser.signed_in(home)
-        csrf = phone.csrf()
-        for number in range(rounds):
-            asked = home.ask(f"git push origin race-{number}")["id"]
-            pages = (opened.page, second.page)
-            for page in pages:
-                expect(_card(page, asked)).to_be_visible()
-            time.sleep(0.4)
-            with ThreadPoolExecutor(2) as hands:
-                path = f"/approve/{asked}/answer"
-                by_form = hands.submit(phone.post, path, csrf=csrf, decision="deny")
-                token = home.client("person")
-                url = f"/v1/approvals/{asked}/resolve"
-                by_api = hands.submit(token.post, url, json={"decision": "deny"})
-                for page in pages:
-                    page.evaluate(f"document.querySelector('#c-{asked} .quick .allow')?.click()")
-                answers = (by_form.result(), by_api.result())
-            winner = home.client("person").get(f"/v1/approvals/{asked}").json()
-            won = [answers[0].status_code == 303, answers[1].status_code == 200]
-            assert sum(won) == (winner["state"] == "denied")
-            for page in pages:
-                words = "Allowed once by" if winner["state"] == "allowed" else "Denied by"
-                expect(_card(page, asked)).to_contain_text(words)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

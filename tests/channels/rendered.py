@@ -7,7 +7,7 @@ from telegram import MessageEntity
 
 from channels.cards import OutcomeCard, PromptCard, build_outcome, build_prompt
 from channels.telegram.render.messages import Message, render_outcome, render_prompt
-from channels.terminal_card import Page, outcome_lines, prompt_lines
+from channels.terminal.card import Page, outcome_lines, prompt_lines
 from core.model.approval import Approval
 from tests.contracts.channel_examples import resolved
 

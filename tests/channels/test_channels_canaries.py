@@ -8,7 +8,7 @@ from channels.cards import NoticeCard, build_outcome, build_prompt
 from channels.memory import MemoryChannel
 from channels.telegram.channel import TelegramChannel
 from channels.telegram.settings import TelegramSettings
-from channels.terminal import TerminalChannel
+from channels.terminal.channel import TerminalChannel
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact

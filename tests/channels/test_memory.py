@@ -6,7 +6,7 @@ from channels.cards import build_prompt
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
-from core.model.identity import Target
+from core.model.identity import ApprovalId, Target
 from tests.channels.memory_setup import PERSON, MemorySetup
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import approval, plan
@@ -36,6 +36,18 @@ class TestMemory(ChannelContract):
         message = await channel.post(Target("memory", "desk"), card)
 
         assert channel.shown[message].buttons == (ApprovalReply.DENY,)
+
+    async def test_the_prompt_of_a_message_is_its_only_one(self) -> None:
+        """A message of several prompts has no single one; nor has one without any."""
+        channel = MemoryChannel()
+        card = build_prompt(approval())
+        message = channel.shown[await channel.post(Target("memory", "desk"), card)]
+        assert message.prompt == card
+
+        message.prompts[ApprovalId("another")] = card
+        assert message.prompt is None
+        message.prompts.clear()
+        assert message.prompt is None
 
     async def test_a_bare_yes_counts_only_as_a_reply(self, inbox: RecordingInbox) -> None:
         """``yes`` alone is talk; as a reply to a prompt it is an answer."""

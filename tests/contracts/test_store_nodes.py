@@ -84,6 +84,57 @@ async def test_another_key_supersedes_nothing(bench: OpenStore) -> None:
     assert second.name == "web 2"
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("w\u0435b", "cannot be shown"),
+        ("web\u200b", "cannot be shown"),
+        ("\u202ebew", "cannot be shown"),
+        ("w\u1d07b", "cannot be shown"),
+        ("vveb", "taken for the paired node 'web'"),
+        ("WEB ", "called 'web' already"),
+        ("\uff57eb", "cannot be shown"),
+        ("10.0.0.9", "is an address"),
+        ("::1", "is an address"),
+        (A[:6].upper(), "taken for the paired node 'web'"),
+        ("\u3164", "cannot be shown"),
+    ],
+)
+async def test_a_name_that_could_mean_another_is_refused(
+    bench: OpenStore, name: str, why: str
+) -> None:
+    """When a node is allowed, under its own or a given name, and when it is renamed later."""
+    await _paired(bench)
+    asked = await _asked(bench, _draft(B, name))
+    for given in (None, name):
+        with pytest.raises(BadRequest, match=why):
+            await bench.store.write(nodes.approve, asked.code, "uid:0", given)
+    other = await bench.store.write(nodes.approve, asked.code, "uid:0", "wed")
+    with pytest.raises(BadRequest, match=why):
+        await bench.store.write(nodes.rename, B, name)
+    assert (await bench.store.read(nodes.listed))[1] == other
+
+
+async def test_a_twin_is_found_among_the_paired(bench: OpenStore) -> None:
+    """Of another node only: its own name is no twin, and a name of its own is none."""
+    web = await _paired(bench)
+    assert nodes.twin("w\u0435b", B, [web]) == web
+    assert nodes.twin(A[:8], B, [web]) == web
+    assert nodes.twin("web", A, [web]) is None
+    assert nodes.twin("db", B, [web]) is None
+
+
+async def test_one_address_leaves_room_for_others(bench: OpenStore) -> None:
+    """It has as many requests waiting as it may; a node elsewhere asks all the same."""
+    for number in range(nodes.MOST_OF_ADDRESS):
+        await _asked(bench, _draft(NodeId(f"{number:064x}"), f"n{number}"))
+    late = NodeId("e" * 64)
+    with pytest.raises(TooManyRequests):
+        await _asked(bench, _draft(late, "one more"))
+    assert await _asked(bench, _draft(NodeId("0" * 64), "n0"))  # it waits already
+    assert await _asked(bench, _draft(late, "elsewhere", at="10.9.9.9"))
+
+
 async def test_a_node_is_admitted_by_its_own_token(bench: OpenStore) -> None:
     """Another token, another id, or a revoked node: not admitted."""
     await _paired(bench)
@@ -135,7 +186,8 @@ async def test_names_are_changed_and_stay_different(bench: OpenStore) -> None:
 async def test_requests_are_bounded_and_expire(bench: OpenStore) -> None:
     """A flood of unknown keys fills nothing, and five minutes later there is room again."""
     for number in range(MOST_REQUESTS):
-        await _asked(bench, _draft(NodeId(f"{number:064x}"), f"n{number}"))
+        at = f"10.1.0.{number}"
+        await _asked(bench, _draft(NodeId(f"{number:064x}"), f"n{number}", at=at))
     with pytest.raises(TooManyRequests):
         await _asked(bench)
     await bench.advance(5 * MINUTE)

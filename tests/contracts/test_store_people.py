@@ -6,6 +6,7 @@ import pytest
 
 from core.errors import BadRequest
 from core.model.identity import Actor, Intake, PersonId, Requester
+from core.store import approvals
 from core.store.people import pairing, people
 from core.store.people.pairing import CODE_LIFE_MS, MOST_TRIES, PairOutcome
 from core.store.people.people import Account, KnownAs, Person
@@ -171,3 +172,19 @@ async def test_who_asked_is_known_by_its_kernel_session(bench: OpenStore) -> Non
     assert await bench.store.read(people.has_asked, ASKER)
     other = Requester(Intake.SOCKET, ASKER.account, (78, 123456))
     assert not await bench.store.read(people.has_asked, other)
+
+
+async def test_a_requester_is_known_by_account_person_and_linked_accounts(
+    bench: OpenStore,
+) -> None:
+    """Lists of approvers may name any of them; who asks over the socket has an account only."""
+    chat = Requester(Intake.CHAT, "telegram:42")
+    assert {"telegram:42"} < await bench.store.read(approvals.references, chat)
+    local = Requester(Intake.SOCKET, "uid:1000")
+    assert {"uid:1000"} == await bench.store.read(approvals.references, local)
+
+    await pair(bench, "ana", ALICE)
+    await pair(bench, "ana", ANA_SLACK)
+
+    named = await bench.store.read(approvals.references, chat)
+    assert {"telegram:42", "person:ana", "slack:U1"} == named

@@ -47,3 +47,14 @@ async def test_a_new_app_ends_the_earlier_one(bench: OpenStore) -> None:
     assert await bench.store.read(totp_keys.key_of, "ana") is None
     with pytest.raises(BadRequest, match="No person"):
         await bench.store.write(totp_keys.enrol, "nobody", "C" * 32, "uid:0")
+
+
+async def test_what_is_in_clear_is_sealed_once(bench: OpenStore) -> None:
+    """For the person that it is of; what is sealed stays as it is."""
+    await _enrol(bench)
+    seal = lambda secret, use: f"sealed:1:{use}:{secret[::-1]}"  # noqa: E731
+    assert await bench.store.write(totp_keys.seal_all, seal) == 1
+    assert await bench.store.write(totp_keys.seal_all, seal) == 0
+    kept = await bench.store.read(totp_keys.key_of, "ana")
+    assert kept is not None
+    assert kept.secret == f"sealed:1:totp:ana:{'A' * 32}"

@@ -2,106 +2,25 @@
 
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/how-to/executors.md"
-SECRET = "the-key-of-ann"
+from tests.support.executor_page import (
+    EXECUTORS,
+    LINE,
+    SAYSO,
+    SECRET,
+    as_ann,
+    blocks,
+    followed,
+    prepared,
+    quoted,
+    reported,
+    run,
+)
+
 FILE = "/usr/local/libexec/sayso-executor"
-SAYSO = "/opt/sayso/.venv/bin/sayso"
-LINE = re.compile(r"\d+\|")
-
-CONFIG = """
-  tools: {exec: {host: "gateway", security: "full", ask: "off"}},
-  proof: {every: 3600},
-"""
-"""Everything runs unasked, so that nothing but the wall between the users can hold."""
-
-SERVE = f"""
-mkdir -m 700 /home/ann/.ssh
-echo '{SECRET}' > /home/ann/.ssh/id_rsa && chmod 600 /home/ann/.ssh/id_rsa
-chown -R ann: /home/ann
-as ann env THE_KEY={SECRET}-in-the-environment {SAYSO} serve > /home/ann/log 2>&1 &
-gateway=$!
-trap 'kill $gateway; wait $gateway || true' EXIT
-while ! [ -S /home/ann/.sayso/gateway.sock ] && kill -0 $gateway 2>/dev/null; do sleep 0.1; done
-[ -S /home/ann/.sayso/gateway.sock ] || {{ cat /home/ann/log; exit 9; }}
-"""
-
-
-def blocks(language: str) -> list[str]:
-    """Return the page's blocks of a language, in their order, without their indentation."""
-    fenced = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
-    found = fenced.findall(PAGE.read_text(encoding="utf-8"))
-    return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
-
-
-def as_ann(block: str) -> str:
-    """Return a block as ann types it, line by line."""
-    return "".join(f"as ann {line}\n" for line in block.strip().splitlines())
-
-
-def prepared(*, administrator: bool = False) -> str:
-    """Return the page's own steps up to a running gateway; ann keeps `sudo` where she is to."""
-    setup, user, doctor, folder, run, _undo = blocks("sh")
-    (config,) = blocks("json5")
-    whole = config.replace("{", "{" + CONFIG, 1)
-    keep = "" if administrator else "rm /etc/sudoers.d/ann\n"
-    return f"""
-cd /
-{as_ann(setup)}{as_ann(user)}{as_ann(folder)}{keep}
-as ann mkdir -m 700 /home/ann/.sayso
-cat > /home/ann/.sayso/config.json5 <<'END'
-{whole}END
-chown ann: /home/ann/.sayso/config.json5
-as ann sh -c {quoted(doctor.strip())}
-{SERVE}
-as ann sh -c {quoted(run.strip())}
-stat -c %U /srv/work/made
-set +e
-"""
-
-
-def quoted(text: str) -> str:
-    """Quote a text for sh."""
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def followed(tmp_path: Path, script: str, *, seconds: int = 170) -> str:
-    """Run a script in namespaces of its own; return what it prints."""
-    written = tmp_path / "steps.sh"
-    written.write_text(script)
-    words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
-    shell = ("sh", "tests/e2e/executors.sh", str(tmp_path), str(ROOT), sys.base_prefix)
-    done = subprocess.run(
-        [*words, *shell, str(written)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def reported(lines: Iterable[str]) -> str:
-    """Return a script that reports each line's status and output in one line."""
-    return "".join(
-        f'out=$({{ {line}\n }} 2>&1); echo "$?|$(echo "$out" | tr "\\n" " ")"\n' for line in lines
-    )
-
-
-def run(line: str, agent: str = "coder", seconds: int = 20) -> str:
-    """Return the shell command by which ann's gateway runs a line for an agent."""
-    return (
-        f"as ann {SAYSO} run --agent {agent} --cwd /srv/work --timeout {seconds} -c {quoted(line)}"
-    )
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +31,7 @@ def _sudo() -> None:
 @pytest.mark.timeout(180)
 def test_the_page_as_written(tmp_path: Path) -> None:
     """Setup twice, a user, doctor, a folder, a run; undo twice; doctor says what is missing."""
-    undo = blocks("sh")[-1]
+    undo = blocks(EXECUTORS, "sh")[-1]
     script = prepared(administrator=True) + "kill $gateway; wait $gateway; trap - EXIT\n"
     script += reported(
         [
@@ -345,7 +264,7 @@ def test_without_executors_the_same_lines_succeed(tmp_path: Path) -> None:
     """The negative control: as the gateway's own user, nothing holds these commands."""
     off = prepared().replace("runAsUnixUser: true", "runAsUnixUser: false")
     off = off.replace("stat -c %U /srv/work/made", "").replace("touch made", "true")
-    off = off.replace(as_ann(blocks("sh")[2]), "")
+    off = off.replace(as_ann(blocks(EXECUTORS, "sh")[2]), "")
     lines = [
         run("cat /home/ann/.ssh/id_rsa"),
         run("ls /home/ann/.sayso"),

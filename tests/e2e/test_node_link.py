@@ -1,6 +1,7 @@
 """A node that is cut off, and either end that dies: each run once, each ending delivered."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,13 @@ from typing import Any
 import pytest
 
 from bot.client import Client
+from tests.e2e.running import answered
+from tests.support.link_relay import Cut
+from tests.support.node_fleet import NodeFleet, node_fleet
 from tests.support.node_process import NodePair, node_pair
 from tests.support.waiting import wait_until
+
+_NOTICE_S, _LOST_S = 2, 6.0
 
 
 @pytest.fixture
@@ -96,3 +102,40 @@ def test_a_node_that_slept_delivers_its_ending(pair: NodePair, tmp_path: Path) -
 def _is_said_to_be_away(pair: NodePair, run_id: str) -> bool:
     with Client(str(pair.gateway.home / "gateway.sock")) as client:
         return "node unreachable since" in json.dumps(client.call("exec.tail", {"id": run_id}))
+
+
+def test_a_late_report_of_a_start_says_how_long_it_runs(tmp_path: Path) -> None:
+    """S1 `Exec running`, "after the node reports": lost with the link, the report comes again.
+
+    The order arrives, and what the node says is dropped until the link ends; the threshold has
+    passed by then. The control is a shorter run, of which nothing of that kind is said.
+    """
+    stop = tmp_path / "stop"
+    waits = f"sh -c 'until [ -e {stop} ]; do sleep 0.1; done'"
+    with node_fleet(tmp_path, 1, noticeAfter=_NOTICE_S) as fleet:
+        (node,) = fleet.nodes
+        options = ("--host", "node", "--cwd", "/", "--no-wait")
+        asked = fleet.gateway.json("run", *options, "--agent", "main", "-c", waits)
+        node.relay.cut(Cut.LOST_ENDINGS, seconds=_LOST_S)
+        answered(fleet.gateway, "allow-once")
+        wait_until("the notice", lambda: len(_said(fleet, asked["id"])) == 2, seconds=60, pause=0.5)
+        stop.touch()
+        wait_until("the end", lambda: len(_said(fleet, asked["id"])) == 3, seconds=30, pause=0.5)
+        of_node = f"(node={node.id}, id={asked['id']}"
+        started, running, finished = _said(fleet, asked["id"])
+        assert (started, finished) == (
+            f"Exec started {of_node})",
+            f"Exec finished {of_node}, code=0)",
+        )
+        seconds = re.fullmatch(re.escape(f"Exec running {of_node}, ") + r"(\d+)s\)", running)
+        assert seconds is not None, running
+        assert int(seconds[1]) >= _NOTICE_S
+
+        short = fleet.gateway.json("run", *options[:-1], "--agent", "free", "-c", "true")
+        assert ["Exec started", "Exec finished"] == [
+            text.split(" (")[0] for text in _said(fleet, short["id"])
+        ]
+
+
+def _said(fleet: NodeFleet, run_id: str) -> list[str]:
+    return [text.splitlines()[0] for text in fleet.gateway.events() if f"id={run_id}" in text]

@@ -10,8 +10,16 @@ S1 "Effective policy is the stricter"             test_node_run.test_the_gateway
 S1 "must advertise system.execApprovals.get/set"  test_node_commands
 S1 "the target selector chooses Gateway or Node"  test_node_commands.test_the_command_line_edits_…
 S1 "Auto-allow skill CLIs"                        here, and tests/bot/node/test_commands.py
+S1 "Exec running (only past the threshold)"       test_node_link.test_a_late_report_…
+S0 "Transport": run event frames                  tests/core/nodes/test_frames.py, test_node_link
+S0 "UI IPC": same UID, token, nonce, TTL, rate     tests/core/companion/test_server*.py
+S0 "/exec host= … node="                          tests/bot/chat/test_session_settings_node.py
+S1 "If you can't edit it remotely, edit the file" test_node_commands.test_a_node_may_refuse_…
+S1 "If no decision arrives before the timeout"    test_straight_line.py, for each host
+S1 "Control UI: Nodes → Exec approvals"           tests/bot/api/rest/test_rest_nodes.py: its routes
 """
 
+import asyncio
 import json
 import os
 import signal
@@ -23,7 +31,9 @@ from typing import Any
 
 import pytest
 
+from bot.client import Client
 from tests.e2e.running import answered, question
+from tests.support.companion import companion_at
 from tests.support.node_process import NodePair, NodeProcess, node_pair
 from tests.support.waiting import wait_until
 
@@ -136,6 +146,111 @@ def test_s1_the_run_id_is_the_approval_id(pair: NodePair) -> None:
     answered(pair.gateway, "allow-once")
     wait_until("the end", lambda: len(events(pair, asked["id"])) == 2, seconds=20)
     assert list((pair.node.home / "node-runs").glob(f"{asked['id']}*"))
+
+
+@pytest.mark.parametrize(
+    ("security", "ask", "listed", "unlisted"),
+    [
+        ("deny", "off", "deny", "deny"),
+        ("deny", "always", "deny", "deny"),
+        ("allowlist", "off", "allow", "deny"),
+        ("allowlist", "on-miss", "allow", "ask"),
+        ("allowlist", "always", "ask", "ask"),
+        ("full", "off", "allow", "allow"),
+        ("full", "on-miss", "allow", "allow"),
+        ("full", "always", "ask", "ask"),
+    ],
+)
+def test_s0_security_and_ask_of_the_node(
+    pair: NodePair, security: str, ask: str, listed: str, unlisted: str
+) -> None:
+    """S0 "Security mode", "Ask mode": by the node's own file; ask is independent of the list."""
+    pair.node.approvals(free={**ECHO, "security": security, "ask": ask})
+    assert [_judged(pair, line) for line in ("echo x", "uname")] == [listed, unlisted]
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("echo a && echo b || echo c; echo d", "allow"),
+        ("echo a && uname", "ask"),
+        ("echo a | head -1", "allow"),
+        ("echo a | head -1 /etc/passwd", "ask"),
+        ("echo a > /tmp/there", "ask"),
+        ("/usr/bin/ECHO a", "deny"),
+    ],
+)
+def test_s1_lines_on_a_node(pair: NodePair, line: str, decision: str) -> None:
+    """S1 "Shell chaining", "Safe bins (stdin-only)", "Redirections remain unsupported"."""
+    pair.node.approvals(free=ECHO)
+    assert _judged(pair, line) == decision
+
+
+@pytest.mark.parametrize(
+    ("pattern", "decision"),
+    [("/USR/bin/ECH?", "allow"), ("/usr/**/echo", "allow"), ("echo", "ask"), ("/usr/*", "ask")],
+)
+def test_s1_patterns_of_a_nodes_list(pair: NodePair, pattern: str, decision: str) -> None:
+    """S1 "case-insensitive glob matches", "basename-only entries are ignored"."""
+    pair.node.approvals(free={**ECHO, "allowlist": [{"pattern": pattern}]})
+    assert _judged(pair, "echo x") == decision
+
+
+def _judged(pair: NodePair, line: str) -> str:
+    """Return the verdict on a line of the agent free, for which the gateway allows everything."""
+    what = {"command": line, "cwd": "/", "agent": "free", "host": "node", "node": "web"}
+    with Client(str(pair.gateway.home / "gateway.sock")) as client:
+        return str(client.call("policy.explain", what)["decision"])
+
+
+def test_s1_the_dialog_says_what_would_run_where(pair: NodePair, tmp_path: Path) -> None:
+    """S1 "The confirmation dialog includes": command, folder, agent, path, host, policy."""
+    pair.node.approvals(main=FULL)
+    options = ("--host", "node", "--node", "web", "--agent", "main", "--cwd", str(tmp_path))
+    pair.gateway.json("run", *options, "--no-wait", "-c", "uname -s")
+    asked = question(pair.gateway)
+    shown = pair.gateway.cli("show", asked["id"]).stdout
+    for words in ("uname -s", str(tmp_path), "main", "/usr/bin/uname", "node web", "allowlist"):
+        assert words in shown, (words, shown)
+    answered(pair.gateway, "deny")
+
+
+def test_s1_allow_always_lists_and_runs(pair: NodePair) -> None:
+    """S1 "Always allow → add to allowlist + run"; the next time nobody is asked."""
+    pair.node.approvals(main=FULL)
+    options = ("--host", "node", "--node", "web", "--agent", "main", "--cwd", "/")
+    asked = pair.gateway.json("run", *options, "--no-wait", "-c", "hostname")
+    answered(pair.gateway, "allow-always")
+    wait_until("the end", lambda: len(events(pair, asked["id"])) == 2, seconds=30)
+    listed = pair.gateway.json("approvals", "get")["agents"]["main"]["allowlist"]
+    assert [Path(entry["pattern"]).name for entry in listed][-1] == "hostname"
+    assert pair.gateway.json("run", *options, "-c", "hostname")["status"] == "finished"
+
+
+def test_s0_a_long_command_ends_at_its_deadline(pair: NodePair) -> None:
+    """S0 "Long-running commands: rely on timeout + output caps"."""
+    pair.node.approvals(free=FULL)
+    ended = pair.run("--timeout", "1", "-c", "sleep 30")
+    assert (ended["status"], ended["timedOut"]) == ("finished", True)
+
+
+async def test_s0_the_nodes_companion_executes(pair: NodePair) -> None:
+    """S0 "Ask flow": the node service forwards, the app "executes the command in UI context".
+
+    "If UI missing: apply askFallback", which is deny.
+    """
+    path = pair.node.home / "exec-approvals.json"
+    pair.node.approvals(free=FULL)
+    file = json.loads(path.read_text())
+    path.write_text(json.dumps({**file, "socket": {"executes": True}}))
+    async with companion_at(pair.node.home):
+        ran = await asyncio.to_thread(pair.run, "-c", "echo there")
+        assert (ran["status"], ran["output"]) == ("finished", "there\n")
+        assert (pair.node.home / "companion-runs" / f"{ran['id']}.noted.json").exists()
+    gone = await asyncio.to_thread(pair.run, "-c", "echo there")
+    assert (gone["status"], gone["reason"]) == ("denied", "host_unavailable")
+    assert "companion" in gone["why"]
+    assert not list((pair.node.home / "companion-runs").glob(f"{gone['id']}*"))
 
 
 def test_s1_last_use_is_kept_on_the_node(pair: NodePair) -> None:

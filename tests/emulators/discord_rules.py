@@ -100,6 +100,10 @@ def _check_extras(body: dict[str, Any], files: int) -> None:
         raise invalid("embeds", f"Embed size exceeds maximum size of {MAX_EMBED_SUM}")
 
 
+_LINK, _MAX_URL = 5, 512
+"""A button that opens a page (Discord API, "Button Styles")."""
+
+
 def check_components(rows: list[dict[str, Any]]) -> None:
     """Refuse rows and buttons that are too many, too long, unnamed or alike."""
     if len(rows) > MAX_ROWS:
@@ -110,12 +114,18 @@ def check_components(rows: list[dict[str, Any]]) -> None:
             raise invalid("components", "must be rows of 1 to 5 buttons")
         for button in row["components"]:
             _check_button(button)
+            if button["style"] == _LINK:
+                continue
             if button["custom_id"] in seen:
                 raise invalid("components", "Component custom id cannot be duplicated")
             seen.add(button["custom_id"])
 
 
 def _check_button(button: dict[str, Any]) -> None:
+    if button["type"] == 2 and button["style"] == _LINK:
+        if "custom_id" in button or not 1 <= len(button["url"]) <= _MAX_URL:
+            raise invalid("components", "a link button has a url and no custom_id")
+        return
     if button["type"] != 2 or button["style"] not in range(1, 5):
         raise invalid("components", "not a button with a custom id")
     if not 1 <= utf16(button.get("label") or "") <= MAX_LABEL:

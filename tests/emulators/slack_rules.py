@@ -177,12 +177,14 @@ def _actions(block: Json, at: str) -> None:
 
 
 def _button(button: Json, at: str) -> None:
-    _keys(button, at, {"type", "text", "action_id"}, {"value", "style", "confirm"})
+    _keys(button, at, {"type", "text", "action_id"}, {"value", "style", "confirm", "url"})
     _text(button["text"], f"{at}/text", 75)
     if button["type"] != "button" or button.get("style", "danger") not in _STYLES:
         raise _bad("unsupported button", at)
     if len(button["action_id"]) > 255 or len(button.get("value", "")) > 2000:
         raise _bad("action_id or value is too long", at)
+    if len(button.get("url", "")) > 3000:
+        raise _bad("url is too long", at)
     if "confirm" in button:
         _confirmation(button["confirm"], f"{at}/confirm")
 

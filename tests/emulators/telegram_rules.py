@@ -122,12 +122,23 @@ def check_markup(raw: str) -> dict[str, Any] | None:
         raise bad("REPLY_MARKUP_TOO_LONG")
     for row in rows:
         for button in row:
+            if "url" in button:
+                _check_url(button)
+                continue
             data = button.get("callback_data", "").encode()
             if not 1 <= len(data) <= MAX_CALLBACK_DATA:
                 raise bad("BUTTON_DATA_INVALID")
             if not button["text"]:
                 raise bad("text buttons must be non-empty")
     return markup
+
+
+def _check_url(button: dict[str, Any]) -> None:
+    parts = urlsplit(button["url"])
+    if "callback_data" in button or parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise bad("BUTTON_URL_INVALID")
+    if parts.hostname == "localhost" or not button["text"]:
+        raise bad("BUTTON_URL_INVALID")
 
 
 def check_topic_name(name: str) -> str:

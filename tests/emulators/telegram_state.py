@@ -175,7 +175,7 @@ class TelegramState:
             one["callback_data"]
             for row in rows
             for one in row
-            if button in (one["text"], one["callback_data"])
+            if "callback_data" in one and button in (one["text"], one["callback_data"])
         ]
         if not data:
             raise LookupError(f"message {message_id} has no button {button!r}")

@@ -18,6 +18,7 @@ from core.approvals.messages import person
 from core.approvals.routing.approvers import Approvers
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.store import approvals, open_store
+from core.trust.sealing import Seals
 from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
 from tests.support.postgres import PostgresServer
 from tests.support.store_records import ALICE, ALWAYS, BOB, DENY, ONCE, draft
@@ -49,7 +50,7 @@ def test_one_winner_and_two_true_answers(
 
 async def _rounds(urls: tuple[str, ...], quorum: int) -> Counter[tuple[str, ...]]:
     stores = [await open_store(url) for url in urls]
-    both = [Answering(store, _WHO) for store in (stores[0], stores[-1])]
+    both = [Answering(store, _WHO, Seals(Path("/nowhere"))) for store in (stores[0], stores[-1])]
     seen: Counter[tuple[str, ...]] = Counter()
     try:
         for number, replies in zip(range(ROUNDS), itertools.cycle(_PAIRS), strict=False):

@@ -37,6 +37,8 @@ _SAMPLES = {
     "agents.list[].tools.exec.rules[].match.effect": '"network"',
     "tools.exec.rules[].decide": '"ask"',
     "intake.unix[].user": '"agent"',
+    "node.passkeys[].id": '"3q2-7w"',
+    "node.passkeys[].publicKey": '"pQECAyYgASFYIA"',
     "execution.users[].user": '"sayso_alice"',
     "execution.users[].agents": '["coder"]',
     "execution.users[].people": '["telegram:1001"]',

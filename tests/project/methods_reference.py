@@ -60,7 +60,8 @@ def table() -> Table:
     """Return the methods; nothing behind them is there, and none is called."""
     journal, lockdown = cast("Journal", None), cast("Lockdown", None)
     execution = SimpleNamespace(guard=SimpleNamespace(lockdown=lockdown))
-    gate = SimpleNamespace(store=None, rulebook=None, journal=journal, execution=execution)
+    parts = {"store": None, "rulebook": None, "journal": journal, "execution": execution}
+    gate = SimpleNamespace(**parts, broker=SimpleNamespace(seals=None))
     remote = RemoteMethods(cast("RemoteExec", None), journal, lockdown)
     audit = AuditMethods(cast("Rotate", None), Path("audit.jsonl"))
     backtests = BacktestMethods(cast("DraftBacktests", None))

@@ -167,6 +167,7 @@ def test_the_supervisors_contract_names_everything_else() -> None:
 
 EXECUTOR = {
     *("bot.executor", "core.isolation.wire", "core.runner.remains", "core.runner.supervisor"),
+    "core.files.removal",
     *LEAVES,
 }
 """All of ours that `sayso-executor` is made of."""

@@ -6,6 +6,8 @@
     run LINE          ask about a command line, and run it by its own shell if allowed once
     twice PATH        ask for two files, one after the other
     model             ask the model, and say what it answered
+    stay PATH WORD    note the word and its run in the file, ask the model, leave deaf children in
+                      sessions of their own, ask to write a file, and stay
     show              say its environment and its arguments
     hang              begin a tool call that never ends, and hear no cancel
     die               end without an answer
@@ -112,6 +114,19 @@ def hang() -> None:
         hear()
 
 
+def stay(rest: str) -> None:
+    """Note that it runs, ask the model and people, and stay with a family that hears nothing."""
+    path, word = rest.split()
+    with Path(path).open("a", encoding="utf-8") as noted:
+        noted.write(f"{word} {os.environ['SAYSO_RUN']}\n")
+    deaf = "trap '' TERM HUP INT; sleep 600"
+    for line in (deaf, f'(setsid sh -c "{deaf}" &); {deaf}'):
+        subprocess.Popen(["sh", "-c", line], start_new_session=True)
+    model()
+    write(f"{path}.{word}")
+    hang()
+
+
 def show() -> None:
     """Say what this process is."""
     say(json.dumps({"argv": sys.argv, "env": dict(os.environ), "uid": os.getuid()}))
@@ -133,7 +148,7 @@ def die() -> None:
 def work(text: str) -> None:
     """Do what a prompt says."""
     word, _, rest = text.partition(" ")
-    with_rest = {"write": write, "run": run, "twice": twice}
+    with_rest = {"write": write, "run": run, "twice": twice, "stay": stay}
     alone = {"model": model, "show": show, "hang": hang, "die": die}
     if word in with_rest:
         with_rest[word](rest)

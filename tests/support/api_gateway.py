@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -105,15 +105,16 @@ def configure(
     timeout: int = 60,
     store: str | None = None,
     step_up: bool = False,
-    nodes: str = "",
+    nodes: str | None = None,
+    change: Callable[[dict[str, Any]], None] | None = None,
     **http: Any,
 ) -> None:
     """Write the settings of a gateway with an API and what may run without asking.
 
     ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
     who have ``timeout`` seconds. ``store`` is the URL of a database other than the home's own.
-    ``step_up``: `git push --force NAME NAME` is of a tier that wants one. ``nodes`` is the address
-    where nodes may connect.
+    ``nodes`` is the address that nodes connect to. ``step_up``: `git push --force NAME NAME` is of
+    a tier that wants one. ``change`` edits the settings before they are written.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
@@ -127,13 +128,15 @@ def configure(
     if step_up:
         config["tools"]["exec"]["rules"] = [CRITICAL]
         config["approvals"]["exec"]["tiers"] = {"critical": {"stepUp": True}}
-    if nodes:
+    if nodes is not None:
         config["nodes"] = {"enabled": True, "listen": nodes}
     if store is not None:
         config["store"] = {"url": store}
     if tooled:
         grants = {"tools": ["Exec"], "files": {"read": ["/usr"], "write": [str(home)]}}
         config["agents"] = {"list": [{"id": "main", "capabilities": grants}]}
+    if change is not None:
+        change(config)
     listed = {"allowlist": [{"pattern": path} for path in ALLOWED]}
     approvals = {"version": 1, "agents": {"main": listed, "other": listed}}
     for name, content in (("config.json5", config), ("exec-approvals.json", approvals)):
@@ -150,7 +153,8 @@ def api_gateway(
     timeout: int = 60,
     store: str | None = None,
     step_up: bool = False,
-    nodes: str = "",
+    nodes: str | None = None,
+    change: Callable[[dict[str, Any]], None] | None = None,
     **http: Any,
 ) -> Iterator[ApiGateway]:
     """Run a gateway with an API for as long as the block lasts."""
@@ -162,6 +166,7 @@ def api_gateway(
         store=store,
         step_up=step_up,
         nodes=nodes,
+        change=change,
         **http,
     )
     ready: Future[ApiGateway] = Future()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+EXECUTORS = ROOT / "docs/how-to/executors.md"
 SAYSO = "/opt/sayso/.venv/bin/sayso"
 LINE = re.compile(r"\d+\|")
 SECRET = "the-key-of-ann"
@@ -20,6 +21,10 @@ gateway=$!
 trap 'kill $gateway; wait $gateway || true' EXIT
 while ! [ -S /home/ann/.sayso/gateway.sock ] && kill -0 $gateway 2>/dev/null; do sleep 0.1; done
 [ -S /home/ann/.sayso/gateway.sock ] || {{ cat /home/ann/log; exit 9; }}
+"""
+UNASKED = """
+  tools: {{exec: {{host: "{}", security: "full", ask: "off"}}}},
+  proof: {{every: 3600}},
 """
 
 
@@ -44,7 +49,16 @@ def followed(tmp_path: Path, script: str, *, seconds: int = 170) -> str:
     """Run a script in namespaces of its own; return what it prints."""
     written = tmp_path / "steps.sh"
     written.write_text(script)
-    words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
+    words = (
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        "--kill-child",
+    )
     shell = ("sh", "tests/e2e/executors.sh", str(tmp_path), str(ROOT), sys.base_prefix)
     done = subprocess.run(
         [*words, *shell, str(written)],
@@ -62,4 +76,35 @@ def reported(lines: Iterable[str]) -> str:
     """Return a script that reports each line's status and output in one line."""
     return "".join(
         f'out=$({{ {line}\n }} 2>&1); echo "$?|$(echo "$out" | tr "\\n" " ")"\n' for line in lines
+    )
+
+
+def prepared(*, administrator: bool = False, host: str = "gateway") -> str:
+    """Return the page's own steps up to a running gateway; ann keeps `sudo` where she is to.
+
+    Commands run on the host; nobody is asked, so nothing but the wall between users can hold.
+    """
+    setup, user, doctor, folder, run, _undo = blocks(EXECUTORS, "sh")
+    (config,) = blocks(EXECUTORS, "json5")
+    whole = config.replace("{", "{" + UNASKED.format(host), 1)
+    keep = "" if administrator else "rm /etc/sudoers.d/ann\n"
+    return f"""
+cd /
+{as_ann(setup)}{as_ann(user)}{as_ann(folder)}{keep}
+as ann mkdir -m 700 /home/ann/.sayso
+cat > /home/ann/.sayso/config.json5 <<'END'
+{whole}END
+chown ann: /home/ann/.sayso/config.json5
+as ann sh -c {quoted(doctor.strip())}
+{SERVE}
+as ann sh -c {quoted(run.strip())}
+stat -c %U /srv/work/made
+set +e
+"""
+
+
+def run(line: str, agent: str = "coder", seconds: int = 20) -> str:
+    """Return the shell command by which ann's gateway runs a line for an agent."""
+    return (
+        f"as ann {SAYSO} run --agent {agent} --cwd /srv/work --timeout {seconds} -c {quoted(line)}"
     )

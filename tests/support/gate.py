@@ -31,6 +31,7 @@ from core.planning.planner import Planner
 from core.runner.runner import MOST_RUNS, Runner
 from core.settings import ForwardMode
 from core.store import open_store
+from core.trust.sealing import SEALING_KEY, Seals
 
 ANA = Actor("memory", "ana", "Ana")
 PLACE = Target("memory", "room")
@@ -125,7 +126,8 @@ async def gate_at(
             local="terminal",
             limits=limits,
         )
-        broker = Broker(store, asking, Answering(store, people))
+        seals = Seals(home / SEALING_KEY)
+        broker = Broker(store, asking, Answering(store, people, seals), seals)
         file = ApprovalsFile(home / "exec-approvals.json")
         gate = Gate(
             Rulebook(

@@ -142,6 +142,9 @@ class NoRuns:
     async def started(self, _run: ApprovalId) -> None:
         """Let the report go."""
 
+    async def running(self, _run: ApprovalId, _seconds: int) -> None:
+        """Let the report go."""
+
     async def gone(self, _node: NodeId) -> None:
         """Let the report go."""
 
@@ -160,11 +163,19 @@ async def connected(host: NodeHost, home: Path, port: int) -> AsyncIterator[Memb
 
 
 @asynccontextmanager
-async def node_bench(folder: Path, store: Store) -> AsyncIterator[Bench]:
-    """Run a gateway's host with a paired node that may run everything."""
+async def node_bench(
+    folder: Path, store: Store, settings: dict[str, object] | None = None
+) -> AsyncIterator[Bench]:
+    """Run a gateway's host with a paired node that may run everything.
+
+    ``settings`` are the node's own.
+    """
     settled: list[Ended | NotRun] = []
     home = folder / "node"
     home.mkdir(mode=0o700)
+    if settings is not None:
+        (home / "config.json5").write_text(json.dumps(settings))
+        (home / "config.json5").chmod(0o600)
     host = NodeHost(load_key(folder / "gateway.key"), StoredNodes(store), NoRuns(settled))
     async with listening("127.0.0.1", 0, host.key, host.fleet.serve) as port:
         file = begin(home, "web", f"127.0.0.1:{port}", host.fleet.key)

@@ -57,22 +57,26 @@ class NodeFleet:
 
 @contextmanager
 def node_fleet(
-    home: Path, count: int, module: str = "bot", gateway_module: str = "bot"
+    home: Path, count: int, module: str = "bot", gateway_module: str = "bot", **exec_settings: Any
 ) -> Iterator[NodeFleet]:
-    """Run a gateway and so many paired nodes; ``module`` is what the nodes are started with."""
+    """Run a gateway and so many paired nodes; ``module`` is what the nodes are started with.
+
+    ``exec_settings`` go into ``tools.exec`` of the gateway. What the agent `main` runs is asked.
+    """
     folder = home / "gateway"
     write_config(folder, None)
     path, port = folder / "config.json5", free_port()
     config = json.loads(path.read_text())
     config["nodes"] = {"enabled": True, "listen": f"127.0.0.1:{port}"}
     config["agents"] = {"list": [{"id": "free", "tools": {"exec": FULL}}]}
+    config["tools"]["exec"] |= exec_settings
     path.write_text(json.dumps(config))
     fleet = NodeFleet(GatewayProcess(folder, module=gateway_module))
     key = key_id(Identity.load(folder).agent)
     with ExitStack() as stack:
         for number in range(count):
             node = NodeProcess(home / f"node{number}", module=module)
-            node.approvals(free=FULL)
+            node.approvals(free=FULL, main=FULL)
             link = stack.enter_context(relay(port))
             file = begin(node.home, f"n{number}", f"127.0.0.1:{link.port}", key)
             fleet.nodes.append(FleetNode(file.display_name, file.node_id, node, link))

@@ -70,6 +70,7 @@ class Watcher:
     before_claim: Callable[[], None] = lambda: None
     identity: tuple[int, int, int] | None = None
     started: asyncio.Event = field(default_factory=asyncio.Event)
+    why: Basis = field(default_factory=Basis)
 
     async def claim(self) -> bool:
         """Answer as told."""
@@ -82,8 +83,8 @@ class Watcher:
         self.started.set()
 
     async def basis(self) -> Basis:
-        """Say that policy let it run."""
-        return Basis()
+        """Say what let it run: policy, where nothing else was said."""
+        return self.why
 
 
 @asynccontextmanager

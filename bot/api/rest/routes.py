@@ -85,6 +85,12 @@ _APPROVALS = (
         finds=True,
     ),
     Route(
+        "GET",
+        "/v1/approvals/{id}/evidence",
+        "exec.approval.evidence",
+        finds=True,
+    ),
+    Route(
         "POST",
         "/v1/approvals/{id}/resolve",
         "exec.approval.resolve",
@@ -129,6 +135,14 @@ _PROMPTS = (
         fixed=("wait", "stream"),
         about="Give an agent a prompt: `running` with its `task_id`, which is a run's id.",
     ),
+)
+_TERMINALS = (
+    Route("POST", "/v1/terminals", "terminal.open", status=201),
+    Route("GET", "/v1/terminals", "terminal.list"),
+    Route("DELETE", "/v1/terminals/{id}", "terminal.end", finds=True),
+    Route("POST", "/v1/terminals/{id}/input", "terminal.input", finds=True),
+    Route("POST", "/v1/terminals/{id}/resize", "terminal.resize", finds=True),
+    Route("GET", "/v1/terminals/{id}/output", "terminal.read", finds=True),
 )
 _TOOLS = (
     Route(
@@ -201,6 +215,7 @@ ROUTES: tuple[Route, ...] = (
     *_APPROVALS,
     *_RULES,
     *_PROMPTS,
+    *_TERMINALS,
     *_TOOLS,
     *_RECORDS,
     *_NODES,

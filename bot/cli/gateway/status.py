@@ -97,7 +97,7 @@ def _screen(found: "Row") -> str:
         {
             "gateway": f"{state}, pid {found['pid']}, {found['socket']}",
             "failing": "\n".join(f"{name}: {why}" for name, why in other.items()),
-            "channels": channels or "none; see `sayso doctor` for who can answer",
+            "channels": channels or "no chats; answer in a terminal, as by `sayso approve`",
             "waiting": _some(found["waiting"], _waiting, "sayso pending")
             + _answer(found["waiting"]),
             "running": _some(found["started"], _running, "sayso history --state running"),

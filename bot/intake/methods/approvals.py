@@ -1,7 +1,8 @@
 """Show what waits for people's answers, and take an answer."""
 
 import asyncio
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bot.intake.callers import unix_peer
@@ -16,15 +17,20 @@ from bot.intake.results.questions import (
     ApprovalsAnswer,
     CopiesAnswer,
     CopyAnswer,
+    EvidenceAnswer,
     ResolvedAnswer,
 )
-from core.approvals.answer import Answer, AnswerOutcome
+from core.approvals.answer import Answer, AnswerOutcome, PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
 from core.model.access import Scope
+from core.model.approval import ApprovalState
+from core.model.evidence import Surface, View
 from core.model.identity import Actor, AgentId, ApprovalId
 from core.store import approvals
 from core.store.outbox.receipts import receipts
+from core.store.views.evidence import evidence_of
+from core.trust.passkeys import relying_party
 
 READS = frozenset({Scope.READ})
 
@@ -34,6 +40,7 @@ class QuestionMethods:
     """The methods about approvals."""
 
     gate: Gate
+    page_url: Callable[[], str] = str
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -86,6 +93,14 @@ class QuestionMethods:
                 summary="Return the status of each copy of a prompt.",
                 result=CopiesAnswer,
             ),
+            Method(
+                name="exec.approval.evidence",
+                params=IdParams,
+                scopes=READS,
+                handler=self.evidence,
+                summary="Return what people were shown of an approval, where, when and who looked.",
+                result=EvidenceAnswer,
+            ),
         )
 
     async def wait(self, params: WaitParams, caller: Caller) -> ApprovalAnswer:
@@ -109,8 +124,10 @@ class QuestionMethods:
             note=params.note,
             terms=params.terms,
             process=_session(caller),
-            typed=not params.totp,  # the call names the approval and the decision in words
+            # The call names the approval and the decision in words.
+            typed=not params.totp and params.passkey is None,
             totp=params.totp,
+            passkey=self._passkey(params),
         )
         answered = await self.gate.answer(answer)
         sentence = answered.sentence
@@ -123,24 +140,61 @@ class QuestionMethods:
             id=answered.approval.id if answered.approval is not None else None,
         )
 
-    async def pending(self, params: ListParams, _caller: Caller) -> ApprovalsAnswer:
-        """List what is waiting."""
+    def _passkey(self, params: ResolveParams) -> PasskeyAnswer | None:
+        """Return what a passkey signed, for the page that passkeys are made for here.
+
+        Raises:
+            BadRequest: there is no such page.
+        """
+        if params.passkey is None:
+            return None
+        party = relying_party(self.page_url())
+        if party is None:
+            raise BadRequest("The control page has no address that passkeys work at; set http.url.")
+        given = params.passkey
+        return PasskeyAnswer(given.nonce, given.credential, params.limit or "", party)
+
+    async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
+        """List what is waiting; a person who reads it has seen it."""
         agent = None if params.agent is None else AgentId(params.agent)
         waiting = await self.gate.store.read(approvals.pending, params.limit, None, agent)
-        return ApprovalsAnswer.of(waiting)
+        made = ApprovalsAnswer.of(waiting)
+        self._seen(caller, made.pending)
+        return made
 
     async def get(self, params: IdParams, caller: Caller) -> ApprovalAnswer:
         """Return one approval by id, code or unique prefix."""
         found = visibility.seen(await self.gate.store.read(approvals.find, params.id), caller)
         if len(found) != 1:
             raise NotFound(f"{params.id!r} names {len(found) or 'no'} approvals")
-        return ApprovalAnswer.of(found[0])
+        made = ApprovalAnswer.of(found[0])
+        self._seen(caller, [made])
+        return made
 
     async def copies(self, params: IdParams, caller: Caller) -> CopiesAnswer:
         """Return where the copies of a prompt stand."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
         found = await self.gate.store.read(receipts, ApprovalId(approval_id))
         return CopiesAnswer(copies=[CopyAnswer.of(one) for one in found])
+
+    async def evidence(self, params: IdParams, caller: Caller) -> EvidenceAnswer:
+        """Return what was shown before and after an approval was decided."""
+        approval_id = await visibility.of_run(self.gate, params.id, caller)
+        await self.gate.seen.flush()
+        found = await self.gate.store.read(evidence_of, ApprovalId(approval_id))
+        return EvidenceAnswer.of(found)
+
+    def _seen(self, caller: Caller, shown: Iterable[ApprovalAnswer]) -> None:
+        """Note that a person is shown these questions now."""
+        actor = caller.actor
+        if actor is None:
+            return
+        key = f"{Surface.METHOD}:{actor.ref}:"
+        for one in shown:
+            waits = one.state is ApprovalState.PENDING
+            if waits and not self.gate.seen.has(ApprovalId(one.id), key):
+                text = json.dumps(one.as_json(), ensure_ascii=False)
+                self.gate.seen.note(View(ApprovalId(one.id), actor, Surface.METHOD, text))
 
 
 def _seconds(timeout_ms: int | None) -> float | None:

@@ -94,6 +94,7 @@ class RecordMethods:
         agent = AgentId(params.agent) if params.agent is not None else None
         span = (params.limit, params.before_ms, agent, params.since_ms)
         filters = (params.state, params.grep, params.session, params.by)
+        looked: int | None = None
         if not any(filters):
             rows = await self.store.read(approvals.history, *span)
         else:
@@ -102,7 +103,11 @@ class RecordMethods:
             )
             keep = wanted(*filters)
             rows = await self.store.read(approvals.search, keep, *span, narrowing)
-        return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in rows])
+            if len(rows) < params.limit:
+                began = await self.store.read(approvals.searched_from, *span[1:], narrowing)
+                looked = None if began == params.since_ms else began
+        shown = [HistoryRowAnswer.of(row) for row in rows]
+        return HistoryAnswer(history=shown, looked_back_to_ms=looked)
 
 
 def wanted(

@@ -131,7 +131,7 @@ class NodeMethods:
         asked = await self.store.read(nodes.requests)
         return NodesAnswer(
             nodes=[NodeAnswer.of(one, self._state(one)) for one in paired],
-            requests=[NodeRequestAnswer.of(one) for one in asked],
+            requests=[NodeRequestAnswer.of(one, paired) for one in asked],
         )
 
     async def get(self, params: NodeRefParams, _caller: Caller) -> NodeAnswer:

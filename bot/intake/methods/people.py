@@ -16,13 +16,21 @@ from bot.intake.callers.terminal import Askers
 from bot.intake.registry.method import AnyMethod, Method, P
 from bot.intake.registry.params import Name, NoParams, Params
 from bot.intake.results.answer import ChangeAnswer, safe
-from bot.intake.results.people import PairAnswer, PeopleAnswer, PersonAnswer, TotpAnswer
+from bot.intake.results.people import (
+    PairAnswer,
+    PasskeyRow,
+    PasskeysAnswer,
+    PeopleAnswer,
+    PersonAnswer,
+    TotpAnswer,
+)
 from core.errors import NotFound
 from core.model.access import PEOPLES_SCOPES, Scope
 from core.ports import Journal
 from core.store import Store
-from core.store.people import pairing, people, totp_keys
+from core.store.people import pairing, passkeys, people, totp_keys
 from core.trust import totp
+from core.trust.sealing import Seals
 
 RULES = frozenset({Scope.ADMIN})
 PERSON = "[person at a terminal](../decisions/0009-people-over-the-socket.md)"
@@ -49,6 +57,14 @@ class AccountParams(Params):
     ] = Field(description="`channel:account`")
 
 
+class PasskeyIdParams(Params):
+    """A method about one passkey."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,1400}$")] = Field(
+        description="the passkey's id"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PeopleMethods:
     """The methods about people; each change is in the journal."""
@@ -56,6 +72,7 @@ class PeopleMethods:
     store: Store
     journal: Journal
     askers: Askers
+    seals: Seals
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -114,6 +131,24 @@ class PeopleMethods:
                 handler=self.forget_app,
                 result=ChangeAnswer,
                 summary="Remove a person's authenticator app; the typed code counts again.",
+                note=f"only from a {PERSON}",
+                local=True,
+            ),
+            Method(
+                name="people.passkeys",
+                params=NoParams,
+                scopes=PEOPLES_SCOPES,
+                handler=self.passkeys,
+                result=PasskeysAnswer,
+                summary="List the passkeys that people registered on the control page.",
+            ),
+            Method(
+                name="people.forgetPasskey",
+                params=PasskeyIdParams,
+                scopes=RULES,
+                handler=self.forget_passkey,
+                result=ChangeAnswer,
+                summary="Remove a passkey; after a person's last, what counted before does.",
                 note=f"only from a {PERSON}",
                 local=True,
             ),
@@ -210,7 +245,8 @@ class PeopleMethods:
             return TotpAnswer.of(refusal, done=False)
         await self._record(caller, "totp", name)
         secret = totp.new_secret()
-        await self.store.write(totp_keys.enrol, name, secret, caller.ref)
+        sealed = self.seals.seal(secret, totp_keys.use_of(name))
+        await self.store.write(totp_keys.enrol, name, sealed, caller.ref)
         sentence = (
             f"Give this link to {name}'s authenticator app; it is not shown again. Where a tier "
             f"has stepUp, {name} allows with a code of the app only, from now on."
@@ -226,6 +262,24 @@ class PeopleMethods:
         if await self.store.write(totp_keys.remove, params.name):
             return ChangeAnswer.of(f"{params.name} has no authenticator app any longer.")
         return ChangeAnswer.of(safe(f"{params.name!a} has no authenticator app."), done=False)
+
+    async def passkeys(self, _params: NoParams, _caller: Caller) -> PasskeysAnswer:
+        """List everybody's passkeys."""
+        found = await self.store.read(passkeys.listed)
+        return PasskeysAnswer(passkeys=[PasskeyRow.of(one) for one in found])
+
+    async def forget_passkey(self, params: PasskeyIdParams, caller: Caller) -> ChangeAnswer:
+        """Remove a passkey."""
+        refusal = await self._refusal(caller)
+        if refusal is not None:
+            return refusal
+        await self._record(caller, "forget passkey", params.id)
+        person = await self.store.write(passkeys.forget, params.id)
+        if person is None:
+            return ChangeAnswer.of(
+                "No passkey has this id; see `sayso people passkeys`.", done=False
+            )
+        return ChangeAnswer.of(f"This passkey is {person}'s no longer.")
 
     async def _refusal(self, caller: Caller) -> ChangeAnswer | None:
         why = await self.askers.refusal(caller)

@@ -256,6 +256,17 @@ class WaitParams(IdParams):
     stream: bool = Field(default=False, description=_STREAM)
 
 
+class PasskeyParams(Params):
+    """What a passkey signed, as the control page has it from the browser."""
+
+    nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = Field(
+        description="the nonce of the challenge that was drawn for this answer"
+    )
+    credential: Annotated[str, Field(max_length=16_384)] = Field(
+        repr=False, description="what `navigator.credentials.get` returned, as JSON"
+    )
+
+
 class ResolveParams(Params):
     """``exec.approval.resolve``: ``id`` may be an id, a code or a unique prefix."""
 
@@ -273,6 +284,9 @@ class ResolveParams(Params):
         default="",
         repr=False,
         description="the code of the person's authenticator app, which allows what `stepUp` asks",
+    )
+    passkey: PasskeyParams | None = Field(
+        default=None, description="what a passkey of the person signed instead of such a code"
     )
 
     @model_validator(mode="after")
@@ -326,7 +340,8 @@ class PastParams(ListParams):
         default=None, description="only what is in this state; see `state` of an answer"
     )
     grep: Name | None = Field(
-        default=None, description="only commands with this text, in any case; of the last 10,000"
+        default=None,
+        description="only commands with this text, in any case, 10,000 at a time: `lookedBackToMs`",
     )
     session: Name | None = Field(default=None, description="only this session's")
     by: Name | None = Field(

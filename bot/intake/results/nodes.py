@@ -1,8 +1,11 @@
 """Define what the methods about nodes answer."""
 
+from collections.abc import Sequence
+
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe
 from core.model.node import Node, NodeState, PairingRequest
 from core.nodes.words import fingerprint_words
+from core.store.people.nodes import twin
 
 
 class NodeAnswer(Answer):
@@ -43,7 +46,10 @@ class NodeAnswer(Answer):
 
 
 class NodeRequestAnswer(Answer):
-    """A node that waits to be allowed, and the code that allows it."""
+    """A node that waits to be allowed, and the code that allows it.
+
+    ``looksLike`` is the id of a paired node that its name could be taken for.
+    """
 
     code: str
     id: str
@@ -52,10 +58,12 @@ class NodeRequestAnswer(Answer):
     words: str
     created_ms: Milliseconds
     expires_ms: Milliseconds
+    looks_like: str | None
 
     @classmethod
-    def of(cls, asked: PairingRequest) -> "NodeRequestAnswer":
-        """Return a request."""
+    def of(cls, asked: PairingRequest, paired: Sequence[Node]) -> "NodeRequestAnswer":
+        """Return a request, as it looks beside the paired nodes."""
+        like = twin(asked.name, asked.id, paired)
         return cls(
             code=asked.code,
             id=asked.id,
@@ -64,6 +72,7 @@ class NodeRequestAnswer(Answer):
             words=fingerprint_words(asked.id),
             created_ms=asked.created_ms,
             expires_ms=asked.expires_ms,
+            looks_like=None if like is None else like.id,
         )
 
 

@@ -2,6 +2,7 @@
 
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe, safe_or_none
 from core.model.access import Scope
+from core.store.people.passkeys import Passkey
 from core.store.people.people import Person
 from core.store.people.tokens import Token
 
@@ -54,6 +55,37 @@ class TotpAnswer(ChangeAnswer):
     """Whether an app was enrolled; the secret is shown this once."""
 
     uri: str | None = None
+
+
+class PasskeyRow(Answer):
+    """A passkey; a node that is to check what it signs needs its public key."""
+
+    id: str
+    person: str
+    name: str
+    public_key: str
+    created_by: str
+    created_ms: Milliseconds
+    used_ms: Milliseconds | None
+
+    @classmethod
+    def of(cls, one: Passkey) -> "PasskeyRow":
+        """Return a passkey."""
+        return cls(
+            id=one.id,
+            person=safe(one.person),
+            name=safe(one.name),
+            public_key=one.public_key,
+            created_by=safe(one.created_by),
+            created_ms=one.created_ms,
+            used_ms=one.used_ms,
+        )
+
+
+class PasskeysAnswer(Answer):
+    """Everybody's passkeys."""
+
+    passkeys: list[PasskeyRow]
 
 
 class TokenAnswer(Answer):

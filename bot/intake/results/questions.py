@@ -1,14 +1,17 @@
 """Define what the methods about approvals answer; every text of others is redacted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.intake.results.answer import Answer, Milliseconds, safe, safe_or_none
+from channels.shown_text import readable
 from core.approvals.answer import AnswerOutcome
 from core.approvals.messages import limits
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.decision import Tier
+from core.model.evidence import Showing, Surface, seen_since
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.store.outbox.receipts import Receipt
+from core.store.views.evidence import Evidence
 from core.text.render import command_text, shell_statement
 
 _MOST_LISTED, _CUT_TO = 1_000_000, 200
@@ -155,3 +158,64 @@ class CopiesAnswer(Answer):
     """The status of each copy of a prompt."""
 
     copies: list[CopyAnswer]
+
+
+class ShowingAnswer(Answer):
+    """One showing of a prompt: where or to whom, what exactly, and when."""
+
+    surface: Surface
+    channel: str
+    place: str
+    message: str
+    by: str | None
+    name: str
+    sha256: str | None
+    text: str
+    at_ms: Milliseconds
+    before_decision: bool
+
+    @classmethod
+    def of(cls, one: Showing, texts: Mapping[str, str]) -> "ShowingAnswer":
+        """Return one showing; its text was masked when it was shown."""
+        return cls(
+            surface=one.surface,
+            channel=one.channel,
+            place=safe(one.place),
+            message=safe(one.message),
+            by=f"{one.channel}:{safe(one.account)}" if one.account else None,
+            name=safe(one.name),
+            sha256=one.hash or None,
+            text=readable(texts.get(one.hash, "")),
+            at_ms=one.at_ms,
+            before_decision=one.waiting,
+        )
+
+
+class EvidenceAnswer(Answer):
+    """What a decision rests on: who was shown what, and how long who decided had it.
+
+    ``seen_ms`` is since when who decided could read it, null where nothing on record says so;
+    ``took_ms`` is from then to the decision.
+    """
+
+    shown: list[ShowingAnswer]
+    decided_ms: Milliseconds | None
+    by: str | None
+    seen_ms: Milliseconds | None
+    took_ms: int | None
+
+    @classmethod
+    def of(cls, found: Evidence) -> "EvidenceAnswer":
+        """Return the evidence of one approval."""
+        end, texts = found.resolution, found.texts
+        by = None if end is None else end.by
+        seen = None if by is None else seen_since(found.shown, by)
+        decided = None if end is None else end.at_ms
+        took = None if decided is None or seen is None else decided - seen
+        return cls(
+            shown=[ShowingAnswer.of(one, texts) for one in found.shown],
+            decided_ms=decided,
+            by=None if by is None else by.ref,
+            seen_ms=seen,
+            took_ms=took,
+        )

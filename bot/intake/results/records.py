@@ -121,3 +121,4 @@ class HistoryAnswer(Answer):
     """What was asked, the newest first."""
 
     history: list[HistoryRowAnswer]
+    looked_back_to_ms: Milliseconds | None = None

@@ -1,5 +1,6 @@
 // Send an answer without leaving the page, and say what came of it.
 
+import { add, refused, signed } from "./passkeys.js";
 import { say } from "./said.js";
 
 export function answerForms(root) {
@@ -17,9 +18,19 @@ export function answerForms(root) {
 
 async function send(form, pressed) {
   const buttons = [...form.closest(".card, .run").querySelectorAll("button")];
-  const fields = new URLSearchParams(new FormData(form, pressed));
+  let fields = new URLSearchParams(new FormData(form, pressed));
   for (const one of buttons) one.disabled = true;
   try {
+    if (wantsPasskey(form, fields)) {
+      try {
+        const proof = await signed(form, fields);
+        if (proof) fields = add(fields, proof);
+      } catch (error) {
+        say(refused(error));
+        for (const one of buttons) one.disabled = false;
+        return;
+      }
+    }
     const answer = await fetch(form.action, {
       method: "POST", body: fields, headers: { Accept: "application/json" }, redirect: "error",
     });
@@ -32,6 +43,11 @@ async function send(form, pressed) {
     say("The gateway did not answer; it is not known whether this counted. Reload the page.");
     for (const one of buttons) one.disabled = false;
   }
+}
+
+function wantsPasskey(form, fields) {
+  const typed = fields.get("typed") || fields.get("totp");
+  return form.dataset.sign && fields.get("decision") !== "deny" && !typed;
 }
 
 async function preview(panel) {

@@ -41,7 +41,7 @@ function apply(page, cards, event) {
   page.querySelector("#more").hidden = event.more === 0;
   page.querySelector("#none").hidden = cards.children.length > 0;
   document.title = `${event.total ? `(${event.total}) ` : ""}Now · Sayso`;
-  if (event.health !== undefined) replace(page.querySelector("#health"), event.health);
+  if (event.health !== undefined) health(page.querySelector("#health"), event.health);
   if (event.plans !== undefined && page.querySelector("#plans").innerHTML.trim() !== event.plans.trim()) {
     moved();
     replace(page.querySelector("#plans"), event.plans);
@@ -94,6 +94,13 @@ function end(cards, id, words) {
     const page = cards.closest("[data-live]");
     page.querySelector("#none").hidden = cards.children.length > 0;
   }, SHOWN_MS);
+}
+
+// What it says is above the cards, so a line more moves them.
+function health(place, html) {
+  const height = place.offsetHeight;
+  replace(place, html);
+  if (place.offsetHeight !== height) moved();
 }
 
 function running(place, html) {

@@ -4,6 +4,7 @@ import { follow, followOne } from "./live.js";
 import { keyboard } from "./keyboard.js";
 import { guard } from "./guard.js";
 import { answerForms } from "./answer.js";
+import { passkeyForms } from "./passkeys.js";
 import { countDown } from "./countdown.js";
 import { progress } from "./progress.js";
 
@@ -13,6 +14,7 @@ if (document.querySelector("link[rel=manifest]")) {
 }
 guard(document);
 answerForms(document);
+passkeyForms(document);
 countDown(document);
 const now = document.querySelector("[data-live]");
 if (now) {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from channels import button_payload
-from channels.cards import Choice, PromptCard
+from channels.cards import ON_PAGE, ON_PAGE_SHORT, Choice, PromptCard
 from channels.commands import Approve, Choose, Command, Details
 from core.model.approval import ApprovalReply
 
@@ -27,16 +27,18 @@ class Style(IntEnum):
     GREY = 2
     GREEN = 3
     RED = 4
+    LINK = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One button of a message; rows count from 0."""
+    """One button of a message; rows count from 0. One with ``url`` opens a page, sends nothing."""
 
     label: str
     custom_id: str
     style: Style
     row: int = 0
+    url: str = ""
 
 
 def buttons(card: PromptCard) -> tuple[Button, ...]:
@@ -99,10 +101,13 @@ def asks(custom_id: str) -> str:
 def _four(card: PromptCard, labels: tuple[str, ...], row: int) -> tuple[Button, ...]:
     once, always, deny, details = labels
     made: list[Button] = []
-    if card.approvable:
+    if card.allowed_on:
+        label = f"{card.code} {ON_PAGE_SHORT}" if once.startswith(card.code) else ON_PAGE
+        made.append(Button(label, "", Style.LINK, row, card.allowed_on))
+    elif card.approvable:
         press = button_payload.answer(ApprovalReply.ALLOW_ONCE, card.id)
         made.append(Button(once, _PROMPT + press, Style.GREEN, row))
-    if card.offers_always:
+    if card.offers_always and not card.allowed_on:
         made.append(
             Button(always, _PROMPT + button_payload.encode(Choose(card.id)), Style.GREY, row)
         )

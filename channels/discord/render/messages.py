@@ -115,12 +115,13 @@ def body(message: Message, nonce: str) -> dict[str, object]:
 
 
 def _button(button: Button) -> dict[str, object]:
+    sends = {"url": button.url} if button.url else {"custom_id": button.custom_id}
     return {
         "type": 2,
         "style": int(button.style),
         "label": button.label,
         "disabled": False,
-        "custom_id": button.custom_id,
+        **sends,
     }
 
 

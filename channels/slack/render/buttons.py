@@ -5,7 +5,7 @@ is: below a prompt, or below a reply of which the press is to take the buttons a
 """
 
 from channels.button_payload import answer, decode, encode
-from channels.cards import Choice, PromptCard
+from channels.cards import ON_PAGE, ON_PAGE_SHORT, Choice, PromptCard
 from channels.commands import Choose, Command, Details
 from channels.slack.render.layout import Json, cut, plain
 from core.model.approval import ApprovalReply
@@ -27,15 +27,22 @@ def row(card: PromptCard, *, offered: bool, grouped: bool = False) -> Json:
         DENY: answer(ApprovalReply.DENY, card.id),
         DETAILS: encode(Details(card.id)),
     }
-    if card.offers_always and offered:
+    opens = [_page_button(card, grouped=grouped)] if card.allowed_on and offered else []
+    if card.offers_always and offered and not card.allowed_on:
         presses = {ALWAYS: encode(Choose(card.id)), **presses}
-    if card.approvable and offered:
+    if card.approvable and offered and not card.allowed_on:
         presses = {ALLOW_ONCE: answer(ApprovalReply.ALLOW_ONCE, card.id), **presses}
     buttons = [
         _button(f"{card.code} {_GROUPED[label]}" if grouped else label, press, _STYLES.get(label))
         for label, press in presses.items()
     ]
-    return {"type": "actions", "block_id": f"approval:{card.id}", "elements": buttons}
+    return {"type": "actions", "block_id": f"approval:{card.id}", "elements": [*opens, *buttons]}
+
+
+def _page_button(card: PromptCard, *, grouped: bool) -> Json:
+    """Return the button that opens the prompt's page; Slack reports the press all the same."""
+    label = f"{card.code} {ON_PAGE_SHORT}" if grouped else ON_PAGE
+    return {**_button(label, f"page:{card.id}"), "url": card.allowed_on}
 
 
 def choice_rows(choices: tuple[Choice, ...]) -> list[Json]:

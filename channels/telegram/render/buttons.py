@@ -12,7 +12,7 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from channels.button_payload import FOREIGN
 from channels.button_payload import decode as decode_press
 from channels.button_payload import encode as encode_press
-from channels.cards import Choice, PromptCard
+from channels.cards import ON_PAGE, ON_PAGE_SHORT, Choice, PromptCard
 from channels.commands import Approve, Choose, Command, Malformed
 from core.model.approval import ApprovalReply
 
@@ -25,11 +25,15 @@ _DATA = re.compile(r"(?:p|r(?P<asked_by>[1-9][0-9]{0,19}))\|(?P<press>.+)")
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One button of a prompt: its label alone, its label beside a code, and what it means."""
+    """One button of a prompt: its label alone, its label beside a code, and what it means.
+
+    With ``url`` it opens a page and sends nothing.
+    """
 
     label: str
     short: str
     command: Command
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +47,17 @@ class Pressed:
 def prompt_keyboard(card: PromptCard) -> InlineKeyboardMarkup:
     """Return the buttons of a prompt; those that allow only where allowing may be offered."""
     return InlineKeyboardMarkup(
-        [[_button(answer.label, answer.command) for answer in _answers(card)]]
+        [[_button(answer.label, answer.command, answer.url) for answer in _answers(card)]]
     )
 
 
 def group_keyboard(cards: tuple[PromptCard, ...]) -> InlineKeyboardMarkup | None:
     """Return a row of buttons for each prompt, labelled with its code; ``None`` without prompts."""
     rows = [
-        [_button(f"{card.code} {answer.short}", answer.command) for answer in _answers(card)]
+        [
+            _button(f"{card.code} {answer.short}", answer.command, answer.url)
+            for answer in _answers(card)
+        ]
         for card in cards
     ]
     return InlineKeyboardMarkup(rows) if rows else None
@@ -87,6 +94,10 @@ def decode(data: str) -> Pressed:
 
 def _answers(card: PromptCard) -> tuple[_Answer, ...]:
     once = (_Answer("Allow once", "once", Approve(card.id, ApprovalReply.ALLOW_ONCE)),)
+    if card.allowed_on:
+        there = Approve(card.id, ApprovalReply.ALLOW_ONCE)
+        deny = _Answer("Deny", "deny", Approve(card.id, ApprovalReply.DENY))
+        return (_Answer(ON_PAGE, ON_PAGE_SHORT, there, card.allowed_on), deny)
     always = (_Answer("Always allow…", "always…", Choose(card.id)),)
     deny = _Answer("Deny", "deny", Approve(card.id, ApprovalReply.DENY))
     return (
@@ -96,5 +107,7 @@ def _answers(card: PromptCard) -> tuple[_Answer, ...]:
     )
 
 
-def _button(label: str, command: Command) -> InlineKeyboardButton:
+def _button(label: str, command: Command, url: str = "") -> InlineKeyboardButton:
+    if url:
+        return InlineKeyboardButton(label, url=url)
     return InlineKeyboardButton(label, callback_data=f"p|{encode_press(command)}")

@@ -5,12 +5,12 @@ from channels.telegram.render.messages import Message, render_prompt
 from core.model.identity import Target
 
 
-def payloads(card: PromptCard, target: Target) -> list[dict[str, object]]:
+def payloads(card: PromptCard, target: Target, bot_name: str = "") -> list[dict[str, object]]:
     """Return the bodies of the sendMessage and sendDocument calls that post a prompt, in order.
 
     A file travels beside its body as a form field; its text is shown here as ``document``.
     """
-    return [_body(message, target) for message in render_prompt(card)]
+    return [body(message, target) for message in render_prompt(card, bot_name)]
 
 
 def approvable(card: PromptCard) -> bool:
@@ -18,7 +18,8 @@ def approvable(card: PromptCard) -> bool:
     return card.approvable
 
 
-def _body(message: Message, target: Target) -> dict[str, object]:
+def body(message: Message, target: Target) -> dict[str, object]:
+    """Return the body of one call."""
     made: dict[str, object] = {"chat_id": target.to}
     if target.thread:
         made["message_thread_id"] = int(target.thread)

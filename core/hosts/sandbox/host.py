@@ -13,7 +13,7 @@ from core.hosts.sandbox.filesystem.protect import Protection
 from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.hosts.sandbox.probe import probe
 from core.hosts.sandbox.select_backend import Choice
-from core.hosts.sandbox.tmp_dir import Scratch
+from core.hosts.sandbox.tmp_dir import Folders
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
@@ -28,6 +28,7 @@ _NO_TERMINAL = "a sandboxed command gets no terminal. Request the host gateway, 
 class SandboxHost:
     """The execution host ``sandbox``. ``own`` is the gateway's folder, which a probe must not see.
 
+    ``foreign``: its commands run as another user than the gateway's.
     ``missing`` are the reasons for which backends are not even tried, ``protect`` the relative
     paths that no run may change in its workspace.
     """
@@ -36,10 +37,11 @@ class SandboxHost:
         self,
         runner: Runner,
         backends: Sequence[Backend],
-        scratch: Scratch,
+        scratch: Folders,
         own: str,
         *,
         network: bool = False,
+        foreign: bool = False,
         missing: Sequence[str] = (),
         protect: Sequence[str] = (),
     ) -> None:
@@ -52,7 +54,7 @@ class SandboxHost:
         self._sweeping: asyncio.Future[list[None]] | None = None
 
         async def prove(backend: Backend) -> str:
-            return await probe(runner, backend, scratch, own, network=network)
+            return await probe(runner, backend, scratch, own, network=network, foreign=foreign)
 
         self._choice = Choice(self._backends, missing, prove)
 

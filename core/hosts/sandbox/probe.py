@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from core.errors import SaysoError
 from core.hosts.sandbox.backend import Backend
 from core.hosts.sandbox.internal_commands import Granted, own_plan
-from core.hosts.sandbox.tmp_dir import Scratch
+from core.hosts.sandbox.tmp_dir import Folders
 from core.model.identity import ApprovalId
 from core.model.result import Finished
 from core.runner.runner import Runner
@@ -38,9 +38,18 @@ _COUNTERS = 16
 
 
 async def probe(
-    runner: Runner, backend: Backend, scratch: Scratch, own: str, *, network: bool
+    runner: Runner,
+    backend: Backend,
+    scratch: Folders,
+    own: str,
+    *,
+    network: bool,
+    foreign: bool = False,
 ) -> str:
-    """Return why a backend does not enclose here, ``""`` if it does; ``own`` is to be hidden."""
+    """Return why a backend does not enclose here, ``""`` if it does; ``own`` is to be hidden.
+
+    ``foreign``: commands run as another user.
+    """
     run_id = ApprovalId(f"probe{secrets.token_hex(8)}")
     try:
         # Where sandbox.workspace names the only folder that can be changed, no other one is there.
@@ -49,9 +58,13 @@ async def probe(
             scratch.made(run_id) as folder,
             TemporaryDirectory(prefix="sayso-probe-", dir=named or _OUTSIDE) as workspace,
         ):
+            if foreign:  # for a moment, under a name that nobody knows
+                os.chmod(workspace, 0o777)  # noqa: PTH101, S103
             plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
             with backend.enclose(run_id, plan, folder) as enclosure:
-                done = await runner.run(run_id, plan, Granted(), enclosure, own=True)
+                done = await runner.run(
+                    run_id, plan, Granted(), enclosure, own=True, private=scratch.limits(folder)
+                )
             await backend.sweep(run_id, done)
     except SaysoError as failure:
         return str(failure)

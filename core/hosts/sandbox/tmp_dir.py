@@ -8,11 +8,12 @@ import os
 import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from core.errors import HostUnavailable
-from core.hosts.sandbox.removal import remove_tree
+from core.files.removal import remove_tree
 from core.model.identity import ApprovalId
 from core.runner.supervisor.processes.disk_use import shortage
 from core.runner.supervisor.protocol import Private
@@ -24,6 +25,26 @@ _MOST_SPARES = 8
 
 MOST_BYTES = 512 * 1024 * 1024
 """What each private folder may hold unless the configuration has another number."""
+
+
+class Folders(Protocol):
+    """The private folders of runs."""
+
+    async def clear(self) -> None:
+        """Remove what runs of a gateway that died have left."""
+
+    async def settle(self) -> None:
+        """Wait until all that has to go is gone."""
+
+    def made(self, run_id: ApprovalId, holds: str = "") -> AbstractContextManager[Path]:
+        """Yield the folder of a run; it may have the empty folder ``holds`` in it already.
+
+        Raises:
+            HostUnavailable: it cannot be made, or the disk is nearly full.
+        """
+
+    def limits(self, path: Path) -> Private:
+        """Return what a run with this folder is held to."""
 
 
 class Scratch:

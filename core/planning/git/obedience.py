@@ -166,8 +166,13 @@ def steers(setting: Setting, obeys: Obedience) -> bool:
 
 def is_plain_host(value: str, hosts: frozenset[str]) -> bool:
     """Return whether a remote's address is a plain one at one of some hosts."""
+    return _plain_host(value) in hosts
+
+
+@lru_cache(maxsize=1024)
+def _plain_host(value: str) -> str | None:
     found = next(filter(None, (url.fullmatch(value) for url in _URLS)), None)
-    return found is not None and ".." not in value and found.group(1).lower() in hosts
+    return None if found is None or ".." in value else found.group(1).lower()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Judge what an agent does itself: start with a prompt, use a tool, run a line by its own shell.
+"""Judge what is done by no command of Sayso's: a prompt, a tool, a line, a terminal.
 
 Sayso starts no pinned program then, so nothing is let pass by a list: where security is not full,
 a person is asked. What is forbidden to commands is forbidden here as well.
@@ -34,18 +34,33 @@ def judge_part(plan: ExecPlan, policy: ExecPolicy, provisions: Provisions) -> Ev
 def _found(
     plan: ExecPlan, policy: ExecPolicy, provisions: Provisions
 ) -> tuple[Decision, Reason, str]:
-    prompt = plan.part is not None and plan.part.kind is AgentPartKind.PROMPT
+    kind = None if plan.part is None else plan.part.kind
+    prompt = kind is AgentPartKind.PROMPT
     if policy.security is ExecSecurity.DENY:
         return Decision.DENY, Reason.SECURITY_DENY, "security is deny"
     if provisions.capabilities is not None and not prompt:
         return Decision.DENY, Reason.CAPABILITY, "tools of its own"
     if policy.ask is ExecAsk.ALWAYS:
         return Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command"
+    if kind is AgentPartKind.TERMINAL:
+        return _terminal(plan)
+    return _agent(policy, prompt=prompt)
+
+
+def _agent(policy: ExecPolicy, *, prompt: bool) -> tuple[Decision, Reason, str]:
+    """Judge a prompt to an agent, or what the agent does without a command line."""
     if prompt:
         return Decision.ALLOW, Reason.AGENT_PROMPT, "agents.list[].runtime"
     if policy.security is ExecSecurity.FULL:
         return Decision.ALLOW, Reason.SECURITY_FULL, "security is full"
     return Decision.ASK, Reason.AGENT_TOOL, _ITSELF
+
+
+def _terminal(plan: ExecPlan) -> tuple[Decision, Reason, str]:
+    """Judge a terminal: full security lets commands pass, each by itself, and no shell of them."""
+    if plan.part is not None and plan.part.unasked:
+        return Decision.ALLOW, Reason.OPENS_TERMINAL, "execution.terminals.unasked"
+    return Decision.ASK, Reason.OPENS_TERMINAL, "a person decides on each terminal"
 
 
 def _concluded(

@@ -28,6 +28,7 @@ WHY = {
     Reason.REPLACES: "It would replace a file that is there: {rule}.",
     Reason.TERMINAL: "A program may behave differently at a terminal: {rule}.",
     Reason.AGENT_PROMPT: "The agent is started as it is configured ({rule}).",
+    Reason.OPENS_TERMINAL: "It opens a terminal, in which nobody is asked: {rule}.",
     Reason.AGENT_TOOL: "No list covers what an agent does itself: {rule}.",
     Reason.STDIN: "A program may execute its standard input: {rule}.",
 }

@@ -8,7 +8,7 @@ import errno
 import json
 import socket
 import struct
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from core.files.file_identity import FileIdentity
 
@@ -82,12 +82,14 @@ class Stage(TypedDict):
 class Private(TypedDict):
     """The folder that is a run's own, and how many bytes it may hold.
 
-    ``spared`` are the folders whose file systems the run must leave some room.
+    ``spared`` are the folders whose file systems the run must leave some room. ``holds``: an
+    executor makes it, with this folder in it.
     """
 
     folder: str
     bytes: int
     spared: list[str]
+    holds: NotRequired[str]
 
 
 class Job(TypedDict):

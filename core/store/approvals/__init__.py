@@ -13,11 +13,11 @@ from core.store.approvals.deadlines import (
 )
 from core.store.approvals.decide import answer, cancel, mark_remembered, settle_lost
 from core.store.approvals.duplicates import ended_with
-from core.store.approvals.history_rows import history, search
+from core.store.approvals.history_rows import history, search, searched_from
 from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.narrowing import Narrowing
-from core.store.approvals.queries import find, get, pending, unremembered
+from core.store.approvals.queries import find, get, pending, tool_calls, unremembered
 from core.store.approvals.requesters import find_for, references
 from core.store.schema.records import (
     Answer,
@@ -53,8 +53,10 @@ __all__ = [
     "references",
     "remind_due",
     "search",
+    "searched_from",
     "settle_lost",
     "settle_unrouted",
+    "tool_calls",
     "unremembered",
     "wake_in",
 ]

@@ -5,6 +5,7 @@ decides, and neither does the requester on another of its accounts. Where severa
 allow, the row is locked first and each allow is a vote; the last one needed decides.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, up
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
+from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
 from core.store.approvals import grants, proofs, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
@@ -20,8 +22,10 @@ from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_approval
+from core.store.outbox import showings
 from core.store.outbox.message_lookup import is_asked_elsewhere
-from core.store.people import people, totp_keys
+from core.store.people import passkeys, people, totp_keys
+from core.store.people.passkeys import PasskeySpend
 from core.store.schema.json_columns import load
 from core.store.schema.records import Answer, AnswerRefusal
 from core.store.schema.states import DecisionSource
@@ -88,6 +92,8 @@ def answer(
     person: PersonId | None = None,
     process: tuple[int, int] | None = None,
     step: int | None = None,
+    passkey: PasskeySpend | None = None,
+    views: Sequence[View] = (),
 ) -> Answer | None:
     """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
@@ -96,7 +102,9 @@ def answer(
     is who the caller found the actor to be and authorised; another one now is refused. ``process``
     is a local actor's kernel session: one that asked it, or an identical question, is refused.
     ``terms`` limit an allow-always. ``step`` is that of the code which the person proved a step-up
-    with: it is used up here, and refused as ``CHANGED`` where it was before.
+    with, ``passkey`` what a passkey signed instead: either is used up here, and refused as
+    ``CHANGED`` where it was before. ``views`` are what the actor looked at before, and are
+    recorded before it is decided.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
@@ -116,13 +124,14 @@ def answer(
     )
     waits = asked.step_up and asked.state == ApprovalState.PENDING
     proving = refusal is None and _needs_proof(conn, ballot, step_up=waits)
-    if proving and not _spent(conn, ballot.person, step):
+    if proving and not _spent(conn, ballot.person, step, passkey):
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:
         return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
+    showings.record_views(conn, views)
     made = _count(conn, ballot, requester, asked.quorum)
-    if proving and step is not None and (made.won or made.counted):
-        _keep_proof(conn, ballot, asked.digest, step)
+    if proving and (made.won or made.counted):
+        _keep_proof(conn, ballot, asked.digest, step, passkey)
     return made
 
 
@@ -133,19 +142,31 @@ def _count(conn: Connection, ballot: _Ballot, requester: Requester, quorum: int)
 
 
 def _needs_proof(conn: Connection, ballot: _Ballot, *, step_up: bool) -> bool:
-    """Return whether only a proof allows it: a step-up, and a person who has an app."""
+    """Return whether only a proof allows it: a step-up, and who has an app or a passkey."""
     if not step_up or ballot.reply is ApprovalReply.DENY:
         return False
-    return totp_keys.key_of(conn, ballot.person) is not None
+    has_app = totp_keys.key_of(conn, ballot.person) is not None
+    return has_app or bool(passkeys.of_person(conn, ballot.person))
 
 
-def _spent(conn: Connection, person: PersonId, step: int | None) -> bool:
+def _spent(
+    conn: Connection, person: PersonId, step: int | None, passkey: PasskeySpend | None
+) -> bool:
+    if passkey is not None:
+        return passkeys.spend(conn, person, passkey)
     return step is not None and totp_keys.spend(conn, person, step)
 
 
-def _keep_proof(conn: Connection, ballot: _Ballot, digest: str, step: int) -> None:
+def _keep_proof(
+    conn: Connection,
+    ballot: _Ballot,
+    digest: str,
+    step: int | None,
+    passkey: PasskeySpend | None,
+) -> None:
+    signed = None if passkey is None else passkey.proof
     proof = proofs.Proof(
-        ballot.approval_id, ballot.person, digest, ballot.reply, step, now_ms(conn)
+        ballot.approval_id, ballot.person, digest, ballot.reply, step or 0, now_ms(conn), signed
     )
     proofs.record(conn, proof)
 

@@ -136,13 +136,16 @@ def search(
     agent: str | None = None,
     since_ms: int | None = None,
     narrowing: Narrowing = _ANY,
+    *,
+    bounded: bool = True,
 ) -> tuple[HistoryRow, ...]:
-    """Return the newest rows that ``keep`` takes, ``limit`` at most, among the last 10,000.
+    """Return the newest rows that ``keep`` takes, ``limit`` at most.
 
-    That many approvals and that many unasked runs are looked at; ``narrowing`` leaves out in the
-    database what ``keep`` would not take.
+    ``narrowing`` leaves out in the database what ``keep`` would not take. ``bounded``: the search
+    goes back to ``searched_from`` at most, and what is older takes another one.
     """
-    since_ms = _searched_from(conn, before_ms, agent, since_ms)
+    if bounded:
+        since_ms = searched_from(conn, before_ms, agent, since_ms, narrowing)
     found: dict[ApprovalId, HistoryRow] = {}
     seen: set[ApprovalId] = set()
     size = min(limit, _PAGE)
@@ -159,10 +162,19 @@ def search(
     return tuple(found.values())[:limit]
 
 
-def _searched_from(
-    conn: Connection, before_ms: int | None, agent: str | None, since_ms: int | None
+def searched_from(
+    conn: Connection,
+    before_ms: int | None = None,
+    agent: str | None = None,
+    since_ms: int | None = None,
+    narrowing: Narrowing = _ANY,
 ) -> int | None:
-    """Return from when on a search looks: its own beginning, or where 10,000 rows are looked at."""
+    """Return from when on one search looks: its own beginning, or where 10,000 rows are looked at.
+
+    That many approvals or that many unasked runs. Of one session an index finds them all.
+    """
+    if narrowing.session is not None:
+        return since_ms
     begins = [since_ms]
     for query, table in ((_ASKED_AT, approvals), (_UNASKED_AT, runs)):
         narrowed = _narrowed(query, table, before_ms, agent, since_ms)

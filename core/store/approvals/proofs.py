@@ -12,14 +12,17 @@ from core.store.schema.people_tables import proofs
 _RECORD = insert(proofs)
 _REPLACE = _RECORD.on_conflict_do_update(
     index_elements=[proofs.c.approval_id, proofs.c.person],
-    set_={name: _RECORD.excluded[name] for name in ("digest", "reply", "step", "at_ms")},
+    set_={name: _RECORD.excluded[name] for name in ("digest", "reply", "step", "at_ms", "passkey")},
 )
 _OF = select(proofs).where(proofs.c.approval_id == bindparam("p_id")).order_by(proofs.c.at_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A code of step ``step`` that a person gave for one reply to one plan, at an epoch ms."""
+    """What a person proved one reply to one plan with, at an epoch ms.
+
+    The code of step ``step``, or what a passkey signed: ``passkey`` is its JSON, ``step`` then 0.
+    """
 
     approval_id: ApprovalId
     person: PersonId
@@ -27,6 +30,7 @@ class Proof:
     reply: ApprovalReply
     step: int
     at_ms: int
+    passkey: str | None = None
 
 
 def record(conn: Connection, proof: Proof) -> None:
@@ -38,6 +42,7 @@ def record(conn: Connection, proof: Proof) -> None:
         "reply": proof.reply.value,
         "step": proof.step,
         "at_ms": proof.at_ms,
+        "passkey": proof.passkey,
     }
     conn.execute(_REPLACE, row)
 
@@ -53,6 +58,7 @@ def of_approval(conn: Connection, approval_id: str) -> tuple[Proof, ...]:
             ApprovalReply(row["reply"]),
             row["step"],
             row["at_ms"],
+            row["passkey"],
         )
         for row in rows
     )

@@ -79,6 +79,12 @@ _PENDING_AFTER = _PENDING.where(
 _OWED = (
     _APPROVALS.where(decisions.c.owed == 1).order_by(decisions.c.at_ms).limit(bindparam("p_limit"))
 )
+_OF_AGENTS = (
+    select(approvals.c.id, questions.c.plan)
+    .join(questions, questions.c.id == approvals.c.id)
+    # Inside of a JSON string the quotes would be escaped.
+    .where(IS_PENDING, questions.c.plan.contains('"part":{'))
+)
 
 
 def get(conn: Connection, approval_id: ApprovalId) -> Approval | None:
@@ -127,6 +133,13 @@ def pending(
         query = query.where(approvals.c.agent == agent)
     found = conn.execute(query, {"p_limit": limit, **values})
     return tuple(_approval(conn, row) for row in found.mappings())
+
+
+def tool_calls(conn: Connection) -> dict[ApprovalId, str]:
+    """Return the pending questions of agents that wait, and what each one's call is known by."""
+    plans = {row.id: load(ExecPlan, row.plan) for row in conn.execute(_OF_AGENTS)}
+    parts = {name: plan.part for name, plan in plans.items()}
+    return {ApprovalId(name): one.call for name, one in parts.items() if one and one.call}
 
 
 def unremembered(conn: Connection, limit: int) -> tuple[Approval, ...]:

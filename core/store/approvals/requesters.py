@@ -13,7 +13,8 @@ from core.model.approval import Approval
 from core.model.identity import Actor, ApprovalId, Intake, PersonId, Requester
 from core.store.approvals import votes
 from core.store.approvals.queries import find
-from core.store.people import people, totp_keys
+from core.store.people import passkeys, people, totp_keys
+from core.store.people.passkeys import Passkey
 from core.store.schema.json_columns import load
 from core.store.schema.tables import HAS_LEADER, IS_PENDING, approvals, questions
 
@@ -33,7 +34,8 @@ class Meant:
     """What a reference may mean, who the actor is, and who asked it where it means one thing.
 
     ``asker`` is the person who asked it in a chat or with a token, ``askers`` are all who asked it
-    or an identical question that waits with it. ``app`` is the actor's authenticator app.
+    or an identical question that waits with it. ``app`` is the actor's authenticator app,
+    ``passkeys`` are the actor's; both only where a step-up is wanted.
     """
 
     approvals: tuple[Approval, ...]
@@ -41,6 +43,7 @@ class Meant:
     asker: PersonId | None = None
     askers: tuple[Requester, ...] = ()
     app: totp_keys.TotpKey | None = None
+    passkeys: tuple[Passkey, ...] = ()
 
 
 def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
@@ -49,8 +52,11 @@ def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
     if len(found) != 1:
         return Meant(found, known)
     asker = votes.requester_person(conn, found[0].requester)
-    app = totp_keys.key_of(conn, known.person) if found[0].step_up else None
-    return Meant(found, known, asker, askers_of(conn, found[0].id), app)
+    asking = askers_of(conn, found[0].id)
+    if not found[0].step_up:
+        return Meant(found, known, asker, asking)
+    app = totp_keys.key_of(conn, known.person)
+    return Meant(found, known, asker, asking, app, passkeys.of_person(conn, known.person))
 
 
 def references(conn: Connection, requester: Requester) -> frozenset[str]:

@@ -10,12 +10,18 @@ from core.store.engine.clock import now_ms
 from core.store.engine.notifications import OUTBOX, note
 from core.store.outbox import delivery_clock, messages
 from core.store.outbox.claims import IS_POINTLESS, IS_SENDING, given_up
-from core.store.schema.json_columns import dump, plain
+from core.store.outbox.showings import record_copy
+from core.store.schema.json_columns import dump, load, plain
 from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import IS_OPEN_ITEM, approvals, outbox
 
 _ITEM = select(
-    outbox.c.approval_id, outbox.c.kind, outbox.c.prompt_id, outbox.c.step, outbox.c.created_ms
+    outbox.c.approval_id,
+    outbox.c.kind,
+    outbox.c.prompt_id,
+    outbox.c.step,
+    outbox.c.created_ms,
+    outbox.c.target,
 ).where(outbox.c.id == bindparam("p_id"))
 _LOCK_APPROVAL = (
     select(approvals.c.state).where(approvals.c.id == bindparam("p_id")).with_for_update()
@@ -70,8 +76,8 @@ _RELOCATE = (
 )
 
 
-def sent(conn: Connection, item_id: int, message: str) -> bool:
-    """Note that the platform accepted an item; ``message`` is its id there.
+def sent(conn: Connection, item_id: int, message: str, text: str = "") -> bool:
+    """Note that the platform accepted an item; ``message`` is its id there, ``text`` what was sent.
 
     The first prompt of an approval that is accepted starts the time to answer. A prompt whose
     approval has ended meanwhile gets its edit in the same transaction. A second report with
@@ -87,7 +93,10 @@ def sent(conn: Connection, item_id: int, message: str) -> bool:
         if not first:
             _keep_copy(conn, item_id, message)
         now = now_ms(conn)
-        if _is_pending(conn, item["approval_id"]):
+        waiting = _is_pending(conn, item["approval_id"])
+        place = load(Target, item["target"])
+        record_copy(conn, item["approval_id"], place, message, text, now, waiting=waiting)
+        if waiting:
             delivery_clock.confirm(conn, item["approval_id"], now)
         else:
             messages.settle(conn, [item["approval_id"]], now)
@@ -96,13 +105,13 @@ def sent(conn: Connection, item_id: int, message: str) -> bool:
     return True
 
 
-def sent_group(conn: Connection, item_ids: Sequence[int], message: str) -> int:
+def sent_group(conn: Connection, item_ids: Sequence[int], message: str, text: str = "") -> int:
     """Note that one message shows all of these items; return how many of them are known.
 
     Each is reported as by ``sent``, all in one transaction. ``copies.members`` lists them again.
     """
     conn.execute(_LOCK_OF_ITEMS, {"p_ids": list(item_ids)}).all()
-    return sum(sent(conn, item_id, message) for item_id in item_ids)
+    return sum(sent(conn, item_id, message, text) for item_id in item_ids)
 
 
 def relocate(conn: Connection, item_id: int, target: Target) -> bool:

@@ -8,17 +8,21 @@ that a paired node has must be given up before a second one gets it.
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from ipaddress import ip_address
 from typing import Final
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from core.errors import BadRequest, NotFound
-from core.model.node import Node, NodeId, PairingRequest, normalised
+from core.model.node import SHORTEST_PREFIX, Node, NodeId, PairingRequest, normalised
 from core.store.engine.clock import now_ms
 from core.store.engine.notifications import note
 from core.store.schema.json_columns import plain
 from core.store.schema.people_tables import node_requests, nodes
+from core.text.likeness import likeness
+from core.text.render import redact
 
 CHANGED: Final = "nodes"
 """The wake-up that says: a node was paired, renamed or revoked, or wants to be paired."""
@@ -26,6 +30,9 @@ REQUEST_LIFE_MS: Final = 5 * 60_000
 MOST_REQUESTS: Final = 64
 """Requests that may wait at a time; more are refused, for anybody who reaches the port may ask."""
 CODE_LENGTH: Final = 6
+MOST_OF_ADDRESS: Final = 8
+"""Of these from one address: one machine must not leave no room for others."""
+_RENAME_IT: Final = "Give it another: sayso node approve CODE --name NAME, or sayso node rename."
 _CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LOOK_ALIKES: Final = str.maketrans("ILO", "110", "- ")
 
@@ -58,6 +65,7 @@ _TAKE = (
 _EXPIRE = delete(node_requests).where(node_requests.c.expires_ms <= bindparam("p_now"))
 _FORGET = delete(node_requests).where(node_requests.c.id == bindparam("p_id"))
 _COUNT = select(func.count()).select_from(node_requests)
+_COUNT_OF = _COUNT.where(node_requests.c.address == bindparam("p_address"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,8 @@ def request(conn: Connection, draft: PairingDraft) -> PairingRequest:
     if row is not None and _is_same(row, draft):
         return _request(row)
     conn.execute(_FORGET, {"p_id": draft.id})
-    if conn.execute(_COUNT).scalar_one() >= MOST_REQUESTS:
+    of_address = conn.execute(_COUNT_OF, {"p_address": plain(draft.address)}).scalar_one()
+    if of_address >= MOST_OF_ADDRESS or conn.execute(_COUNT).scalar_one() >= MOST_REQUESTS:
         raise TooManyRequests
     code = "".join(secrets.choice(_CROCKFORD) for _ in range(CODE_LENGTH))
     name, address, expires = plain(draft.name), plain(draft.address), now + REQUEST_LIFE_MS
@@ -219,15 +228,54 @@ def _unknown() -> NotFound:
     return NotFound("This node is not paired; see `sayso node list`.")
 
 
+def twin(name: str, node_id: str, paired: Iterable[Node]) -> Node | None:
+    """Return another paired node that ``name`` could be taken for.
+
+    By its looks, or because a part of that node's id is written so: people choose by it.
+    """
+    like, plainly = likeness(name), normalised(name)
+    others = (one for one in paired if one.id != node_id)
+    return next((one for one in others if _is_like(like, plainly, one)), None)
+
+
+def _is_like(like: str, plainly: str, node: Node) -> bool:
+    is_start = len(plainly) >= SHORTEST_PREFIX and node.id.startswith(plainly)
+    return is_start or like == likeness(node.name) or plainly == normalised(node.name)
+
+
 def _must_be_free(conn: Connection, name: str, node_id: str) -> None:
-    """Refuse a name that another paired node has, however it is spelt: people choose by it."""
-    key = normalised(name)
-    taken = next((o for o in listed(conn) if o.id != node_id and normalised(o.name) == key), None)
-    if taken is not None:
+    """Refuse a name by which another paired node, or an address, could be meant.
+
+    Raises:
+        BadRequest: saying which, and what to do.
+    """
+    if redact(name).text != name or not likeness(name):
+        raise BadRequest(
+            f"The name {name!r} cannot be shown as it is: it holds what cannot be seen, what "
+            f"passes for something else, or a secret. {_RENAME_IT}"
+        )
+    if _is_address(normalised(name)):
+        raise BadRequest(f"The name {name!r} is an address, and could mean another. {_RENAME_IT}")
+    taken = twin(name, node_id, listed(conn))
+    if taken is None:
+        return
+    if normalised(taken.name) == normalised(name):
         raise BadRequest(
             f"The paired node {taken.id[:12]} is called {taken.name!r} already. Give the new one "
             "another name, or first rename or revoke that one."
         )
+    raise BadRequest(
+        f"The name {name!r} could be taken for the paired node {taken.name!r} ({taken.id[:12]}). "
+        f"{_RENAME_IT}"
+    )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _is_same(row: RowMapping, draft: PairingDraft) -> bool:

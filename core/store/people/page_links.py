@@ -146,12 +146,28 @@ def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | L
     row = conn.execute(_USE, values).mappings().first()
     if row is None:
         return _seen(conn, _hash(secret), browser)
+    scopes = frozenset(Scope(word) for word in row["scopes"].split())
+    return _session(conn, row["person"], scopes, row["created_by"], label)
+
+
+def session(conn: Connection, person: str, by: str, label: str) -> NewToken:
+    """Make a session of a person who signed in otherwise; it approves and reads.
+
+    Raises:
+        BadRequest: there is no such person any more.
+    """
+    return _session(conn, person, frozenset({Scope.APPROVE, Scope.READ}), by, label)
+
+
+def _session(
+    conn: Connection, person: str, scopes: frozenset[Scope], by: str, label: str
+) -> NewToken:
     draft = TokenDraft(
         name=f"page-{secrets.token_hex(_NAME_BYTES)}",
-        scopes=frozenset(Scope(word) for word in row["scopes"].split()),
+        scopes=scopes,
         agent=None,
-        person=row["person"],
-        by=row["created_by"],
+        person=person,
+        by=by,
         life_ms=SESSION_LIFE_MS,
         browser=label,
     )

@@ -65,6 +65,7 @@ _END = (
     )
     .values(expires_ms=bindparam("p_now"))
 )
+_BY_ID = select(tokens).where(tokens.c.id == bindparam("p_id"))
 _REVOKE = (
     update(tokens)
     .where(tokens.c.id == bindparam("p_id"), tokens.c.revoked_ms.is_(None))
@@ -210,6 +211,12 @@ def listed(conn: Connection) -> tuple[Token, ...]:
     """Return every token that is known, the oldest first."""
     now = now_ms(conn)
     return tuple(_token(row, now) for row in conn.execute(_LISTED).mappings())
+
+
+def by_id(conn: Connection, token_id: str) -> Token | None:
+    """Return a token, live or not."""
+    row = conn.execute(_BY_ID, {"p_id": token_id}).mappings().first()
+    return None if row is None else _token(row, now_ms(conn))
 
 
 def revoke(conn: Connection, ref: str) -> Token | None:

@@ -2,12 +2,14 @@
 
 A code counts by its step (30 seconds), which only grows: the update that spends it is guarded, so
 of two answers with one code at most one counts. Tries are counted before a code is compared.
+Secrets are sealed (``core.trust.sealing``) by who brings them here, and opened by who compares.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, case, delete, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import BadRequest
@@ -20,9 +22,17 @@ MOST_TRIES: Final = 5
 TRIES_MS: Final = 15 * 60_000
 """After ``MOST_TRIES`` codes within this time no code of the person is looked at."""
 
+SEALED: Final = "sealed:"
+"""How a sealed secret begins."""
 _PERSON = totp_keys.c.person == bindparam("p_person")
 _KEY = select(totp_keys.c.person, totp_keys.c.secret, totp_keys.c.last_step).where(_PERSON)
 _ENROL = insert(totp_keys)
+_IN_CLEAR = (
+    select(totp_keys.c.person, totp_keys.c.secret)
+    .where(func.substr(totp_keys.c.secret, 1, len(SEALED)) != SEALED)
+    .order_by(totp_keys.c.person)
+)
+_SEAL = update(totp_keys).where(_PERSON).values(secret=bindparam("p_secret"))
 _REPLACE = _ENROL.on_conflict_do_update(
     index_elements=[totp_keys.c.person],
     set_={
@@ -52,15 +62,20 @@ _SPEND = (
 
 @dataclass(frozen=True, slots=True)
 class TotpKey:
-    """The app of a person; codes up to ``last_step`` are used."""
+    """The app of a person; ``secret`` is sealed, codes up to ``last_step`` are used."""
 
     person: PersonId
     secret: str = field(repr=False)
     last_step: int
 
 
+def use_of(person: str) -> str:
+    """Return what a secret is sealed for, so that one of another's row does not open."""
+    return f"totp:{person}"
+
+
 def enrol(conn: Connection, name: str, secret: str, by: str) -> None:
-    """Give a person an app; an earlier one ends.
+    """Give a person an app, by its sealed secret; an earlier one ends.
 
     Raises:
         BadRequest: there is no such person.
@@ -81,6 +96,15 @@ def key_of(conn: Connection, person: str) -> TotpKey | None:
     """Return a person's app, or ``None``."""
     row = conn.execute(_KEY, {"p_person": person}).first()
     return None if row is None else TotpKey(PersonId(row.person), row.secret, row.last_step)
+
+
+def seal_all(conn: Connection, seal: Callable[[str, str], str]) -> int:
+    """Seal the secrets that an earlier Sayso left in clear; return how many there were."""
+    rows = conn.execute(_IN_CLEAR).all()
+    for row in rows:
+        sealed = seal(row.secret, use_of(row.person))
+        conn.execute(_SEAL, {"p_person": row.person, "p_secret": sealed})
+    return len(rows)
 
 
 def take_try(conn: Connection, person: str) -> int | None:

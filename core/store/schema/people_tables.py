@@ -99,7 +99,7 @@ totp_keys = Table(
     "totp_keys",
     metadata,
     Column("person", Text, primary_key=True),
-    Column("secret", Text, nullable=False),  # base32; the gateway computes the codes from it
+    Column("secret", Text, nullable=False),  # sealed with a key that is not in the database
     Column("created_by", Text, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("last_step", BigInteger, nullable=False),  # codes up to this one are used
@@ -115,8 +115,58 @@ proofs = Table(
     Column("person", Text, primary_key=True),
     Column("digest", Text, nullable=False),  # of the plan that was allowed
     Column("reply", Text, nullable=False),
-    Column("step", BigInteger, nullable=False),
+    Column("step", BigInteger, nullable=False),  # of the code; 0 where a passkey signed
     Column("at_ms", BigInteger, nullable=False),
+    Column("passkey", Text),  # JSON: what it signed, as it came
+)
+
+# The passkeys of people: what they sign allows what a step-up tier asks, and signs in.
+passkeys = Table(
+    "passkeys",
+    metadata,
+    Column("id", Text, primary_key=True),  # of the credential, in the base64 of URLs
+    Column("person", Text, nullable=False),
+    Column("public_key", Text, nullable=False),  # COSE, in the same base64
+    Column("sign_count", BigInteger, nullable=False),  # only grows; 0: it does not count
+    Column("name", Text, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("used_ms", BigInteger),
+)
+
+# What passkeys are to sign; a row is removed by the answer that uses it.
+passkey_challenges = Table(
+    "passkey_challenges",
+    metadata,
+    Column("hash", Text, primary_key=True),  # SHA-256 of the nonce
+    Column("about", Text, nullable=False),
+    Column("expires_ms", BigInteger, nullable=False),
+)
+
+# What people were shown of a question: copies in chats, and who looked where. Texts are apart, for
+# many who look are shown the same.
+showings = Table(
+    "showings",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # a copy or a person's look is recorded once
+    Column("surface", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("place", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("account", Text, nullable=False),  # of who looked; empty for a copy in a chat
+    Column("name", Text, nullable=False),
+    Column("hash", Text, nullable=False),  # SHA-256 of the text; empty where it is not known
+    Column("at_ms", BigInteger, nullable=False),
+    Column("waiting", Integer, nullable=False),  # 1: before the decision, which rests on it
+)
+
+shown_texts = Table(
+    "shown_texts",
+    metadata,
+    Column("approval_id", Text, primary_key=True),
+    Column("hash", Text, primary_key=True),
+    Column("text", Text, nullable=False),  # masked, as it was shown
 )
 
 grants = Table(
@@ -172,6 +222,8 @@ Index(
     postgresql_where=text("revoked_ms IS NULL"),
 )
 Index("accounts_person", accounts.c.person)
+Index("passkeys_person", passkeys.c.person)
+Index("passkey_challenges_expires", passkey_challenges.c.expires_ms)
 
 # Other machines that take whole requests, and those that nobody has allowed yet.
 nodes = Table(

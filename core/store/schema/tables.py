@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0013"
+SCHEMA_VERSION: Final = "0015"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()
@@ -198,10 +198,12 @@ _partial("approvals_waiting", "state = 'pending'", approvals.c.agent, approvals.
 _partial("decisions_owed", "owed = 1", decisions.c.at_ms)
 _partial("runs_open", "state IN ('queued', 'started')", runs.c.created_ms)
 _partial("runs_agent", "asked = 0", runs.c.agent, runs.c.created_ms)
+_partial("runs_session", "asked = 0", runs.c.session, runs.c.created_ms)
 _partial("outbox_due", "state IN ('ready', 'sending')", outbox.c.due_ms)
 _partial("outbox_stale", "state = 'stale'", outbox.c.id)
 Index("approvals_created", approvals.c.created_ms)
 Index("approvals_agent", approvals.c.agent, approvals.c.created_ms)
+Index("approvals_session", approvals.c.session, approvals.c.created_ms)
 Index("decisions_at", decisions.c.at_ms)
 Index("runs_created", runs.c.created_ms)
 Index("inbound_at", inbound.c.at_ms)

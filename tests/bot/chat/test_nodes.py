@@ -42,9 +42,9 @@ class Desk:
     pairing: NodePairing
     notices: NodeNotices
 
-    async def asks(self, name: str = "web", key: str = "a") -> PairingRequest:
+    async def asks(self, name: str = "web", key: str = "a", at: str = "10.0.0.5") -> PairingRequest:
         """Ask to be paired."""
-        draft = nodes.PairingDraft(NodeId(key * 64), "t" * 64, name, "10.0.0.5")
+        draft = nodes.PairingDraft(NodeId(key * 64), "t" * 64, name, at)
         return await self.store.write(nodes.request, draft)
 
     async def says(
@@ -178,11 +178,45 @@ async def test_the_list_has_buttons(tmp_path: Path) -> None:
         assert other is None
 
 
+async def test_a_flood_from_one_address_leaves_notices_for_others(tmp_path: Path) -> None:
+    """It has half of them; the node of another address is notified of all the same."""
+    async with desk(tmp_path) as made:
+        for number, key in enumerate("01234567"):
+            await made.asks(f"node-{number}", key)
+        await made.notices.look()
+        await made.asks("mine", "f", at="10.0.0.6")
+        await made.notices.look()
+        await until(lambda: any("'mine'" in text for text in made.shown()))
+        assert sum("'node-" in text for text in made.shown()) == 3
+
+
+@pytest.mark.parametrize("name", ["w\u0435b", "web\u200b", "we\u202eb", "vveb", "\uff37EB"])
+async def test_a_name_that_looks_like_a_paired_nodes_is_shown_so(tmp_path: Path, name: str) -> None:
+    """In the notice and the list, and it is not allowed under it; another name has no caution."""
+    async with desk(tmp_path) as made:
+        first = await made.asks()
+        await made.says(PairNode(first.code.lower(), allow=True))
+        asked, plain = await made.asks(name, "b"), await made.asks("db", "c")
+        await made.notices.look()
+        await until(lambda: len(made.shown()) == 2)
+        caution = f"looks like the paired node 'web' ({'a' * 12}), which is another machine"
+        found = {asked.code: True, plain.code: False}
+        for code, is_like in found.items():
+            (notice,) = (text for text in made.shown() if f"Code: {code}" in text)
+            assert (f"CAUTION: its name {caution}" in notice) is is_like
+        listed = (await made.says(NodeRequests())).text.text.splitlines()
+        assert {line.split()[0]: caution in line for line in listed} == found
+        for code, is_like in found.items():
+            reply = await made.says(PairNode(code.lower(), allow=True))
+            assert (reply.tone is Tone.REFUSED) is is_like
+        assert {node.name for node in await made.store.read(nodes.listed)} == {"web", "db"}
+
+
 async def test_a_flood_of_requests_is_no_flood_of_notices(tmp_path: Path) -> None:
     """Anybody who reaches the port may ask; all are in the list."""
     async with desk(tmp_path) as made:
         for number, key in enumerate("0123456789"):
-            await made.asks(f"node-{number}", key)
+            await made.asks(f"node-{number}", key, at=f"10.0.0.{number}")
         await made.notices.look()
         await made.notices.look()
         await until(lambda: len(made.shown()) == 6)

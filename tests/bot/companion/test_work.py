@@ -85,6 +85,33 @@ async def test_a_client_of_the_page_runs_a_command(tmp_path: Path) -> None:
     assert (home / "companion-audit.jsonl").read_text().count(body["id"]) == 2
 
 
+@pytest.mark.parametrize("printed", ["a\\0b", "\\377", "\\033[1m"])
+async def test_whatever_a_command_prints_is_reported(tmp_path: Path, printed: str) -> None:
+    """NUL, what is no UTF-8, escapes: its end is known, and read by the gateway's reader."""
+    async with working(tmp_path / "home") as (server, _):
+        _, result = await ordered(server, order_of("/usr/bin/printf", printed))
+    outcome = frames.read_outcome(result["resultJson"])
+    assert isinstance(outcome, frames.Ran)
+    assert (outcome.result.exit_code, outcome.result.output.total_bytes > 0) == (0, True)
+
+
+async def test_a_plan_for_another_user_is_refused_with_a_reason(tmp_path: Path) -> None:
+    """The companion is one user's context; the same plan without it runs. Nothing is noted."""
+    home, made = tmp_path / "home", tmp_path / "made"
+    async with working(home) as (server, _):
+        for user in ("nobody", "root", "no-such-user"):
+            body = order_of("/bin/mkdir", str(made), run_as=user)
+            (refused,) = await ordered(server, body)
+            assert (refused["type"], "bound to another Unix user" in refused["words"]) == (
+                "refused",
+                True,
+            )
+            assert not list((home / "companion-runs").glob(f"{body['id']}*"))
+        assert not made.exists()
+        assert len(await ordered(server, order_of("/bin/mkdir", str(made)))) == 2
+    assert made.is_dir()
+
+
 @pytest.mark.parametrize("restart", [False, True])
 async def test_an_id_runs_once(tmp_path: Path, *, restart: bool) -> None:
     """Ordered again it is refused, also by the companion that was started since; another runs."""

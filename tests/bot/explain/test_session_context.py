@@ -127,6 +127,20 @@ async def test_the_method_and_the_command_answer_the_same(tmp_path: Path) -> Non
     assert [None] == [one.used_ms for one in uses]
 
 
+async def test_a_node_that_cannot_be_is_denied(tmp_path: Path) -> None:
+    """As `run` does; the control: the same command without a node is asked about here."""
+    state = home(tmp_path, CONFIG)
+    socket = of_peer(Peer(1, 0, 0))
+    wish = {"argv": ("uname", "-m"), "cwd": str(tmp_path), "session": "main"}
+    async with gateway(load(state, environ={"SAYSO_HOME": str(state)})) as running:
+        api = Api.of(running.gate)
+        there = await api.call(socket, "policy.explain", **wish, host="node", node="web")
+        here = await api.call(socket, "policy.explain", **wish)
+
+    assert ("deny", "host_unavailable") == (there["decision"], there["reason"])
+    assert "ask" == here["decision"]
+
+
 async def test_a_grant_of_a_task_counts_for_that_task(tmp_path: Path) -> None:
     """In the method and in the command, and for no other task."""
     state, task = home(tmp_path, CONFIG), TaskId("fix-login")

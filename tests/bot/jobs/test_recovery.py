@@ -86,13 +86,13 @@ async def test_a_living_gateway_without_a_heartbeat_keeps_its_run(
     with other_gateway() as (gateway, name):
         run = await begun(store, "other", name)
         with command(run.id) as process:
-            assert await recover(store, journal, "me", lapsed=True) == 0
+            assert len((await recover(store, journal, "me", lapsed=True)).all) == 0
             assert process.poll() is None
             assert await store.read(runs.outcome, run.id) is None
 
             gateway.kill()
             gateway.wait()
-            assert await recover(store, journal, "me", lapsed=False) == 1
+            assert len((await recover(store, journal, "me", lapsed=False)).all) == 1
             assert process.wait(20) == -9
     assert await store.read(runs.outcome, run.id) == Unknown(run.id)
     assert await store.read(replicas.others, "me") == ()
@@ -102,8 +102,8 @@ async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: Au
     """Nothing is proven: its run is unknown when its lease is over, and its process lives."""
     run = await begun(store, "far", None)
     with command(run.id) as process:
-        assert await recover(store, journal, "me", lapsed=False) == 0
-        assert await recover(store, journal, "me", lapsed=True) == 1
+        assert len((await recover(store, journal, "me", lapsed=False)).all) == 0
+        assert len((await recover(store, journal, "me", lapsed=True)).all) == 1
         assert process.poll() is None
     assert await store.read(runs.outcome, run.id) == Unknown(run.id)
 

@@ -28,7 +28,8 @@ def secret(critical: ApiGateway) -> Iterator[str]:
     """Enrol an app for Ana."""
     drawn = new_secret()
     store = critical.gateway.store
-    critical.do(store.write(totp_keys.enrol, "ana", drawn, "uid:0"))
+    sealed = critical.gateway.gate.broker.seals.seal(drawn, totp_keys.use_of("ana"))
+    critical.do(store.write(totp_keys.enrol, "ana", sealed, "uid:0"))
     yield drawn
     critical.do(store.write(totp_keys.remove, "ana"))
 

@@ -42,7 +42,7 @@ def cards(renderer: Renderer) -> Cards:
 def test_nothing_of_a_prompt_is_markup_or_hidden(entry: Entry, cards: Cards) -> None:
     """The command is one text as the chats show it; elements and attributes are ours alone."""
     question = asked(entry)
-    page = Markup.of(cards.whole(question, CSRF))
+    page = Markup.of(cards.whole(question, CSRF).html)
 
     assert page.first("pre", class_="command").text == command_text(question.plan).text
     assert {one.tag for one in page.elements} <= _OURS
@@ -58,7 +58,7 @@ def test_nothing_of_a_prompt_is_markup_or_hidden(entry: Entry, cards: Cards) -> 
 def test_the_card_has_every_line_of_the_chats(entry: Entry, cards: Cards) -> None:
     """Each fact of the first screen and of the details, under its label."""
     question = asked(entry)
-    page = Markup.of(cards.whole(question, CSRF))
+    page = Markup.of(cards.whole(question, CSRF).html)
     card = build_prompt(question, UTC)
     shown = [one.text for one in page.elements if one.tag in {"dt", "dd"}]
     pairs = list(zip(shown[::2], shown[1::2], strict=True))
@@ -71,7 +71,7 @@ def test_the_card_has_every_line_of_the_chats(entry: Entry, cards: Cards) -> Non
 def test_markup_in_a_command_would_be_seen_by_these_tests(cards: Cards) -> None:
     """The control: without the escape the shape of the page is another."""
     question = approval(plan(("echo", "<img src=x onerror=alert(1)>")))
-    html = cards.whole(question, CSRF)
+    html = cards.whole(question, CSRF).html
     raw = html.replace("&lt;img src=x onerror=alert(1)&gt;", "<img src=x onerror=alert(1)>")
 
     assert raw != html
@@ -96,11 +96,11 @@ def test_a_long_command_is_cut_in_a_list_and_cannot_be_allowed_there(cards: Card
     question = approval(plan(("echo", *(f"word-{n}" for n in range(600)))))
     assert is_long(build_prompt(question))
     listed = Markup.of(cards.listed(question, CSRF).html)
-    whole = Markup.of(cards.whole(question, CSRF))
+    whole = Markup.of(cards.whole(question, CSRF).html)
 
     assert "allow-once" not in cards.listed(question, CSRF).html
     assert "allow-always" not in cards.listed(question, CSRF).html
     assert 'value="deny"' in cards.listed(question, CSRF).html
     assert "word-599" not in listed.first("pre").text
     assert "word-599" in whole.first("pre").text
-    assert "allow-once" in cards.whole(question, CSRF)
+    assert "allow-once" in cards.whole(question, CSRF).html

@@ -99,6 +99,13 @@ def test_a_secret_is_fetched_from_file_and_variable(home: Path) -> None:
     assert override.store_url == "sqlite:////x"
 
 
+def test_a_word_from_another_section_is_not_offered(home: Path) -> None:
+    """`enabled` exists below `tools`; a chat platform that has no such key gets its own keys."""
+    lines = told(home, '{channels: {telegram: {token: "1:a", enabled: true}}}')
+    assert len(lines) == 1
+    assert "channels.telegram.enabled: unknown key; known keys: " in lines[0]
+
+
 def test_every_mistake_has_one_line_of_its_own(home: Path) -> None:
     """File, line, key and what to do: unknown, ill-typed, missing and duplicate keys at once."""
     lines = told(

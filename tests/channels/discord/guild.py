@@ -43,6 +43,10 @@ class DiscordGuild:
         """Press a button."""
         await self.server.press(CHANNEL, int(message), ANA, LABELS[reply])
 
+    async def press_label(self, message: str, label: str) -> None:
+        """Press the button with this label."""
+        await self.server.press(CHANNEL, int(message), ANA, label)
+
     async def press_choice(self, label: str) -> None:
         """Press a choice in the newest reply that offers it."""
         await self.server.until(lambda: self.server.offers(ANA, label))

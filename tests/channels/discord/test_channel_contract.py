@@ -6,6 +6,7 @@ import pytest
 
 from tests.channels.discord.guild import DiscordGuild, channel_for
 from tests.contracts.channel import ChannelContract
+from tests.contracts.node_notices import NodeNoticeContract
 from tests.emulators.discord import DiscordServer
 
 
@@ -20,3 +21,7 @@ async def setup(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
 
 class TestDiscord(ChannelContract):
     """The contract; the inbox is in ``tests/channels/conftest.py``."""
+
+
+class TestDiscordNodeNotices(NodeNoticeContract):
+    """A node that asks to be paired, in Discord."""

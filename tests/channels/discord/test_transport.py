@@ -1,6 +1,7 @@
 """Sockets die and sessions end; no answer is lost, and health tells."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,19 @@ from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, GUILDS
 from tests.emulators.discord_gateway import Session as EmulatedSession
 from tests.emulators.discord_objects import BOT, CHANNEL
+from tests.support.waiting import until
 
 
 async def _healthy(channel: Channel, *, ok: bool = True) -> None:
     async with asyncio.timeout(5):
         while (await channel.check()).ok is not ok:
             await asyncio.sleep(0.02)
+
+
+def _hearts(before: set[threading.Thread]) -> list[threading.Thread]:
+    """Return the heartbeat threads that were started since."""
+    started = [one for one in threading.enumerate() if one not in before and one.is_alive()]
+    return [one for one in started if one.name.startswith("keep-alive-handler")]
 
 
 class TestGateway:
@@ -50,6 +58,35 @@ class TestGateway:
 
         assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
         assert (server.gateway.identifies, server.gateway.resumes) == (1, 1)
+
+    async def test_a_stop_while_a_session_begins_leaves_no_heartbeat_thread(
+        self, setup: DiscordGuild, inbox: RecordingInbox
+    ) -> None:
+        """The client waits for its turn to identify while the new socket's heart beats already."""
+        before = set(threading.enumerate())
+        await setup.channel.start(inbox)
+        await until(lambda: bool(_hearts(before)))
+        first = _hearts(before)
+        await setup.server.gateway.order(9, data=False)
+        await until(lambda: bool(_hearts({*before, *first})))
+        assert setup.server.gateway.identifies == 1
+
+        await setup.channel.stop()
+
+        await until(lambda: not _hearts(before))
+
+    async def test_a_stop_after_the_socket_was_closed_leaves_no_heartbeat_thread(
+        self, setup: DiscordGuild, inbox: RecordingInbox
+    ) -> None:
+        """Discord hung up, and the client had no time to notice."""
+        before = set(threading.enumerate())
+        await setup.channel.start(inbox)
+        await until(lambda: bool(_hearts(before)))
+        await setup.server.gateway.hang_up(4000)
+
+        await setup.channel.stop()
+
+        await until(lambda: not _hearts(before))
 
     async def test_an_invalid_session_is_replaced_and_old_buttons_work(
         self, setup: DiscordGuild, inbox: RecordingInbox

@@ -12,6 +12,7 @@ from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, channel
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import approval
 from tests.contracts.channel_setup import ChannelSetup, RecordingInbox
+from tests.contracts.node_notices import NodeNoticeContract
 from tests.emulators.slack import SlackServer
 
 
@@ -56,3 +57,7 @@ class TestHttpMode(SlackContract):
         made = SlackWorkspace(server, channel_for(server, mode="http", listen=f"127.0.0.1:{port}"))
         yield made
         await made.channel.stop()
+
+
+class TestSlackNodeNotices(NodeNoticeContract):
+    """A node that asks to be paired, in Slack."""

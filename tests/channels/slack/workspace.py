@@ -90,6 +90,10 @@ class SlackWorkspace:
         await self.server.until(lambda: any(label in offered for offered in self.offered()))
         await self.press_choice(label)
 
+    async def press_label(self, message: str, label: str) -> None:
+        """Press the button with this label."""
+        await self.server.people.press(CHANNEL, ts_of(message), ANA, label)
+
     async def press_choice(self, label: str) -> None:
         """Press the choice with this label, below the newest reply that offers it."""
         await self.server.people.press_choice(ANA, label)

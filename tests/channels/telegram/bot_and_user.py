@@ -71,6 +71,10 @@ class TelegramUsers:
         """Reply to a message."""
         await self.server.say(CHAT, ANA, text, reply_to=int(message))
 
+    async def press_label(self, message: str, label: str) -> None:
+        """Press the button with this label."""
+        await self.server.press(CHAT, int(message), ANA, label)
+
     async def press_choice(self, label: str) -> None:
         """Press a choice in the newest message that offers it, once there is one."""
         await self.server.until(lambda: label in self.offered())

@@ -14,6 +14,7 @@ from tests.channels.telegram.bot_and_user import ANA, CHAT, GROUP, TelegramUsers
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval, resolved
 from tests.contracts.channel_setup import RecordingInbox
+from tests.contracts.node_notices import NodeNoticeContract
 
 
 class TestTelegram(ChannelContract):
@@ -209,3 +210,7 @@ async def test_a_reply_without_words_says_so(setup: TelegramUsers) -> None:
     await setup.type("/tail 7K3F9Q")
     await setup.sees("(nothing)")
     await setup.channel.stop()
+
+
+class TestTelegramNodeNotices(NodeNoticeContract):
+    """A node that asks to be paired, in Telegram."""

@@ -6,7 +6,10 @@ import time
 import pytest
 
 from channels.cards import NoticeCard, build_outcome, build_prompt
-from channels.telegram.rate_limits import _CHAT, _GROUP, _OVERALL, ChatPacing, Clock, Rate
+from channels.pacing import Clock, Rate
+from channels.telegram.rate_limits import CHAT as PRIVATE
+from channels.telegram.rate_limits import GROUP as IN_GROUP
+from channels.telegram.rate_limits import OVERALL
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact
@@ -69,7 +72,7 @@ async def test_a_turn_far_off_is_the_outboxs_to_schedule(
 
 
 @pytest.mark.parametrize(
-    ("rate", "window", "most"), [(_GROUP, 60.0, 20), (_OVERALL, 1.0, 30), (_CHAT, 5.0, 9)]
+    ("rate", "window", "most"), [(IN_GROUP, 60.0, 20), (OVERALL, 1.0, 30), (PRIVATE, 5.0, 9)]
 )
 def test_no_window_sees_more_than_telegram_takes(rate: Rate, window: float, most: int) -> None:
     """From the first burst on, and with room for what the network bunches."""
@@ -82,39 +85,6 @@ def test_no_window_sees_more_than_telegram_takes(rate: Rate, window: float, most
     assert [1_000.0] * rate.burst == left[: rate.burst]
     for start in left:
         assert sum(start <= at <= start + window for at in left) <= most
-
-
-async def test_a_loop_that_stalled_sends_no_bunch() -> None:
-    """Ten messages that became due while nothing ran leave by the rate all the same."""
-    clock, left = Clock(Rate(0.05, 2)), list[float]()
-
-    async def send() -> None:
-        await clock.take(patient=False)
-        left.append(time.monotonic())
-
-    sending = [asyncio.create_task(send()) for _ in range(12)]
-    await asyncio.sleep(0.01)
-    time.sleep(0.5)  # noqa: ASYNC251 - the stall
-    await asyncio.gather(*sending)
-
-    for start in left:
-        assert sum(start <= at < start + 0.045 for at in left) <= 3
-
-
-async def test_clocks_of_idle_chats_are_forgotten() -> None:
-    """A bot that writes to many chats over its life keeps few clocks."""
-    pacing = ChatPacing()
-
-    async def sent() -> str:
-        return "sent"
-
-    assert "sent" == await pacing.process_request(sent, (), {}, "sendMessage", {"chat_id": 1}, None)
-    busy = pacing._chats["1"]
-    for chat in range(2, 3_000):
-        pacing._clock(str(chat), _CHAT)
-
-    assert len(pacing._chats) <= 1_002
-    assert busy is pacing._clock("1", _CHAT)
 
 
 async def test_the_parts_of_a_long_prompt_are_sent_to_the_end(

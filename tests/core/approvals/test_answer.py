@@ -13,6 +13,7 @@ from core.model.stdio import Stdio
 from core.store import Store, approvals, open_store
 from core.store.people import pairing, people
 from core.text.stdin_preview import LONGEST_INPUT
+from core.trust.sealing import SEALING_KEY, Seals
 from tests.support.store_records import ALICE, ALWAYS, BOB, DENY, ONCE, draft, evaluation
 
 ANA_SLACK = Actor("slack", "U1", "Ana")
@@ -41,7 +42,7 @@ async def answering(
         question = replace(question, plan=plan)
     await store.write(approvals.create, question)
     try:
-        yield store, Answering(store, listed), question.id
+        yield store, Answering(store, listed, Seals(folder / SEALING_KEY)), question.id
     finally:
         await store.close()
 

@@ -17,6 +17,7 @@ from core.store.approvals import proofs
 from core.store.engine.clock import now_ms
 from core.store.people import pairing, people, totp_keys
 from core.store.people.totp_keys import MOST_TRIES
+from core.trust.sealing import SEALING_KEY, Seals
 from core.trust.totp import STEP_MS, code_at, new_secret
 from tests.support.store_records import DENY, ONCE, draft
 
@@ -66,14 +67,16 @@ async def _bench(folder: Path, quorum: int = 1) -> AsyncIterator[Bench]:
     listed = Approvers({}, LISTED, quorum=quorum)
     store = await open_store(f"sqlite:///{folder}/state.db")
     secrets = {"ana": new_secret(), "bo": new_secret()}
+    seals = Seals(folder / SEALING_KEY)
     try:
         for actor, name in ((ANA, "ana"), (BO, "bo")):
             await store.write(people.add, name)
             drawn = await store.write(pairing.begin, name)
             assert drawn is not None
             await store.write(pairing.pair, drawn.code, actor)
-            await store.write(totp_keys.enrol, name, secrets[name], "uid:0")
-        yield Bench(store, Answering(store, listed), secrets)
+            sealed = seals.seal(secrets[name], totp_keys.use_of(name))
+            await store.write(totp_keys.enrol, name, sealed, "uid:0")
+        yield Bench(store, Answering(store, listed, seals), secrets)
     finally:
         await store.close()
 
@@ -204,3 +207,30 @@ async def test_an_app_that_is_enrolled_in_between_holds(tmp_path: Path) -> None:
         won = await bench.store.write(approvals.answer, asked, ONCE, ANA, None)
         assert won is not None
         assert won.won
+
+
+async def test_with_the_key_lost_no_code_counts(tmp_path: Path) -> None:
+    """It says what to do; typed words do not count instead, and the key back, the code does."""
+    async with _bench(tmp_path) as bench:
+        asked, code = await bench.ask(), await bench.code("ana")
+        (tmp_path / SEALING_KEY).rename(tmp_path / "elsewhere")
+        for typed in (False, True):
+            lost = await bench.answer(asked, code, typed=typed)
+            assert lost.outcome is AnswerOutcome.NOT_PROVEN
+            assert "sayso people forget-totp ana" in lost.sentence
+        Seals(tmp_path / SEALING_KEY).seal("another", "key")
+        assert "is lost" in (await bench.answer(asked, code)).sentence
+        (tmp_path / "elsewhere").rename(tmp_path / SEALING_KEY)
+        assert (await bench.answer(asked, code)).outcome is AnswerOutcome.ACCEPTED
+
+
+async def test_a_secret_moved_to_another_row_opens_nothing(tmp_path: Path) -> None:
+    """Whoever can write the database cannot give Ana an app of theirs; the control: its own row."""
+    async with _bench(tmp_path) as bench:
+        asked = await bench.ask()
+        bos = await bench.store.read(totp_keys.key_of, "bo")
+        assert bos is not None
+        await bench.store.write(totp_keys.enrol, "ana", bos.secret, "uid:0")
+        code = await bench.code("bo")
+        assert (await bench.answer(asked, code)).outcome is AnswerOutcome.NOT_PROVEN
+        assert (await bench.answer(asked, code, BO)).outcome is AnswerOutcome.ACCEPTED

@@ -157,6 +157,19 @@ async def test_an_impostor_is_no_companion(kind: str, tmp_path: Path, *, hold: b
             await ask(address, asked(), 0.5)
 
 
+async def test_a_server_of_another_protocol_is_named(tmp_path: Path) -> None:
+    """Its path and what it said are in the words; who asks gets no traceback."""
+    path = tmp_path / "s"
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail ready\n")
+        writer.close()
+
+    async with await asyncio.start_unix_server(serve, path):
+        with pytest.raises(NoCompanion, match=f"{path} speaks another protocol: "):
+            await ask(CompanionAddress(path, TOKEN), asked(), 0.5)
+
+
 @pytest.mark.parametrize("decision", ["allow-once", "allow-always", "deny"])
 async def test_an_answer_that_is_not_signed_for_this_plan_is_none(
     decision: str, tmp_path: Path

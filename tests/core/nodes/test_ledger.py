@@ -7,7 +7,7 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
 from core.nodes.frames import Ended, NotRun
-from core.nodes.ledger import FOLDER, Ledger
+from core.nodes.ledger import FOLDER, Entry, Ledger
 
 ONE, TWO, DIGEST = ApprovalId("1" * 26), ApprovalId("2" * 26), "d" * 64
 
@@ -42,6 +42,54 @@ def test_an_ending_is_delivered_until_it_is_noted(tmp_path: Path) -> None:
         assert reader.knows(ONE)
         assert reader.ending(ONE) == _ended()
         assert not reader.claim(ONE, DIGEST)
+
+
+def test_an_ending_that_is_held_outlasts_kill_9(tmp_path: Path) -> None:
+    """It is in the file before it is sent; saving, which a power cut needs, changes nothing."""
+    ledger = Ledger.of(tmp_path)
+    ledger.claim(ONE, DIGEST)
+    ledger.hold(ONE, DIGEST, _ended(code=3))
+    assert Ledger.of(tmp_path).pending() == (_ended(code=3),)
+    ledger.save(ONE)
+    assert Ledger.of(tmp_path).pending() == (_ended(code=3),)
+
+
+def test_an_ending_may_be_noted_before_it_is_saved(tmp_path: Path) -> None:
+    """The gateway answers faster than the disk; what comes late then writes no second file."""
+    ledger = Ledger.of(tmp_path)
+    ledger.claim(ONE, DIGEST)
+    ledger.hold(ONE, DIGEST, _ended())
+    ledger.note(ONE)
+    ledger.save(ONE)
+    assert [path.name for path in (tmp_path / FOLDER).iterdir()] == [f"{ONE}.noted.json"]
+    assert (ledger.pending(), Ledger.of(tmp_path).ending(ONE)) == ((), _ended())
+
+
+@pytest.mark.parametrize("half", ['{"v":1,"digest":"d', '{"v":1}x{"', "\0\0\0"])
+def test_half_an_ending_is_none(tmp_path: Path, half: str) -> None:
+    """A power cut left it: the run ended unseen, once, and what follows is read whole."""
+    Ledger.of(tmp_path).claim(ONE, DIGEST)
+    path = tmp_path / FOLDER / f"{ONE}.json"
+    path.write_text(path.read_text() + half)
+    (ending,) = Ledger.of(tmp_path).pending()
+    assert isinstance(ending, Ended)
+    assert (ending.result.exit_code, ending.result.signal) == (None, None)
+    assert Ledger.of(tmp_path).pending() == (ending,)
+    assert not Ledger.of(tmp_path).claim(ONE, DIGEST)
+
+
+def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """It held one object and no end of line: a claim that was left, and an ending."""
+    for run_id, ending in ((ONE, None), (TWO, _ended(TWO, 4))):
+        ledger = Ledger.of(tmp_path)
+        ledger.end(run_id, DIGEST, ending or _ended(run_id))
+        path = tmp_path / FOLDER / f"{run_id}.json"
+        path.write_text(Entry(digest=DIGEST, ending=ending).model_dump_json())
+    unseen, ended = Ledger.of(tmp_path).pending()
+    assert isinstance(unseen, Ended)
+    assert (unseen.run_id, unseen.result.exit_code) == (ONE, None)
+    assert ended == _ended(TWO, 4)
+    assert Ledger.of(tmp_path).pending() == (unseen, ended)
 
 
 def test_what_never_ran_is_kept_as_well(tmp_path: Path) -> None:

@@ -75,6 +75,22 @@ def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+@pytest.mark.parametrize("name", [NODE_FILE, NODE_KEY])
+def test_a_link_in_the_place_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    """Whoever put it there would choose the gateway, the token or the key; it is not written to."""
+    begin(tmp_path, "web", "127.0.0.1:1", KEY)
+    assert read(tmp_path) is not None
+    path, elsewhere = tmp_path / name, tmp_path / "elsewhere"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    kept = elsewhere.read_bytes()
+    with pytest.raises(StateError, match="link"):
+        read(tmp_path)
+    with pytest.raises(StateError, match="link"):
+        begin(tmp_path, "web", "127.0.0.2:2", KEY)
+    assert elsewhere.read_bytes() == kept
+
+
 def test_a_key_that_was_replaced_is_no_longer_the_node(tmp_path: Path) -> None:
     """A changed key supersedes nothing silently."""
     begin(tmp_path, "web", "127.0.0.1:1", KEY)

@@ -60,6 +60,21 @@ def test_two_equal_names_are_a_tie() -> None:
     assert "could be any of web (" in found.why
 
 
+@pytest.mark.parametrize("twin", ["w\u0435b", "web\u200b", "we\u202eb", "vveb"])
+def test_a_name_that_looks_like_another_is_never_picked(twin: str) -> None:
+    """Typed for the other, it means none; beside the other, neither is preferred, however typed."""
+    liar = _node("d4" * 32, twin, "10.0.0.9")
+    assert select("web", (WEB, MAC)) is WEB
+    for word, nodes in ((twin, (WEB, MAC)), ("web", (liar, MAC))):
+        found = select(word, nodes)
+        assert isinstance(found, NoNode)
+        assert "no node is called" in found.why
+    for word in ("web", twin):
+        found = select(word, (WEB, liar))
+        assert isinstance(found, NoNode)
+        assert "could be any of web (" in found.why
+
+
 @pytest.mark.parametrize("word", [C[:5], "", "nothing", "10.0.0", C.upper()])
 def test_what_names_no_node_is_an_error(word: str) -> None:
     """Five characters of an id are too few."""

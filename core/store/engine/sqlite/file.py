@@ -20,6 +20,7 @@ _PRAGMAS: Final = (
     "PRAGMA busy_timeout = 5000",
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA cache_size = -4096",
+    "PRAGMA secure_delete = ON",  # what was replaced is not left in free pages
 )
 
 

@@ -88,6 +88,7 @@ class SqliteStore:
         self._readers.shutdown()
         if self._reader is not None:
             self._reader.close()
+            self._reader.engine.dispose()  # the last to close the file writes the WAL back into it
         self._writer.close()
 
     def _serve(self) -> None:

@@ -283,6 +283,7 @@ async def test_an_agent_sees_its_own_only(api: Api, tmp_path: Path) -> None:
         "exec.approval.waitDecision",
         "exec.approval.get",
         "exec.approval.copies",
+        "exec.approval.evidence",
     )
     for name, ref in itertools.product(by_id, (theirs, theirs[:6], theirs[:4])):
         told = []

@@ -467,6 +467,17 @@ def test_a_prefix_that_cannot_be_read_asks_where_it_narrows(decide: str, *, aske
     assert [rule.decide for rule in found.rules] == ([Decision.ASK] if asked else [])
 
 
+@pytest.mark.parametrize(("decide", "kept"), [("deny", False), ("allow", True)])
+def test_a_prefix_without_a_known_word_takes_the_allows_only_where_it_narrows(
+    decide: str, *, kept: bool
+) -> None:
+    """A denial that no rule says might have covered any command; a lost allow covers none."""
+    lost = gemini_rule(decide, commandPrefix="$(x) y")
+    found = imported(Source.GEMINI, gemini_rule("allow", commandPrefix="ls") + lost)
+
+    assert kept is bool(allowed(found))
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -613,6 +624,26 @@ def test_an_agent_that_always_asks_gets_no_entries(place: str, setting: dict[str
     }
 
     assert [] == entries(imported(Source.OPENCLAW, json.dumps(document)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "narrowed"),
+    [
+        ({"ask": "always"}, [Decision.ASK]),
+        ({"security": "deny"}, [Decision.DENY]),
+        ({"mode": "deny"}, [Decision.DENY]),
+        ({"ask": "off"}, []),
+        ({"security": "full"}, []),
+        ({"mode": "always", "host": "deny"}, []),
+    ],
+)
+def test_exec_settings_that_narrow_everything_come_over(
+    settings: dict[str, str], narrowed: list[Decision]
+) -> None:
+    """Each value counts for its own key only; what widens is left with its reason."""
+    found = imported(Source.OPENCLAW, json.dumps({"tools": {"exec": settings}}))
+
+    assert narrowed == [rule.decide for rule in found.rules]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2}', '{"version": 1, "agents": 1}'])

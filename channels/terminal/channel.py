@@ -17,7 +17,7 @@ from channels.base import Health, Inbound, Inbox
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, Command, Malformed
 from channels.grammar import parse
-from channels.terminal_card import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped
+from channels.terminal.card import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped
 from core.errors import ChannelError, SaysoError
 from core.ipc.users import user_name
 from core.model.approval import ApprovalReply

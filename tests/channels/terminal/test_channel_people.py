@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from channels.terminal import TerminalChannel
-from tests.channels.terminal_setup import TerminalSetup
+from channels.terminal.channel import TerminalChannel
+from tests.channels.terminal.terminal_setup import TerminalSetup
 from tests.contracts.people import PeopleContract
 
 

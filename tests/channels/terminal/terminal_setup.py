@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 
 from channels.base import Channel
-from channels.terminal import TerminalChannel
+from channels.terminal.channel import TerminalChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.contracts.channel_examples import ID

@@ -10,10 +10,10 @@ import pytest
 
 from channels.cards import build_outcome, build_prompt
 from channels.commands import Approve, Malformed
-from channels.terminal import TerminalChannel
+from channels.terminal.channel import TerminalChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId, Target
-from tests.channels.terminal_setup import TerminalSetup
+from tests.channels.terminal.terminal_setup import TerminalSetup
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, OTHER_ID, approval, plan, resolved
 from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox

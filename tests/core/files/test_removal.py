@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.hosts.sandbox.removal import remove_tree
+from core.files.removal import remove_tree
 
 DEEP = 1_500
 """Levels: more than Python recurses, and with these names a path that is longer than PATH_MAX."""

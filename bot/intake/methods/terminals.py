@@ -1,0 +1,248 @@
+"""Open terminals of other Unix users, and let who asked for one see it and type."""
+
+import asyncio
+import base64
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from bot.intake.callers.caller import Caller
+from bot.intake.callers.terminal import Askers
+from bot.intake.methods.runs import ASKS, FOLLOWS, STOPS
+from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.params import NoParams
+from bot.intake.registry.terminal_params import (
+    AttachParams,
+    InputParams,
+    OpenParams,
+    ReadParams,
+    ResizeParams,
+    TerminalParams,
+)
+from bot.intake.results import visibility
+from bot.intake.results.terminals import (
+    InputAnswer,
+    OpenedAnswer,
+    ShownAnswer,
+    TerminalAnswer,
+    TerminalsAnswer,
+)
+from core.errors import BadRequest, SaysoError
+from core.gate import Gate
+from core.isolation.terminal.stream import NotTaken, Stream
+from core.isolation.terminal.terminals import NO_LIMITS, Limits, Terminal, Terminals
+from core.model.access import Scope
+from core.model.command import ExecRequest
+from core.model.identity import ApprovalId
+from core.model.result import Pending, Running, Submission
+
+_log = logging.getLogger(__name__)
+_LOOK_S = 0.05
+_MOST_READ = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalMethods:
+    """The methods about terminals; ``terminals`` are ``None`` where nothing runs as others."""
+
+    gate: Gate
+    askers: Askers
+    terminals: Terminals | None
+    _under_way: set[asyncio.Future[Submission]] = field(default_factory=set)
+
+    def methods(self) -> Iterable[AnyMethod]:
+        """Return the methods."""
+        return (*self._opening(), *self._using())
+
+    def _opening(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="terminal.open",
+                params=OpenParams,
+                scopes=ASKS,
+                handler=self.open,
+                summary="Ask for a terminal as the Unix user of an agent or person.",
+                result=OpenedAnswer,
+                note="at once: `pending` until a person allows it, then it opens",
+            ),
+            Method(
+                name="terminal.list",
+                params=NoParams,
+                scopes=FOLLOWS,
+                handler=self.list,
+                summary="List the terminals that are open, and the last that were.",
+                result=TerminalsAnswer,
+            ),
+            Method(
+                name="terminal.end",
+                params=TerminalParams,
+                scopes=STOPS,
+                handler=self.end,
+                summary="End a terminal, or withdraw the question about one.",
+                result=TerminalAnswer,
+                note="once it has ended, or after 15 s",
+            ),
+        )
+
+    def _using(self) -> Iterable[AnyMethod]:
+        return (
+            Method(
+                name="terminal.input",
+                params=InputParams,
+                scopes=ASKS,
+                handler=self.input,
+                summary="Type into a terminal of one's own.",
+                result=InputAnswer,
+            ),
+            Method(
+                name="terminal.resize",
+                params=ResizeParams,
+                scopes=ASKS,
+                handler=self.resize,
+                summary="Change the size of a terminal of one's own.",
+                result=TerminalAnswer,
+            ),
+            Method(
+                name="terminal.read",
+                params=ReadParams,
+                scopes=ASKS,
+                handler=self.read,
+                summary="Read what a terminal of one's own showed from a place on.",
+                result=ShownAnswer,
+                note="as soon as there is something, or after `waitMs`",
+            ),
+            Method(
+                name="terminal.attach",
+                params=AttachParams,
+                scopes=ASKS,
+                handler=self.attach,
+                summary="Follow a terminal of one's own to its end (`terminal.output`).",
+                result=TerminalAnswer,
+                note="once the terminal has ended; whoever reads too slowly is cut off",
+            ),
+        )
+
+    async def open(self, params: OpenParams, caller: Caller) -> OpenedAnswer:
+        """Submit it as a run; return as soon as it is asked about, or begun, or refused."""
+        self.askers.note(caller.requester)
+        own = caller.agents is None and caller.peer is not None
+        unasked = own and self._limits.lets(caller.requester.account)
+        request = params.request(caller.requester, self._limits.longest_ms, unasked=unasked)
+        begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
+        work = asyncio.ensure_future(self._submitted(request, begun))
+        self._under_way.add(work)
+        work.add_done_callback(self._ended)
+        await asyncio.wait((work, begun), return_when=asyncio.FIRST_COMPLETED)
+        answer = work.result() if work.done() else Running(begun.result())
+        if caller.begun is not None:
+            caller.begun(answer.run_id)
+        return OpenedAnswer.of(answer)
+
+    async def list(self, _params: NoParams, caller: Caller) -> TerminalsAnswer:
+        """List those of the caller's own agents; what they show is in no list."""
+        found = () if self.terminals is None else self.terminals.all()
+        seen = [one for one in found if caller.sees(one.plan.agent)]
+        return TerminalsAnswer(terminals=[TerminalAnswer.of(one) for one in seen])
+
+    async def end(self, params: TerminalParams, caller: Caller) -> TerminalAnswer:
+        """End it: who asked for it may, and people who may approve."""
+        if not caller.may(Scope.APPROVE):
+            self._own(params.id, caller)
+        found = self._found(params.id, caller)
+        if await self.gate.cancel(found.run_id, f"ended by {caller.ref}"):
+            await self.gate.wait(found.run_id, 15_000)
+        return TerminalAnswer.of(found)
+
+    async def input(self, params: InputParams, caller: Caller) -> InputAnswer:
+        """Type."""
+        stream = self._stream(self._own(params.id, caller))
+        data = params.typed
+        try:
+            stream.type(data)
+        except NotTaken as failure:
+            raise BadRequest(str(failure)) from None
+        return InputAnswer(accepted=len(data))
+
+    async def resize(self, params: ResizeParams, caller: Caller) -> TerminalAnswer:
+        """Change the size."""
+        found = self._own(params.id, caller)
+        try:
+            self._stream(found).resize(params.size)
+        except NotTaken as failure:
+            raise BadRequest(str(failure)) from None
+        return TerminalAnswer.of(found)
+
+    async def read(self, params: ReadParams, caller: Caller) -> ShownAnswer:
+        """Read a piece, without slowing the terminal."""
+        found = self._own(params.id, caller)
+        stream = self._stream(found)
+        ends = asyncio.get_running_loop().time() + params.wait_ms / 1000
+        data, place = stream.read(params.after, _MOST_READ)
+        while not data and not stream.over and asyncio.get_running_loop().time() < ends:
+            await asyncio.sleep(_LOOK_S)
+            data, place = stream.read(params.after, _MOST_READ)
+        text = base64.b64encode(data).decode("ascii")
+        return ShownAnswer(data=text, next=place, ended=stream.over and not data)
+
+    async def attach(self, params: AttachParams, caller: Caller) -> TerminalAnswer:
+        """Send what is shown until the end; wait for the opening before, where people decide."""
+        if caller.notify is None:
+            raise BadRequest("terminal.attach: this connection carries a single response")
+        found = await self._opened(params.id, caller)
+        stream = self._stream(found)
+        await caller.notify("terminal.opened", {"id": found.run_id})
+        with stream.viewer(params.after) as viewer:
+            while True:
+                data, place = await stream.next(viewer)
+                if not data:
+                    break
+                text = base64.b64encode(data).decode("ascii")
+                await caller.notify(
+                    "terminal.output", {"id": found.run_id, "data": text, "next": place}
+                )
+        await self.gate.wait(found.run_id)
+        return TerminalAnswer.of(found)
+
+    async def _opened(self, named: str, caller: Caller) -> Terminal:
+        """Wait until a terminal is open, or nothing will come of it."""
+        run_id = await visibility.of_run(self.gate, named, caller)
+        while True:
+            found = None if self.terminals is None else self.terminals.find(run_id)
+            if found is not None and (found.stream is not None or found.ended):
+                return self._own(named, caller)
+            status = await self.gate.wait(run_id, 200) or visibility.unknown(named)
+            if not isinstance(status, Pending | Running):
+                raise BadRequest(OpenedAnswer.of(status).why or "the terminal has ended")
+
+    @property
+    def _limits(self) -> Limits:
+        return NO_LIMITS if self.terminals is None else self.terminals.limits
+
+    def _found(self, named: str, caller: Caller) -> Terminal:
+        found = None if self.terminals is None else self.terminals.find(named)
+        if found is None or not caller.sees(found.plan.agent):
+            visibility.unknown(named)
+        return found
+
+    def _own(self, named: str, caller: Caller) -> Terminal:
+        """Return a terminal that this caller asked for; another's is like none."""
+        found = self._found(named, caller)
+        if not found.is_of(caller.requester):
+            visibility.unknown(named)
+        return found
+
+    def _stream(self, found: Terminal) -> Stream:
+        if found.stream is None:
+            raise BadRequest("the terminal is not open yet, or was not opened")
+        return found.stream
+
+    async def _submitted(
+        self, request: ExecRequest, begun: asyncio.Future[ApprovalId]
+    ) -> Submission:
+        return await self.gate.submit(request, begun.set_result)
+
+    def _ended(self, work: asyncio.Future[Submission]) -> None:
+        self._under_way.discard(work)
+        failure = None if work.cancelled() else work.exception()
+        if isinstance(failure, SaysoError):
+            _log.warning("a terminal could not be opened: %s", failure)

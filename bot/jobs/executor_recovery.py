@@ -1,0 +1,50 @@
+"""End what a dead gateway's executors left, and withdraw what its agents asked.
+
+An executor ends with its gateway, and all that it started with it; this is for the case that it was
+killed as well. Only a process of the same user can end what is left then.
+"""
+
+from collections.abc import Collection, Sequence
+
+from core.gate import Gate
+from core.isolation.executors import Executors
+from core.runner.supervisor.processes import procfs
+from core.store import approvals
+from core.store.engine import replicas
+from core.store.schema.records import OrphanedRun
+
+WITHDRAWN = "the agent that asked for this ended with its gateway"
+
+
+class ExecutorRecovery:
+    """Clear up behind gateways that died; ``users`` are those whom commands may have run as."""
+
+    def __init__(self, gate: Gate, executors: Executors, users: Collection[str]) -> None:
+        self._gate = gate
+        self._executors = executors
+        self._users = users
+
+    async def __call__(self, orphans: Sequence[OrphanedRun]) -> None:
+        """End what is left of runs, by an executor of each user; withdraw what nobody waits for.
+
+        The store does not know whom a run ran as, and its mark leads only to its own processes.
+        """
+        if orphans:
+            runs: dict[str, list[object]] = {run.id: _leaders(run) for run in orphans}
+            for user in self._users:
+                await self._executors.pool.end_left(user, runs)
+        await self._withdraw()
+
+    async def _withdraw(self) -> None:
+        store, own = self._gate.store, self._gate.execution.owner
+        others = {one.id for one in await store.read(replicas.others, own)}
+        for run_id, call in (await store.read(approvals.tool_calls)).items():
+            owner = call.partition(".")[0]
+            if owner not in others and owner != own:
+                await self._gate.cancel(run_id, WITHDRAWN)
+
+
+def _leaders(run: OrphanedRun) -> list[object]:
+    """Return the process that led a run, where its number still means it."""
+    known = run.pid is not None and run.boot_id == procfs.boot_id()
+    return [[run.pid, run.start_ticks]] if known else []

@@ -1,0 +1,42 @@
+"""Read a frame into its model: strictly, and with one sentence about the first thing that is wrong.
+
+Nodes, companions and what a gateway signs for them are read here, and nowhere else.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from core.ipc.errors import Code, FrameError
+from core.ipc.strict_json import parsed
+
+T = TypeVar("T")
+
+
+class StrictFrame(BaseModel):
+    """A frame: no unknown keys, no other types, no text of its own in error messages."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+def read_model(
+    adapter: TypeAdapter[T], text: bytes, reader: Callable[[bytes], object] = parsed
+) -> T:
+    """Return the frame that a text holds.
+
+    ``reader`` refuses what could be read in two ways: pydantic would take the last of two equal
+    keys. ``parsed`` takes what commands may print, NUL for one; ``read_object`` is for requests.
+
+    Raises:
+        FrameError: it holds none.
+    """
+    reader(text)
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the frame"
+        raise FrameError(Code.INVALID_PARAMS, f"{place}: {first['msg']}") from None
+    except RecursionError:
+        raise FrameError(Code.PARSE_ERROR, "the frame is nested too deeply") from None

@@ -1,0 +1,231 @@
+"""Each change of an export is found, also where who changed it sealed the file anew."""
+
+import asyncio
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.audit.verify_export import verify
+from core.model.approval import ApprovalReply
+from tests.bot.evidence.test_export import answered, asked, written
+from tests.support.three_platforms import three_platforms
+
+Record = dict[str, Any]
+Records = list[Record]
+Change = Callable[[Records], object]
+
+
+async def _made(folder: Path) -> Path:
+    to = folder / "evidence.jsonl"
+    async with three_platforms(folder) as at:
+        await answered(at, folder, ApprovalReply.ALLOW_ONCE)
+        await answered(at, folder, ApprovalReply.DENY)
+        await asked(at, folder)
+        await asyncio.to_thread(written, at, to)
+    return to
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return an export: one allowed, one denied, one that waits."""
+    return asyncio.run(_made(tmp_path_factory.mktemp("tampering"))).read_bytes()
+
+
+def resealed(records: Records) -> bytes:
+    """Return the file with a seal that fits, as somebody who can write it would."""
+    lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in records[:-1]]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    seal = {"kind": "seal", "lines": len(lines), "sha256": digest}
+    return text + json.dumps(seal, separators=(",", ":")).encode() + b"\n"
+
+
+def of(records: Records, kind: str, number: int = 0) -> Record:
+    """Return one record of a kind."""
+    return [one for one in records if one["kind"] == kind][number]
+
+
+def journal(records: Records, kind: str, number: int = 0) -> Record:
+    """Return the export's record that holds a journal line of a kind."""
+    lines = (one for one in records if one["kind"] == "journal")
+    return [one for one in lines if json.loads(one["line"])["kind"] == kind][number]
+
+
+def relined(record: Record, **changed: object) -> None:
+    """Change a journal line and give it the hash that it then has."""
+    line = {**json.loads(record["line"]), **changed}
+    line.pop("hash")
+    body = json.dumps(line, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    record["line"] = f'{body[:-1]},"hash":"{digest}"}}'
+
+
+def rechained(records: Records, kind: str, **changed: object) -> None:
+    """Change a journal line and seal every line after it anew: a chain that is whole again."""
+    prev = records[0]["journal"]["prev"]
+    target = journal(records, kind)
+    for one in (one for one in records if one["kind"] == "journal"):
+        relined(one, prev=prev, **(changed if one is target else {}))
+        prev = json.loads(one["line"])["hash"]
+    records[0]["journal"]["head"] = prev
+
+
+def edited(kind: str, name: str, value: object, number: int = 0) -> Change:
+    """Return a change of one member."""
+
+    def change(records: Records) -> None:
+        record = of(records, kind, number)
+        assert record[name] != value
+        record[name] = value
+
+    return change
+
+
+def without(kind: str, number: int = 0) -> Change:
+    """Return a change that leaves one record out."""
+    return lambda records: records.remove(of(records, kind, number))
+
+
+def retold(records: Records) -> None:
+    """Put another prompt in the place of what was shown, with the hash that it has."""
+    text, digest = "[]", hashlib.sha256(b"[]").hexdigest()
+    was = of(records, "text")["hash"]
+    of(records, "text").update(text=text, hash=digest)
+    for one in records:
+        if one["kind"] == "shown" and one["hash"] == was:
+            one["hash"] = digest
+
+
+def forgotten(records: Records) -> None:
+    """Say that an approval is forgotten, and leave it there."""
+    records[0]["forgotten"].append(of(records, "approval")["id"])
+
+
+def invented(records: Records) -> None:
+    """Add an approval that nobody asked for."""
+    records.insert(-1, {**of(records, "approval"), "id": "0" * 26})
+
+
+def shown_to_another(records: Records) -> None:
+    """Add a look by somebody."""
+    extra = {**of(records, "shown"), "key": "whole:api:mallory", "account": "mallory"}
+    records.insert(-1, extra)
+
+
+def swapped(records: Records) -> None:
+    """Swap two journal lines."""
+    first, second = journal(records, "ask"), journal(records, "ask", 1)
+    first["line"], second["line"] = second["line"], first["line"]
+
+
+def relabelled(records: Records) -> None:
+    """Give one approval's showings to another."""
+    other = of(records, "approval", 1)["id"]
+    for one in records:
+        if one["kind"] in {"shown", "text"}:
+            one["approval"] = other
+
+
+LATE = 2_000_000_000_000
+TAMPERED: dict[str, Change] = {
+    "allowed becomes denied": edited("approval", "state", "denied"),
+    "denied becomes allowed": edited("approval", "state", "allowed", 1),
+    "waiting becomes allowed": edited("approval", "state", "allowed", 2),
+    "another reply": edited("approval", "reply", "allow-always"),
+    "another person": edited("approval", "by", "slack:U0MALLORY"),
+    "nobody": edited("approval", "by", None),
+    "another command": edited("approval", "command", "true"),
+    "another plan": edited("approval", "digest", "0" * 64),
+    "another agent": edited("approval", "agent", "other"),
+    "another session": edited("approval", "session", "other"),
+    "another requester": edited("approval", "requester", "socket:uid:4"),
+    "another note": edited("approval", "note", "as agreed"),
+    "decided earlier": edited("approval", "decided_ms", 1),
+    "decided later": edited("approval", "decided_ms", LATE),
+    "a later deadline": edited("approval", "deadline_ms", LATE),
+    "a quorum": edited("approval", "quorum", 2),
+    "asked later": edited("approval", "created_ms", LATE),
+    "another text": edited("text", "text", "[]"),
+    "another hash": edited("text", "hash", "0" * 64),
+    "another text with its hash": retold,
+    "shown elsewhere": edited("shown", "place", "C0OTHER"),
+    "shown on another platform": edited("shown", "channel", "discord", 1),
+    "shown earlier": edited("shown", "at_ms", 1),
+    "shown as another message": edited("shown", "message", "1.1"),
+    "shown to somebody": edited("shown", "account", "U0MALLORY"),
+    "shown afterwards": edited("shown", "waiting", False),
+    "one showing less": without("shown"),
+    "one showing more": shown_to_another,
+    "one text less": without("text"),
+    "one approval less": without("approval"),
+    "a waiting approval less": without("approval", 2),
+    "one approval more": invented,
+    "one approval twice": lambda rows: rows.insert(-1, of(rows, "approval")),
+    "said to be forgotten": forgotten,
+    "evidence of another": relabelled,
+    "a journal line less": lambda rows: rows.remove(journal(rows, "resolve")),
+    "the last journal line less": lambda rows: rows.remove(
+        [one for one in rows if one["kind"] == "journal"][-1]
+    ),
+    "the first journal line less": without("journal"),
+    "a journal line twice": lambda rows: rows.insert(2, of(rows, "journal")),
+    "two journal lines swapped": swapped,
+    "a changed journal line": lambda rows: relined(journal(rows, "resolve"), state="denied"),
+    "a broken journal line": edited("journal", "line", "{}"),
+    "another beginning": lambda rows: rows[0]["journal"].update(prev="1" * 64),
+    "another end": lambda rows: rows[0]["journal"].update(head="1" * 64),
+    "another version": edited("export", "version", 2),
+    "no header": without("export"),
+    "two headers": lambda rows: rows.insert(1, rows[0]),
+    "a new chain with another state": lambda rows: rechained(rows, "resolve", state="denied"),
+    "a new chain with another person": lambda rows: rechained(rows, "resolve", by="slack:U1"),
+    "a new chain with another sum": lambda rows: rechained(rows, "resolve", shown="0" * 64),
+    "a new chain, seen later": lambda rows: rechained(rows, "resolve", seen_ms=LATE),
+    "a new chain, started before": lambda rows: rechained(rows, "start", digest="0" * 64),
+    "a new chain with another command": lambda rows: rechained(rows, "ask", command="true"),
+}
+
+
+def problems(data: bytes, **noted: str) -> list[str]:
+    """Return what the verifier finds."""
+    return verify(io.BytesIO(data), **noted).problems
+
+
+def test_the_export_as_it_was_is_whole(made: bytes) -> None:
+    """The negative control of all below, also where it is sealed anew without a change."""
+    assert problems(made) == []
+    assert problems(resealed([json.loads(line) for line in made.splitlines()])) == []
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_change_is_found_though_the_file_was_sealed_anew(made: bytes, name: str) -> None:
+    """Whoever changes an export can seal it again; what it says must not fit together then."""
+    records = [json.loads(line) for line in made.splitlines()]
+    TAMPERED[name](records)
+    assert problems(resealed(records))
+
+
+def test_a_rewritten_chain_that_fits_is_found_by_what_was_noted(made: bytes) -> None:
+    """The limit of any export: who changes everything to match is found only by notes elsewhere."""
+    records = [json.loads(line) for line in made.splitlines()]
+    noted = records[0]["journal"]["head"]
+    rechained(records, "ask", command="true")
+    of(records, "approval")["command"] = "true"
+    forged = resealed(records)
+    assert problems(forged) == []
+    assert problems(forged, head=noted)
+    assert problems(forged, sha256=hashlib.sha256(made).hexdigest())
+
+
+@pytest.mark.parametrize("at", [0.1, 0.3, 0.5, 0.7, 0.9, 0.999])
+def test_any_changed_byte_is_found(made: bytes, at: float) -> None:
+    """Without a new seal, wherever it is."""
+    place = int(len(made) * at)
+    assert problems(made[:place] + bytes([made[place] ^ 1]) + made[place + 1 :])
+    assert problems(made[:place])
+    assert problems(made + b"{}\n")

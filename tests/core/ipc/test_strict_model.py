@@ -1,0 +1,53 @@
+from typing import Literal
+
+import pytest
+from pydantic import TypeAdapter
+
+from core.ipc.errors import FrameError
+from core.ipc.strict_json import read_object
+from core.ipc.strict_model import StrictFrame, read_model
+
+
+class Said(StrictFrame):
+    """A frame."""
+
+    t: Literal["said"] = "said"
+    text: str
+    number: int = 0
+
+
+SAID = TypeAdapter(Said)
+
+
+def test_a_frame_is_read() -> None:
+    """What a command printed is taken as it is, NUL too."""
+    assert read_model(SAID, b'{"text":"a\\u0000b"}') == Said(text="a\0b")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b'{"text":"a","text":"b"}', "duplicate key"),
+        (b'{"text":"a","more":1}', "more: Extra"),
+        (b'{"text":1}', "text: Input should be a valid string"),
+        (b'{"text":"a","number":"1"}', "number: "),
+        (b'{"text":"a","number":1e999}', "too large"),
+        (b'{"text":"a","number":' + b"9" * 5_000 + b"}", "too large"),
+        (b'{"text":' + b"[" * 100_000, "nested too deeply"),
+        (b'{"text":"\xff"}', "UTF-8"),
+        (b'{"text":"\\ud800"}', "the frame: Invalid JSON"),
+        (b'"said"', "the frame: "),
+        (b"", "not JSON"),
+    ],
+)
+def test_what_is_none_is_refused_with_a_sentence(text: bytes, why: str) -> None:
+    """By whatever reads it first; nothing hangs and nothing else is raised."""
+    with pytest.raises(FrameError, match=why):
+        read_model(SAID, text)
+
+
+def test_a_request_holds_nothing_that_no_program_could_be_given() -> None:
+    """Its reader is the one of requests."""
+    with pytest.raises(FrameError, match="NUL"):
+        read_model(SAID, b'{"text":"a\\u0000b"}', read_object)
+    assert read_model(SAID, b'{"text":"ab"}', read_object) == Said(text="ab")

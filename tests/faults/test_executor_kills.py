@@ -1,0 +1,73 @@
+"""Kill sudo, executors, agents and the gateway at random moments of runs and prompts (S2).
+
+With real users, the real sudo and the real setup. After each kill nothing may run as the other
+user; at the end each run has had one ending and ran once; and what nobody may see, the API key and
+the session tokens, was in no file, no arguments and no environment.
+
+``SAYSO_FULL_EXECUTORS=1`` goes through 300 cycles instead of 5.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.executor_page import ROOT, as_ann, blocks, followed
+
+FULL = bool(os.environ.get("SAYSO_FULL_EXECUTORS"))
+CYCLES = 300 if FULL else 5
+SEED = 20261124
+PAGE = ROOT / "docs/how-to/executors.md"
+NOTHING = ("orphans", "twice", "lost", "leaks", "files", "log")
+
+
+def went_through(tmp_path: Path, cycles: int, plant: str = "", seconds: int = 280) -> Any:
+    """Go through cycles of kills, in namespaces of their own; return the report."""
+    setup, user, _doctor, folder, *_ = blocks(PAGE, "sh")
+    script = f"""cd /
+for folder in /tmp /var/tmp /var/log; do mount -t tmpfs -o mode=1777 none $folder; done
+{as_ann(setup)}{as_ann(user)}{as_ann(folder)}rm /etc/sudoers.d/ann
+chown -R ann: /home/ann
+/opt/sayso/.venv/bin/python /opt/sayso/tests/faults/executor_kills.py {cycles} {SEED} {plant}
+"""
+    return json.loads(followed(tmp_path, script, seconds=seconds).splitlines()[-1])
+
+
+def faults(found: Any) -> dict[str, list[str]]:
+    """Return what a report has of that which must not be."""
+    return {name: found[name] for name in NOTHING if found[name]}
+
+
+@pytest.mark.timeout(3600 if FULL else 300)
+def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No orphan, no lost ending, no second run, no key in any file, argument or environment."""
+    found = went_through(tmp_path, CYCLES, seconds=3500 if FULL else 280)
+    with capsys.disabled():
+        print(f"\nkill -9 of executors: {json.dumps(found)}")
+
+    assert not faults(found)
+    assert found["waiting"] == 0
+    assert found["cycles"] == CYCLES
+    assert found["begun"] > CYCLES
+    assert found["looks"] > CYCLES
+    with_key, asked = found["model"]
+    assert with_key == asked > 0
+    if FULL:
+        assert set(found["kills"]) >= {"started", "executor", "agent", "command", "gateway", "all"}
+        assert found["terminated"] > 0
+        assert found["withdrawn"] > 0
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("plant", "where"),
+    [("orphan", "orphans"), ("second", "twice"), ("leak", "files"), ("argv", "leaks")],
+)
+def test_a_planted_fault_is_found(tmp_path: Path, plant: str, where: str) -> None:
+    """The negative controls: each kind of fault, made on purpose, is in the report."""
+    found = went_through(tmp_path, 1, plant)
+
+    assert set(faults(found)) == {where}
