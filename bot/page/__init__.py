@@ -4,7 +4,8 @@
 
     app        the addresses; who is let in; faults as people read them
       ▼
-    login | now | approval | history | rules | sessions    what each address shows and does
+    login | passkeys | now | plans | approval | history | rules/ | gateway    what each address does
+    install                    what a phone asks for before it installs the page
       ▼
     cards | live               cards of what waits; what changed, pushed to open pages
       ▼

@@ -121,7 +121,6 @@ class ControlPage(Pages):
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
-        install = InstallPages(self.assets, self.render)
         login = LoginPages(
             room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
         )
@@ -152,10 +151,16 @@ class ControlPage(Pages):
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
+            *self._install_routes(),
+            Route("/static/{version}/{name}", View(self, self._static, public=True)),
+        )
+
+    def _install_routes(self) -> tuple[Route, ...]:
+        install = InstallPages(self.assets, self.render)
+        return (
             Route("/manifest.webmanifest", View(self, install.manifest, public=True)),
             Route("/worker.js", View(self, install.worker, public=True)),
             Route("/offline", View(self, install.offline, public=True)),
-            Route("/static/{version}/{name}", View(self, self._static, public=True)),
         )
 
     @property
