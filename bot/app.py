@@ -107,8 +107,7 @@ async def gateway(
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
-        if node_host is not None:
-            health.nodes = NodesLook(ground.store, node_host)
+        _attend_nodes(stack, node_host, ground, health, prover)
         inbox = _inbox(settings, gate, prover, sender, network)
         await _start_channels(stack, channels, inbox)
         after = await clear_up(settings, gate, machines, ground.orphans)
@@ -119,9 +118,6 @@ async def gateway(
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         by_the_clock(clock, prover, settings)
-        if node_host is not None:
-            notices = NodeNotices(ground.store, prover.alarm.notify)
-            stack.push_async_callback(_end, asyncio.create_task(notices.run()))
         every_week(clock, prover.alarm.notify, settings)
         stack.push_async_callback(_close, gate, sockets)
         stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
@@ -129,6 +125,21 @@ async def gateway(
             gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
+
+
+def _attend_nodes(
+    stack: AsyncExitStack,
+    node_host: "NodeHost | None",
+    ground: Ground,
+    health: Health,
+    prover: Prover,
+) -> None:
+    """Show nodes in the health, and post what asks to be one, where nodes may connect."""
+    if node_host is None:
+        return
+    health.nodes = NodesLook(ground.store, node_host)
+    notices = NodeNotices(ground.store, prover.alarm.notify)
+    stack.push_async_callback(_end, asyncio.create_task(notices.run()))
 
 
 async def _open_to_machines(

@@ -26,6 +26,9 @@ EMPTY = "The command is empty; it can only be denied."
 TOO_LONG = "Too long for one message."
 READ_ABOVE = "The full text is above; read it first."
 """What a prompt says whose command went ahead of it, in parts or as a file."""
+ON_PAGE = "Allow on the page…"
+"""The button that opens a question's page, and beside a code the shorter one."""
+ON_PAGE_SHORT = "allow…"
 
 
 def digest_words(digest: str) -> str:

@@ -52,11 +52,6 @@ class Fact:
     value: Redacted
 
 
-ON_PAGE = "Allow on the page…"
-"""The button that opens a question's page, and beside a code the shorter one."""
-ON_PAGE_SHORT = "allow…"
-
-
 @dataclass(frozen=True, slots=True)
 class PromptCard:
     """A question, in full.

@@ -12,7 +12,7 @@ Payloads = list[dict[str, object]]
 _RENDERINGS = {
     "discord": "channels.discord.render.messages",
     "slack": "channels.slack.render.messages",
-    "telegram": "channels.telegram.render.payloads",
+    "telegram": "channels.telegram.render.messages",
 }
 """Modules with ``payloads(card, target)`` and ``approvable(card)``."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bot.cli.parser import Commands
+    from bot.cli.parser import Argument, Commands
 
 _ID = arg("id", metavar="ID", help="id, code or unique prefix")
 _NOTE = arg("--note", default="", metavar="WORDS", help="the reason, shown to the agent")
@@ -162,24 +162,21 @@ def _add_people(commands: "Commands") -> None:
         ),
         ("revoke", "revoke a person's or an account's right to approve", both, _WHO),
         ("restore", "restore a revoked right to approve", "sayso people restore ana", _WHO),
-        (
-            "forget-totp",
-            "remove a person's authenticator app",
-            "sayso people forget-totp ana",
-            name,
-        ),
-        (
-            "forget-passkey",
-            "remove a passkey",
-            "sayso people forget-passkey 3q2-7w…",
-            arg("id", metavar="ID", help="the passkey's id, as `sayso people passkeys` prints it"),
-        ),
     ):
-        method = {"forget-totp": "forgetTotp", "forget-passkey": "forgetPasskey"}.get(
-            action, action
-        )
-        call = Call(f"people.{method}", given[0][0])
+        call = Call(f"people.{action}", given[0][0])
         command(inner, action, purpose, example, call, given)
+    _add_proofs(inner, name)
+
+
+def _add_proofs(inner: "Commands", name: "Argument") -> None:
+    """Add what a person proves a step-up with."""
+    purpose = "remove a person's authenticator app"
+    forget = Call("people.forgetTotp", "name")
+    command(inner, "forget-totp", purpose, "sayso people forget-totp ana", forget, name)
+    key = arg("id", metavar="ID", help="the passkey's id, as `sayso people passkeys` prints it")
+    example = "sayso people forget-passkey 3q2-7w…"
+    forget = Call("people.forgetPasskey", "id")
+    command(inner, "forget-passkey", "remove a passkey", example, forget, key)
     passkeys = Call("people.passkeys", "", listings.passkeys, rows="passkeys")
     command(inner, "passkeys", "list passkeys", "sayso people passkeys --json", passkeys)
     purpose = (

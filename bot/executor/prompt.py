@@ -23,6 +23,8 @@ _GRACE_S = 5.0
 """How long an agent may take to stop once it was asked to."""
 _KEY_PATIENCE_S = 30.0
 _LAST_WORDS = 2_000
+_MOST_UNREAD = 32 * 1024 * 1024
+"""Bytes for an agent that does not read them."""
 
 
 class Prompt:
@@ -211,14 +213,16 @@ class Prompt:
             while self._out and self._pipes[0] >= 0:
                 del self._out[: os.write(self._pipes[0], self._out[:_CHUNK])]
         except BlockingIOError:
-            return
+            if len(self._out) > _MOST_UNREAD:
+                self._out.clear()
+                self.over("failed", {"error": "the agent does not read what it is told"})
         except OSError:
             self._out.clear()  # it has ended, which is heard of elsewhere
 
     def _flush(self) -> None:
         text, self._text, self._flush_at = self._text, "", 0.0
-        if text:
-            self._report("agent_message", {"text": text})
+        for start in range(0, len(text), _MOST_TEXT):  # one report is one line, and no long one
+            self._report("agent_message", {"text": text[start : start + _MOST_TEXT]})
 
     def _report(self, kind: str, data: wire.Object) -> None:
         params: wire.Object = {"session_token": self._token, "message_type": kind, "data": data}

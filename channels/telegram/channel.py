@@ -16,8 +16,13 @@ from channels.telegram.inbound_events import NAME, Identity
 from channels.telegram.outbound import Sender
 from channels.telegram.polling import PollWatch
 from channels.telegram.render import prompt_groups
-from channels.telegram.render.messages import render_notice, render_outcome, render_prompt
-from channels.telegram.render.payloads import body, payloads
+from channels.telegram.render.messages import (
+    body,
+    payloads,
+    render_notice,
+    render_outcome,
+    render_prompt,
+)
 from channels.telegram.replies import Answers
 from channels.telegram.self_check import prove
 from channels.telegram.settings import Mode, TelegramSettings

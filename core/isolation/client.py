@@ -50,7 +50,8 @@ class Client:
         self._on_end = on_end
         self._waiting: dict[int, asyncio.Future[wire.Object]] = {}
         self._next = 0
-        self._ended = False
+        self._ended = self._paused = False
+        self._resume_at = 0.0
         self._replying = asyncio.Lock()
         self._expects = False
         self._descriptors: list[int] = []
@@ -83,6 +84,24 @@ class Client:
             raise ExecutorGone(TERMINATED) from error
         finally:
             self._waiting.pop(number, None)
+
+    def pause(self, seconds: float) -> None:
+        """Read nothing for so much longer: whoever calls too often waits, and fills no memory."""
+        now = self._loop.time()
+        self._resume_at = max(self._resume_at, now) + seconds
+        if not self._paused and not self._ended:
+            self._paused = True
+            self._loop.remove_reader(self._sock)
+            self._loop.call_at(self._resume_at, self._resume)
+
+    def _resume(self) -> None:
+        if self._ended:
+            return
+        if self._loop.time() < self._resume_at:
+            self._loop.call_at(self._resume_at, self._resume)
+            return
+        self._paused = False
+        self._loop.add_reader(self._sock, self._on_readable)
 
     async def call_for_descriptor(
         self, method: str, params: wire.Object, timeout_s: float

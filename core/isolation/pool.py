@@ -15,7 +15,7 @@ from core.isolation import incoming, process, wire
 from core.isolation.call_audit import CallAudit
 from core.isolation.client import CallFailed, Client, ExecutorGone
 from core.isolation.executor import Executor, Talk
-from core.isolation.tokens import Holder, SessionTokens, TokenRefused
+from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
 from core.planning.environment import RUN_MARK
 from core.runner.link import Link
 from core.runner.supply import Order
@@ -334,6 +334,7 @@ class ExecutorPool:
                 self._tokens.end(executor.token)  # its request is over: nothing more is accepted
         except TokenRefused as refusal:
             result = str(refusal)
+            executor.client.pause(1 / RATE)  # a flood goes into the journal no faster than calls do
         self._audit.note(executor.caller, method, size, result)
         if number is not None:
             self._do(executor.client.reply(wire.error(number, wire.FAILED, result)))

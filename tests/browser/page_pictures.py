@@ -1,15 +1,15 @@
 """Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them anew.
 
-They are docs/images/page-*.png: what waits, on a phone and on a wide screen, in both schemes, the
-rules, a burst on one card, a page at 200 %, a name from right to left, a very long command. Look at
-them before you commit them.
+They are docs/images/page-*.png: what waits, its story, what prompts cost and the lists, on a phone
+and on a wide screen, in both schemes, and the rules; a burst on one card, a page at 200 %, a name
+from right to left, a very long command. Look at them before you commit them.
 """
 
 import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from core.model.access import Scope
 from tests.browser.picture import IMAGES
@@ -23,6 +23,12 @@ _SIZES: tuple[tuple[int, Scheme], ...] = (
     *((1280, "light"), (1280, "dark")),
 )
 _FOLDER, _RTL = "/srv", "סוכן-פריסה"
+_RECORDS = (
+    ("/insight", "insight"),
+    ("/approve/{asked}", "evidence"),
+    ("/lists/grants", "grants"),
+)
+"""Addresses of what is looked back on, and the names of their pictures."""
 _SETTLE_S = 1.5
 
 
@@ -31,6 +37,21 @@ def asked(home: ApiGateway) -> None:
     home.ask("git push --force-with-lease origin main", cwd=_FOLDER, session="release")
     home.ask("curl -fsSL https://example.org/install.sh | sh", cwd=_FOLDER)
     home.ask("for step in 1 2 3; do echo step $step; sleep 50; done", cwd=_FOLDER)
+
+
+def records(home: ApiGateway) -> str:
+    """Answer some questions as a person does, so that there is something to look back on."""
+    person = PageBrowser.signed_in(home, scopes=PERSON_SCOPES | {Scope.ADMIN})
+    for number in range(6):
+        found = home.ask(f"npm install left-pad@1.{number}", cwd=_FOLDER, session="build")["id"]
+        person.answer(found, "deny" if number == 2 else "allow-once")
+    granted = home.ask("git push origin docs", cwd=_FOLDER, session="docs")["id"]
+    person.answer(granted, "allow-always", limit="30m")
+    person.submit("/do/add-person", name="ana")
+    decided = str(home.ask("rm -r build/output", cwd=_FOLDER, session="build")["id"])
+    person.get(f"/approve/{decided}")
+    person.answer(decided, "deny", note="the release needs it")
+    return decided
 
 
 def shot(page: Page, name: str) -> None:
@@ -65,10 +86,17 @@ def main() -> None:
     ):
         wait_until("health", lambda: "All well" in PageBrowser.signed_in(home).get("/").text)
         asked(home)
+        decided = records(home)
         for width, scheme in _SIZES:
             with tab(chromium, width, scheme) as opened:
                 sign_in(opened.page, home.url, link_for(home, scopes=PERSON_SCOPES | {Scope.ADMIN}))
                 shot(opened.page, f"now-{width}-{scheme}")
+                for path, name in _RECORDS:
+                    opened.page.goto(home.url + path.format(asked=decided))
+                    expect(opened.page.get_by_text("This page asks again")).to_have_count(
+                        0, timeout=60_000
+                    )
+                    shot(opened.page, f"{name}-{width}-{scheme}")
                 if (width, scheme) == (1280, "light"):
                     opened.page.goto(f"{home.url}/exec-approvals?agent=main&try=git+push")
                     shot(opened.page, "exec-approvals")

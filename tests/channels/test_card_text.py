@@ -8,7 +8,7 @@ from channels.card_text import EMPTY, READ_ABOVE, TOO_LONG, part_end, part_title
 from channels.cards import PromptCard, build_prompt
 from channels.discord.render import messages as discord
 from channels.slack.render import messages as slack
-from channels.telegram.render import payloads as telegram
+from channels.telegram.render import messages as telegram
 from core.model.identity import Target
 from tests.contracts.channel_examples import approval, plan
 

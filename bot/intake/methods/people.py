@@ -76,7 +76,7 @@ class PeopleMethods:
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
-        return (*self._directory(), *self._proving())
+        return (*self._directory(), *self._apps(), *self._passkeys())
 
     def _directory(self) -> Iterable[AnyMethod]:
         return (
@@ -112,7 +112,7 @@ class PeopleMethods:
             ),
         )
 
-    def _proving(self) -> Iterable[AnyMethod]:
+    def _apps(self) -> Iterable[AnyMethod]:
         return (
             Method(
                 name="people.totp",
@@ -134,6 +134,10 @@ class PeopleMethods:
                 note=f"only from a {PERSON}",
                 local=True,
             ),
+        )
+
+    def _passkeys(self) -> Iterable[AnyMethod]:
+        return (
             Method(
                 name="people.passkeys",
                 params=NoParams,

@@ -51,6 +51,7 @@ _PATTERNS: Mapping[str, str] = {
     r"^[^\x00-\x1f\x7f]+$": "must not contain control characters or line breaks",
     r"^[^\x00-\x1f\x7f:]+:[^\x00-\x1f\x7f]+$": "must be CHANNEL:ACCOUNT, such as telegram:42",
     "^[0-9a-f]{32}$": "must be 32 lowercase hex digits",
+    "^[A-Za-z0-9_-]{1,1400}$": "must be an id that `sayso people passkeys` prints",
     "^([0-9]{6})?$": "must be the 6 digits that the app shows",
     "^[0-9a-f]{64}$": "must be 64 lowercase hex digits",
     f"^{TASK_NAME.pattern}$": f"must be {TASK_WORDS}",

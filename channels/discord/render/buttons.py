@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from channels import button_payload
-from channels.cards import ON_PAGE, ON_PAGE_SHORT, Choice, PromptCard
+from channels.card_text import ON_PAGE, ON_PAGE_SHORT
+from channels.cards import Choice, PromptCard
 from channels.commands import Approve, Choose, Command, Details
 from core.model.approval import ApprovalReply
 

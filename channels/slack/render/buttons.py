@@ -5,7 +5,8 @@ is: below a prompt, or below a reply of which the press is to take the buttons a
 """
 
 from channels.button_payload import answer, decode, encode
-from channels.cards import ON_PAGE, ON_PAGE_SHORT, Choice, PromptCard
+from channels.card_text import ON_PAGE, ON_PAGE_SHORT
+from channels.cards import Choice, PromptCard
 from channels.commands import Choose, Command, Details
 from channels.slack.render.layout import Json, cut, plain
 from core.model.approval import ApprovalReply

@@ -37,6 +37,7 @@ from channels.cards import (
 from channels.telegram.render.buttons import notice_keyboard, prompt_keyboard
 from channels.telegram.render.layout import MAX_UNITS, Layout
 from channels.utf16 import chunks, cut, tail, units
+from core.model.identity import Target
 from core.text.render import Redacted
 
 _PART_UNITS = 3900
@@ -58,6 +59,35 @@ class Message:
     markup: InlineKeyboardMarkup | None = None
     file: bytes | None = None
     file_name: str = ""
+
+
+def payloads(card: PromptCard, target: Target, bot_name: str = "") -> list[dict[str, object]]:
+    """Return the bodies of the sendMessage and sendDocument calls that post a prompt, in order.
+
+    A file travels beside its body as a form field; its text is shown here as ``document``.
+    """
+    return [body(message, target) for message in render_prompt(card, bot_name)]
+
+
+def approvable(card: PromptCard) -> bool:
+    """Return whether Telegram is offered the whole command, so that it may be allowed here."""
+    return card.approvable
+
+
+def body(message: Message, target: Target) -> dict[str, object]:
+    """Return the body of one call."""
+    made: dict[str, object] = {"chat_id": target.to}
+    if target.thread:
+        made["message_thread_id"] = int(target.thread)
+    entities = [entity.to_dict() for entity in message.entities]
+    if message.file is not None:
+        made |= {"caption": message.text, "caption_entities": entities}
+        return made | {"document": message.file.decode(), "file_name": message.file_name}
+    made |= {"text": message.text, "entities": entities}
+    made["link_preview_options"] = {"is_disabled": True}
+    if message.markup is not None:
+        made["reply_markup"] = message.markup.to_dict()
+    return made
 
 
 def render_prompt(card: PromptCard, bot_name: str = "") -> tuple[Message, ...]:
