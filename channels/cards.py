@@ -112,10 +112,7 @@ class PromptCard:
 
     @property
     def allowed_on(self) -> str:
-        """Return the page that a button opens instead of allowing; empty where it allows.
-
-        Where a step-up is wanted no button of a chat allows, and there is such a page.
-        """
+        """Return the page that a button opens where it cannot allow: a step-up is wanted."""
         return self.link.text if self.step_up and self.approvable else ""
 
     @property

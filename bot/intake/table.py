@@ -8,6 +8,8 @@ from bot.gate_proof.prover import Prover
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import QuestionMethods
 from bot.intake.methods.approvals_file import ApprovalsFileMethods
+from bot.intake.methods.executors.prompts import PromptMethods
+from bot.intake.methods.executors.terminals import TerminalMethods
 from bot.intake.methods.explain import OutlookMethods
 from bot.intake.methods.grants import GrantMethods
 from bot.intake.methods.history import InsightMethods, RecordMethods
@@ -16,9 +18,7 @@ from bot.intake.methods.login import LoginMethods
 from bot.intake.methods.node_commands import NodeCommandMethods
 from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
-from bot.intake.methods.prompts import PromptMethods
 from bot.intake.methods.runs import RunMethods
-from bot.intake.methods.terminals import TerminalMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
 from bot.intake.registry.method import Part, Table, table_of

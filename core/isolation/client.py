@@ -103,10 +103,8 @@ class Client:
         self._paused = False
         self._loop.add_reader(self._sock, self._on_readable)
 
-    async def call_for_descriptor(
-        self, method: str, params: wire.Object, timeout_s: float
-    ) -> tuple[wire.Object, int]:
-        """Call a method whose answer brings one descriptor; whoever calls closes that.
+    async def call_for_descriptor(self, method: str, params: wire.Object, timeout_s: float) -> int:
+        """Call a method whose answer brings one descriptor; return that, for the caller to close.
 
         Raises:
             CallFailed: the executor says why not, or sent none.
@@ -115,10 +113,10 @@ class Client:
         """
         self._expects = True
         try:
-            answer = await self.call(method, params, timeout_s)
+            await self.call(method, params, timeout_s)
             if not self._descriptors:
                 raise CallFailed("no descriptor came with the answer")
-            return answer, self._descriptors.pop(0)
+            return self._descriptors.pop(0)
         finally:
             self._expects = False
             self._drop_descriptors()

@@ -41,8 +41,8 @@ async def test_a_copy_is_recorded_with_its_sending(bench: OpenStore) -> None:
 async def test_a_look_is_recorded_with_the_answer(bench: OpenStore) -> None:
     """In its transaction, before it is decided; how long it took follows from it."""
     asked = await bench.ask()
-    answered = (asked, ONCE, ALICE, "in:1", "", None, None, None, None, (look(asked),))
-    await bench.store.write(approvals.answer, *answered)
+    answered = (asked, ONCE, ALICE, "in:1")
+    await bench.store.write(approvals.answer, *answered, views=(look(asked),))
     found = await bench.store.read(evidence_of, asked)
     (shown,) = found.shown
     assert (shown.account, shown.name, shown.waiting) == (ALICE.account, ALICE.name, True)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e import test_executors as page
-from tests.e2e.test_executors import followed, prepared
+from tests.support.executor_page import followed, prepared
 
 CONFIG = """
   tools: {exec: {host: "gateway", security: "allowlist", ask: "on-miss"}},
@@ -18,11 +17,9 @@ CONFIG = """
 
 
 @pytest.mark.timeout(180)
-def test_terminals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminals(tmp_path: Path) -> None:
     """Whoami, sizes, keys, leaving and coming back; others are refused; a killed gateway."""
-    monkeypatch.setattr(page, "CONFIG", CONFIG)
-    run = page.blocks("sh")[4].strip()
-    script = prepared().replace(f"as ann sh -c {page.quoted(run)}\nstat -c %U /srv/work/made\n", "")
+    script = prepared(settings=CONFIG)
     script += """
 cd /opt/sayso
 as ann HOME=/home/ann /opt/sayso/.venv/bin/python -m tests.support.terminal_driver \

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from bot.intake.registry.method import Table, invoke
-from bot.page.records.plots import HEIGHT, OUTCOMES, WIDTH, date_of, filled, medians, stacked
+from bot.page.records.plots import HEIGHT, LEFT, OUTCOMES, WIDTH, date_of, filled, medians, stacked
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from bot.policy_tools.suggest import Report
@@ -62,7 +62,7 @@ class InsightPages:
     costs: Costs
 
     async def show(self, visit: Visit) -> Response:
-        """Show the plots; what is not counted yet is on the page when it asks for itself again."""
+        """Show the plots; what is not counted yet is there when it is opened again."""
         found = await self._counted(visit)
         # As the method: of all agents or of none.
         costs = self.costs.now() if visit.who.agents is None else {}
@@ -78,11 +78,11 @@ class InsightPages:
             medians=medians(days),
             outcomes=OUTCOMES,
             date_of=date_of,
+            left=LEFT,
             width=WIDTH,
             height=HEIGHT,
             most=_MOST_COSTS,
             most_entries=_MOST_ENTRIES,
-            again=found is None or costs is None,
         )
         return page(text)
 

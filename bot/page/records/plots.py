@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 OUTCOMES = ("allowed", "denied", "expired", "cancelled", "pending")
-WIDTH, HEIGHT = 720, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 24
+WIDTH, HEIGHT = 720, 240
+LEFT, _RIGHT, _TOP, _BOTTOM = 60, 8, 14, 30
 _GAP = 0.25
 _TICKS = 4
 _LABELS = 6
@@ -88,8 +88,8 @@ def medians(days: Sequence[Mapping[str, Any]]) -> Plot:
 
 
 def _slot(number: int, count: int) -> tuple[float, float]:
-    step = (WIDTH - _LEFT - _RIGHT) / max(1, count)
-    return round(_LEFT + (number + _GAP / 2) * step, 2), round(step * (1 - _GAP), 2)
+    step = (WIDTH - LEFT - _RIGHT) / max(1, count)
+    return round(LEFT + (number + _GAP / 2) * step, 2), round(step * (1 - _GAP), 2)
 
 
 def _y(value: float, top: float) -> float:

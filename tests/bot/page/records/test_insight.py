@@ -14,7 +14,7 @@ def test_the_plots_are_there_with_their_numbers(home: ApiGateway, ana: PageBrows
 
     def counted() -> str:
         text = ana.get("/insight").text
-        return "" if "asks again by itself" in text else text
+        return "" if "Look again" in text else text
 
     text = wait_until("the counts", counted)
     assert text.count('<svg class="plot"') == text.count("<title id=") == text.count("<desc") == 2
