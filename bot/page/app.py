@@ -26,6 +26,7 @@ from bot.page.approval import ApprovalPages
 from bot.page.assets import Assets
 from bot.page.cards import Cards
 from bot.page.gateway import GatewayPages
+from bot.page.install import InstallPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
@@ -147,6 +148,7 @@ class ControlPage(Pages):
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
             *self._sign_in_routes(),
+            *self._install_routes(),
             Route("/static/{version}/{name}", View(self, self._static, public=True)),
         )
 
@@ -167,6 +169,14 @@ class ControlPage(Pages):
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
+        )
+
+    def _install_routes(self) -> tuple[Route, ...]:
+        install = InstallPages(self.assets, self.render)
+        return (
+            Route("/manifest.webmanifest", View(self, install.manifest, public=True)),
+            Route("/worker.js", View(self, install.worker, public=True)),
+            Route("/offline", View(self, install.offline, public=True)),
         )
 
     @property
