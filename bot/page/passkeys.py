@@ -1,8 +1,9 @@
 """Register passkeys, sign in with one, and draw what one is to sign to allow something.
 
-A passkey is registered in a session that a one-time link has just begun: the link came from a
-person at a terminal. A session that is older, or was begun by a passkey, registers none, so
-whoever takes one over cannot add a key that is then asked for.
+A passkey is registered in a session that a one-time link has just begun, where the link came from
+a person at a terminal. A session that is older, or was begun by a passkey or by a link that a chat
+account got, registers none: whoever takes over a session or a chat account cannot add a key that
+is then asked for.
 """
 
 import time
@@ -34,6 +35,8 @@ REGISTER_MS: Final = 10 * 60_000
 """How long after its one-time link a session registers passkeys."""
 BY_PASSKEY: Final = "passkey:"
 """How the maker of a session is written that a passkey began."""
+_AT_A_TERMINAL: Final = "uid:"
+"""How the maker of a session begins whose link was made over the gateway's socket."""
 _MOST: Final = 10
 _SIGN_IN: Final = "sign in"
 
@@ -175,7 +178,7 @@ class PasskeyPages:
         now = await self.store.read(now_ms)
         if session is None or not may_register(session, now):
             words = (
-                "A passkey is added within 10 minutes of signing in by a link. At a terminal: "
+                "A passkey is added within 10 minutes of signing in by a link from a terminal: "
                 f"sayso login --person {visit.person}"
             )
             raise Fault(FaultCode.FORBIDDEN, words)
@@ -205,9 +208,9 @@ class PasskeyPages:
 
 
 def may_register(session: Token, now: int) -> bool:
-    """Return whether a session may register a passkey: a link began it, not long ago."""
-    by_link = not session.by.startswith(BY_PASSKEY)
-    return by_link and now - session.created_ms <= REGISTER_MS
+    """Return whether a session may register a passkey: a terminal's link began it, not long ago."""
+    at_a_terminal = session.by.startswith(_AT_A_TERMINAL)
+    return at_a_terminal and now - session.created_ms <= REGISTER_MS
 
 
 def _register(session: Token) -> str:

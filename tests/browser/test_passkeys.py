@@ -168,7 +168,10 @@ def test_a_passkey_signs_in(home: ApiGateway, device: Device) -> None:
     expect(page.locator("main")).to_contain_text("link made by passkey:")
     expect(page.get_by_role("button", name="Add a passkey")).to_have_count(0)
     refused = device.post("/passkeys/new")
-    assert (refused["status"], "signing in by a link" in refused["sentence"]) == (403, True)
+    assert (refused["status"], "signing in by a link from a terminal" in refused["sentence"]) == (
+        403,
+        True,
+    )
 
 
 def test_what_is_signed_for_one_answer_is_good_for_no_other(
