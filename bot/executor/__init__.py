@@ -9,6 +9,7 @@
     acp         the Agent Client Protocol, as a client of one prompt
     model_proxy where the agent's model requests get their API key
     private_folder  what a sandboxed run has as its /tmp
+    connected   whose process is at the other end of a connection to the model proxy
     connection  one end of the socket: lines and descriptors
     own_socket  --socket PATH: the one client that may connect
 

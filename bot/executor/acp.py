@@ -15,6 +15,7 @@ LONGEST_INPUT = 256 * 1024
 """Bytes of what a tool call is about; more than that nobody could judge."""
 _AUTH_REQUIRED = -32000
 _MOST_WORDS = 2_000
+_MOST_COUNTS, _LARGEST_COUNT = 32, 2**53
 
 Answer = Callable[[str], None]
 """Takes how a permission was decided: ``allow``, ``deny`` or ``cancelled``."""
@@ -99,7 +100,9 @@ class Conversation:
     def _greeted(self, result: wire.Object) -> None:
         if result.get("protocolVersion") != VERSION:
             version = result.get("protocolVersion")
-            self._fail(f"the agent speaks version {version!r} of the protocol, not {VERSION}")
+            self._fail(
+                f"the agent speaks version {str(version)[:40]} of the protocol, not {VERSION}"
+            )
             return
         self._login = _by_key(result.get("authMethods"))
         self._open_session({})
@@ -122,7 +125,7 @@ class Conversation:
         reason = result.get("stopReason")
         usage = result.get("usage") or _google(result.get("_meta")) or self._usage
         status = "cancelled" if self._cancelled or reason == "cancelled" else "completed"
-        self._hearer.over(status, {"stop_reason": str(reason), "token_usage": _counts(usage)})
+        self._hearer.over(status, {"stop_reason": _words(reason), "token_usage": _counts(usage)})
 
     def _refused(self, waiting: Callable[[wire.Object], None], failure: wire.Object) -> None:
         """Log in where that is what a new session wants, else end."""
@@ -204,13 +207,18 @@ def _outcome(chosen: str | None) -> wire.Object:
 
 
 def _once(options: object) -> dict[str, str]:
-    """Return the options' ids by kind, the first of each."""
+    """Return the options' ids by kind, the first of each.
+
+    An id that two options share says nothing: it could mean more than what was decided.
+    """
     found: dict[str, str] = {}
+    names: list[str] = []
     for one in options if isinstance(options, list) else []:
         kind, name = (one.get("kind"), one.get("optionId")) if isinstance(one, dict) else ("", "")
         if isinstance(kind, str) and isinstance(name, str):
+            names.append(name)
             found.setdefault(kind, name)
-    return found
+    return {kind: name for kind, name in found.items() if names.count(name) == 1}
 
 
 def _about(call: wire.Object) -> wire.Object:
@@ -251,7 +259,8 @@ def _google(meta: object) -> object:
 def _counts(usage: object) -> wire.Object:
     if not isinstance(usage, dict):
         return {}
-    return {str(name)[:64]: count for name, count in usage.items() if type(count) is int}
+    counts = [(str(name)[:64], count) for name, count in usage.items() if type(count) is int]
+    return {name: count for name, count in counts[:_MOST_COUNTS] if 0 <= count <= _LARGEST_COUNT}
 
 
 def _words(value: object) -> str:

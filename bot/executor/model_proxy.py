@@ -9,13 +9,16 @@ import http.client
 import secrets
 import threading
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
+
+from bot.executor import connected
 
 _LONGEST_BODY = 64 * 1024 * 1024
 _PATIENCE_S = 600.0
 _CHUNK = 64 * 1024
+_STRUCK = "*"
 _KEYS = ("authorization", "x-api-key", "x-goog-api-key")
 _OF_ONE_HOP = frozenset(
     ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer")
@@ -32,6 +35,20 @@ class Upstream(NamedTuple):
     url: str
     header: str
     prefix: str
+
+
+class _Server(ThreadingHTTPServer):
+    """Serve processes that stem from this one; others of this machine get no further."""
+
+    daemon_threads = True
+
+    def verify_request(self, _request: object, client_address: object) -> bool:
+        """Return whether the process that connected is one of the agent's."""
+        port = client_address[1] if isinstance(client_address, tuple) else 0
+        return connected.by_descendant(int(port), self.server_port)
+
+    def handle_error(self, _request: object, _client_address: object) -> None:
+        """Report nothing: a peer that went away is no fault, and nobody reads this output."""
 
 
 class ModelProxy:
@@ -51,14 +68,14 @@ class ModelProxy:
             to = upstream
             key = staticmethod(fetch_key)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    timeout = _PATIENCE_S
     token = ""
     to = Upstream("", "", "")
     key: Callable[[], str]
@@ -87,6 +104,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_on(body)
         except NoKey as failure:
             self._refuse(503, f"no API key: {failure}")
+        except ValueError:
+            self._refuse(400, "a header of the request cannot be sent on")
         except (OSError, http.client.HTTPException) as failure:
             self._refuse(502, f"the model cannot be reached: {type(failure).__name__}")
 
@@ -115,23 +134,25 @@ class _Handler(BaseHTTPRequestHandler):
             if name.lower() not in _OF_ONE_HOP and name.lower() not in _KEYS
         }
         headers["Accept-Encoding"] = "identity"
-        headers[self.to.header] = self.to.prefix + self.key()
+        key = self.key()
+        headers[self.to.header] = self.to.prefix + key
         try:
             connection.request(self.command, to.path.rstrip("/") + self.path, body, headers)
             del headers
-            self._pass_back(connection.getresponse())
+            self._pass_back(connection.getresponse(), key)
         finally:
             connection.close()
 
-    def _pass_back(self, answer: http.client.HTTPResponse) -> None:
+    def _pass_back(self, answer: http.client.HTTPResponse, key: str) -> None:
+        """Pass the answer back as it comes; a key that it repeats is struck out."""
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in _OF_ONE_HOP:
-                self.send_header(name, value)
+                self.send_header(name, value.replace(key, _STRUCK * len(key)))
         self.send_header("Connection", "close")
         self.end_headers()
         try:
-            while piece := answer.read1(_CHUNK):
+            for piece in without(key.encode(), iter(lambda: answer.read1(_CHUNK), b"")):
                 self.wfile.write(piece)
         except (OSError, http.client.HTTPException):
             return  # the head is out: a body that ends early is all that can be said
@@ -147,3 +168,21 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
         except OSError:
             return
+
+
+def without(key: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a stream with each occurrence of the key struck out, wherever it is cut.
+
+    Held back is only what may be the beginning of one.
+    """
+    struck, held = _STRUCK.encode() * len(key), b""
+    for piece in pieces:
+        text = (held + piece).replace(key, struck)
+        keep = next(n for n in range(min(len(key) - 1, len(text)), -1, -1) if _ends(text, key[:n]))
+        held = text[len(text) - keep :]
+        yield text[: len(text) - keep]
+    yield held
+
+
+def _ends(text: bytes, beginning: bytes) -> bool:
+    return text.endswith(beginning)

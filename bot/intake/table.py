@@ -1,23 +1,24 @@
 """Make the one table of methods that every entry point serves."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from bot.gate_proof.prover import Prover
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import QuestionMethods
 from bot.intake.methods.approvals_file import ApprovalsFileMethods
+from bot.intake.methods.executors.prompts import PromptMethods
+from bot.intake.methods.executors.terminals import TerminalMethods
 from bot.intake.methods.explain import OutlookMethods
 from bot.intake.methods.grants import GrantMethods
-from bot.intake.methods.history import RecordMethods
+from bot.intake.methods.history import InsightMethods, RecordMethods
 from bot.intake.methods.lockdown import LockdownMethods
 from bot.intake.methods.login import LoginMethods
 from bot.intake.methods.node_commands import NodeCommandMethods
 from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
-from bot.intake.methods.prompts import PromptMethods
 from bot.intake.methods.runs import RunMethods
-from bot.intake.methods.terminals import TerminalMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
 from bot.intake.registry.method import Part, Table, table_of
@@ -35,13 +36,15 @@ def method_table(
     prover: Prover | None = None,
     page_url: Callable[[], str] = str,
     node_host: "NodeHost | None" = None,
+    zone: tzinfo = UTC,
     terminals: Terminals | None = None,
 ) -> Table:
     """Return all methods; ``health`` answers ``health.get``, ``more`` are further groups.
 
     ``prover`` proves the gate before a lockdown is lifted; without one none is. ``page_url`` says
     where the control page is, and nothing where it is off. ``node_host`` is ``None`` where no node
-    may connect, ``terminals`` where nothing runs as another user.
+    may connect, ``terminals`` where nothing runs as another user. ``zone`` is where days begin and
+    end for people.
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
@@ -62,6 +65,7 @@ def method_table(
             NodeCommandMethods(store, journal, askers, asking, node_host),
             ToolMethods(gate, askers),
             PromptMethods(gate, askers),
+            InsightMethods(store, zone),
             TerminalMethods(gate, askers, terminals),
             *more,
         )

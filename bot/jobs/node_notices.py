@@ -71,8 +71,8 @@ class NodeNotices:
 
     async def _send(self, request: PairingRequest, like: Node | None) -> None:
         recent = await self.store.read(node_notices.recent, _WITHIN_MS)
-        posted = [json.loads(payload)["node"] for payload in recent]
-        known = {each["code"]: each.get("address") for each in posted}
+        earlier = [json.loads(payload)["node"] for payload in recent]
+        known = {each["code"]: each.get("address") for each in earlier}
         of_address = sum(address == request.address for address in known.values())
         if request.code in known or len(known) >= _MOST or of_address >= _MOST_OF_ADDRESS:
             return

@@ -4,7 +4,9 @@
 
     app        the addresses; who is let in; faults as people read them
       ▼
-    login | now | approval | history | rules | sessions    what each address shows and does
+    login | passkeys | now | plans | approval | rules/ | gateway    what each address does
+    install                    what a phone asks for before it installs the page
+    records/                   what was and what is kept: history, stories, insight, lists
       ▼
     cards | live               cards of what waits; what changed, pushed to open pages
       ▼

@@ -26,18 +26,22 @@ from bot.page.approval import ApprovalPages
 from bot.page.assets import Assets
 from bot.page.cards import Cards
 from bot.page.gateway import GatewayPages
-from bot.page.history import HistoryPages
+from bot.page.install import InstallPages
 from bot.page.live import Live
 from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
 from bot.page.passkeys import PasskeyPages
 from bot.page.plans import PlanPages
+from bot.page.records.history import HistoryPages
+from bot.page.records.insight import Costs, InsightPages
+from bot.page.records.lists import ListPages
+from bot.page.records.story import Stories
 from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
-from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
+from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
 from core.model.identity import Intake
@@ -57,6 +61,7 @@ class Furnishing:
     gate: Gate
     section: HttpSection
     zone: tzinfo
+    costs: Callable[[], Report]
     page_url: Callable[[], str] = str
 
 
@@ -120,19 +125,14 @@ class ControlPage(Pages):
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
-        login = LoginPages(
-            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
-        )
-        keys = PasskeyPages(
-            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
-        )
+        insight = InsightPages(room.table, self.render, Costs(room.costs))
+        lists = ListPages(room.table, self.render)
         return (
             Route("/", View(self, now.show)),
             Route("/live", _LiveView(self)),
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
-            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
             Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
@@ -140,17 +140,43 @@ class ControlPage(Pages):
             Route("/history/export", View(self, past.export)),
             Route("/history/verify", View(self, post=past.verify)),
             Route("/history/{ref}", View(self, past.story)),
+            Route("/insight", View(self, insight.show)),
+            Route("/lists/{name}", View(self, lists.show)),
+            Route("/do/{action}", View(self, post=lists.act)),
             Route("/exec-approvals", View(self, rules.show, rules.save)),
             Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
+            *self._sign_in_routes(),
+            *self._install_routes(),
+            Route("/static/{version}/{name}", View(self, self._static, public=True)),
+        )
+
+    def _sign_in_routes(self) -> tuple[Route, ...]:
+        """Return the routes by which people sign in and prove who they are."""
+        room = self.room
+        login = LoginPages(
+            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+        )
+        keys = PasskeyPages(
+            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
+        )
+        return (
+            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
             Route("/passkeys/new", View(self, post=keys.begin)),
             Route("/passkeys", View(self, post=keys.register)),
             Route(f"{LOGIN_PATH}passkey/new", View(self, post=keys.offer, public=True)),
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
-            Route("/static/{version}/{name}", View(self, self._static, public=True)),
+        )
+
+    def _install_routes(self) -> tuple[Route, ...]:
+        install = InstallPages(self.assets, self.render)
+        return (
+            Route("/manifest.webmanifest", View(self, install.manifest, public=True)),
+            Route("/worker.js", View(self, install.worker, public=True)),
+            Route("/offline", View(self, install.offline, public=True)),
         )
 
     @property

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.cards import Cards
+from bot.page.records.story import SURFACE_WORDS
 from bot.page.render import Renderer
-from bot.page.story import SURFACE_WORDS
 from bot.page.visit import Visit, data, elsewhere, page
 from core.approvals.answer import Answer, AnswerOutcome
 from core.gate import Gate

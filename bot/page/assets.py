@@ -10,7 +10,12 @@ from starlette.responses import Response
 from bot.api.http.errors import Fault, FaultCode
 
 _FOLDER = Path(__file__).with_name("assets")
-_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_TYPES = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
 _DIGITS = 12
 _FOREVER = "public, max-age=31536000, immutable"
 

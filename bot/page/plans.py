@@ -16,10 +16,11 @@ from bot.intake.registry.method import Table, invoke, permit
 from bot.page.cards import Cards, is_long
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
-from channels.cards import PromptCard, build_prompt
+from channels.cards import PromptCard, build_prompt, whole_text
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
+from core.model.evidence import Surface, View
 from core.model.identity import AgentId
 from core.store import approvals
 from core.text.render import redact
@@ -134,6 +135,7 @@ class PlanPages:
 
     async def _page(self, visit: Visit, meant: Approval, said: tuple[Said, ...]) -> Response:
         waiting = await self._waiting(meant)
+        self._seen(visit, waiting)
         steps = [Step(card, _alone(card)) for card in map(self._card, waiting)]
         text = self.render.text(
             "plan.html",
@@ -147,6 +149,13 @@ class PlanPages:
             said=said,
         )
         return page(text, 200 if all(one.done for one in said) else 409)
+
+    def _seen(self, visit: Visit, waiting: Sequence[Approval]) -> None:
+        """Note that a person is shown these commands together."""
+        actor = visit.who.actor
+        if actor is not None:
+            texts = ((one.id, whole_text(self._card(one))) for one in waiting)
+            self.gate.seen.note(*(View(id_, actor, Surface.LIST, text) for id_, text in texts))
 
     def _card(self, found: Approval) -> PromptCard:
         return build_prompt(found, self.render.zone)

@@ -37,7 +37,7 @@ class Renderer:
             finalize=_shown,
         )
         made.filters |= {"day_time": self.day_time, "clock": self.clock, "span": duration}
-        made.globals["asset"] = self.assets.url
+        made.globals |= {"asset": self.assets.url, "version": self.assets.version}
         object.__setattr__(self, "_jinja", made)
 
     def text(self, template: str, **values: object) -> str:

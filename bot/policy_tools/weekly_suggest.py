@@ -69,14 +69,16 @@ class _PatientJudge(Judge):
         return super().judge(plan, policy, allowlist, acl)
 
 
-def week_of(settings: Settings, patience: Patience) -> Report:
-    """Return what the prompts of the last seven days cost; for a thread.
+def week_of(settings: Settings, patience: Patience, span: str = SPAN, most: int = _MOST) -> Report:
+    """Return what the newest ``most`` prompts of the last seven days cost; for a thread.
+
+    ``span`` is another time than seven days.
 
     Raises:
         SaysoError: the store or the approvals file cannot be read, or the look ended early.
     """
     judge = _PatientJudge(settings, patience)
-    return report(past_commands(settings, SPAN, _MOST), judge, LEAST)
+    return report(past_commands(settings, span, most), judge, LEAST)
 
 
 def notice_of(found: Report, least: int) -> str:

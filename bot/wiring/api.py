@@ -3,9 +3,12 @@
 Where it does not, no web framework is loaded and nothing is counted.
 """
 
+import threading
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
@@ -21,6 +24,23 @@ from core.store import Store
 if TYPE_CHECKING:
     from bot.api.http.metrics import Meters
     from bot.api.rest.pages import Report
+    from bot.policy_tools.suggest import Report as CostReport
+
+
+_COSTS_SPAN, _COSTS_MOST, _COSTS_S = "30d", 1_000, 20.0
+"""How far back, over how many prompts, and how long the page's look at costs may go."""
+
+
+def _costs(settings: Settings, stopped: threading.Event) -> "CostReport":
+    """Return what prompts cost, for a thread; ``stopped`` ends the look.
+
+    Raises:
+        SaysoError: the store or the approvals file cannot be read, or it took too long.
+    """
+    from bot.policy_tools.weekly_suggest import Patience, week_of  # noqa: PLC0415 - as below
+
+    patience = Patience(_COSTS_S, stopped=stopped)
+    return week_of(settings, patience, _COSTS_SPAN, _COSTS_MOST)
 
 
 @dataclass(slots=True)
@@ -34,17 +54,19 @@ class Network:
     home: Path
     zone: tzinfo
     meters: "Meters | None"
+    costs: Callable[[threading.Event], "CostReport"]
     listening_url: str = field(default="", init=False)
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Return the API that the settings ask for."""
         about = (settings.http, settings.home, ZoneInfo(settings.approvals.exec.zone))
+        costs = partial(_costs, settings)
         if not settings.http.enabled:
-            return cls(*about, None)
+            return cls(*about, None, costs)
         from bot.api.http.metrics import Meters  # noqa: PLC0415 - loaded where it is wanted only
 
-        return cls(*about, Meters())
+        return cls(*about, Meters(), costs)
 
     def page_url(self) -> str:
         """Return where people open the control page; nothing where it is off."""
@@ -84,7 +106,10 @@ class Network:
         from bot.api.gate_proof import RestWay, WebSocketWay  # noqa: PLC0415 - as above
         from bot.page.app import Furnishing, pages_of  # noqa: PLC0415 - as above
 
-        room = Furnishing(table, gate, self.section, self.zone, self.page_url)
+        stopped = threading.Event()
+        stack.callback(stopped.set)
+        costs = partial(self.costs, stopped)
+        room = Furnishing(table, gate, self.section, self.zone, costs, self.page_url)
         parts = Parts(
             table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)
         )

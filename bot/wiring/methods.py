@@ -55,5 +55,6 @@ def table_of(
         parts.prover,
         node_host=node_host,
         page_url=parts.network.page_url,
+        zone=parts.network.zone,
         terminals=parts.machines.terminals,
     )

@@ -125,6 +125,8 @@ class _Run:
             self.said.add_line(text)
         else:
             return
+        if self.said.full:  # a session hears no more than a run's record keeps
+            return
         self._news.put_nowait(text)
         if self._telling is None:
             self._telling = asyncio.ensure_future(self._tell())
@@ -136,7 +138,9 @@ class _Run:
         if self._noting is not None:
             await asyncio.gather(self._noting, return_exceptions=True)
         if self._telling is not None:
-            await self._news.join()
+            heard = asyncio.ensure_future(self._news.join())
+            await asyncio.wait((heard, self._telling), return_when=asyncio.FIRST_COMPLETED)
+            heard.cancel()
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)
 
@@ -378,7 +382,7 @@ def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -
         round((time.monotonic() - run.began) * 1000),
         timed_out=timed_out,
         cancelled=cancelled,
-        token_usage=tuple(sorted((name, n) for name, n in counts.items() if type(n) is int)),
+        token_usage=tuple(sorted((name, n) for name, n in counts.items() if type(n) is int)[:32]),
     )
 
 

@@ -50,7 +50,8 @@ class Client:
         self._on_end = on_end
         self._waiting: dict[int, asyncio.Future[wire.Object]] = {}
         self._next = 0
-        self._ended = False
+        self._ended = self._paused = False
+        self._resume_at = 0.0
         self._replying = asyncio.Lock()
         self._expects = False
         self._descriptors: list[int] = []
@@ -84,10 +85,26 @@ class Client:
         finally:
             self._waiting.pop(number, None)
 
-    async def call_for_descriptor(
-        self, method: str, params: wire.Object, timeout_s: float
-    ) -> tuple[wire.Object, int]:
-        """Call a method whose answer brings one descriptor; whoever calls closes that.
+    def pause(self, seconds: float) -> None:
+        """Read nothing for so much longer: whoever calls too often waits, and fills no memory."""
+        now = self._loop.time()
+        self._resume_at = max(self._resume_at, now) + seconds
+        if not self._paused and not self._ended:
+            self._paused = True
+            self._loop.remove_reader(self._sock)
+            self._loop.call_at(self._resume_at, self._resume)
+
+    def _resume(self) -> None:
+        if self._ended:
+            return
+        if self._loop.time() < self._resume_at:
+            self._loop.call_at(self._resume_at, self._resume)
+            return
+        self._paused = False
+        self._loop.add_reader(self._sock, self._on_readable)
+
+    async def call_for_descriptor(self, method: str, params: wire.Object, timeout_s: float) -> int:
+        """Call a method whose answer brings one descriptor; return that, for the caller to close.
 
         Raises:
             CallFailed: the executor says why not, or sent none.
@@ -96,10 +113,10 @@ class Client:
         """
         self._expects = True
         try:
-            answer = await self.call(method, params, timeout_s)
+            await self.call(method, params, timeout_s)
             if not self._descriptors:
                 raise CallFailed("no descriptor came with the answer")
-            return answer, self._descriptors.pop(0)
+            return self._descriptors.pop(0)
         finally:
             self._expects = False
             self._drop_descriptors()

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import pwd
 import secrets
 import socket
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -15,7 +14,8 @@ from core.isolation import incoming, process, wire
 from core.isolation.call_audit import CallAudit
 from core.isolation.client import CallFailed, Client, ExecutorGone
 from core.isolation.executor import Executor, Talk
-from core.isolation.tokens import Holder, SessionTokens, TokenRefused
+from core.isolation.process import uid_of, unavailable
+from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
 from core.planning.environment import RUN_MARK
 from core.runner.link import Link
 from core.runner.supply import Order
@@ -74,11 +74,11 @@ class ExecutorPool:
         Raises:
             HostUnavailable: it, or the user, is missing.
         """
-        _uid_of(user)
+        uid_of(user)
         program = self._command(user)
         for path in (program[0], program[-1]):
             if not Path(path).exists():  # noqa: ASYNC240 - two local files
-                raise HostUnavailable(_unavailable(user, f"{path} is missing"))
+                raise HostUnavailable(unavailable(user, f"{path} is missing"))
 
     async def take(self, user: str) -> Executor:
         """Return an executor of a Unix user that has served nobody.
@@ -138,10 +138,7 @@ class ExecutorPool:
 
     async def cancel_prompt(self, executor: Executor) -> None:
         """Ask an executor to have its agent stop; end it where it does not answer."""
-        try:
-            await self._call(executor, wire.CANCEL_PROMPT, {"session_token": executor.token})
-        except (SaysoError, TimeoutError):
-            self.drop(executor)
+        await self._ask_to_end(executor, wire.CANCEL_PROMPT)
 
     async def terminal(
         self, executor: Executor, order: Order, talk: Talk, params: wire.Object
@@ -157,18 +154,19 @@ class ExecutorPool:
         holder = self._entitle(executor, order)
         executor.talk = talk
         self._tokens.begin(executor.token, holder)
-        own: wire.Object = {"session_token": executor.token, "build": self._options.build}
-        asked: wire.Object = {**own, **params}
+        asked = {"session_token": executor.token, "build": self._options.build, **params}
         patience_s = self._options.connection_timeout_s
         with self._noted(executor, wire.SPAWN_TERMINAL, asked):
             call = executor.client.call_for_descriptor
-            _, fd = await call(wire.SPAWN_TERMINAL, asked, patience_s)
-        return fd
+            return await call(wire.SPAWN_TERMINAL, asked, patience_s)
 
     async def end_terminal(self, executor: Executor) -> None:
         """Ask an executor to end its terminal; end it where it does not answer."""
+        await self._ask_to_end(executor, wire.END_TERMINAL)
+
+    async def _ask_to_end(self, executor: Executor, method: str) -> None:
         try:
-            await self._call(executor, wire.END_TERMINAL, {"session_token": executor.token})
+            await self._call(executor, method, {"session_token": executor.token})
         except (SaysoError, TimeoutError):
             self.drop(executor)
 
@@ -207,7 +205,7 @@ class ExecutorPool:
         await self._audit.stop()
 
     async def _started(self, user: str, *, cleaner: bool = False) -> Executor:
-        uid = _uid_of(user)
+        uid = uid_of(user)
         if not cleaner:
             await self._room()
         executor = Executor(secrets.token_hex(8), user)
@@ -220,7 +218,7 @@ class ExecutorPool:
             executor.process, sock = process.start(self._command(user), exited)
         except SpawnError as failure:
             self._live.discard(executor)
-            raise HostUnavailable(_unavailable(user, str(failure))) from failure
+            raise HostUnavailable(unavailable(user, str(failure))) from failure
         executor.client = Client(
             sock,
             lambda method, params, number: self._hear(executor, method, params, number),
@@ -240,15 +238,13 @@ class ExecutorPool:
         except TimeoutError:
             why = f"it did not answer within {self._options.connection_timeout_s * 1000:.0f} ms"
         except (CallFailed, ExecutorGone) as failure:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(1):
-                    await executor.process.exited.wait()
+            await executor.process.ended(1)
             why = executor.process.words() or str(failure)
         except BaseException:
             self.drop(executor)
             raise
         self.drop(executor)
-        raise HostUnavailable(_unavailable(user, why))
+        raise HostUnavailable(unavailable(user, why))
 
     async def _room(self) -> None:
         """Wait until there may be one more; a spare of any user makes room."""
@@ -334,6 +330,7 @@ class ExecutorPool:
                 self._tokens.end(executor.token)  # its request is over: nothing more is accepted
         except TokenRefused as refusal:
             result = str(refusal)
+            executor.client.pause(1 / RATE)  # a flood goes into the journal no faster than calls do
         self._audit.note(executor.caller, method, size, result)
         if number is not None:
             self._do(executor.client.reply(wire.error(number, wire.FAILED, result)))
@@ -361,10 +358,10 @@ class ExecutorPool:
             del self._spares[executor.user]
         if executor.link is not None:
             executor.link.hang_up()
-        await _exited(executor)
+        await executor.process.ended(_PATIENCE_S)
         if executor.leaders and executor.process.status != 0:
             await self.end_left(executor.user, {executor.run_id: executor.leaders})
-            await _exited(executor)
+            await executor.process.ended(_PATIENCE_S)
         if executor.process.exited.is_set():
             executor.process.forget()
         else:
@@ -401,20 +398,3 @@ class ExecutorPool:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _exited(executor: Executor) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_PATIENCE_S):
-            await executor.process.exited.wait()
-
-
-def _uid_of(user: str) -> int:
-    try:
-        return pwd.getpwnam(user).pw_uid
-    except KeyError:
-        raise HostUnavailable(f"there is no user `{user}` on this machine") from None
-
-
-def _unavailable(user: str, why: str) -> str:
-    return f"no executor runs as `{user}`: {why}; run `sayso doctor executor`"

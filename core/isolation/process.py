@@ -7,11 +7,12 @@ sudo, which is root's, nor what it starts: the end of the socket is what ends an
 import asyncio
 import contextlib
 import os
+import pwd
 import signal
 import socket
 from collections.abc import Callable, Sequence
 
-from core.errors import SpawnError
+from core.errors import HostUnavailable, SpawnError
 
 SUDO = "/usr/bin/sudo"
 EXECUTOR = "/usr/local/libexec/sayso-executor"
@@ -24,6 +25,23 @@ _LONGEST_WORDS = 2000
 def by_sudo(user: str) -> tuple[str, ...]:
     """Return the command that starts the executor of a user; the sudoers rule allows no other."""
     return (SUDO, "-n", "-u", user, EXECUTOR)
+
+
+def uid_of(user: str) -> int:
+    """Return the number of a Unix user.
+
+    Raises:
+        HostUnavailable: there is none of this name.
+    """
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise HostUnavailable(f"there is no user `{user}` on this machine") from None
+
+
+def unavailable(user: str, why: str) -> str:
+    """Return the words for an executor that cannot be had."""
+    return f"no executor runs as `{user}`: {why}; run `sayso doctor executor`"
 
 
 class Process:
@@ -41,6 +59,12 @@ class Process:
         self._on_exit = on_exit
         self._fd = os.pidfd_open(pid)
         asyncio.get_running_loop().add_reader(self._fd, self._ended)
+
+    async def ended(self, seconds: float) -> None:
+        """Wait until it has ended, so long at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.exited.wait()
 
     def words(self) -> str:
         """Return what it said on standard error, in one line."""

@@ -36,6 +36,11 @@ class Said:
         self._ring()
 
     @property
+    def full(self) -> bool:
+        """Return whether its first characters are all that is kept."""
+        return len(self._text) >= _MOST
+
+    @property
     def live(self) -> LiveOutput:
         """Return what was said last."""
         return LiveOutput(self._tail, self._total)

@@ -1,6 +1,7 @@
 """Plan the opening of a terminal: which shell, and what people are asked."""
 
 import pwd
+import shlex
 
 from core.model.command import AgentPart, AgentPartKind
 
@@ -22,7 +23,9 @@ def terminal_argv(part: AgentPart, argv: tuple[str, ...], user: str) -> tuple[st
 
 def terminal_text(argv: tuple[str, ...], user: str, folder: str) -> str:
     """Return what people are asked about a terminal."""
-    return f"opens an interactive terminal as user {user} in folder {folder} ({argv[1]})"
+    return (
+        f"opens an interactive terminal as user {user} in folder {shlex.quote(folder)} ({argv[1]})"
+    )
 
 
 def _shell_of(user: str) -> str:

@@ -49,11 +49,6 @@ def _bare_only() -> frozenset[str]:
 
 
 @cache
-def _starts_nothing_bare() -> frozenset[str]:
-    return frozenset(words(table("wrappers"), "starts_nothing_bare"))
-
-
-@cache
 def _shells() -> frozenset[str]:
     return frozenset(words(table("wrappers"), "shells"))
 
@@ -62,7 +57,7 @@ def wrapper_kind(names: Iterable[str], argument_count: int) -> str | None:
     """Return what kind of wrapper a program is, in words; ``None`` for an ordinary program."""
     kinds = _kinds()
     for name in names:
-        if name in kinds and (argument_count or name not in _starts_nothing_bare()):
+        if name in kinds:
             return f"{name} is {kinds[name]}"
         if argument_count and name in _bare_only():
             return f"{name} with arguments may start another program"

@@ -37,6 +37,10 @@ PAGES = (
     "/history?grep=feature-10",
     "/history?grep=nowhere-to-be-found",
     "/history?agent=rare&state=expired&grep=npm",
+    "/history?session=agent:agent3:17&state=denied&grep=nowhere-to-be-found",
+    "/insight",
+    "/lists/agent-sessions",
+    "/lists/grants",
 )
 
 

@@ -25,6 +25,12 @@ PATHS = (
     "/exec-approvals",
     "/sessions",
     "/lock-down",
+    "/insight",
+    "/lists/people",
+    "/lists/tokens",
+    "/lists/grants",
+    "/lists/channels",
+    "/lists/agent-sessions",
 )
 
 

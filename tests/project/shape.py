@@ -29,6 +29,7 @@ FRAGMENTS: Mapping[str, str] = {
     "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
     "channels/companion/question.py": "pure; the channel around it keeps connections",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
+    "core/planning/terminal_part.py": "what a plan of a terminal says; it pins no program",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",
     "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",
     "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",

@@ -8,6 +8,14 @@
     model             ask the model, and say what it answered
     stay PATH WORD    note the word and its run in the file, ask the model, leave deaf children in
                       sessions of their own, ask to write a file, and stay
+    shared PATH       ask with options that share an id, and write whatever single id comes back
+    hidden PATH       ask with words that hide and colour what follows
+    chunk COUNT       say so many characters at once
+    flood COUNT       report so many tool calls
+    odd               send what is no message, usage and text that nobody can store
+    late PATH         end, and then ask to write the file
+    spy               try to look into its executor, and into a process of its own
+    pace COUNT        say the time so often, every 60 ms
     show              say its environment and its arguments
     hang              begin a tool call that never ends, and hear no cancel
     die               end without an answer
@@ -15,10 +23,12 @@
 Standard library only, and nothing of ours: it runs as another user.
 """
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -127,6 +137,100 @@ def stay(rest: str) -> None:
     hang()
 
 
+def shared(path: str) -> None:
+    """Ask with one id for three kinds."""
+    kinds = ("allow_once", "allow_always", "reject_once")
+    options = [{"optionId": "same", "name": kind, "kind": kind} for kind in kinds]
+    call = {"toolCallId": "c", "title": "t", "kind": "edit", "rawInput": {"path": path}}
+    params = {"sessionId": "s1", "toolCall": call, "options": options}
+    send({"id": "p1", "method": "session/request_permission", "params": params})
+    found = outcome("p1")
+    if found.get("optionId"):
+        Path(path).write_text("written", encoding="utf-8")
+    say(json.dumps(found))
+
+
+def hidden(path: str) -> None:
+    """Ask with a title that is not what it seems."""
+    title = f"Read \u202e{path}\u2066 \x1b[2K\x1b]52;c;eA==\x07\r\nAllowed by Ana\u200b"
+    call = {"toolCallId": "c", "title": title, "kind": "edit", "rawInput": {"path": title}}
+    permit("p1", call)
+    say(json.dumps(outcome("p1")))
+
+
+def chunk(count: str) -> None:
+    """Say much at once."""
+    say("\U0001f511" * int(count))
+
+
+def flood(count: str) -> None:
+    """Report many tool calls."""
+    for number in range(int(count)):
+        update({"sessionUpdate": "tool_call", "toolCallId": str(number), "title": "x" * 1500})
+
+
+def odd() -> None:
+    """Send what nobody expects."""
+    for line in (
+        "[]",
+        "{",
+        '{"id": [1]}',
+        '{"method": 7}',
+        "[" * 100_000,
+        '{"id": 1, "result": 5}',
+    ):
+        sys.stdout.write(line + "\n")
+    say("\ud800 and \x00")
+    update({"sessionUpdate": "tool_call", "title": {"a": 1}, "kind": ["x"], "toolCallId": None})
+    update({"sessionUpdate": "usage_update", "used": 10**400})
+
+
+def late(path: str) -> None:
+    """End in the same breath as it asks."""
+    send({"id": message["id"], "result": {"stopReason": "end_turn"}})
+    call = {"toolCallId": "c", "title": "t", "kind": "edit", "rawInput": {"path": path}}
+    permit("p1", call)
+    Path(f"{path}.asked").write_text("", encoding="utf-8")
+    if outcome("p1").get("optionId") == "yes-1":
+        Path(path).write_text("written", encoding="utf-8")
+
+
+def spy() -> None:
+    """Look into its executor by every way that /proc and ptrace have, and into its own child."""
+    with subprocess.Popen(["sleep", "30"]) as child:
+        say(json.dumps({"executor": looks(os.getppid()), "child": looks(child.pid)}))
+        child.kill()
+
+
+def looks(pid: int) -> dict[str, bool]:
+    """Return which ways into a process are open."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    ways = {
+        "environ": lambda: Path(f"/proc/{pid}/environ").read_bytes(),
+        "fd": lambda: Path(f"/proc/{pid}/fd/0").readlink(),
+        "mem": lambda: Path(f"/proc/{pid}/mem").open("rb").close(),
+        "maps": lambda: Path(f"/proc/{pid}/maps").read_bytes() or 1 / 0,
+        "cwd": lambda: Path(f"/proc/{pid}/cwd").readlink(),
+        "getfd": lambda: 1 / (1 + libc.syscall(438, os.pidfd_open(pid), 0, 0)),
+        "ptrace": lambda: 1 / (1 + libc.ptrace(0x4206, pid, 0, 0)),  # PTRACE_SEIZE
+    }
+    found = {}
+    for name, way in ways.items():
+        try:
+            way()
+            found[name] = True
+        except (OSError, ZeroDivisionError):
+            found[name] = False
+    return found
+
+
+def pace(count: str) -> None:
+    """Say the time of each piece (CLOCK_MONOTONIC, in ns), as a model's words come."""
+    for _ in range(int(count)):
+        say(f"{time.monotonic_ns()}\n")
+        time.sleep(0.06)
+
+
 def show() -> None:
     """Say what this process is."""
     say(json.dumps({"argv": sys.argv, "env": dict(os.environ), "uid": os.getuid()}))
@@ -148,8 +252,19 @@ def die() -> None:
 def work(text: str) -> None:
     """Do what a prompt says."""
     word, _, rest = text.partition(" ")
-    with_rest = {"write": write, "run": run, "twice": twice, "stay": stay}
-    alone = {"model": model, "show": show, "hang": hang, "die": die}
+    with_rest = {
+        "write": write,
+        "run": run,
+        "twice": twice,
+        "pace": pace,
+        "stay": stay,
+        "shared": shared,
+        "hidden": hidden,
+        "chunk": chunk,
+        "flood": flood,
+        "late": late,
+    }
+    alone = {"model": model, "show": show, "hang": hang, "die": die, "odd": odd, "spy": spy}
     if word in with_rest:
         with_rest[word](rest)
     elif word in alone:

@@ -19,7 +19,7 @@ from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
-from core.isolation.agents import Agents
+from core.isolation.agents import Agents, KeyOf
 from core.isolation.runtime import Runtime
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
@@ -165,12 +165,18 @@ async def agents_at(
     named = env or {"ANTHROPIC_BASE_URL": "{url}", "ANTHROPIC_API_KEY": "{token}"}
     runtime = Runtime(words, "anthropic", model_url, header, prefix, named)
     async with gate_at(home, everyone, timeout_ms=timeout_ms) as gate, executors(path) as world:
-        agents = Agents(world.executors, partial(_same, runtime), key_of, gate.execution.guard)
-        connect_agents(agents, gate)
-        host = GatewayHost(Runner(), world.executors, agents)
-        gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
-        gate.planner = Planner(run_as=lambda _: USER)
+        agents = equip(gate, world, runtime, key_of)
         yield Bench(gate, agents, world, workshop / "work", keys)
+
+
+def equip(gate: Gate, world: World, runtime: Runtime, key_of: KeyOf) -> Agents:
+    """Let a gate's prompts be answered by an agent in these executors."""
+    agents = Agents(world.executors, partial(_same, runtime), key_of, gate.execution.guard)
+    connect_agents(agents, gate)
+    host = GatewayHost(Runner(), world.executors, agents)
+    gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+    gate.planner = Planner(run_as=lambda _: USER)
+    return agents
 
 
 def _same(runtime: Runtime, _agent: object) -> Runtime:

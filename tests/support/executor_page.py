@@ -79,15 +79,18 @@ def reported(lines: Iterable[str]) -> str:
     )
 
 
-def prepared(*, administrator: bool = False, host: str = "gateway") -> str:
+def prepared(*, administrator: bool = False, host: str = "gateway", settings: str = "") -> str:
     """Return the page's own steps up to a running gateway; ann keeps `sudo` where she is to.
 
     Commands run on the host; nobody is asked, so nothing but the wall between users can hold.
+    With ``settings`` instead, the page's own run is left out, for somebody may have to be asked.
     """
     setup, user, doctor, folder, run, _undo = blocks(EXECUTORS, "sh")
     (config,) = blocks(EXECUTORS, "json5")
-    whole = config.replace("{", "{" + UNASKED.format(host), 1)
+    whole = config.replace("{", "{" + (settings or UNASKED.format(host)), 1)
     keep = "" if administrator else "rm /etc/sudoers.d/ann\n"
+    made = f"as ann sh -c {quoted(run.strip())}\nstat -c %U /srv/work/made\n"
+    made = "" if settings else made
     return f"""
 cd /
 {as_ann(setup)}{as_ann(user)}{as_ann(folder)}{keep}
@@ -97,9 +100,7 @@ cat > /home/ann/.sayso/config.json5 <<'END'
 chown ann: /home/ann/.sayso/config.json5
 as ann sh -c {quoted(doctor.strip())}
 {SERVE}
-as ann sh -c {quoted(run.strip())}
-stat -c %U /srv/work/made
-set +e
+{made}set +e
 """
 
 

@@ -24,6 +24,7 @@ NEEDS = {
     "events.ack": "request",
     "sessions.list": "read",
     "history.list": "read",
+    "insight.get": "read",
     "health.get": "read",
     "audit.rotate": "admin",
     "audit.verify": "read",

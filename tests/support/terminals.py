@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
@@ -18,7 +19,7 @@ from core.model.approval import ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import ApprovalId, Requester, SessionKey
 from core.model.policy import ExecHost, PolicyLayer
-from core.model.result import Pending, Submission
+from core.model.result import ExecResult, Pending
 from core.planning.planner import Planner
 from core.runner.runner import Runner
 from tests.support.executors import USER, World, executors
@@ -35,7 +36,7 @@ class Desk:
     world: World
     folder: Path
 
-    def request(self, who: Requester = AGENT, **given: object) -> ExecRequest:
+    def request(self, who: Requester = AGENT, **given: Any) -> ExecRequest:
         """Return a request for a terminal."""
         unasked = bool(given.pop("unasked", False))
         part = AgentPart(AgentPartKind.TERMINAL, who.account, session_of(who), unasked=unasked)
@@ -47,10 +48,10 @@ class Desk:
             env=(("TERM", "xterm"),),
             overrides=ExecOverrides(ExecHost.GATEWAY),
             part=part,
-            **given,  # type: ignore[arg-type]
+            **given,
         )
 
-    async def opened(self, **given: object) -> "Opened":
+    async def opened(self, **given: Any) -> "Opened":
         """Ask for a terminal, have Ana allow it, and wait until it is open."""
         asked = await self.gate.submit(self.request(**given))
         assert isinstance(asked, Pending), asked
@@ -72,7 +73,7 @@ class Opened:
     """A terminal that is open; ``end`` is how its run ends."""
 
     terminal: Terminal
-    end: "asyncio.Future[Submission | None]"
+    end: "asyncio.Future[ExecResult | None]"
     place: int = 0
 
     @property

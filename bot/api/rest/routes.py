@@ -109,6 +109,7 @@ _RULES = (
         clashes=True,
         about="Replace exec-approvals.json, if `baseHash` is still its hash.",
     ),
+    Route("GET", "/v1/insight", "insight.get"),
     Route("GET", "/v1/grants", "grants.list"),
     Route(
         "DELETE",

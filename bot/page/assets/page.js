@@ -9,6 +9,9 @@ import { countDown } from "./countdown.js";
 import { progress } from "./progress.js";
 
 document.documentElement.classList.add("js");
+if (document.querySelector("link[rel=manifest]")) {
+  navigator.serviceWorker?.register(`/worker.js?version=${document.documentElement.dataset.version}`).catch(() => {});
+}
 guard(document);
 answerForms(document);
 passkeyForms(document);

@@ -184,10 +184,11 @@ def _is_word(value: object) -> TypeGuard[str]:
 
 
 def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
+    said = what if what.endswith("?") else f"{what}."
     if name == NEW_TEXT:
-        return ApprovalsFileError(f"{name}, {place}: {what}. Nothing was changed; correct it.")
+        return ApprovalsFileError(f"{name}, {place}: {said} Nothing was changed; correct it.")
     return ApprovalsFileError(
-        f"{name}, {place}: {what}. Nothing is allowed from this file until it is fixed. "
+        f"{name}, {place}: {said} Nothing is allowed from this file until it is fixed. "
         f"Edit it, or restore the last good copy: cp -p '{name}.last-good' '{name}'"
     )
 

@@ -51,13 +51,20 @@ class Viewer:
 class Stream:
     """The bytes of one terminal, from ``start`` until everybody has left it, or ``close``."""
 
-    def __init__(self, master: int, size: Size, recording: Recording | None = None) -> None:
+    def __init__(
+        self,
+        master: int,
+        size: Size,
+        recording: Recording | None = None,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self.size = size
         self.total = 0
         self.typed = 0
         self.active = time.monotonic()
         self._master = master
         self._recording = recording
+        self._patience_s = patience_s
         self._lock = threading.Lock()
         self._kept: deque[bytes] = deque()
         self._first = 0
@@ -77,6 +84,10 @@ class Stream:
     def start(self) -> None:
         """Begin to carry."""
         self._thread.start()
+
+    def join(self, seconds: float) -> None:
+        """Wait until nothing more will be shown, so long at most."""
+        self._thread.join(seconds)
 
     def close(self) -> None:
         """Let go of the terminal, and wait until the thread has ended, which it does at once."""
@@ -241,7 +252,7 @@ class Stream:
         with self._lock:
             late = [one for one in self._viewers if self._is_late(one)]
             for one in late:
-                one.cut = one.cut or now - one.since > PATIENCE_S
+                one.cut = one.cut or now - one.since > self._patience_s
             cut = [one for one in late if one.cut]
             self._viewers.difference_update(cut)
         for one in cut:

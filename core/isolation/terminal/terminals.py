@@ -310,10 +310,7 @@ async def _first(
 
 async def _drained(stream: Stream) -> None:
     """Wait until all that was shown is read: the last program may have left bytes behind."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_END_PATIENCE_S):
-            while not stream.over:  # noqa: ASYNC110 - a thread sets it
-                await asyncio.sleep(0.02)
+    await asyncio.to_thread(stream.join, _END_PATIENCE_S)
 
 
 def _check_terminal(fd: int) -> None:

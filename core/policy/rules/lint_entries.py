@@ -32,9 +32,6 @@ def counts_in_part(pattern: str, argv: Sequence[str] | None = None) -> str | Non
     name = pattern.rpartition("/")[2]
     if argv is not None or is_glob(name) or not is_carrier(pattern):
         return None
-    kind = wrapper_kind(names_of(name), 1)
-    if kind is not None:
-        return f"{kind}: with arguments, what it runs is judged instead; list those programs"
     return (
         f"{name} can do more than read, so under strict trust a person is still asked about "
         "arguments that are not known to be harmless; --argv lists exact ones"

@@ -3,68 +3,20 @@
 import asyncio
 import json
 import stat
-import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bot.evidence.export import VERIFIER, Written, export
+from bot.evidence.export import VERIFIER
 from bot.evidence.journal_slice import Wanted
 from channels.shown_text import readable
-from core.approvals.answer import Answer
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply
 from core.model.evidence import Surface, text_hash
-from core.model.identity import Actor, ApprovalId
-from core.store.engine.read_only import open_and_read
 from core.store.outbox import showings
-from core.store.views.evidence import recorded
-from tests.channels.slack import workspace as slack
-from tests.support.three_platforms import ThreePlatforms, three_platforms, wish
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of an export."""
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def verified(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the verifier beside an export, with the standard library alone."""
-    alone = [sys.executable, "-I", "-S", str(file.with_name(VERIFIER)), str(file), *options]
-    return subprocess.run(alone, capture_output=True, text=True, cwd="/", check=False)
-
-
-def written(at: ThreePlatforms, to: Path, wanted: Wanted | None = None) -> Written:
-    """Export beside a running gateway, as the command does."""
-    settings = at.running.settings
-
-    def read(ids: tuple[str, ...]) -> Any:
-        return open_and_read(settings.store_url, recorded, ids)
-
-    return export(settings.audit_path, read, wanted or Wanted(), to)
-
-
-async def asked(at: ThreePlatforms, folder: Path) -> ApprovalId:
-    """Ask everywhere; return once each copy is on record."""
-    found = await at.running.gate.submit(wish(folder))
-    async with asyncio.timeout(60):
-        while len(await at.running.store.read(showings.of_approval, found.run_id)) < 3:
-            await asyncio.sleep(0.01)
-    return found.run_id
-
-
-async def answered(at: ThreePlatforms, folder: Path, reply: ApprovalReply) -> ApprovalId:
-    """Ask everywhere, and answer under Slack's copy, as a press there does."""
-    run, gate = await asked(at, folder), at.running.gate
-    shown = await gate.store.read(showings.of_approval, run)
-    (copy,) = [one for one in shown if one.channel == "slack"]
-    ana = Actor("slack", slack.ANA, "Ana")
-    await gate.answer(Answer(run, reply, ana, place=copy.place, message=copy.message))
-    await gate.wait(run)
-    return run
+from tests.support.evidence_export import answered, asked, records, verified, written
+from tests.support.three_platforms import three_platforms
 
 
 async def test_the_evidence_is_what_each_platform_received(tmp_path: Path) -> None:

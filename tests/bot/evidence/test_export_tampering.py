@@ -12,7 +12,7 @@ import pytest
 
 from core.audit.verify_export import verify
 from core.model.approval import ApprovalReply
-from tests.bot.evidence.test_export import answered, asked, written
+from tests.support.evidence_export import answered, asked, written
 from tests.support.three_platforms import three_platforms
 
 Record = dict[str, Any]

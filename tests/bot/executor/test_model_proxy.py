@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.executor.model_proxy import ModelProxy, NoKey, Upstream
+from bot.executor.model_proxy import ModelProxy, NoKey, Upstream, without
 from tests.support.agents import KEY, Model, model
 
 
@@ -82,3 +82,22 @@ def test_a_model_that_is_away(the_model: Model) -> None:
 
     assert status == 502
     assert KEY not in words
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_a_key_that_the_model_repeats_is_struck_out(size: int) -> None:
+    """However the stream is cut; and nothing else is lost, nor held back to the end."""
+    text = b"a" + b"key-1" + b"kekey-key-1" + b"k" + b"key-"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    passed = list(without(b"key-1", iter(pieces)))
+
+    assert b"".join(passed) == b"a*****kekey-*****kkey-"
+    assert list(without(b"key-1", iter([b"data: one\n\n"]))) == [b"data: one\n\n", b""]
+
+
+def test_a_header_that_cannot_be_sent_on(the_model: Model) -> None:
+    """It is the agent's mistake, and the agent hears so."""
+    proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), lambda: "bad\nkey")
+
+    assert asked(proxy, {"x-api-key": proxy.token})[0] == 400
+    assert the_model.asked == []

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from core.isolation import wire
 from core.isolation.client import CallFailed, Client, ExecutorGone
+from tests.support.waiting import until
 
 
 @asynccontextmanager
@@ -139,3 +141,26 @@ async def test_descriptors_that_nobody_asked_for_are_closed() -> None:
         during = sum(1 for _ in Path("/proc/self/fd").iterdir())
 
     assert during - before < 20
+
+
+async def test_while_it_pauses_nothing_is_heard() -> None:
+    """Each pause is added to the one before; what came meanwhile is heard afterwards."""
+    sent = threading.Event()
+
+    def serve(sock: socket.socket) -> None:
+        sent.wait(20)
+        sock.sendall(wire.notification("x", {}))
+        while sock.recv(1 << 16):
+            pass
+
+    loop = asyncio.get_running_loop()
+    async with talking(serve) as (client, heard, _over):
+        begin = loop.time()
+        client.pause(0.2)
+        client.pause(0.2)
+        sent.set()
+        await until(lambda: heard)
+        waited = loop.time() - begin
+
+    assert waited >= 0.4
+    assert [method for method, _ in heard] == ["x"]

@@ -282,21 +282,6 @@ def test_a_listed_wrapper_is_not_matched_as_itself() -> None:
     assert found.decision is Decision.ASK
 
 
-def test_env_alone_is_a_program_of_its_own() -> None:
-    """It starts nothing, so it is listed as itself; a word more, and what it runs is judged."""
-    everyday = (listed("/usr/bin/env"), listed("/usr/bin/ls"))
-    for entries, argv, decision in (
-        (everyday[0], ("env",), Decision.ALLOW),
-        (everyday[1], ("env",), Decision.ASK),
-        (everyday[0], ("env", "cal"), Decision.ASK),
-        (everyday[0], ("env", "A=b"), Decision.ASK),
-        (everyday[0], ("xargs", "env"), Decision.ASK),
-    ):
-        found = evaluate(plan_of(wrapped(*argv)), LISTED, entries)
-        assert found.decision is decision, argv
-    assert judged(wrapped("env")).promise == (Promise("/usr/bin/env", ()),)
-
-
 def test_applets_that_read_need_the_multiplexers_own_entry() -> None:
     """``busybox ls`` is not /usr/bin/ls, and an entry for busybox lets no other applet run."""
     multiplexer = listed("/usr/bin/busybox")

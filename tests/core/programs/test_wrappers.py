@@ -29,13 +29,6 @@ def test_arch_is_a_wrapper_only_with_arguments() -> None:
     assert wrapper_kind(names_of("/usr/bin/arch"), 2) is not None
 
 
-def test_env_alone_starts_nothing() -> None:
-    """Bare ``env`` prints the environment (S3 section 1); the control: with any word it starts."""
-    assert wrapper_kind(names_of("/usr/bin/env"), 0) is None
-    assert wrapper_kind(names_of("/usr/bin/env"), 1) is not None
-    assert wrapper_kind(names_of("/usr/bin/nice"), 0) is not None
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [

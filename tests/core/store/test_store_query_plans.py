@@ -13,6 +13,7 @@ from sqlalchemy.sql import CompoundSelect, Delete, Insert, Select, Update
 
 import core.store
 from core.model.decision import DenialReason
+from core.model.evidence import Surface, View
 from core.model.identity import Intake, Requester
 from core.model.pending_limits import DEFAULT_LIMITS
 from core.store import approvals, outbox
@@ -20,20 +21,24 @@ from core.store.approvals import grants, proofs
 from core.store.engine.clock import HighWater
 from core.store.engine.sqlite.disk_reserve import Ballast
 from core.store.engine.sqlite.writer import Writer
-from core.store.outbox import node_notices
+from core.store.outbox import node_notices, showings
 from core.store.outbox.message_lookup import approval_of
 from core.store.people import page_links, people, tokens, totp_keys
 from core.store.runs import runs
 from core.store.schema.tables import session_events
 from core.store.sessions import origins, overrides, threads
 from core.store.views import owners, past_commands, references
+from core.store.views.evidence import evidence_of
+from core.store.views.insight import insight
 from core.store.views.status import run_times, waiting
 from tests.support.store_records import ALICE, GROUP, ONCE, draft
 
-_NO_TABLE = r"due|edit\b|to_remind|newest|CONSTANT ROW|\(subquery"
+_NO_TABLE = r"due|edit\b|to_remind|newest|ranked|CONSTANT ROW|\(subquery"
 """What is not a table: a batch that an index chose or walked, and the empty list of ``IN ()``."""
 _QUESTION = draft(reminders=(5_000,), digest="cd" * 32)
 _AGAIN = draft(digest="cd" * 32)
+_VIEW = View(_QUESTION.id, ALICE, Surface.WHOLE, "all of it")
+_OF_SESSION = approvals.Narrowing(session=_QUESTION.plan.session)
 OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "expire_due": (approvals.expire_due, ()),
     "remind_due": (approvals.remind_due, (10,)),
@@ -87,6 +92,10 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "next_due": (outbox.next_due, ()),
     "reconcile": (outbox.reconcile, ()),
     "open_surfaces": (outbox.open_surfaces, ()),
+    "evidence": (evidence_of, (_QUESTION.id,)),
+    "views": (showings.record_views, ((_VIEW,),)),
+    "insight": (insight, (30, 0)),
+    "history of a session": (approvals.history, (10, None, None, None, _OF_SESSION)),
     "approval_of": (approval_of, (GROUP, "m")),
 }
 

@@ -142,6 +142,12 @@ def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path)
         (("set", "--file", "/nonexistent"), "", 2, "No such file"),
         (("set", "--stdin"), "{", 1, "the new text, line 1, column 2"),
         (("set", "--stdin"), '{"version": 1, "agents": {"main": {"ask": "no"}}}', 1, "main.ask"),
+        (
+            ("set", "--stdin"),
+            '{"version": 1, "defaults": {"secuirty": "deny"}}',
+            1,
+            "did you mean 'security'? Nothing was changed; correct it.\n",
+        ),
         (("nothing",), "", 2, "unknown command 'nothing'"),
     ],
 )
@@ -153,6 +159,7 @@ def test_misuse_is_explained(
     assert done.returncode == code
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+    assert "last-good" not in done.stderr  # there is no copy of a text that was never stored
     assert not home.file.exists()
 
 

@@ -13,8 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke
 from bot.intake.registry.params import PastState
+from bot.page.records.story import Stories
 from bot.page.render import Renderer
-from bot.page.story import Stories
 from bot.page.visit import HEADERS, Visit, page
 
 _FILTERS = ("agent", "session", "state", "by", "grep")

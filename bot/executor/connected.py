@@ -1,0 +1,63 @@
+"""Find out whose process is at the other end of a TCP connection of this machine."""
+
+import os
+from collections.abc import Iterator
+
+from core.runner import remains
+from core.runner.supervisor.processes import procfs
+
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_LOCAL, _REMOTE, _UID, _INODE = 1, 2, 7, 9
+"""Columns of the kernel's table (proc(5))."""
+
+
+def by_descendant(port: int, to: int) -> bool:
+    """Return whether this process, or one that stems from it, holds the connection from ``port``.
+
+    Neither a process of another user does, nor one of this user that something else has started.
+    """
+    inode = _inode(port, to)
+    if not inode:
+        return False
+    wanted = f"socket:[{inode}]"
+    return any(wanted in _open_files(pid) for pid in _family())
+
+
+def _family() -> Iterator[int]:
+    own = os.getpid()
+    yield own
+    if os.access("/proc/thread-self/children", os.R_OK):
+        yield from procfs.descendants(own)
+        return
+    leader = procfs.process(own)  # a kernel without CONFIG_PROC_CHILDREN
+    if leader is not None:
+        yield from (one.pid for one in remains.descendants(leader, procfs.processes()))
+
+
+def _inode(port: int, to: int) -> str:
+    """Return what the kernel knows this user's end of a connection by, ``""`` if there is none."""
+    ends, own = (f":{port:04X}", f":{to:04X}"), str(os.geteuid())
+    for table in _TABLES:
+        for row in _rows(table):
+            if row[_LOCAL].endswith(ends[0]) and row[_REMOTE].endswith(ends[1]):
+                return row[_INODE] if row[_UID] == own else ""
+    return ""
+
+
+def _rows(table: str) -> Iterator[list[str]]:
+    try:
+        with open(table, encoding="ascii") as file:  # noqa: PTH123 - outside the import budget
+            next(file, None)
+            for line in file:
+                yield line.split()
+    except OSError:
+        return
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    folder = f"/proc/{pid}/fd"
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208
+            yield os.readlink(f"{folder}/{name}")  # noqa: PTH115
+    except OSError:
+        return

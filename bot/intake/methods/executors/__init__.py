@@ -1,0 +1,1 @@
+"""Offer what runs in executors: agents that answer prompts, and terminals."""

@@ -1,0 +1,36 @@
+"""The escape of `sayso terminal`, as ssh has it."""
+
+import pytest
+
+from bot.cli.terminal.keys import Keys
+
+
+@pytest.mark.parametrize(
+    ("typed", "passed", "left"),
+    [
+        (b"ls\r", b"ls\r", False),
+        (b"~.", b"", True),
+        (b"ls\r~.rm", b"ls\r", True),
+        (b"a~.", b"a~.", False),
+        (b"~~.", b"~.", False),
+        (b"~/x\r", b"~/x\r", False),
+        (b"~\r~.", b"~\r", True),
+        (b"\x1b[A\x00\xff~", b"\x1b[A\x00\xff~", False),
+    ],
+)
+def test_only_at_the_start_of_a_line(typed: bytes, passed: bytes, left: bool) -> None:
+    """In one piece or byte by byte, what is typed is passed on but for the escape."""
+    whole, single = Keys(), Keys()
+
+    assert whole.take(typed) == passed
+    assert b"".join(single.take(typed[at : at + 1]) for at in range(len(typed))) == passed
+    assert (whole.left, single.left) == (left, left)
+
+
+def test_help_is_asked_for_once() -> None:
+    """Behind the help the line still begins."""
+    keys = Keys()
+    assert keys.take(b"~?") == b""
+    assert keys.asked_help
+    assert keys.take(b"~.") == b""
+    assert keys.left

@@ -1,0 +1,70 @@
+"""Whose process connected, by the kernel's own tables."""
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from bot.executor import connected
+from bot.executor_setup.archive import interpreter
+from tests.support.executors import UID
+
+CONNECT = (
+    "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
+    "print(s.getsockname()[1], flush=True); sys.stdin.read()"
+)
+ORPHANED = f"import os\nif os.fork():\n os._exit(0)\nos.setsid()\n{CONNECT}"
+MAPPED = CONNECT.replace("'127.0.0.1'", "'::ffff:127.0.0.1'")
+
+
+@contextmanager
+def connecting(code: str, to: int, uid: int | None = None) -> Iterator[int]:
+    """Have another process connect; yield its port."""
+    started = subprocess.Popen(
+        [interpreter(), "-I", "-S", "-c", code, str(to)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        user=uid,
+    )
+    assert started.stdout is not None
+    try:
+        yield int(started.stdout.readline())
+    finally:
+        started.communicate()
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """Yield a socket to connect to."""
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("code", "uid", "expected"),
+    [
+        pytest.param(CONNECT, None, True, id="the control: a child"),
+        pytest.param(MAPPED, None, True, id="the control: a child over IPv6"),
+        pytest.param(ORPHANED, None, False, id="a process of this user that is no child"),
+        pytest.param(CONNECT, UID, False, id="another user's"),
+    ],
+)
+def test_only_the_own_family_is_let_in(
+    listener: socket.socket, code: str, uid: int | None, expected: bool
+) -> None:
+    """Neither another user's process nor one that something else has started is believed."""
+    to = listener.getsockname()[1]
+    with connecting(code, to, uid) as port:
+        assert connected.by_descendant(port, to) is expected
+
+
+def test_a_connection_that_is_gone_is_nobodys(listener: socket.socket) -> None:
+    """Nor is a port that never was one."""
+    to = listener.getsockname()[1]
+    with socket.create_connection(("127.0.0.1", to)) as client:
+        port = client.getsockname()[1]
+        assert connected.by_descendant(port, to)
+        assert not connected.by_descendant(port, to + 1)
+    assert not connected.by_descendant(0, to)

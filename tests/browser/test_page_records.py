@@ -1,0 +1,115 @@
+"""Evidence, lists and insight in a real browser: by keys alone, without scripts, on each engine."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from core.model.access import Scope
+from core.store.people import tokens
+from core.store.people.tokens import TokenDraft
+from tests.browser.playwright_page import browser, sign_in, tab
+from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.page_browser import PERSON_SCOPES, link_for
+from tests.support.postgres import PostgresServer
+from tests.support.waiting import wait_until
+
+ADMIN = PERSON_SCOPES | {Scope.ADMIN}
+RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Run one browser for all tests."""
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.deep)])
+def home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiGateway]:
+    """Run a gateway with a control page, on each engine."""
+    folder = tmp_path_factory.mktemp("records") / "home"
+    store = None
+    if request.param == "postgres":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        store = server.create()
+    with api_gateway(folder, timeout=600, store=store, limits=RATES) as running:
+        yield running
+
+
+def test_what_was_shown_is_on_the_page_of_its_approval(home: ApiGateway, chromium: Browser) -> None:
+    """Opened whole, answered there: who saw what since when, with the hash of it, and the story."""
+    asked = home.ask("git push origin evidence")["id"]
+    with tab(chromium) as made:
+        page = made.page
+        sign_in(page, home.url, link_for(home, scopes=ADMIN))
+        page.goto(f"{home.url}/approve/{asked}")
+        expect(page.get_by_role("heading", name="Who was shown what")).to_be_visible()
+        page.get_by_role("button", name="Deny", exact=False).first.click()
+        expect(page.locator("[data-state=denied]")).to_be_visible()
+        page.goto(f"{home.url}/approve/{asked}")
+        section = page.locator("section.evidence")
+        expect(section).to_contain_text("opened it whole")
+        expect(section).to_contain_text("s after it was first shown there")
+        section.locator("summary").first.click()
+        expect(section.locator("pre").first).to_contain_text("git push origin evidence")
+        page.goto(f"{home.url}/history/{asked}")
+        titles = page.locator(".story h2")
+        for number, title in enumerate(("Asked", "Shown", "Read", "Decided: deny")):
+            expect(titles.nth(number)).to_contain_text(title)
+
+
+def test_keys_alone_revoke_a_token(home: ApiGateway, chromium: Browser) -> None:
+    """Tab to the button, Enter, Tab to the confirmation, Enter."""
+    store = home.gateway.store
+    draft = TokenDraft("by-keys", frozenset({Scope.READ}), None, None, "uid:0", None)
+    made = home.do(store.write(tokens.create, draft))
+    with tab(chromium) as opened:
+        page = opened.page
+        sign_in(page, home.url, link_for(home, scopes=ADMIN))
+        page.goto(f"{home.url}/lists/tokens")
+        button = page.locator(f"form:has(input[value='{made.token.id}']) button")
+        for _ in range(80):
+            if button.evaluate("(one) => one === document.activeElement"):
+                break
+            page.keyboard.press("Tab")
+        expect(button).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading")).to_contain_text("Revoke")
+        confirm = page.locator("form.stack button")
+        for _ in range(20):
+            if confirm.evaluate("(one) => one === document.activeElement"):
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading")).to_contain_text("is revoked")
+
+
+def test_without_javascript_lists_and_plots_are_whole(home: ApiGateway, chromium: Browser) -> None:
+    """A destructive press asks first; a plot has its title, its words and its table."""
+    home.ask("git push origin counted")
+    with tab(chromium, 390, java_script_enabled=False) as made:
+        page = made.page
+        sign_in(page, home.url, link_for(home, scopes=ADMIN))
+        page.goto(f"{home.url}/lists/people")
+        page.get_by_label("Add a person").fill("dana")
+        page.get_by_role("button", name="Add").click()
+        page.get_by_role("link", name="Back").click()
+        page.get_by_role("button", name="Revoke dana").click()
+        expect(page.get_by_role("heading")).to_contain_text("Revoke dana")
+        page.get_by_role("button", name="Revoke").click()
+        page.get_by_role("link", name="Back").click()
+        expect(page.locator("li.row", has_text="dana")).to_contain_text("revoked")
+
+        def counted() -> bool:
+            page.goto(f"{home.url}/insight")
+            return page.get_by_text("Look again").count() == 0
+
+        wait_until("the counts", counted)
+        plot = page.get_by_role("img", name="Prompts a day, by outcome")
+        expect(plot).to_be_visible()
+        assert plot.locator("rect").count() > 0
+        page.get_by_text("The numbers of each day").click()
+        expect(page.get_by_role("columnheader", name="Median answer").first).to_be_visible()

@@ -1,0 +1,44 @@
+"""Install the page on a phone: what Chromium asks of it, and what it shows without the gateway."""
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.playwright_page import browser, sign_in, tab
+from tests.support.api_gateway import api_gateway
+from tests.support.page_browser import link_for
+
+
+def test_the_page_is_installed_and_says_when_nothing_answers(tmp_path: Path) -> None:
+    """No error of the manifest, a worker for all pages, and a note of ours when it is away."""
+    with browser() as chromium, tab(chromium, 390) as opened:
+        page = opened.page
+        with api_gateway(tmp_path / "home") as home:
+            sign_in(page, home.url, link_for(home))
+            page.evaluate("navigator.serviceWorker.ready.then((one) => one.scope)")
+            devtools = page.context.new_cdp_session(page)
+            found = devtools.send("Page.getAppManifest")
+            assert found["errors"] == []
+            assert json.loads(found["data"])["name"] == "Sayso"
+            reasons = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
+            # The tab's own profile is one that Chromium installs nothing in; the page has no fault.
+            assert [one["errorId"] for one in reasons if one["errorId"] != "in-incognito"] == []
+            home.ask("git push origin kept-nowhere")
+            page.reload()
+            expect(page.get_by_text("kept-nowhere").first).to_be_visible()
+            assert opened.complaints == []
+            url = home.url
+        page.goto(url)
+        expect(page.get_by_role("heading")).to_contain_text("cannot be reached")
+        kept = page.evaluate(
+            """async () => {
+              const found = [];
+              for (const name of await caches.keys()) {
+                const place = await caches.open(name);
+                for (const one of await place.keys()) found.push(new URL(one.url).pathname);
+              }
+              return found;
+            }"""
+        )
+        assert kept == ["/offline"]
