@@ -55,6 +55,7 @@ class Finger:
     home: ApiGateway
     page: Page
     draw: random.Random
+    near_ms: float = NEAR_MS
     aimed: str = ""
     above: list[str] = field(default_factory=list)
     below: list[str] = field(default_factory=list)
@@ -72,7 +73,9 @@ class Finger:
             if above
             else f"git push origin {self.name}-{self._asked}"
         )
-        found = await asyncio.to_thread(self.home.ask, command)
+        # A session of its own each, for several of one session are offered as a plan as well.
+        session = f"agent:main:{self.name}-{self._asked}"
+        found = await asyncio.to_thread(lambda: self.home.ask(command, session=session))
         return str(found["id"])
 
     async def press(self) -> None:
@@ -86,7 +89,7 @@ class Finger:
         seen = await self.page.evaluate("presses.length")
         await self._change_and_press()
         [(at, hit)] = await self.page.evaluate(f"presses.slice({seen})")
-        if at - await self.page.evaluate("changed") < NEAR_MS:
+        if at - await self.page.evaluate("changed") < self.near_ms:
             self.hasty += 1
         else:
             self.excused.add(hit)
@@ -155,11 +158,11 @@ async def _finger(home: ApiGateway, patch: Patch, name: str) -> AsyncIterator[Fi
                 await asyncio.to_thread(home.client("agent").delete, f"/v1/requests/{one}")
 
 
-@pytest.mark.timeout(60 + 4 * PRESSES)
+@pytest.mark.timeout(120 + 15 * PRESSES)
 async def test_no_press_hits_another_card(home: ApiGateway) -> None:
     """Down and up before, across and right after a change, up to 500 times: none is wrong."""
     async with _finger(home, SOON_GONE, "guarded") as finger:
-        for _ in range(3 * PRESSES):
+        for _ in range(8 * PRESSES):
             await finger.press()
             if finger.hasty == PRESSES:
                 break
@@ -169,9 +172,11 @@ async def test_no_press_hits_another_card(home: ApiGateway) -> None:
         assert await finger.wrong() == []
 
 
+@pytest.mark.timeout(300)
 async def test_without_the_guard_a_press_does(home: ApiGateway) -> None:
     """The control: the same finger on a page whose guard lasts no time answers other cards."""
     async with _finger(home, UNGUARDED, "unguarded") as finger:
+        finger.near_ms = float("inf")  # however slow the machine is, what is hit is found
         for _ in range(100):
             await finger.press()
             if await finger.wrong():
