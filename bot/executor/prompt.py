@@ -16,8 +16,7 @@ from core.runner.supervisor.processes import procfs, reaper
 
 _LONGEST_LINE = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
-_FLUSH_S = 0.04
-"""Between two reports of text: half of what a session token is good for."""
+_FLUSH_S = 0.25
 _MOST_TEXT = 16 * 1024
 """Characters of what an agent says in one report."""
 _GRACE_S = 5.0
@@ -41,7 +40,7 @@ class Prompt:
         self._connection = connection
         self._token = str(params["session_token"])
         self._text = ""
-        self._flush_at = self._kill_at = self._reported_at = 0.0
+        self._flush_at = self._kill_at = 0.0
         self._out = bytearray()
         self._lines = wire.Lines(_LONGEST_LINE)
         self._last_words = b""
@@ -114,13 +113,12 @@ class Prompt:
         self._talk.cancel()
 
     def said(self, text: str) -> None:
-        """Report what the agent says at once, and what follows closely in pieces."""
+        """Collect what the agent says into reports of some length."""
         self._text += text
-        now = time.monotonic()
-        if len(self._text) >= _MOST_TEXT or now >= self._reported_at + _FLUSH_S:
+        if len(self._text) >= _MOST_TEXT:
             self._flush()
         elif not self._flush_at:
-            self._flush_at = self._reported_at + _FLUSH_S
+            self._flush_at = time.monotonic() + _FLUSH_S
 
     def reported(self, kind: str, data: wire.Object) -> None:
         """Report a tool call, after what was said before it."""
@@ -217,14 +215,12 @@ class Prompt:
         except BlockingIOError:
             if len(self._out) > _MOST_UNREAD:
                 self._out.clear()
-                self.over("failed", {"error": "the agent does not read what it is sent"})
+                self.over("failed", {"error": "the agent does not read what is sent to it"})
         except OSError:
             self._out.clear()  # it has ended, which is heard of elsewhere
 
     def _flush(self) -> None:
         text, self._text, self._flush_at = self._text, "", 0.0
-        if text:
-            self._reported_at = time.monotonic()
         for start in range(0, len(text), _MOST_TEXT):  # one report is one line, and no long one
             self._report("agent_message", {"text": text[start : start + _MOST_TEXT]})
 
