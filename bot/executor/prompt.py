@@ -217,7 +217,7 @@ class Prompt:
         except BlockingIOError:
             if len(self._out) > _MOST_UNREAD:
                 self._out.clear()
-                self.over("failed", {"error": "the agent does not read what it is told"})
+                self.over("failed", {"error": "the agent does not read what it is sent"})
         except OSError:
             self._out.clear()  # it has ended, which is heard of elsewhere
 
