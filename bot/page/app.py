@@ -121,23 +121,19 @@ class ControlPage(Pages):
     def _made_routes(self, now: Now, cards: Cards) -> tuple[Route, ...]:
         room = self.room
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
+        plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
+        rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
         gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
         insight = InsightPages(room.table, self.render, Costs(room.costs))
         lists = ListPages(room.table, self.render)
-        login = LoginPages(
-            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
-        )
-        keys = PasskeyPages(
-            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
-        )
         return (
             Route("/", View(self, now.show)),
             Route("/live", _LiveView(self)),
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
             Route("/approve/{ref}/preview", View(self, approval.preview)),
-            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
+            Route("/plan/{ref}", View(self, plans.show, plans.answer)),
             Route("/runs/{ref}/stop", View(self, post=approval.stop)),
             Route("/lock-down", View(self, gateway.lockdown, gateway.engage)),
             Route("/history", View(self, past.show)),
@@ -147,27 +143,32 @@ class ControlPage(Pages):
             Route("/insight", View(self, insight.show)),
             Route("/lists/{name}", View(self, lists.show)),
             Route("/do/{action}", View(self, post=lists.act)),
+            Route("/exec-approvals", View(self, rules.show, rules.save)),
+            Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
+            *self._sign_in_routes(),
+            *self._install_routes(),
+            Route("/static/{version}/{name}", View(self, self._static, public=True)),
+        )
+
+    def _sign_in_routes(self) -> tuple[Route, ...]:
+        """Return the routes by which people sign in and prove who they are."""
+        room = self.room
+        login = LoginPages(
+            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+        )
+        keys = PasskeyPages(
+            room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
+        )
+        return (
+            Route("/approve/{ref}/passkey", View(self, post=keys.challenge)),
             Route("/passkeys/new", View(self, post=keys.begin)),
             Route("/passkeys", View(self, post=keys.register)),
             Route(f"{LOGIN_PATH}passkey/new", View(self, post=keys.offer, public=True)),
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
-            *self._rules_routes(cards),
-            *self._install_routes(),
-            Route("/static/{version}/{name}", View(self, self._static, public=True)),
-        )
-
-    def _rules_routes(self, cards: Cards) -> tuple[Route, ...]:
-        room = self.room
-        plans = PlanPages(room.table, room.gate, self.render, cards)
-        rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
-        return (
-            Route("/plan/{ref}", View(self, plans.show, plans.answer)),
-            Route("/exec-approvals", View(self, rules.show, rules.save)),
-            Route("/exec-approvals/backtest/{id}", View(self, rules.backtest)),
         )
 
     def _install_routes(self) -> tuple[Route, ...]:

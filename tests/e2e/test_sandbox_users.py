@@ -63,7 +63,7 @@ def inside(line: str, host: str = "sandbox") -> str:
     return run(line).replace(" run ", f" run --host {host} ", 1)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_bubblewrap_as_that_user(tmp_path: Path) -> None:
     """It works as the user and holds; what a run leaves is removed; another user's rules hold."""
     lines = [inside(line) for line in (*WORKS, *ATTACKS)] + [
@@ -85,7 +85,7 @@ while ! [ -e /srv/work/serving ] && kill -0 $server; do sleep 0.1; done
 kill $server
 true
 """
-    printed = followed(tmp_path, script, seconds=280)
+    printed = followed(tmp_path, script, seconds=580)
     found = [one for one in printed.splitlines() if LINE.match(one)]
     works = found[: len(WORKS)]
     attacks = found[len(WORKS) : len(WORKS) + len(ATTACKS)]

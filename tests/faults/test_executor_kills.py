@@ -23,7 +23,7 @@ PAGE = ROOT / "docs/how-to/executors.md"
 NOTHING = ("orphans", "twice", "lost", "leaks", "files", "log")
 
 
-def went_through(tmp_path: Path, cycles: int, plant: str = "", seconds: int = 280) -> Any:
+def went_through(tmp_path: Path, cycles: int, plant: str = "", seconds: int = 580) -> Any:
     """Go through cycles of kills, in namespaces of their own; return the report."""
     setup, user, _doctor, folder, *_ = blocks(PAGE, "sh")
     script = f"""cd /
@@ -40,10 +40,10 @@ def faults(found: Any) -> dict[str, list[str]]:
     return {name: found[name] for name in NOTHING if found[name]}
 
 
-@pytest.mark.timeout(3600 if FULL else 300)
+@pytest.mark.timeout(3600 if FULL else 600)
 def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No orphan, no lost ending, no second run, no key in any file, argument or environment."""
-    found = went_through(tmp_path, CYCLES, seconds=3500 if FULL else 280)
+    found = went_through(tmp_path, CYCLES, seconds=3500 if FULL else 580)
     with capsys.disabled():
         print(f"\nkill -9 of executors: {json.dumps(found)}")
 
@@ -61,7 +61,7 @@ def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("plant", "where"),
     [("orphan", "orphans"), ("second", "twice"), ("leak", "files"), ("argv", "leaks")],

@@ -28,7 +28,6 @@ FRAGMENTS: Mapping[str, str] = {
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
     "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
     "channels/companion/question.py": "pure; the channel around it keeps connections",
-    "channels/telegram/render/payloads.py": "loaded by name for prompt render, without the library",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
     "core/planning/terminal_part.py": "what a plan of a terminal says; it pins no program",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",

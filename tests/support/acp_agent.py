@@ -15,6 +15,7 @@
     odd               send what is no message, usage and text that nobody can store
     late PATH         end, and then ask to write the file
     spy               try to look into its executor, and into a process of its own
+    pace COUNT        say the time so often, every 60 ms
     show              say its environment and its arguments
     hang              begin a tool call that never ends, and hear no cancel
     die               end without an answer
@@ -27,6 +28,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -222,6 +224,13 @@ def looks(pid: int) -> dict[str, bool]:
     return found
 
 
+def pace(count: str) -> None:
+    """Say the time of each piece (CLOCK_MONOTONIC, in ns), as a model's words come."""
+    for _ in range(int(count)):
+        say(f"{time.monotonic_ns()}\n")
+        time.sleep(0.06)
+
+
 def show() -> None:
     """Say what this process is."""
     say(json.dumps({"argv": sys.argv, "env": dict(os.environ), "uid": os.getuid()}))
@@ -247,6 +256,7 @@ def work(text: str) -> None:
         "write": write,
         "run": run,
         "twice": twice,
+        "pace": pace,
         "stay": stay,
         "shared": shared,
         "hidden": hidden,

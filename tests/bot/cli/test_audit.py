@@ -1,6 +1,8 @@
 """`sayso audit` over segments: with a gateway that runs, without one, and on a file by its name."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,3 +67,24 @@ def _moved_away(gateway: GatewayProcess) -> None:
     assert gateway.cli("audit", "verify", str(archive)).returncode == 0
     nowhere = gateway.cli("audit", "rotate", "--file", str(archive.parent / "none.jsonl"))
     assert nowhere.returncode == 2
+
+
+def test_an_export_is_made_beside_a_gateway_and_checked_anywhere(gateway: GatewayProcess) -> None:
+    """Over segments, of a period or of all; the verifier beside it says whether it is whole."""
+    assert gateway.cli("run", "--host", "gateway", "--", "echo", "one").stdout == "one\n"
+    gateway.json("audit", "rotate")
+    assert gateway.cli("run", "--host", "gateway", "--", "echo", "two").stdout == "two\n"
+    to = gateway.home.parent / "evidence.jsonl"
+    made = gateway.json("audit", "export", "--since", "1d", str(to))
+    check = [sys.executable, "-I", made["verifier"], str(to)]
+    noted = ["--sha256", made["sha256"], "--head", made["head"]]
+    done = subprocess.run([*check, *noted], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert f"ok: {made['records']} journal records" in done.stdout
+    to.write_text(to.read_text().replace("echo", "true"))
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 1
+    again = gateway.cli("audit", "export", str(to))
+    assert again.returncode != 0
+    assert "cannot be written" in again.stderr
+    past = gateway.cli("audit", "export", "--until", "2001-01-01", str(to.with_name("x.jsonl")))
+    assert "no record of this" in past.stderr
