@@ -20,6 +20,7 @@ from core.model.approval import Approval
 from core.model.evidence import Surface, View
 from core.model.identity import Actor, ApprovalId
 from core.model.result import Denied, Finished, Submission, Unknown
+from core.text.render import Redacted
 
 _MOST_KEPT = 512
 _LONG = 1_500
@@ -92,7 +93,7 @@ class Cards:
             "card.html",
             card=card,
             cut=cut,
-            command=_beginning(card.command.text) if cut else card.command,
+            command=beginning(card.command) if cut else card.command,
             facts=[fact for fact in front(card) if fact.label != _DEADLINE],
             details=details(card),
             csrf=self._place,
@@ -102,7 +103,7 @@ class Cards:
         )
         rev = hashlib.sha256(html.replace(self._place, "").encode()).hexdigest()[:12]
         shown = html.replace("@rev@", rev, 1)
-        text = _beginning(card.command.text) if cut else whole_text(card)
+        text = beginning(card.command).text if cut else whole_text(card)
         return ShownCard(card.id, rev, shown, text, whole=whole)
 
 
@@ -112,5 +113,6 @@ def is_long(card: PromptCard) -> bool:
     return len(text) > _LONG or text.count("\n") >= _LINES
 
 
-def _beginning(text: str) -> str:
-    return "\n".join(text[:_LONG].split("\n")[:_LINES])
+def beginning(command: Redacted) -> Redacted:
+    """Return as much of a command as a list has room for."""
+    return Redacted("\n".join(command.text[:_LONG].split("\n")[:_LINES]))

@@ -13,17 +13,16 @@ from starlette.responses import Response
 
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke, permit
-from bot.page.cards import Cards, is_long
+from bot.page.cards import Cards, beginning, is_long
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
-from channels.cards import PromptCard, build_prompt, whole_text
+from channels.cards import Fact, PromptCard, build_prompt, details, front
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
-from core.model.evidence import Surface, View
 from core.model.identity import AgentId
 from core.store import approvals
-from core.text.render import redact
+from core.text.render import Redacted, redact
 
 LEAST = 3
 """Questions from which on they are offered together; as in chats."""
@@ -44,11 +43,17 @@ class PlanCard:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of a plan; ``alone`` says why it can only be allowed on its own page."""
+    """One command of a plan, by what an answer is decided by, as on its own card.
+
+    ``command`` is its beginning where it is long. ``alone`` says why it can only be allowed on its
+    own page.
+    """
 
     card: PromptCard
+    command: Redacted
+    facts: tuple[Fact, ...]
+    details: tuple[Fact, ...]
     alone: str
-    ticked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ class PlanPages:
     async def _page(self, visit: Visit, meant: Approval, said: tuple[Said, ...]) -> Response:
         waiting = await self._waiting(meant)
         self._seen(visit, waiting)
-        steps = [Step(card, _alone(card)) for card in map(self._card, waiting)]
+        steps = [_step(build_prompt(one, self.render.zone)) for one in waiting]
         text = self.render.text(
             "plan.html",
             visit=visit,
@@ -151,14 +156,11 @@ class PlanPages:
         return page(text, 200 if all(one.done for one in said) else 409)
 
     def _seen(self, visit: Visit, waiting: Sequence[Approval]) -> None:
-        """Note that a person is shown these commands together."""
+        """Note that a person is shown these commands together: of each what a list shows."""
         actor = visit.who.actor
         if actor is not None:
-            texts = ((one.id, whole_text(self._card(one))) for one in waiting)
-            self.gate.seen.note(*(View(id_, actor, Surface.LIST, text) for id_, text in texts))
-
-    def _card(self, found: Approval) -> PromptCard:
-        return build_prompt(found, self.render.zone)
+            cards = (self.cards.listed(one, visit.csrf) for one in waiting)
+            self.gate.seen.note(*(one.seen_by(actor) for one in cards))
 
     async def _waiting(self, meant: Approval) -> list[Approval]:
         """Return what waits together with an approval, the soonest deadline first."""
@@ -177,6 +179,11 @@ class PlanPages:
         if len(found) != 1:
             raise Fault(FaultCode.NOT_FOUND, "This address means no plan.")
         return found[0]
+
+
+def _step(card: PromptCard) -> Step:
+    command = beginning(card.command) if is_long(card) else card.command
+    return Step(card, command, front(card), details(card), _alone(card))
 
 
 def _alone(card: PromptCard) -> str:

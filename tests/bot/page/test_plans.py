@@ -1,7 +1,14 @@
 """One card for a burst: each command shown, ticks one by one or all, one commit per tick."""
 
+import html
+from pathlib import Path
+
 import pytest
 
+from core.model.evidence import Surface
+from core.model.identity import ApprovalId
+from core.store.outbox import showings
+from tests.bot.page.markup import Markup
 from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import PageBrowser
 
@@ -119,4 +126,38 @@ def test_a_form_that_says_nothing_changes_nothing(
     asked = _burst(home, "none", *_lines("none"))
     assert ana.submit(f"/plan/{asked[0]}", **fields).status_code == 400
     assert _states(home, asked) == ["pending"] * 3
+    _withdraw(home, asked)
+
+
+def test_a_plan_shows_what_its_answer_is_decided_by(
+    home: ApiGateway, ana: PageBrowser, tmp_path: Path
+) -> None:
+    """A program that may deceive, the folder and the machine, as on a card of its own."""
+    odd = tmp_path / "git"
+    odd.symlink_to("/usr/bin/env")
+    asked = _burst(home, "warned", *_lines("warned", 2), f"{odd} push")
+    shown = ana.get(f"/plan/{asked[0]}").text
+    warned = Markup.of(shown).first("div", class_="odd").text
+    assert "⚠ Program" in warned
+    assert str(odd) in warned
+    assert shown.count(f"<bdi>{html.escape(str(home.home))}</bdi>") == 3
+    _withdraw(home, asked)
+
+
+def test_what_is_recorded_as_shown_was_on_the_page(home: ApiGateway, ana: PageBrowser) -> None:
+    """Each line of it; of a long command the beginning alone."""
+    long = "git commit -m " + "x" * 3_000 + "ending"
+    asked = _burst(home, "recorded", *_lines("recorded", 2), long)
+    page = Markup.of(ana.get(f"/plan/{asked[0]}").text).first("main").text
+    home.do(home.gateway.gate.seen.flush())
+    for one in asked:
+        rows = home.do(home.gateway.store.read(showings.of_approval, ApprovalId(one)))
+        texts = home.do(home.gateway.store.read(showings.texts_of, ApprovalId(one)))
+        assert [row.surface for row in rows] == [Surface.LIST]
+        lines = [line for text in texts.values() for line in text.splitlines()]
+        assert lines
+        for line in lines:
+            label, _, value = line.partition(": ")
+            assert line in page or (label in page and value in page), line
+        assert "ending" not in str(texts)
     _withdraw(home, asked)
