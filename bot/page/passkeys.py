@@ -33,8 +33,6 @@ from core.trust.passkeys import NotProven, RelyingParty, relying_party
 
 REGISTER_MS: Final = 10 * 60_000
 """How long after its one-time link a session registers passkeys."""
-BY_PASSKEY: Final = "passkey:"
-"""How the maker of a session is written that a passkey began."""
 _AT_A_TERMINAL: Final = "uid:"
 """How the maker of a session begins whose link was made over the gateway's socket."""
 _MOST: Final = 10
@@ -143,7 +141,7 @@ class PasskeyPages:
         label = browser_label(header(visit.scope, b"user-agent") or b"")
         try:
             made = await self.store.write(
-                page_links.session, key.person, f"{BY_PASSKEY}{key.id[:8]}", label
+                page_links.session, key.person, passkeys.maker(key.id), label
             )
         except BadRequest as error:
             raise Fault(FaultCode.FORBIDDEN, str(error)) from None

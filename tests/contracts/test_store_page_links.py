@@ -7,8 +7,9 @@ from sqlalchemy import Connection, select
 
 from core.errors import BadRequest
 from core.model.access import Scope
+from core.model.identity import Actor
 from core.store import retention
-from core.store.people import page_links, people, token_text, tokens
+from core.store.people import page_links, pairing, passkeys, people, token_text, tokens
 from core.store.people.page_links import SESSION_LIFE_MS, Link, LinkState, NewLink
 from core.store.people.tokens import CHANGED, NewToken, TokenDraft, TokenState
 from core.store.schema.people_tables import ALL_TABLES
@@ -193,3 +194,70 @@ async def test_links_are_forgotten_with_what_is_old(bench: OpenStore) -> None:
 
     assert await _open(bench, old) is LinkState.UNKNOWN
     assert await _open(bench, young) is LinkState.OPEN
+
+
+async def _begun(bench: OpenStore, by: str) -> NewToken:
+    await bench.store.write(people.add, "ana")
+    link = await bench.store.write(page_links.create, "ana", SCOPES, by)
+    made = await _use(bench, link)
+    assert isinstance(made, NewToken)
+    return made
+
+
+async def _is_in(bench: OpenStore, made: NewToken) -> bool:
+    digest = token_text.digest(made.text)
+    return await bench.store.read(tokens.holder, digest) is not None
+
+
+@pytest.mark.parametrize("restored", [False, True])
+async def test_who_revokes_an_account_ends_what_its_links_began(
+    bench: OpenStore, *, restored: bool
+) -> None:
+    """Sessions, also once it is restored, and links that wait; those of others go on."""
+    stolen, other = await _begun(bench, "telegram:42"), await _begun(bench, "telegram:43")
+    waits = await bench.store.write(page_links.create, "ana", SCOPES, "telegram:42")
+    assert await _is_in(bench, stolen)
+
+    await bench.store.write(people.revoke, "telegram:42")
+    if restored:
+        await bench.store.write(people.restore, "telegram:42")
+
+    assert not await _is_in(bench, stolen)
+    assert await _is_in(bench, other)
+    known = await bench.store.read(tokens.by_id, stolen.token.id)
+    assert known is not None
+    assert known.state is TokenState.REVOKED
+    account = await bench.store.read(people.person_of, "api", stolen.token.id)
+    assert account.revoked, "its votes count no more"
+    assert await _open(bench, waits) is LinkState.EXPIRED
+
+
+async def test_who_unlinks_an_account_ends_what_its_links_began(bench: OpenStore) -> None:
+    """It is not the person's any more, so it is signed in as nobody."""
+    stolen, other = await _begun(bench, "telegram:42"), await _begun(bench, "telegram:43")
+    waits = await bench.store.write(page_links.create, "ana", SCOPES, "telegram:42")
+    code = await bench.store.write(pairing.begin, "ana")
+    assert code is not None
+    await bench.store.write(pairing.pair, code.code, Actor("telegram", "42", "Ana"))
+
+    await bench.store.write(people.unlink, "telegram", "42")
+
+    assert not await _is_in(bench, stolen)
+    assert await _is_in(bench, other)
+    assert await _open(bench, waits) is LinkState.EXPIRED
+
+
+async def test_a_passkey_that_is_forgotten_ends_the_sessions_it_began(bench: OpenStore) -> None:
+    """Whoever found the device is out; a session of another passkey goes on."""
+    await bench.store.write(people.add, "ana")
+    for key in ("lostlost-key", "kept-kept-key"):
+        await bench.store.write(passkeys.add, "ana", key, "public", 0, "a browser", "uid:0")
+    made = {
+        key: await bench.store.write(page_links.session, "ana", passkeys.maker(key), "a browser")
+        for key in ("lostlost-key", "kept-kept-key")
+    }
+
+    await bench.store.write(passkeys.forget, "lostlost-key")
+
+    assert not await _is_in(bench, made["lostlost-key"])
+    assert await _is_in(bench, made["kept-kept-key"])

@@ -18,7 +18,7 @@ from core.errors import BadRequest
 from core.model.access import Scope
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
-from core.store.people import people, tokens
+from core.store.people import begun, people, tokens
 from core.store.people.tokens import NewToken, TokenDraft
 from core.store.schema.people_tables import page_links
 
@@ -49,15 +49,6 @@ _USE = (
     )
     .values(used_ms=bindparam("p_now"), browser_hash=bindparam("p_browser"))
     .returning(*page_links.c)
-)
-_WITHDRAW = (
-    update(page_links)
-    .where(
-        page_links.c.created_by == bindparam("p_by"),
-        page_links.c.used_ms.is_(None),
-        page_links.c.expires_ms > bindparam("p_now"),
-    )
-    .values(expires_ms=bindparam("p_now"))
 )
 
 
@@ -119,7 +110,7 @@ def create_anew(conn: Connection, person: str, scopes: frozenset[Scope], by: str
     Raises:
         BadRequest: as ``create``.
     """
-    conn.execute(_WITHDRAW, {"p_by": by, "p_now": now_ms(conn)})
+    begun.withdraw_links(conn, by)
     return create(conn, person, scopes, by)
 
 

@@ -15,11 +15,14 @@ from sqlalchemy.dialects.postgresql import insert as upsert  # compiles for SQLi
 
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
+from core.store.people import begun
 from core.store.schema.people_tables import passkey_challenges, passkeys
 
 CHALLENGE_MS: Final = 5 * 60_000
 """How long a challenge may wait for its signature."""
 _NONCE_BYTES: Final = 16
+_NAMED: Final = 8
+"""Characters of its id by which the sessions of a passkey name it."""
 
 _ID = bindparam("p_id", type_=passkeys.c.id.type)
 _NOW = bindparam("p_now", type_=passkeys.c.used_ms.type)
@@ -115,9 +118,17 @@ def listed(conn: Connection) -> tuple[Passkey, ...]:
 
 
 def forget(conn: Connection, key_id: str) -> PersonId | None:
-    """Remove a passkey; return whose it was."""
+    """Remove a passkey and end the sessions that it began; return whose it was."""
     found = conn.execute(_FORGET, {"p_id": key_id}).scalar()
-    return None if found is None else PersonId(found)
+    if found is None:
+        return None
+    begun.sign_out(conn, maker(key_id))
+    return PersonId(found)
+
+
+def maker(key_id: str) -> str:
+    """Return how the maker of a session is written that a passkey began."""
+    return f"passkey:{key_id[:_NAMED]}"
 
 
 def draw(conn: Connection, about: str) -> str:

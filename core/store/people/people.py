@@ -12,9 +12,10 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import BadRequest
-from core.model.identity import PERSON_NAME, Actor, PersonId, Requester
+from core.model.identity import API_CHANNEL, PERSON_NAME, Actor, PersonId, Requester
 from core.store.engine.clock import now_ms
 from core.store.engine.notifications import TOKENS, note
+from core.store.people import begun
 from core.store.schema.json_columns import dump
 from core.store.schema.people_tables import accounts, pairings, people
 from core.store.schema.tables import questions
@@ -156,7 +157,11 @@ def known_as(conn: Connection, actor: Actor) -> KnownAs:
 
 
 def unlink(conn: Connection, channel: str, account: str) -> PersonId | None:
-    """Unlink an account from its person; return whose it was, ``None`` if it was nobody's."""
+    """Unlink an account from its person; return whose it was, ``None`` if it was nobody's.
+
+    Where the account signed the person in to the control page, that ends.
+    """
+    begun.sign_out(conn, f"{channel}:{account}")
     found = conn.execute(_UNLINK, {"p_channel": channel, "p_account": account}).scalar()
     return None if found is None else PersonId(found)
 
@@ -164,8 +169,14 @@ def unlink(conn: Connection, channel: str, account: str) -> PersonId | None:
 def revoke(conn: Connection, who: str) -> bool:
     """Let the answers of a person, or of one account ``telegram:42``, count no more.
 
-    An account may be one that nobody has linked. ``False`` if there is no person of this name.
+    An account may be one that nobody has linked. What an account began on the control page ends
+    with it, and counts no more. ``False`` if there is no person of this name.
     """
+    if ":" in who:
+        for session in begun.revoke(conn, who):
+            conn.execute(
+                _REVOKE_ACCOUNT, {"p_id": f"{API_CHANNEL}:{session}", "p_now": now_ms(conn)}
+            )
     known = {"p_id": who, "p_now": now_ms(conn)}
     conn.execute(_CLOSE_PAIRINGS, {"p_id": who})
     note(conn, TOKENS)
