@@ -207,8 +207,12 @@ def request_options(
 
 
 def _own_frame(client_data: str) -> None:
-    """Refuse what was signed inside a frame of another site."""
-    if json.loads(_bytes(client_data)).get("crossOrigin"):
+    """Refuse what was signed inside a frame of another site, or is no client data."""
+    try:
+        crossed = json.loads(_bytes(client_data)).get("crossOrigin")
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        raise NotProven("the passkey's answer is malformed") from None
+    if crossed:
         raise NotProven("it was signed in a frame of another site")
 
 

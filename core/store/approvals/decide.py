@@ -123,7 +123,9 @@ def answer(
         approval_id, reply, actor, known.person, inbound_key, note, _limits(reply, terms)
     )
     waits = asked.step_up and asked.state == ApprovalState.PENDING
-    proving = refusal is None and _needs_proof(conn, ballot, step_up=waits)
+    # What was proven with an app or a passkey that is forgotten by now was not typed either.
+    given = waits and (step is not None or passkey is not None)
+    proving = refusal is None and (given or _needs_proof(conn, ballot, step_up=waits))
     if proving and not _spent(conn, ballot.person, step, passkey):
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:

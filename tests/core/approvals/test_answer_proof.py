@@ -16,7 +16,9 @@ from core.store import Store, approvals, open_store
 from core.store.approvals import proofs
 from core.store.engine.clock import now_ms
 from core.store.people import pairing, people, totp_keys
+from core.store.people.passkeys import PasskeySpend
 from core.store.people.totp_keys import MOST_TRIES
+from core.store.schema.records import AnswerRefusal
 from core.trust.sealing import SEALING_KEY, Seals
 from core.trust.totp import STEP_MS, code_at, new_secret
 from tests.support.store_records import DENY, ONCE, draft
@@ -234,3 +236,22 @@ async def test_a_secret_moved_to_another_row_opens_nothing(tmp_path: Path) -> No
         code = await bench.code("bo")
         assert (await bench.answer(asked, code)).outcome is AnswerOutcome.NOT_PROVEN
         assert (await bench.answer(asked, code, BO)).outcome is AnswerOutcome.ACCEPTED
+
+
+@pytest.mark.parametrize("by_passkey", [False, True])
+async def test_what_is_forgotten_in_between_proves_nothing(
+    tmp_path: Path, *, by_passkey: bool
+) -> None:
+    """The decision looks again, and takes no answer that was checked by what is gone; typed is."""
+    async with _bench(tmp_path) as bench:
+        asked = await bench.ask()
+        await bench.store.write(totp_keys.remove, "ana")
+        spent = PasskeySpend("gone", 1, "0" * 32, "about", "{}")
+        proof = (None, spent) if by_passkey else (7, None)
+        refused = await bench.store.write(
+            approvals.answer, asked, ONCE, ANA, None, "", None, None, None, *proof
+        )
+        assert refused is not None
+        assert (refused.won, refused.refused) == (False, AnswerRefusal.CHANGED)
+        assert await bench.waits(asked)
+        assert (await bench.answer(asked, "", typed=True)).outcome is AnswerOutcome.ACCEPTED

@@ -90,3 +90,16 @@ def test_what_is_malformed_is_refused(text: str) -> None:
         registered(text, b"challenge", PAGE)
     with pytest.raises(NotProven):
         signed_of(json.dumps({"id": "a", "response": {"clientDataJSON": "a" * 20_000}}))
+
+
+@pytest.mark.parametrize("data", [b"null", b"[]", b"7", b"\xff", b"{", b"[" * 4_000])
+def test_client_data_that_is_malformed_is_refused(data: bytes) -> None:
+    """Of both kinds of answers, as the rest: by a sentence, not by an error of the gateway's."""
+    device = PasskeyDevice()
+    signed = device.sign(b"challenge", PAGE).model_copy(update={"client_data": encoded(data)})
+    with pytest.raises(NotProven, match="malformed"):
+        check(signed, b"challenge", PAGE, device.public_key, 0)
+    made = {"id": "YQ", "rawId": "YQ", "type": "public-key"}
+    made_of = {"clientDataJSON": encoded(data), "attestationObject": "YQ"}
+    with pytest.raises(NotProven, match="malformed"):
+        registered(json.dumps({**made, "response": made_of}), b"challenge", PAGE)
