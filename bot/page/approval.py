@@ -65,8 +65,9 @@ class ApprovalPages:
     def _opened(self, found: Approval, visit: Visit) -> str:
         """Return the whole card, and note who opened it."""
         card = self.cards.whole(found, visit.csrf)
-        if visit.who.actor is not None:
-            self.gate.seen.note(card.seen_by(visit.who.actor))
+        reader = visit.reader
+        if reader is not None:
+            self.gate.seen.note(card.seen_by(reader))
         return card.html
 
     async def _evidence(self, found: Approval, visit: Visit) -> Any:  # noqa: ANN401 - a method's answer

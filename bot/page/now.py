@@ -84,8 +84,9 @@ class Now:
         full = len(waiting) == MOST_CARDS
         runs = await self._runs(visit.who)
         cards = tuple(self.cards.listed(one, visit.csrf) for one in leading)
-        if visit.who.actor is not None:
-            self.gate.seen.note(*(one.seen_by(visit.who.actor) for one in cards))
+        reader = visit.reader
+        if reader is not None:
+            self.gate.seen.note(*(one.seen_by(reader) for one in cards))
         return Snapshot(
             cards=cards,
             total=total,

@@ -157,10 +157,10 @@ class PlanPages:
 
     def _seen(self, visit: Visit, waiting: Sequence[Approval]) -> None:
         """Note that a person is shown these commands together: of each what a list shows."""
-        actor = visit.who.actor
-        if actor is not None:
+        reader = visit.reader
+        if reader is not None:
             cards = (self.cards.listed(one, visit.csrf) for one in waiting)
-            self.gate.seen.note(*(one.seen_by(actor) for one in cards))
+            self.gate.seen.note(*(one.seen_by(reader) for one in cards))
 
     async def _waiting(self, meant: Approval) -> list[Approval]:
         """Return what waits together with an approval, the soonest deadline first."""

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope
 from bot.api.http.bodies import header, read_body
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.callers.caller import Caller
+from core.model.identity import Actor
 from core.settings.http import HttpSection
 
 CSRF = "csrf"
@@ -66,6 +67,12 @@ class Visit:
         """Return the name of who is signed in, empty where nobody is."""
         actor = None if self.caller is None else self.caller.actor
         return "" if actor is None else actor.name
+
+    @property
+    def reader(self) -> Actor | None:
+        """Return who reads the answer; nobody reads a HEAD's, or a page that is loaded ahead."""
+        ahead = header(self.scope, b"sec-purpose") or header(self.scope, b"purpose")
+        return None if ahead or self.scope["method"] == "HEAD" else self.who.actor
 
     @property
     def csrf(self) -> str:

@@ -4,6 +4,11 @@ import csv
 import io
 import json
 
+import pytest
+
+from core.model.evidence import Surface
+from core.model.identity import ApprovalId
+from core.store.outbox import showings
 from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import PageBrowser
 from tests.support.waiting import wait_until
@@ -104,3 +109,32 @@ def test_the_journal_is_verified(home: ApiGateway, ana: PageBrowser) -> None:
     finally:
         journal.write_bytes(before)
     assert ana.get("/history/verify").status_code in {404, 405}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "surfaces"),
+    [
+        ("GET", "/history/{}", {}, []),
+        ("HEAD", "/approve/{}", {}, []),
+        ("HEAD", "/plan/{}", {}, []),
+        ("HEAD", "/", {}, []),
+        ("GET", "/approve/{}", {"Sec-Purpose": "prefetch;prerender"}, []),
+        ("GET", "/approve/{}", {}, [Surface.WHOLE]),
+        ("GET", "/", {}, [Surface.LIST]),
+    ],
+)
+def test_who_was_not_shown_a_card_is_not_on_record_for_it(
+    home: ApiGateway,
+    ana: PageBrowser,
+    method: str,
+    path: str,
+    headers: dict[str, str],
+    surfaces: list[Surface],
+) -> None:
+    """A story is no card, nor the API; a page that nobody reads shows nothing."""
+    asked = home.ask("git push origin looked")["id"]
+    assert ana.http.request(method, path.format(asked), headers=headers).status_code == 200
+    home.do(home.gateway.gate.seen.flush())
+    found = home.do(home.gateway.store.read(showings.of_approval, ApprovalId(asked)))
+    assert [one.surface for one in found] == surfaces
+    ana.answer(asked, "deny")
