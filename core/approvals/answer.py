@@ -257,10 +257,10 @@ class Answering:
 def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:
     """Return what the person looked at of this question, and where the answer was given."""
     own = tuple(one for one in answer.views if one.approval_id == approval.id)
-    if not answer.message:
+    if not answer.place:
         return own
-    place, message = answer.place, answer.message
-    return (*own, View(approval.id, answer.actor, Surface.ANSWERED, "", place, message))
+    given = View(approval.id, answer.actor, Surface.ANSWERED, "", answer.place, answer.message)
+    return (*own, given)
 
 
 def _wants_step_up(answer: Answer, approval: Approval) -> bool:

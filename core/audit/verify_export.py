@@ -290,12 +290,17 @@ def _order(one: Json) -> tuple[int, str]:
 def seen_since(rows: list[Json], by: str) -> int | None:
     """Return since when somebody could read what they answered, ``None`` where nothing says so."""
     channel, _, account = by.partition(":")
-    own = [
-        int(one["at_ms"])
-        for one in rows
-        if one["waiting"] and one["channel"] == channel and one["account"] in {"", account}
-    ]
+    waiting = [one for one in rows if one["waiting"] and one["channel"] == channel]
+    looks = [one for one in waiting if one["account"] == account]
+    chats = {_chat(one["place"]) for one in looks if one["surface"] == "answered"}
+    copies = [one for one in waiting if not one["account"] and _chat(one["place"]) in chats]
+    read = [one for one in looks if one["surface"] != "answered" or one["message"]]
+    own = [int(one["at_ms"]) for one in (*read, *copies)]
     return min(own, default=None)
+
+
+def _chat(place: str) -> str:
+    return place.partition("/")[0]
 
 
 def _notes(export: Export) -> Iterator[str]:

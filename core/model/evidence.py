@@ -21,14 +21,15 @@ class Surface(StrEnum):
     METHOD = "method"
     """As the answer of a method: the API, the terminal."""
     ANSWERED = "answered"
-    """The message that a person's answer was given under."""
+    """The chat that a person's answer was given in, and the message that it was given under."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """A question that one person is shown now; ``text`` is what, redacted.
 
-    ``place`` and ``message`` are where a chat has it, for ``Surface.ANSWERED``, which has no text.
+    ``place`` and ``message`` are where a chat has it, for ``Surface.ANSWERED``, which has no text;
+    an answer under no message has no ``message``.
     """
 
     approval_id: ApprovalId
@@ -92,11 +93,19 @@ def basis_of(showings: Sequence[Showing]) -> str:
 def seen_since(showings: Sequence[Showing], by: Actor) -> int | None:
     """Return since when a person could read what they answered, ``None`` where nothing says so.
 
-    A copy in their chat counts from when it was sent, for nobody knows when they looked.
+    A copy in the chat that they answered in counts from when it was sent, for nobody knows when
+    they looked; one in another chat does not, for nobody knows that they read there.
     """
-    own = [
-        one.at_ms
-        for one in showings
-        if one.waiting and one.channel == by.channel and one.account in {"", by.account}
-    ]
+    rows = [one for one in showings if one.waiting and one.channel == by.channel]
+    looks = [one for one in rows if one.account == by.account]
+    chats = {_chat(one.place) for one in looks if one.surface is Surface.ANSWERED}
+    copies = [one for one in rows if not one.account and _chat(one.place) in chats]
+    # An answer that was typed under no message shows where, and not that anything was read.
+    read = [one for one in looks if one.surface is not Surface.ANSWERED or one.message]
+    own = [one.at_ms for one in (*read, *copies)]
     return min(own, default=None)
+
+
+def _chat(place: str) -> str:
+    """Return the chat of a place, whatever thread of it."""
+    return place.partition("/")[0]

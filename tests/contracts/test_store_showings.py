@@ -51,6 +51,28 @@ async def test_a_look_is_recorded_with_the_answer(bench: OpenStore) -> None:
     assert seen_since(found.shown, BOB) is None
 
 
+async def test_a_copy_counts_for_who_answered_in_its_chat(bench: OpenStore) -> None:
+    """Nobody says that somebody reads the group who answered elsewhere, under a message or not."""
+    asked = await bench.ask()
+    (item,) = await bench.store.write(outbox.claim, 1, 60_000, (GROUP.channel,))
+    await bench.store.write(outbox.sent, item.id, "m1", "what was sent")
+    there = (
+        View(asked, ALICE, Surface.ANSWERED, "", GROUP.to, ""),
+        View(asked, BOB, Surface.ANSWERED, "", "direct", ""),
+    )
+    await bench.store.write(showings.record_views, there)
+    found = await bench.store.read(showings.of_approval, asked)
+    (copy,) = [one for one in found if one.surface is Surface.MESSAGE]
+    assert seen_since(found, ALICE) == copy.at_ms
+    assert seen_since(found, BOB) is None
+    await bench.store.write(
+        showings.record_views, (View(asked, BOB, Surface.ANSWERED, "", "direct", "m2"),)
+    )
+    found = await bench.store.read(showings.of_approval, asked)
+    (press,) = [one for one in found if one.message == "m2"]
+    assert seen_since(found, BOB) == press.at_ms
+
+
 async def test_a_look_at_what_has_ended_is_not_recorded(bench: OpenStore) -> None:
     """Nothing rests on it. The control, before the end, is."""
     asked = await bench.ask()

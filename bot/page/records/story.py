@@ -30,7 +30,7 @@ SURFACE_WORDS: Mapping[str, str] = {
     "list": "saw it in a list",
     "whole": "opened it whole",
     "method": "read it by the API or at a terminal",
-    "answered": "answered under the message in",
+    "answered": "answered in",
 }
 """What happened on each surface, after who it happened to."""
 
