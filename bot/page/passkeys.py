@@ -20,6 +20,7 @@ from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.intake.registry.method import Table, permit
 from bot.page.login import LoginPages, browser_label
 from bot.page.visit import Visit, data
+from channels.argument_values import grant_terms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply
 from core.ports import Journal
@@ -108,6 +109,8 @@ class PasskeyPages:
             words = f"Type the code {found[0].code} to allow it, or that of your authenticator app."
             raise Fault(FaultCode.CONFLICT, words)
         limit = form.get("limit", "") if reply == ApprovalReply.ALLOW_ALWAYS else ""
+        if limit and grant_terms(limit) is None:
+            raise Fault(FaultCode.BAD_REQUEST, "There is nothing to sign for this.")
         about = passkeys.about_answer(found[0].id, visit.person, reply, limit)
         nonce = await self.store.write(passkeys.draw, about)
         challenge = checks.approval_challenge(

@@ -322,6 +322,11 @@ def _seen(export: Export, one: Json) -> int | None:
     return seen_since(export.shown.get(one["id"], []), one["by"])
 
 
+def _printable(text: str) -> str:
+    """Return a text as a terminal shows it: what a forged file names must not move the cursor."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the verdict on one file."""
     parser = argparse.ArgumentParser(
@@ -338,7 +343,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"{args.file} cannot be read: {error.strerror}\n")
         return 2
     for problem in verdict.problems:
-        sys.stdout.write(f"broken: {problem}\n")
+        sys.stdout.write(f"broken: {_printable(problem)}\n")
     if verdict.problems:
         return 1
     found, notes = verdict.export, "".join(f"; {one}" for one in verdict.notes)

@@ -48,13 +48,6 @@ ACTIONS: Mapping[str, Action] = {
         _PEOPLE,
         "Unlink this account? It is nobody's then, and approves only where it is listed itself.",
     ),
-    "forget-app": Action(
-        "Forget app",
-        "people.forgetTotp",
-        ("name",),
-        _PEOPLE,
-        "Forget the authenticator app? A new one is enrolled at a terminal.",
-    ),
     "revoke-token": Action(
         "Revoke",
         "token.revoke",

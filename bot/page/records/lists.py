@@ -57,8 +57,8 @@ def _person(one: Mapping[str, Any]) -> Row:
         Button("unlink-account", (("account", f"{own['channel']}:{own['account']}"),))
         for own in one["accounts"]
     ]
-    own = (Button("pair-person", (("name", name),)), Button("forget-app", (("name", name),)))
-    buttons = (*own, *unlink, *(found for found in (again, gone) if found is not None))
+    own = Button("pair-person", (("name", name),))
+    buttons = (own, *unlink, *(found for found in (again, gone) if found is not None))
     marks = ("revoked",) if one["revoked"] else ()
     return Row(name, marks, (), tuple(accounts) or ("no account is linked",), buttons)
 
@@ -140,7 +140,7 @@ LISTINGS: Mapping[str, Listing] = {
         "people.list",
         _people,
         "Who is one human being, with the accounts that are theirs. An authenticator app is "
-        "enrolled by sayso people totp NAME, at a terminal.",
+        "enrolled by sayso people totp NAME, at a terminal, and forgotten there.",
         "add-person",
         "Nobody is listed; approvers are known by their accounts alone.",
     ),

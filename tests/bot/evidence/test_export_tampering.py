@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.audit.verify_export import verify
+from core.audit.verify_export import main, verify
 from core.model.approval import ApprovalReply
 from tests.support.evidence_export import answered, asked, written
 from tests.support.three_platforms import three_platforms
@@ -229,3 +229,17 @@ def test_any_changed_byte_is_found(made: bytes, at: float) -> None:
     assert problems(made[:place] + bytes([made[place] ^ 1]) + made[place + 1 :])
     assert problems(made[:place])
     assert problems(made + b"{}\n")
+
+
+def test_a_forged_name_moves_no_cursor(
+    made: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It could write "ok" over what is broken."""
+    records = [json.loads(line) for line in made.splitlines()]
+    of(records, "approval")["id"] = "gone\x1b[2K\rok: 9 journal records\n"
+    file = tmp_path / "forged.jsonl"
+    file.write_bytes(resealed(records))
+    assert main([str(file)]) == 1
+    said = capsys.readouterr().out
+    assert "gone\\x1b[2K\\rok" in said
+    assert all(line.startswith("broken: ") for line in said.splitlines())

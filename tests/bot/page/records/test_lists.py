@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from bot.page.records.list_actions import ACTIONS
 from core.model.access import Scope
 from core.store.people import people, tokens
 from core.store.people.tokens import TokenDraft
@@ -99,3 +100,14 @@ def _state(home: ApiGateway, token: str) -> str:
 def _revoked(home: ApiGateway, name: str) -> bool:
     found = home.do(home.gateway.store.read(people.listed))
     return next(one.revoked for one in found if one.id == name)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_no_button_does_what_takes_a_terminal(
+    admin: PageBrowser, ana: PageBrowser, name: str
+) -> None:
+    """It would always be refused, as who may not is: approvers take grants away only."""
+    fields = dict.fromkeys(ACTIONS[name].fields, "No such")
+    assert admin.submit(f"/do/{name}", **fields, confirm="yes").status_code in {200, 400, 404, 409}
+    refused = ana.submit(f"/do/{name}", **fields, confirm="yes").status_code == 403
+    assert refused is (name not in {"revoke-grant", "end-task"})
