@@ -27,8 +27,7 @@ from core.ports import Journal
 from core.store import Store, approvals
 from core.store.engine.clock import now_ms
 from core.store.people import page_links, passkeys, tokens
-from core.store.people.passkeys import Passkey
-from core.store.people.tokens import Token
+from core.store.people.tokens import NewToken, Token
 from core.trust import passkeys as checks
 from core.trust.passkeys import NotProven, RelyingParty, relying_party
 
@@ -136,27 +135,24 @@ class PasskeyPages:
         if not await self.store.write(passkeys.use, nonce, _SIGN_IN):
             self._slow_down(visit)
             raise _stale()
+        label = browser_label(header(visit.scope, b"user-agent") or b"")
         try:
-            key = await self._signer(form.get("credential", ""), nonce)
+            made = await self._entered(form.get("credential", ""), nonce, label)
         except NotProven as error:
             self._slow_down(visit)
             raise Fault(FaultCode.FORBIDDEN, f"You are not signed in: {error}.") from None
-        label = browser_label(header(visit.scope, b"user-agent") or b"")
-        try:
-            made = await self.store.write(
-                page_links.session, key.person, passkeys.maker(key.id), label
-            )
         except BadRequest as error:
             raise Fault(FaultCode.FORBIDDEN, str(error)) from None
         answer = data({"done": True, "sentence": "You are signed in."})
         await self.login.begin(visit, made, label, answer)
         return answer
 
-    async def _signer(self, credential: str, nonce: str) -> Passkey:
-        """Return the passkey that signed, with its new count taken.
+    async def _entered(self, credential: str, nonce: str, label: str) -> NewToken:
+        """Return the session of who has the passkey that signed.
 
         Raises:
             NotProven: none that is registered did, or a copy of it.
+            BadRequest: whose it is is not there any more.
         """
         signed = checks.signed_of(credential)
         key = await self.store.read(passkeys.get, signed.passkey)
@@ -165,9 +161,10 @@ class PasskeyPages:
         challenge = checks.plain_challenge(_SIGN_IN, nonce)
         last = key.sign_count
         count = checks.check(signed, challenge, self._party(), key.public_key, last)
-        if not await self.store.write(passkeys.count, key.person, key.id, count):
+        made = await self.store.write(page_links.enter_by_passkey, key.person, key.id, count, label)
+        if made is None:
             raise NotProven("an answer of this passkey came that is newer than this one")
-        return key
+        return made
 
     async def _fresh(self, visit: Visit) -> Token:
         """Return the session, if a one-time link has just begun it.

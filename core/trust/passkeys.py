@@ -147,7 +147,7 @@ def check(
             credential_current_sign_count=sign_count,
             require_user_verification=True,
         )
-    except (WebAuthnException, ValueError, KeyError, TypeError) as error:
+    except (WebAuthnException, ValueError, LookupError, TypeError) as error:
         raise NotProven(str(error) or "the passkey's answer is malformed") from None
     return done.new_sign_count
 

@@ -252,12 +252,16 @@ async def test_a_passkey_that_is_forgotten_ends_the_sessions_it_began(bench: Ope
     await bench.store.write(people.add, "ana")
     for key in ("lostlost-key", "kept-kept-key"):
         await bench.store.write(passkeys.add, "ana", key, "public", 0, "a browser", "uid:0")
-    made = {
-        key: await bench.store.write(page_links.session, "ana", passkeys.maker(key), "a browser")
-        for key in ("lostlost-key", "kept-kept-key")
-    }
+    entered = page_links.enter_by_passkey
+    lost = await bench.store.write(entered, "ana", "lostlost-key", 1, "a browser")
+    kept = await bench.store.write(entered, "ana", "kept-kept-key", 1, "a browser")
+    assert lost is not None
+    assert kept is not None
+    assert await _is_in(bench, lost)
 
     await bench.store.write(passkeys.forget, "lostlost-key")
 
-    assert not await _is_in(bench, made["lostlost-key"])
-    assert await _is_in(bench, made["kept-kept-key"])
+    assert not await _is_in(bench, lost)
+    assert await _is_in(bench, kept)
+    assert await bench.store.write(entered, "ana", "lostlost-key", 2, "a browser") is None
+    assert await bench.store.write(entered, "ana", "kept-kept-key", 1, "a browser") is None

@@ -18,7 +18,7 @@ from core.errors import BadRequest
 from core.model.access import Scope
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
-from core.store.people import begun, people, tokens
+from core.store.people import begun, passkeys, people, tokens
 from core.store.people.tokens import NewToken, TokenDraft
 from core.store.schema.people_tables import page_links
 
@@ -141,13 +141,21 @@ def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | L
     return _session(conn, row["person"], scopes, row["created_by"], label)
 
 
-def session(conn: Connection, person: str, by: str, label: str) -> NewToken:
-    """Make a session of a person who signed in otherwise; it approves and reads.
+def enter_by_passkey(
+    conn: Connection, person: str, key_id: str, count: int, label: str
+) -> NewToken | None:
+    """Make a session of a person who signed in by a passkey, whose new count it is.
+
+    The session approves and reads. ``None`` where the count is not above the last one, or the
+    passkey is forgotten by now.
 
     Raises:
         BadRequest: there is no such person any more.
     """
-    return _session(conn, person, frozenset({Scope.APPROVE, Scope.READ}), by, label)
+    if not passkeys.count(conn, person, key_id, count):
+        return None
+    scopes = frozenset({Scope.APPROVE, Scope.READ})
+    return _session(conn, person, scopes, passkeys.maker(key_id), label)
 
 
 def _session(

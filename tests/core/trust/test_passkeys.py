@@ -76,6 +76,7 @@ def test_all_else_does_not() -> None:
         (signed, challenge, PAGE, PasskeyDevice().public_key),
         (unseen, challenge, PAGE, key),
         (signed, challenge, PAGE, encoded(b"no key")),
+        (signed, challenge, PAGE, encoded(b"\x80")),
     ):
         with pytest.raises(NotProven):
             check(one, wanted, party, public_key, 0)
