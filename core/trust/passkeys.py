@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 _MOST: Final = 16_384
 _TIMEOUT_MS: Final = 120_000
 _SIGNED: Final = "sayso-approve-v1"
+_OWN_PORTS: Final = {"https": 443, "http": 80}
 _Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,6000}$")]
 
 
@@ -71,7 +72,9 @@ def relying_party(url: str) -> RelyingParty | None:
     opened as; for no other address.
     """
     parts = urlsplit(url)
-    name, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+    name = parts.hostname or ""
+    # Browsers leave a scheme's own port out of an origin.
+    port = f":{parts.port}" if parts.port not in {None, _OWN_PORTS.get(parts.scheme)} else ""
     try:
         if not ipaddress.ip_address(name).is_loopback:
             return None

@@ -24,6 +24,8 @@ ASKED = ("a1", "d" * 64, "allow-once", "", "0" * 32)
     ("url", "party"),
     [
         ("https://sayso.example", PAGE),
+        ("https://Sayso.Example:443/", PAGE),
+        ("http://localhost:80", RelyingParty("localhost", "http://localhost")),
         ("https://sayso.example:8443", RelyingParty(PAGE.id, "https://sayso.example:8443")),
         ("http://127.0.0.1:8791", RelyingParty("localhost", "http://localhost:8791")),
         ("http://localhost:8791", RelyingParty("localhost", "http://localhost:8791")),
