@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from core.store.views.evidence import Recorded
 
 _EXAMPLES = """\
-sayso audit verify                       check the hash chain of ~/.sayso/audit.jsonl, all segments
-sayso audit verify --from 3              where audit.jsonl.000001 and .000002 were moved away
-sayso audit verify copy.jsonl            check a copy, or the exec log, offline
-sayso audit tail --limit 5               print the last records
-sayso audit rotate                       begin a new segment, also while the gateway runs
-sayso audit export --since 7d week.jsonl evidence of a week; verify.py beside it checks it
+sayso audit verify                        check the hash chain of ~/.sayso/audit.jsonl, all segments
+sayso audit verify --from 3               where audit.jsonl.000001 and .000002 were moved away
+sayso audit verify copy.jsonl             check a copy, or the exec log, offline
+sayso audit tail --limit 5                print the last records
+sayso audit rotate                        begin a new segment, also while the gateway runs
+sayso audit export --since 7d week.jsonl  evidence of a week; verify.py beside it checks it
 """
 _BROKEN = 3
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -94,3 +94,24 @@ def test_who_may_not(reached: Reached, who: str, more: dict[str, Any], status: i
     assert answer.status_code == status, answer.text
     if status == 200:
         assert answer.json()["status"] == "denied"
+
+
+@pytest.mark.parametrize(("decision", "written"), [("allow-once", True), ("deny", False)])
+def test_a_person_answers_what_the_agent_asks_over_http(
+    reached: Reached, decision: str, *, written: bool
+) -> None:
+    """The question waits with the agent's session; the answer reaches the agent, which goes on."""
+    file = reached.work / f"by-{decision}"
+    task = reached.prompt(f"write {file}").json()["task_id"]
+    person = reached.api.client("person")
+
+    def asked() -> Any:
+        return next(iter(person.get("/v1/approvals").json()["pending"]), None)
+
+    question = wait_until("the agent's question", asked)
+    path = f"/v1/approvals/{question['id']}/resolve"
+    answered = person.post(path, json={"decision": decision})
+    assert answered.status_code == 200, answered.text
+    done = reached.run(task)
+
+    assert (done["status"], file.exists()) == ("finished", written)

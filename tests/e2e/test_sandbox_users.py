@@ -43,7 +43,7 @@ OUTSIDE = (
 """The controls: what the sandbox alone forbids, run in an executor without one."""
 LEFT = (
     "ls -A /home/sayso_alice/.sayso-sandbox",
-    "ls -A /home/ann/.sayso/sandbox | grep -v spare",
+    "ls -A /home/ann/.sayso/sandbox 2>/dev/null | grep -v spare",
     "stat -c '%U %a' /home/sayso_alice/.sayso-sandbox",
 )
 SERVER = """

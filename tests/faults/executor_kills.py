@@ -442,7 +442,7 @@ def main() -> None:
     with model(seen) as url:
         prepare(url)
         gateway.start()
-        looking = threading.Thread(target=look, args=(seen, over))
+        looking = threading.Thread(target=look, args=(seen, over), daemon=True)
         looking.start()
         for _ in range(cycles):
             cycle(gateway, seen, dice, plant)

@@ -68,6 +68,7 @@ def document(routes: Iterable[Route], table: Table, *, metrics_open: bool) -> by
     """Return the document as JSON."""
     routes = tuple(routes)
     schemas = _schemas(routes, table)
+    params = {table[route.method].params.__name__ for route in routes}  # written out in place
     paths: dict[str, Json] = dict(pages(metrics_open=metrics_open))
     for route in routes:
         operation = _operation(route, table[route.method], schemas)
@@ -78,7 +79,7 @@ def document(routes: Iterable[Route], table: Table, *, metrics_open: bool) -> by
         "paths": paths,
         "security": [{"bearer": []}],
         "components": {
-            "schemas": {name: one for name, one in schemas.items() if not name.endswith("Params")},
+            "schemas": {name: one for name, one in schemas.items() if name not in params},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }

@@ -3,9 +3,11 @@
 import os
 import socket
 import struct
+import time
 
 from bot.cli.listings import moment
 
+_LEFT_S, _LOOK_S = 5.0, 0.02
 _PATIENCE_S = 2.0
 
 
@@ -19,6 +21,10 @@ def refuse_second(home: str) -> None:
     """
     path = f"{home}/gateway.sock"
     pid = listener(path)
+    patience = time.monotonic() + _LEFT_S
+    while pid and not _lives(pid) and time.monotonic() < patience:
+        time.sleep(_LOOK_S)
+        pid = listener(path)
     if pid is None:
         return
     from core.errors import AnotherGateway  # noqa: PLC0415 - for this case only
@@ -29,6 +35,20 @@ def refuse_second(home: str) -> None:
         f"(`sayso status`), stop it with `kill {pid}`, or set SAYSO_HOME to run another one beside "
         "it."
     )
+
+
+def _lives(pid: int) -> bool:
+    """Return whether a process lives.
+
+    One that was killed while it started a program listens on: in what had not become that program.
+    """
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def listener(path: str) -> int | None:

@@ -53,6 +53,8 @@ _PATTERNS: Mapping[str, str] = {
     "^[0-9a-f]{32}$": "must be 32 lowercase hex digits",
     "^[A-Za-z0-9_-]{1,1400}$": "must be an id that `sayso people passkeys` prints",
     "^([0-9]{6})?$": "must be the 6 digits that the app shows",
+    r"^(/[^\x00-\x1f\x7f]+)?$": "must be an absolute path",
+    "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$": "must be the name of a terminal, such as xterm-256color",
     "^[0-9a-f]{64}$": "must be 64 lowercase hex digits",
     f"^{TASK_NAME.pattern}$": f"must be {TASK_WORDS}",
 }

@@ -231,7 +231,12 @@ def test_status_is_one_screen(gateway: GatewayProcess, sayso: Sayso) -> None:
     assert code == 0
     assert len(out.splitlines()) < 24
     assert re.search(rf"^gateway     running, pid {gateway.process.pid}, ", out, re.MULTILINE)
-    for words in ("channels    none", "git push origin main", "lockdown    off", "held, "):
+    for words in (
+        "channels    no chats; answer in a terminal",
+        "git push origin main",
+        "lockdown    off",
+        "held, ",
+    ):
         assert words in out
     code = found["waiting"][0]["code"]
     assert f"Answer: sayso approve {code} allow-once, or: sayso deny {code}" in out

@@ -16,7 +16,7 @@ SCOPES = {
     if route.method in NEEDS
 }
 
-NOT_FOR_AGENTS = {"/exec/sessions", "/diagnostics/exec"}
+NOT_FOR_AGENTS = {"/exec/sessions", "/diagnostics/exec", "/v1/insight"}
 """What tells of other agents' doings is no agent's to read."""
 
 
@@ -93,7 +93,7 @@ def test_an_agent_sees_its_own_only(home: ApiGateway) -> None:
     assert other.get(f"/v1/runs/{asked['id']}/output").status_code == 404
     assert other.get(f"/v1/approvals/{asked['id']}").status_code == 404
     assert other.get("/v1/approvals").json() == {"pending": []}
-    assert other.get("/v1/history").json() == {"history": []}
+    assert other.get("/v1/history").json() == {"history": [], "lookedBackToMs": None}
     named = other.post("/v1/requests", json={"command": "true", "cwd": "/", "agent": "main"})
     assert named.status_code == 403
     assert "scope" not in named.json()["error"]["hint"], "no scope is missing"

@@ -78,6 +78,8 @@ async def test_every_method_asks_for_its_scopes(api: Api) -> None:
 
 HARMLESS = {"health.get", "lockdown.get", "node.list", "skills.bins"}
 """What an agent may read although it is not of an agent: how the gateway is, and no more."""
+OF_ITS_AGENT = {"terminal.list"}
+"""What lists what belongs to the caller's own agent, whatever it asks."""
 CARRYING = {"node.invoke"}
 """What carries the call of another method, with the same caller."""
 
@@ -89,7 +91,7 @@ async def test_what_an_agent_may_read_is_its_own(api: Api) -> None:
         if await refusal(method, coder) is not None:
             continue
         narrowed = {"agent", "id"} & method.params.model_fields.keys()
-        assert narrowed or name in {*HARMLESS, *CARRYING}, name
+        assert narrowed or name in {*HARMLESS, *OF_ITS_AGENT, *CARRYING}, name
 
 
 async def test_a_method_carried_by_another_is_bound_too(api: Api, tmp_path: Path) -> None:
@@ -316,6 +318,7 @@ async def test_an_agent_names_no_other_agent(api: Api, tmp_path: Path) -> None:
         "exec.run": {"command": "true", "cwd": str(tmp_path)},
         "exec.approval.request": {"command": "true", "cwd": str(tmp_path)},
         "agent.prompt": {"prompt": "look", "cwd": str(tmp_path)},
+        "terminal.open": {"cwd": str(tmp_path)},
         "policy.explain": {"command": "true", "cwd": str(tmp_path)},
         "tool.call": {"tool": "Exec"},
         "exec.approvals.node.get": {"id": "web"},
