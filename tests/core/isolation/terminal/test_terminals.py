@@ -7,11 +7,13 @@ import os
 import signal
 import stat
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from core.errors import LockedDown
 from core.isolation.client import TERMINATED
 from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import NotTaken
@@ -180,6 +182,22 @@ async def test_the_idle_limit_ends_it(tmp_path: Path, path: str) -> None:
         assert any("idle limit" in str(one.get("end")) for one in _journal(desk))
 
 
+async def test_a_lockdown_takes_the_keys(desk: Desk) -> None:
+    """What runs goes on, as every command does, but nothing more is begun in a shell."""
+    opened = await desk.opened()
+    desk.terminals.type(opened.terminal, b"echo be''fore\n")
+    await opened.shows("before")
+    lockdown = desk.gate.execution.guard.lockdown
+    lockdown.engage("a test", by="uid:0")
+    with pytest.raises(LockedDown, match="a test"):
+        desk.terminals.type(opened.terminal, b"echo la''ter\n")
+    assert opened.stream.typed == len(b"echo be''fore\n")
+    lockdown.lift()
+    desk.terminals.type(opened.terminal, b"exit\n")
+    await opened.end
+    assert "later" not in opened.stream.read(0, 1 << 20)[0].decode(errors="replace")
+
+
 async def test_time_and_cancel_end_it(desk: Desk) -> None:
     """The longest time ends it as a timeout, a cancel as cancelled; nothing is left."""
     opened = await desk.opened(timeout_ms=500)
@@ -231,6 +249,16 @@ async def test_recorded_where_configured(tmp_path: Path, path: str) -> None:
     assert "recorded" in "".join(text for _, kind, text in events if kind == "o")
     assert [text for _, kind, text in events if kind == "r"] == ["100x50"]
     assert "i" not in {kind for _, kind, _ in events}
+
+
+async def test_what_no_command_may_be_given_a_terminal_is_not(desk: Desk) -> None:
+    """Its environment is judged as that of a command is; what is harmless is asked about."""
+    for name, verdict in (("LD_PRELOAD", Denied), ("LANG", Pending)):
+        request = replace(desk.request(), env=((name, "/tmp/x"), ("TERM", "xterm")))
+        answer = await desk.gate.submit(request)
+        assert isinstance(answer, verdict)
+        if isinstance(answer, Denied):
+            assert answer.reason is DenialReason.FORBIDDEN_ENVIRONMENT
 
 
 async def test_no_more_than_there_may_be(tmp_path: Path, path: str) -> None:
