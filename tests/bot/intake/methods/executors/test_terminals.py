@@ -44,8 +44,8 @@ class Front:
 
     async def open(self, caller: Caller) -> tuple[str, str]:
         """Ask for a terminal; return its id, and what became of the request."""
-        params = OpenParams(session="main", cwd=str(self.desk.folder), shell="/bin/sh")
-        answer = await self.methods.open(params, caller)
+        params = {"session": "main", "cwd": str(self.desk.folder), "shell": "/bin/sh"}
+        answer = await self.methods.open(OpenParams.model_validate(params), caller)
         return answer.terminal_id, answer.status
 
     async def end(self, run_id: str, caller: Caller) -> None:
