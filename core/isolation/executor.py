@@ -53,6 +53,10 @@ class Executor:
     leaders: list[object] = field(default_factory=list)
     completed: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def hang_up(self) -> None:
+        """Close the connection; there is one once the loop can hear that the process ended."""
+        self.client.close()
+
     @property
     def caller(self) -> Caller:
         """Return who this is, for the journal."""
