@@ -58,6 +58,12 @@ class Executor:
         self.client.close()
 
     @property
+    def leader(self) -> tuple[int, int] | None:
+        """Return the agent's process, or the shell: its number, and its start in ticks."""
+        first = self.leaders[0] if self.leaders else None
+        return (int(first[0]), int(first[1])) if isinstance(first, list) else None
+
+    @property
     def caller(self) -> Caller:
         """Return who this is, for the journal."""
         session = "" if self.holder is None else self.holder.session

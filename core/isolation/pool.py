@@ -389,7 +389,7 @@ class ExecutorPool:
             if answer.get("left"):
                 _log.error("run %s left processes that cannot be ended", run_id)
         except (SaysoError, TimeoutError) as failure:
-            _log.error("what run %s left may go on: %s", run_id, failure or "no answer came")
+            _log.error("what run %s left may go on: %s", run_id, failure)
             if isinstance(failure, TimeoutError):  # it would not answer about the others either
                 self.drop(cleaner)
 

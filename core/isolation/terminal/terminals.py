@@ -225,6 +225,7 @@ class Terminals:
             terminal.stream = stream = await self._opened(terminal, executor)
             stream.start()
             try:
+                await _note_leader(executor, watcher)
                 await self._until_over(terminal, stream, executor)
             finally:
                 await asyncio.to_thread(stream.close)
@@ -301,6 +302,13 @@ class Terminals:
         ended = [one.run_id for one in self._known.values() if one.ended]
         for run_id in ended[:-_REMEMBERED]:
             del self._known[run_id]
+
+
+async def _note_leader(executor: Executor, watcher: RunWatcher) -> None:
+    """Have the shell's process stored, so that recovery can find it."""
+    if executor.leader is not None:
+        pid, ticks = executor.leader
+        await watcher.identified(pid, pid, ticks)
 
 
 async def _first(

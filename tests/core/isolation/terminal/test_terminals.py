@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from core.errors import LockedDown
 from core.isolation.client import TERMINATED
@@ -24,10 +25,11 @@ from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished, Pending
 from core.runner.supervisor.processes import procfs
 from core.store import approvals
+from core.store.schema.tables import runs
 from tests.support.executors import USER
 from tests.support.gate import AGENT, layer
 from tests.support.terminals import Desk, desk_at
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -227,6 +229,21 @@ async def test_a_killed_executor_is_an_end(desk: Desk) -> None:
     assert isinstance(done, Finished)
     assert TERMINATED in done.output.text
     await until(lambda: not _children(opened.terminal.run_id))
+
+
+async def test_recovery_knows_its_shell(desk: Desk) -> None:
+    """Its process is stored, so that what left its environment behind is found from it."""
+    opened = await desk.opened()
+    opened.type("echo I am $$.\n")
+    pid = int((await opened.shows(r"I am (\d+)\."))[1])
+    wanted = select(runs.c.pid).where(runs.c.id == opened.terminal.run_id)
+    kept: list[int | None] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while kept[-1:] != [pid]:
+            kept.append(await desk.gate.store.read(lambda conn: conn.execute(wanted).scalar_one()))
+            await asyncio.sleep(0.01)
+    opened.type("exit\n")
+    await opened.end
 
 
 async def test_recorded_where_configured(tmp_path: Path, path: str) -> None:
