@@ -145,8 +145,8 @@ class _Run:
             await asyncio.gather(self._telling, return_exceptions=True)
 
     async def _note_leader(self) -> None:
-        """Have the agent's process stored, so that recovery can find it."""
-        process = None if self.executor is None else self.executor.leader
+        """Have a process stored from which recovery finds the agent and all that it started."""
+        process = None if self.executor is None else self.executor.adopter
         if process is not None:
             pid, ticks = process
             await self.watcher.identified(pid, pid, ticks)

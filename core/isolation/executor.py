@@ -60,11 +60,20 @@ class Executor:
     @property
     def leader(self) -> tuple[int, int] | None:
         """Return the agent's process, or the shell: its number, and its start in ticks."""
-        first = self.leaders[0] if self.leaders else None
-        return (int(first[0]), int(first[1])) if isinstance(first, list) else None
+        return _identity(self.leaders[:1])
+
+    @property
+    def adopter(self) -> tuple[int, int] | None:
+        """Return the process below which all of it stays, whatever that does: the executor."""
+        return _identity(self.leaders[-1:])
 
     @property
     def caller(self) -> Caller:
         """Return who this is, for the journal."""
         session = "" if self.holder is None else self.holder.session
         return Caller(self.id, self.user, self.run_id, session)
+
+
+def _identity(named: list[object]) -> tuple[int, int] | None:
+    first = named[0] if named else None
+    return (int(first[0]), int(first[1])) if isinstance(first, list) else None

@@ -305,9 +305,9 @@ class Terminals:
 
 
 async def _note_leader(executor: Executor, watcher: RunWatcher) -> None:
-    """Have the shell's process stored, so that recovery can find it."""
-    if executor.leader is not None:
-        pid, ticks = executor.leader
+    """Have a process stored from which recovery finds all of the terminal."""
+    if executor.adopter is not None:
+        pid, ticks = executor.adopter
         await watcher.identified(pid, pid, ticks)
 
 

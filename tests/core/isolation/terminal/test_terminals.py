@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from core.errors import LockedDown
+from core.isolation import pool
 from core.isolation.client import TERMINATED
 from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import NotTaken
@@ -28,6 +29,7 @@ from core.store import approvals
 from core.store.schema.tables import runs
 from tests.support.executors import USER
 from tests.support.gate import AGENT, layer
+from tests.support.runs import alive
 from tests.support.terminals import Desk, desk_at
 from tests.support.waiting import PATIENCE_S, until
 
@@ -231,11 +233,29 @@ async def test_a_killed_executor_is_an_end(desk: Desk) -> None:
     await until(lambda: not _children(opened.terminal.run_id))
 
 
-async def test_recovery_knows_its_shell(desk: Desk) -> None:
-    """Its process is stored, so that what left its environment behind is found from it."""
+async def test_stopping_its_executor_saves_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What left session and environment is found below the executor, which is ended, too."""
+    monkeypatch.setattr(pool, "_PATIENCE_S", 0.5)
     opened = await desk.opened()
-    opened.type("echo I am $$.\n")
-    pid = int((await opened.shows(r"I am (\d+)\."))[1])
+    words = "'echo I am $$ of '$PPID'.; exec /bin/sleep 995'"
+    opened.type(f"env -i /usr/bin/setsid /bin/sh -c {words} &\n")
+    found = await opened.shows(r"I am (\d+) of (\d+)\.")
+    pids = [int(found[1]), int(found[2])]
+    opened.type("kill -STOP $PPID\n")
+    await until(lambda: Path(f"/proc/{pids[1]}/stat").read_text().rpartition(") ")[2][0] == "T")
+    assert await desk.gate.cancel(opened.terminal.run_id, "enough")
+    await opened.end
+    await until(lambda: desk.world.pool.live == 0)
+    assert not [pid for pid in pids if alive(pid)]
+
+
+async def test_recovery_knows_its_executor(desk: Desk) -> None:
+    """That is stored, so that what left its environment behind is found from it."""
+    opened = await desk.opened()
+    opened.type("echo I am of $PPID.\n")
+    pid = int((await opened.shows(r"I am of (\d+)\."))[1])
     wanted = select(runs.c.pid).where(runs.c.id == opened.terminal.run_id)
     kept: list[int | None] = []
     async with asyncio.timeout(PATIENCE_S):
