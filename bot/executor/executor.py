@@ -155,7 +155,8 @@ class Executor:
             become_supervisor(sock)
         sock.close()  # at once: a copy would hide the gateway's death from the supervisor
         self._supervisors[pid] = token
-        return {"pid": pid, "leaders": [_identity(pid), _identity(os.getpid())]}
+        leaders = [procfs.identity(pid), procfs.identity(os.getpid())]
+        return {"pid": pid, "leaders": leaders}
 
     def _make_private(self, wanted: object) -> None:
         """Make the folder that a sandboxed run has of its own."""
@@ -249,8 +250,3 @@ def _end_run(params: wire.Object) -> wire.Object:
 
     private_folder.remove(mark.rpartition("=")[2])
     return {"left": left}
-
-
-def _identity(pid: int) -> list[int]:
-    found = procfs.process(pid)
-    return [pid, 0 if found is None else found.start_ticks]

@@ -61,9 +61,8 @@ class Prompt:
         )
         self._pipes = [_nonblocking(pipe) for pipe in self._streams()]
         self._talk = Conversation(self._write, self, cwd, str(params["prompt"]))
-        found = procfs.process(self._process.pid)
-        leader = [self._process.pid, 0 if found is None else found.start_ticks]
-        self._report("agent_started", {"leaders": [leader]})
+        leaders = [procfs.identity(self._process.pid), procfs.identity(os.getpid())]
+        self._report("agent_started", {"leaders": leaders})
         self._talk.begin()
 
     @property

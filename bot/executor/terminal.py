@@ -50,9 +50,8 @@ class Terminal:
             given = {str(name): str(value) for name, value in environ.items()}
             _become_shell(slave, shell, cwd, given)
         os.close(slave)
-        found = procfs.process(self._pid)
-        leader = [self._pid, 0 if found is None else found.start_ticks]
-        self._report("terminal_started", {"leaders": [leader]})
+        leaders = [procfs.identity(self._pid), procfs.identity(os.getpid())]
+        self._report("terminal_started", {"leaders": leaders})
 
     @property
     def patience_ms(self) -> int | None:

@@ -4,7 +4,9 @@ An executor ends with its gateway, and all that it started with it; this is for 
 killed as well. Only a process of the same user can end what is left then.
 """
 
-from collections.abc import Collection, Sequence
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
 
 from core.gate import Gate
 from core.isolation.executors import Executors
@@ -13,6 +15,9 @@ from core.store import approvals
 from core.store.engine import replicas
 from core.store.schema.records import OrphanedRun
 
+_log = logging.getLogger(__name__)
+_PATIENCE_S = 30.0
+"""How long one user's processes may hold up the start of a gateway; an executor answers in ms."""
 WITHDRAWN = "the agent that asked for this ended with its gateway"
 
 
@@ -31,9 +36,16 @@ class ExecutorRecovery:
         """
         if orphans:
             runs: dict[str, list[object]] = {run.id: _leaders(run) for run in orphans}
-            for user in self._users:
-                await self._executors.pool.end_left(user, runs)
+            ending = (self._end(user, runs) for user in self._users)
+            await asyncio.gather(*ending)  # one user's executors hold up no other's
         await self._withdraw()
+
+    async def _end(self, user: str, runs: Mapping[str, Sequence[object]]) -> None:
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                await self._executors.pool.end_left(user, runs)
+        except TimeoutError:
+            _log.error("not all that `%s` was left with by dead gateways could be ended", user)
 
     async def _withdraw(self) -> None:
         store, own = self._gate.store, self._gate.execution.owner

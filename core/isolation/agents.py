@@ -145,8 +145,8 @@ class _Run:
             await asyncio.gather(self._telling, return_exceptions=True)
 
     async def _note_leader(self) -> None:
-        """Have the agent's process stored, so that recovery can find it."""
-        process = leader_of(self.executor)
+        """Have a process stored from which recovery finds the agent and all that it started."""
+        process = None if self.executor is None else self.executor.adopter
         if process is not None:
             pid, ticks = process
             await self.watcher.identified(pid, pid, ticks)
@@ -360,13 +360,8 @@ def _request(run: _Run, about: wire.Object, call: str) -> ExecRequest:
 def _asker(run: _Run) -> Requester:
     """Return who asks: the agent's process, in a kernel session of its own."""
     uid = pwd.getpwnam(run.plan.run_as).pw_uid
-    return Requester(Intake.SOCKET, f"uid:{uid}", leader_of(run.executor))
-
-
-def leader_of(executor: Executor | None) -> tuple[int, int] | None:
-    """Return the agent's process: its number, and its start in ticks."""
-    first = executor.leaders[0] if executor is not None and executor.leaders else None
-    return (int(first[0]), int(first[1])) if isinstance(first, list) else None
+    process = None if run.executor is None else run.executor.leader
+    return Requester(Intake.SOCKET, f"uid:{uid}", process)
 
 
 def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -> Finished:

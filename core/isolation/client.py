@@ -159,8 +159,7 @@ class Client:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 fds = array.array("i", content[: len(content) - len(content) % _FD])
                 self._descriptors += fds
-                if not self._expects:
-                    self._drop_descriptors()
+                self._drop_descriptors(1 if self._expects else 0)
             elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
                 self.pid, uid, _ = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])
                 if self.uid not in {None, uid}:
@@ -168,8 +167,9 @@ class Client:
                 self.uid = uid
         return self.uid is not None
 
-    def _drop_descriptors(self) -> None:
-        while self._descriptors:
+    def _drop_descriptors(self, but: int = 0) -> None:
+        """Close all that came but the first few: a flood must not fill the gateway's table."""
+        while len(self._descriptors) > but:
             os.close(self._descriptors.pop())
 
     def _hear(self, message: wire.Object) -> None:

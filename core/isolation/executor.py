@@ -53,8 +53,27 @@ class Executor:
     leaders: list[object] = field(default_factory=list)
     completed: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def hang_up(self) -> None:
+        """Close the connection; there is one once the loop can hear that the process ended."""
+        self.client.close()
+
+    @property
+    def leader(self) -> tuple[int, int] | None:
+        """Return the agent's process, or the shell: its number, and its start in ticks."""
+        return _identity(self.leaders[:1])
+
+    @property
+    def adopter(self) -> tuple[int, int] | None:
+        """Return the process below which all of it stays, whatever that does: the executor."""
+        return _identity(self.leaders[-1:])
+
     @property
     def caller(self) -> Caller:
         """Return who this is, for the journal."""
         session = "" if self.holder is None else self.holder.session
         return Caller(self.id, self.user, self.run_id, session)
+
+
+def _identity(named: list[object]) -> tuple[int, int] | None:
+    first = named[0] if named else None
+    return (int(first[0]), int(first[1])) if isinstance(first, list) else None

@@ -211,11 +211,8 @@ class ExecutorPool:
         executor = Executor(secrets.token_hex(8), user)
         self._live.add(executor)
 
-        def exited() -> None:
-            executor.client.close()  # there is one by the time that the loop hears of it
-
         try:
-            executor.process, sock = process.start(self._command(user), exited)
+            executor.process, sock = process.start(self._command(user), executor.hang_up)
         except SpawnError as failure:
             self._live.discard(executor)
             raise HostUnavailable(unavailable(user, str(failure))) from failure
@@ -393,6 +390,8 @@ class ExecutorPool:
                 _log.error("run %s left processes that cannot be ended", run_id)
         except (SaysoError, TimeoutError) as failure:
             _log.error("what run %s left may go on: %s", run_id, failure)
+            if isinstance(failure, TimeoutError):  # it would not answer about the others either
+                self.drop(cleaner)
 
     def _do(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -5,6 +5,7 @@ A run whose file exists never starts, and its ending is delivered until the gate
 restarts of both; then the file is renamed, and its content is no longer held in memory.
 """
 
+import contextlib
 import logging
 import threading
 import time
@@ -91,7 +92,7 @@ class Ledger:
 
     def pending(self) -> tuple[Ended | NotRun, ...]:
         """Return the endings that the gateway has not noted."""
-        found = self._runs.values()
+        found = tuple(self._runs.values())  # in one step: threads claim and note meanwhile
         return tuple(one.ending for one in found if one.ending is not None)
 
     def claim(self, run_id: ApprovalId, digest: str) -> bool:
@@ -190,18 +191,18 @@ class Ledger:
 def _read(path: Path) -> Entry:
     """Return the last whole line of a file; behind it is what a crash left half written.
 
-    Earlier versions ended no line.
+    A line whose beginning a power cut took counts as none. Earlier versions ended no line.
 
     Raises:
         StateError: the file cannot be used.
     """
     *whole, rest = read_private(path).split(b"\n")
-    try:
-        return Entry.model_validate_json(whole[-1] if whole else rest)
-    except ValidationError:
-        raise StateError(
-            f"{path} is damaged, so how its run ended is unknown. Keep a copy and remove it."
-        ) from None
+    for line in reversed(whole or [rest]):
+        with contextlib.suppress(ValidationError):
+            return Entry.model_validate_json(line)
+    raise StateError(
+        f"{path} is damaged, so how its run ended is unknown. Keep a copy and remove it."
+    )
 
 
 def _text(entry: Entry) -> bytes:

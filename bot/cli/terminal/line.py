@@ -108,6 +108,8 @@ class Line:
             self._answer = frame
         elif frame.get("id") == self._sending:
             self._sending = 0
+            if "error" in frame:
+                _show(f"\r\nsayso: {frame['error'].get('message')}\r\n".encode())
 
     def _resize(self) -> None:
         if self._saved is not None:

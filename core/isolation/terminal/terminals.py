@@ -21,7 +21,7 @@ from core.isolation.executor import Executor
 from core.isolation.executors import Executors
 from core.isolation.terminal.recording import FOLDER, Recording
 from core.isolation.terminal.size import Size
-from core.isolation.terminal.stream import Stream
+from core.isolation.terminal.stream import NotTaken, Stream
 from core.isolation.tokens import TokenRefused
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId, Requester
@@ -181,6 +181,19 @@ class Terminals:
         await self._record_end(terminal)
         return _finished(terminal, round((time.monotonic() - began) * 1000))
 
+    def type(self, terminal: Terminal, data: bytes) -> None:
+        """Type into a terminal, which begins more in it, so nobody may while all is locked down.
+
+        Raises:
+            LockedDown: the guard lets nothing run.
+            NotTaken: it is not open, or its program does not read.
+        """
+        if self._guard is not None:
+            self._guard.check(terminal.plan)
+        if terminal.stream is None:
+            raise NotTaken("the terminal is not open")
+        terminal.stream.type(data)
+
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a terminal; ``False`` if it is not open here."""
         if not self.has(run_id):
@@ -212,6 +225,7 @@ class Terminals:
             terminal.stream = stream = await self._opened(terminal, executor)
             stream.start()
             try:
+                await _note_leader(executor, watcher)
                 await self._until_over(terminal, stream, executor)
             finally:
                 await asyncio.to_thread(stream.close)
@@ -288,6 +302,13 @@ class Terminals:
         ended = [one.run_id for one in self._known.values() if one.ended]
         for run_id in ended[:-_REMEMBERED]:
             del self._known[run_id]
+
+
+async def _note_leader(executor: Executor, watcher: RunWatcher) -> None:
+    """Have a process stored from which recovery finds all of the terminal."""
+    if executor.adopter is not None:
+        pid, ticks = executor.adopter
+        await watcher.identified(pid, pid, ticks)
 
 
 async def _first(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from core.model.command import AgentPartKind, ExecPlan
 from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity
+from core.policy.judge.environment import judge_requested
 from core.policy.judge.reasons import WHY
 from core.policy.rules.compiled import Provisions
 
@@ -40,6 +41,9 @@ def _found(
         return Decision.DENY, Reason.SECURITY_DENY, "security is deny"
     if provisions.capabilities is not None and not prompt:
         return Decision.DENY, Reason.CAPABILITY, "tools of its own"
+    changed = judge_requested(plan)
+    if changed is not None and changed[0] is Decision.DENY:
+        return Decision.DENY, Reason.ENVIRONMENT, changed[1]
     if policy.ask is ExecAsk.ALWAYS:
         return Decision.ASK, Reason.ASK_ALWAYS, "the policy asks about every command"
     if kind is AgentPartKind.TERMINAL:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
+from core.model.command import ExecPlan
 from core.model.decision import Decision
 from core.programs.profiles.tables import table, words
 
@@ -45,6 +46,14 @@ def judge_name(name: str, value: str) -> Decision:
         return Decision.ASK
     pattern = _ZONE if name == "TZ" else _WORD
     return Decision.ALLOW if pattern.fullmatch(value) else Decision.ASK
+
+
+def judge_requested(plan: ExecPlan) -> tuple[Decision, str] | None:
+    """Return the strictest verdict on what a request changes, ``None`` if harmless."""
+    if not plan.requested_env:
+        return None
+    values = dict(plan.env)
+    return judge_changes([(name, values.get(name, "")) for name in plan.requested_env])
 
 
 def judge_changes(changes: Sequence[tuple[str, str]]) -> tuple[Decision, str] | None:

@@ -23,7 +23,7 @@ from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
 from core.policy.judge.agent_part import judge_line, judge_part
 from core.policy.judge.allow_always import promises_of
 from core.policy.judge.direct_payload import judge_waiting, waits, will_wait
-from core.policy.judge.environment import judge_changes
+from core.policy.judge.environment import judge_requested
 from core.policy.judge.exposure import is_exposed, judge_exposed, with_exposure
 from core.policy.judge.precedence import CALL
 from core.policy.judge.reasons import WHY
@@ -169,10 +169,7 @@ def _beyond(plan: ExecPlan, provisions: Provisions) -> _Finding | None:
 
 
 def _environment(plan: ExecPlan) -> _Finding | None:
-    if not plan.requested_env:
-        return None
-    values = dict(plan.env)
-    found = judge_changes([(name, values.get(name, "")) for name in plan.requested_env])
+    found = judge_requested(plan)
     return None if found is None else _Finding(found[0], Reason.ENVIRONMENT, found[1])
 
 

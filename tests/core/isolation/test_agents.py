@@ -135,6 +135,9 @@ async def test_an_executor_that_dies_fails_the_prompt(bench: Bench) -> None:
     under_way = bench.give(f"write {file}")
     question = await bench.question()
     (executor,) = bench.world.pool._live
+    assert executor.adopter is not None
+    assert executor.adopter[0] == executor.client.pid  # what it started is found from it
+    assert executor.leader != executor.adopter
 
     os.kill(executor.client.pid, 9)
     done = await under_way

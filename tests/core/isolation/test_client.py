@@ -143,6 +143,26 @@ async def test_descriptors_that_nobody_asked_for_are_closed() -> None:
     assert during - before < 20
 
 
+async def test_one_descriptor_is_taken_where_one_is_expected() -> None:
+    """A flood before the answer is closed as it comes: the first counts, no other is kept."""
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    def serve(sock: socket.socket) -> None:
+        sock.recv(1 << 16)
+        for _ in range(100):
+            socket.send_fds(sock, [wire.notification("x", {})], [sock.fileno()] * 4)
+        sock.recv(1)
+
+    async with talking(serve) as (client, heard, _over):
+        call = asyncio.ensure_future(client.call_for_descriptor("spawn_terminal", {}, 20))
+        await until(lambda: len(heard) == 100)
+        assert len(client._descriptors) == 1
+        assert sum(1 for _ in Path("/proc/self/fd").iterdir()) - before < 20
+        client.close()
+        with pytest.raises(ExecutorGone):
+            await call
+
+
 async def test_while_it_pauses_nothing_is_heard() -> None:
     """Each pause is added to the one before; what came meanwhile is heard afterwards."""
     sent = threading.Event()

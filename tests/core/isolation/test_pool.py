@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import HostUnavailable, SpawnError
-from core.isolation import process
-from core.isolation.client import CallFailed
+from core.isolation import pool, process
+from core.isolation.client import TERMINATED, CallFailed
 from core.isolation.executor import Executor
 from core.isolation.pool import Options
 from core.model.identity import SessionKey
@@ -232,6 +232,20 @@ async def test_a_stopped_executor_is_ended(path: str) -> None:
 
         link.close()
         assert not alive(executor.client.pid)
+
+
+async def test_a_cleaner_that_does_not_answer_is_asked_once(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever number of runs there was: a gateway's start waits for this."""
+    monkeypatch.setattr(pool, "_CLEAN_S", 0.2)
+    pong = '{"jsonrpc":"2.0","id":1,"result":{"pong":true}}'
+    script = f"read -r ping; echo '{pong}' >&0; while read -r more; do :; done"
+    async with executors(path, command=(*as_user("/bin/sh"), "-c", script)) as world:
+        await world.pool.end_left(USER, {new_run(): [] for _ in range(20)})
+
+    results = [one["result"] for one in world.records.kept if one["method"] == "end_run"]
+    assert results == ["failed"] + [TERMINATED] * 19
 
 
 async def test_ten_executors_answer_a_thousand_requests_each(path: str) -> None:

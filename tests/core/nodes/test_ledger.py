@@ -1,3 +1,5 @@
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,37 @@ def test_half_an_ending_is_none(tmp_path: Path, half: str) -> None:
     assert (ending.result.exit_code, ending.result.signal) == (None, None)
     assert Ledger.of(tmp_path).pending() == (ending,)
     assert not Ledger.of(tmp_path).claim(ONE, DIGEST)
+
+
+@pytest.mark.parametrize("line", ["\0\0\0\n", '\0\0"ending":null}\n'])
+def test_an_ending_whose_start_was_lost_is_none(tmp_path: Path, line: str) -> None:
+    """A power cut kept the end of the line only; the claim before it is whole, and starts here."""
+    Ledger.of(tmp_path).claim(ONE, DIGEST)
+    path = tmp_path / FOLDER / f"{ONE}.json"
+    path.write_text(path.read_text() + line)
+    (ending,) = Ledger.of(tmp_path).pending()
+    assert isinstance(ending, Ended)
+    assert (ending.result.exit_code, ending.result.signal) == (None, None)
+    assert not Ledger.of(tmp_path).claim(ONE, DIGEST)
+
+
+def test_endings_are_listed_while_others_are_noted(tmp_path: Path) -> None:
+    """The loop lists them for a new connection; a thread notes those of the last one."""
+    ledger = Ledger.of(tmp_path)
+    ids = [ApprovalId(f"{number:026}") for number in range(300)]
+    for run_id in ids:
+        ledger.end(run_id, DIGEST, _ended(run_id))
+    noting = threading.Thread(target=lambda: [ledger.note(one) for one in ids])
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        noting.start()
+        while noting.is_alive():
+            ledger.pending()
+    finally:
+        sys.setswitchinterval(interval)
+        noting.join()
+    assert ledger.pending() == ()
 
 
 def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:

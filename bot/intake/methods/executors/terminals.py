@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from bot.intake.callers import unix_peer
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import ASKS, FOLLOWS, STOPS
@@ -27,7 +28,7 @@ from bot.intake.results.terminals import (
     TerminalAnswer,
     TerminalsAnswer,
 )
-from core.errors import BadRequest, SaysoError
+from core.errors import BadRequest, Forbidden, LockedDown, SaysoError
 from core.gate import Gate
 from core.isolation.terminal.stream import NotTaken, Stream
 from core.isolation.terminal.terminals import NO_LIMITS, Limits, Terminal, Terminals
@@ -125,8 +126,7 @@ class TerminalMethods:
     async def open(self, params: OpenParams, caller: Caller) -> OpenedAnswer:
         """Submit it as a run; return as soon as it is asked about, or begun, or refused."""
         self.askers.note(caller.requester)
-        own = caller.agents is None and caller.peer is not None
-        unasked = own and self._limits.lets(caller.requester.account)
+        unasked = self._limits.lets(caller.requester.account) and _is_person(caller)
         request = params.request(caller.requester, self._limits.longest_ms, unasked=unasked)
         begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(self._submitted(request, begun))
@@ -155,10 +155,12 @@ class TerminalMethods:
 
     async def input(self, params: InputParams, caller: Caller) -> InputAnswer:
         """Type."""
-        stream = self._stream(self._own(params.id, caller))
-        data = params.typed
+        found, data = self._own(params.id, caller), params.typed
         try:
-            stream.type(data)
+            if self.terminals is not None:
+                self.terminals.type(found, data)
+        except LockedDown as locked:
+            raise Forbidden(str(locked)) from None
         except NotTaken as failure:
             raise BadRequest(str(failure)) from None
         return InputAnswer(accepted=len(data))
@@ -246,3 +248,15 @@ class TerminalMethods:
         failure = None if work.cancelled() else work.exception()
         if isinstance(failure, SaysoError):
             _log.warning("a terminal could not be opened: %s", failure)
+
+
+def _is_person(caller: Caller) -> bool:
+    """Return whether somebody typed this at a terminal, as far as the kernel can say.
+
+    On gateway.sock agents of the same uid have the same account (docs/decisions/0009); what a run
+    of ours started is a requester's.
+    """
+    peer = caller.peer
+    if caller.agents is not None or peer is None:
+        return False
+    return unix_peer.at_terminal(peer) and not unix_peer.is_run(peer.pid)

@@ -47,6 +47,12 @@ def process(pid: int) -> Process | None:
     return Process(pid, line[line.rindex(")") + 2 :].split())
 
 
+def identity(pid: int) -> list[int]:
+    """Return a process's number and its start in ticks, which mean it alone; 0 if it is gone."""
+    found = process(pid)
+    return [pid, 0 if found is None else found.start_ticks]
+
+
 def processes() -> list[Process]:
     """Return every process that is visible here."""
     found = (process(int(name)) for name in os.listdir("/proc") if name.isdigit())

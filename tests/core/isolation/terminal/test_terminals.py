@@ -7,11 +7,15 @@ import os
 import signal
 import stat
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from core.errors import LockedDown
+from core.isolation import pool
 from core.isolation.client import TERMINATED
 from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import NotTaken
@@ -22,10 +26,12 @@ from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished, Pending
 from core.runner.supervisor.processes import procfs
 from core.store import approvals
+from core.store.schema.tables import runs
 from tests.support.executors import USER
 from tests.support.gate import AGENT, layer
+from tests.support.runs import alive
 from tests.support.terminals import Desk, desk_at
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -180,6 +186,22 @@ async def test_the_idle_limit_ends_it(tmp_path: Path, path: str) -> None:
         assert any("idle limit" in str(one.get("end")) for one in _journal(desk))
 
 
+async def test_a_lockdown_takes_the_keys(desk: Desk) -> None:
+    """What runs goes on, as every command does, but nothing more is begun in a shell."""
+    opened = await desk.opened()
+    desk.terminals.type(opened.terminal, b"echo be''fore\n")
+    await opened.shows("before")
+    lockdown = desk.gate.execution.guard.lockdown
+    lockdown.engage("a test", by="uid:0")
+    with pytest.raises(LockedDown, match="a test"):
+        desk.terminals.type(opened.terminal, b"echo la''ter\n")
+    assert opened.stream.typed == len(b"echo be''fore\n")
+    lockdown.lift()
+    desk.terminals.type(opened.terminal, b"exit\n")
+    await opened.end
+    assert "later" not in opened.stream.read(0, 1 << 20)[0].decode(errors="replace")
+
+
 async def test_time_and_cancel_end_it(desk: Desk) -> None:
     """The longest time ends it as a timeout, a cancel as cancelled; nothing is left."""
     opened = await desk.opened(timeout_ms=500)
@@ -211,6 +233,39 @@ async def test_a_killed_executor_is_an_end(desk: Desk) -> None:
     await until(lambda: not _children(opened.terminal.run_id))
 
 
+async def test_stopping_its_executor_saves_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What left session and environment is found below the executor, which is ended, too."""
+    monkeypatch.setattr(pool, "_PATIENCE_S", 0.5)
+    opened = await desk.opened()
+    words = "'echo I am $$ of '$PPID'.; exec /bin/sleep 995'"
+    opened.type(f"env -i /usr/bin/setsid /bin/sh -c {words} &\n")
+    found = await opened.shows(r"I am (\d+) of (\d+)\.")
+    pids = [int(found[1]), int(found[2])]
+    opened.type("kill -STOP $PPID\n")
+    await until(lambda: Path(f"/proc/{pids[1]}/stat").read_text().rpartition(") ")[2][0] == "T")
+    assert await desk.gate.cancel(opened.terminal.run_id, "enough")
+    await opened.end
+    await until(lambda: desk.world.pool.live == 0)
+    assert not [pid for pid in pids if alive(pid)]
+
+
+async def test_recovery_knows_its_executor(desk: Desk) -> None:
+    """That is stored, so that what left its environment behind is found from it."""
+    opened = await desk.opened()
+    opened.type("echo I am of $PPID.\n")
+    pid = int((await opened.shows(r"I am of (\d+)\."))[1])
+    wanted = select(runs.c.pid).where(runs.c.id == opened.terminal.run_id)
+    kept: list[int | None] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while kept[-1:] != [pid]:
+            kept.append(await desk.gate.store.read(lambda conn: conn.execute(wanted).scalar_one()))
+            await asyncio.sleep(0.01)
+    opened.type("exit\n")
+    await opened.end
+
+
 async def test_recorded_where_configured(tmp_path: Path, path: str) -> None:
     """What was shown is in an asciicast that only the gateway's user may read; nothing typed."""
     limits = partial(Limits, record=True)
@@ -231,6 +286,16 @@ async def test_recorded_where_configured(tmp_path: Path, path: str) -> None:
     assert "recorded" in "".join(text for _, kind, text in events if kind == "o")
     assert [text for _, kind, text in events if kind == "r"] == ["100x50"]
     assert "i" not in {kind for _, kind, _ in events}
+
+
+async def test_what_no_command_may_be_given_a_terminal_is_not(desk: Desk) -> None:
+    """Its environment is judged as that of a command is; what is harmless is asked about."""
+    for name, verdict in (("LD_PRELOAD", Denied), ("LANG", Pending)):
+        request = replace(desk.request(), env=((name, "/tmp/x"), ("TERM", "xterm")))
+        answer = await desk.gate.submit(request)
+        assert isinstance(answer, verdict)
+        if isinstance(answer, Denied):
+            assert answer.reason is DenialReason.FORBIDDEN_ENVIRONMENT
 
 
 async def test_no_more_than_there_may_be(tmp_path: Path, path: str) -> None:

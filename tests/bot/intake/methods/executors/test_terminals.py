@@ -1,0 +1,106 @@
+"""Who may open a terminal unasked, and type, by the methods: with real executors."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bot.intake.callers import unix_peer
+from bot.intake.callers.caller import Admitted, Caller, of_peer
+from bot.intake.callers.terminal import Askers
+from bot.intake.methods.executors.terminals import TerminalMethods
+from bot.intake.registry.terminal_params import InputParams, OpenParams, TerminalParams
+from core.errors import Forbidden
+from core.ipc.peer import start_ticks
+from core.ipc.unix import Peer
+from core.isolation.terminal.terminals import Limits
+from core.model.access import EVERY_SCOPE
+from core.model.identity import DEFAULT_AGENT
+from core.runner.pool import BOOTSTRAP
+from tests.support.executors import installed
+from tests.support.terminal import terminal
+from tests.support.terminals import Desk, desk_at
+from tests.support.waiting import until, wait_until
+
+SLEEP = ("sleep", "60")
+
+
+@pytest.fixture(scope="module")
+def path() -> Iterator[str]:
+    """Yield the executor's file."""
+    with installed() as made:
+        yield made
+
+
+@dataclass
+class Front:
+    """The methods before a desk that lets this user in unasked."""
+
+    desk: Desk
+    methods: TerminalMethods
+
+    async def open(self, caller: Caller) -> tuple[str, str]:
+        """Ask for a terminal; return its id, and what became of the request."""
+        params = {"session": "main", "cwd": str(self.desk.folder), "shell": "/bin/sh"}
+        answer = await self.methods.open(OpenParams.model_validate(params), caller)
+        return answer.terminal_id, answer.status
+
+    async def end(self, run_id: str, caller: Caller) -> None:
+        """End one."""
+        await self.methods.end(TerminalParams(id=run_id), caller)
+
+
+@pytest.fixture
+async def front(tmp_path: Path, path: str) -> AsyncIterator[Front]:
+    """Yield it."""
+    limits = partial(Limits, unasked=frozenset({f"uid:{os.getuid()}"}))
+    async with desk_at(tmp_path, path, limits=limits) as desk:
+        methods = TerminalMethods(desk.gate, Askers(desk.gate.store), desk.terminals)
+        yield Front(desk, methods)
+
+
+def _peer(pid: int) -> Peer:
+    return Peer(pid, os.getuid(), os.getgid(), start_ticks(pid))
+
+
+async def test_who_types_at_a_terminal_opens_one_unasked(front: Front) -> None:
+    """And types, until everything is locked down."""
+    with terminal(*SLEEP) as (process, _):
+        peer = _peer(process.pid)
+        wait_until("the foreground", lambda: unix_peer.at_terminal(peer))
+        person = of_peer(peer)
+        run_id, status = await front.open(person)
+        assert status == "running"
+        await until(lambda: (found := front.desk.terminals.find(run_id)) and found.stream)
+        typed = InputParams(id=run_id, data="true\n")
+        assert (await front.methods.input(typed, person)).accepted == len("true\n")
+        front.desk.gate.execution.guard.lockdown.engage("a test", by="uid:0")
+        with pytest.raises(Forbidden, match="locked down"):
+            await front.methods.input(typed, person)
+        await front.end(run_id, person)
+
+
+async def test_a_program_of_the_same_user_is_asked_about(front: Front) -> None:
+    """It has the person's account, and no terminal: an agent's program on gateway.sock."""
+    assert (await front.open(of_peer(_peer(os.getpid()))))[1] == "pending"
+
+
+async def test_what_a_run_started_is_asked_about_at_a_terminal_too(front: Front) -> None:
+    """A command may give itself a terminal; the supervisor above it does not go away."""
+    with terminal("sh", "-c", "sleep 60; :", BOOTSTRAP) as (process, _):
+        peer = _peer(process.pid)
+        wait_until("the foreground", lambda: unix_peer.at_terminal(peer))
+        wait_until("the supervisor's words", lambda: unix_peer.is_run(process.pid))
+        assert (await front.open(of_peer(peer)))[1] == "pending"
+
+
+async def test_a_user_of_the_shared_socket_is_asked_about(front: Front) -> None:
+    """It is an agent's, wherever it runs and whatever its number."""
+    with terminal(*SLEEP) as (process, _):
+        peer = _peer(process.pid)
+        wait_until("the foreground", lambda: unix_peer.at_terminal(peer))
+        agent = Admitted(frozenset({DEFAULT_AGENT}), EVERY_SCOPE).caller(peer)
+        assert (await front.open(agent))[1] == "pending"
