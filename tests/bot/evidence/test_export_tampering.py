@@ -154,7 +154,7 @@ TAMPERED: dict[str, Change] = {
     "another hash": edited("text", "hash", "0" * 64),
     "another text with its hash": retold,
     "shown elsewhere": edited("shown", "place", "C0OTHER"),
-    "shown on another platform": edited("shown", "channel", "discord", 1),
+    "shown on another platform": edited("shown", "channel", "webhook", 1),
     "shown earlier": edited("shown", "at_ms", 1),
     "shown as another message": edited("shown", "message", "1.1"),
     "shown to somebody": edited("shown", "account", "U0MALLORY"),
