@@ -16,7 +16,8 @@ from core.runner.supervisor.processes import procfs, reaper
 
 _LONGEST_LINE = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
-_FLUSH_S = 0.25
+_FLUSH_S = 0.04
+"""Between two reports of text: half of what a session token is good for."""
 _MOST_TEXT = 16 * 1024
 """Characters of what an agent says in one report."""
 _GRACE_S = 5.0
@@ -40,7 +41,7 @@ class Prompt:
         self._connection = connection
         self._token = str(params["session_token"])
         self._text = ""
-        self._flush_at = self._kill_at = 0.0
+        self._flush_at = self._kill_at = self._reported_at = 0.0
         self._out = bytearray()
         self._lines = wire.Lines(_LONGEST_LINE)
         self._last_words = b""
@@ -112,12 +113,13 @@ class Prompt:
         self._talk.cancel()
 
     def said(self, text: str) -> None:
-        """Collect what the agent says into reports of some length."""
+        """Report what the agent says at once, and what follows closely in pieces."""
         self._text += text
-        if len(self._text) >= _MOST_TEXT:
+        now = time.monotonic()
+        if len(self._text) >= _MOST_TEXT or now >= self._reported_at + _FLUSH_S:
             self._flush()
         elif not self._flush_at:
-            self._flush_at = time.monotonic() + _FLUSH_S
+            self._flush_at = self._reported_at + _FLUSH_S
 
     def reported(self, kind: str, data: wire.Object) -> None:
         """Report a tool call, after what was said before it."""
@@ -220,6 +222,8 @@ class Prompt:
 
     def _flush(self) -> None:
         text, self._text, self._flush_at = self._text, "", 0.0
+        if text:
+            self._reported_at = time.monotonic()
         for start in range(0, len(text), _MOST_TEXT):  # one report is one line, and no long one
             self._report("agent_message", {"text": text[start : start + _MOST_TEXT]})
 
