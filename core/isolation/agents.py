@@ -89,6 +89,7 @@ class _Run:
     _telling: "asyncio.Task[None] | None" = None
     _news: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
     _noting: "asyncio.Task[None] | None" = None
+    _submitting: "set[asyncio.Future[Submission]]" = field(default_factory=set)
 
     async def api_key(self, params: wire.Object) -> wire.Object:
         """Return the key of the run's own service, and of no other."""
@@ -132,7 +133,13 @@ class _Run:
             self._telling = asyncio.ensure_future(self._tell())
 
     async def settle(self) -> None:
-        """Withdraw what waits for the run; return once its session knows everything."""
+        """Withdraw what waits for the run; return once its session knows everything.
+
+        A question may be in the store whose submission has not returned yet.
+        """
+        for answer in await asyncio.gather(*self._submitting, return_exceptions=True):
+            if isinstance(answer, Pending | Running):
+                self.asked.add(answer.run_id)
         for run_id in tuple(self.asked):
             await self.agents.gate.cancel(run_id, self.ended)
         if self._noting is not None:
@@ -143,6 +150,13 @@ class _Run:
             heard.cancel()
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)
+
+    async def submitted(self, request: ExecRequest) -> Submission:
+        """Submit a tool call; it goes on where the executor ends meanwhile, for ``settle``."""
+        submitting = asyncio.ensure_future(self.agents.gate.submit(request))
+        self._submitting.add(submitting)
+        submitting.add_done_callback(self._submitting.discard)
+        return await asyncio.shield(submitting)
 
     async def _note_leader(self) -> None:
         """Have a process stored from which recovery finds the agent and all that it started."""
@@ -248,7 +262,7 @@ class Agents:
         waiting = self._waiting[call] = _ToolCall()
         asked: ApprovalId | None = None
         try:
-            answer: Submission | None = await self.gate.submit(_request(run, about, call))
+            answer: Submission | None = await run.submitted(_request(run, about, call))
             while isinstance(answer, Pending | Running):
                 asked = answer.run_id
                 run.asked.add(asked)

@@ -82,7 +82,7 @@ async def test_a_journal_that_fails_does_not_hold_results_up(broken: Broken) -> 
     store = await broken.open_store()
     await eventually(lambda: kept.result(broken.run_id) is None)
     assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
-    assert broken.files == []
+    await eventually(lambda: broken.files == [])
 
     path = broken.home / "audit.jsonl"
     with broken.open_journal():
