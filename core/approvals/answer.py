@@ -1,7 +1,10 @@
 """Accept a person's answer: who may answer, what is offered, and what became of it."""
 
+import asyncio
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from core.approvals import messages
 from core.approvals.routing.approvers import Approvers, Eligibility
@@ -15,7 +18,8 @@ from core.store.people import passkeys, totp_keys
 from core.store.people.passkeys import Passkey, PasskeySpend, about_answer
 from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
-from core.store.schema.records import AnswerRefusal
+from core.store.schema.records import AnswerRefusal, OutboxItem
+from core.store.views.decision import Decided, answer_and_claim
 from core.text.stdin_preview import shows_input
 from core.trust import passkeys as passkey_checks
 from core.trust.passkeys import NotProven, PasskeyProof, RelyingParty
@@ -115,11 +119,24 @@ class _Proven:
     passkey: PasskeySpend | None = None
 
 
+class Editor(Protocol):
+    """What sends edits from this process."""
+
+    def editable(self) -> Collection[str]:
+        """Return the channels whose edits can be sent from here now."""
+
+    def edit(self, items: Sequence[OutboxItem]) -> None:
+        """Send edits that were claimed for this process, before all else that waits."""
+
+
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
-    def __init__(self, store: Store, approvers: Approvers, seals: Seals) -> None:
+    def __init__(
+        self, store: Store, approvers: Approvers, seals: Seals, editor: Editor | None = None
+    ) -> None:
         self._store = store
+        self.editor = editor
         self._approvers = approvers
         self._seals = seals
 
@@ -233,8 +250,7 @@ class Answering:
     async def _resolve(
         self, answer: Answer, found: _Authorised, proven: _Proven
     ) -> Answered | None:
-        outcome = await self._store.write(
-            approvals.answer,
+        ballot = approvals.Ballot(
             found.approval.id,
             answer.reply,
             answer.actor,
@@ -247,11 +263,30 @@ class Answering:
             proven.passkey,
             _looked(answer, found.approval),
         )
+        outcome = await self._decided(ballot)
         if outcome is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
         if outcome.refused is AnswerRefusal.CHANGED:
             return None
         return _answered(answer, outcome)
+
+    async def _decided(self, ballot: approvals.Ballot) -> StoredAnswer | None:
+        """Decide, and have the edits that show it sent at once."""
+        if self.editor is None:
+            return await self._store.write(approvals.answer, ballot)
+        channels = self.editor.editable()
+        writing = asyncio.ensure_future(self._store.write(answer_and_claim, channels, ballot))
+        # Whoever gave the answer may go away: what was claimed is sent all the same.
+        writing.add_done_callback(self._edit)
+        decided = await asyncio.shield(writing)
+        return None if decided is None else decided.answer
+
+    def _edit(self, writing: asyncio.Future[Decided | None]) -> None:
+        if writing.cancelled() or writing.exception() is not None or self.editor is None:
+            return
+        decided = writing.result()
+        if decided is not None and decided.edits:
+            self.editor.edit(decided.edits)
 
 
 def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:

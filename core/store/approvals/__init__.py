@@ -11,7 +11,7 @@ from core.store.approvals.deadlines import (
     remind_due,
     wake_in,
 )
-from core.store.approvals.decide import answer, cancel, mark_remembered, settle_lost
+from core.store.approvals.decide import Ballot, answer, cancel, mark_remembered, settle_lost
 from core.store.approvals.duplicates import ended_with
 from core.store.approvals.history_rows import history, search, searched_from
 from core.store.approvals.insert import create, settle_unrouted
@@ -31,6 +31,7 @@ from core.store.schema.records import (
 __all__ = [
     "Answer",
     "ApprovalDraft",
+    "Ballot",
     "CodeTaken",
     "Created",
     "HistoryRow",
