@@ -97,6 +97,12 @@ class Ballot:
         return self.reply is not ApprovalReply.DENY
 
     @property
+    def limits(self) -> GrantTerms | None:
+        """Return what limits it, where it allows always and anything does."""
+        always = self.reply is ApprovalReply.ALLOW_ALWAYS
+        return self.terms if always and self.terms != GrantTerms() else None
+
+    @property
     def has_proof(self) -> bool:
         """Return whether an app or a passkey proved who answers."""
         return self.step is not None or self.passkey is not None
@@ -104,13 +110,14 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A ballot, whose it is now, and the question that it answers; ``step_up``: it waits for one.
+    """A ballot, who its actor is now, and the question that it answers.
 
-    ``reply`` and ``terms`` are what it counts as: of several allows the narrowest holds.
+    ``step_up``: it waits for one. ``reply`` and ``terms`` are what the ballot counts as: of several
+    allows the narrowest holds.
     """
 
     ballot: Ballot
-    person: PersonId
+    known: people.KnownAs
     requester: Requester
     quorum: int
     digest: str
@@ -130,14 +137,48 @@ def answer(conn: Connection, ballot: Ballot) -> Answer | None:
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
     """
-    if ballot.allows:
-        require_space(conn)
     row = conn.execute(_ASKED, {"p_id": ballot.approval_id}).mappings().first()
     if row is None:
         return None
-    known = people.known_as(conn, ballot.actor)
-    asked = _case(ballot, known.person, row)
-    refusal = _refusal(conn, asked, known)
+    asked = _Case(
+        ballot,
+        people.known_as(conn, ballot.actor),
+        requester=load(Requester, row["requester"]),
+        quorum=row["quorum"],
+        digest=row["digest"],
+        step_up=bool(row["step_up"]) and row["state"] == ApprovalState.PENDING,
+        reply=ballot.reply,
+        terms=ballot.limits,
+    )
+    return _answer(conn, asked)
+
+
+def answer_known(
+    conn: Connection, ballot: Ballot, approval: Approval, known: people.KnownAs
+) -> Answer:
+    """Answer an approval that this transaction has just read, as ``answer`` does.
+
+    Raises:
+        StoreFull: the disk is full and the reply would let something run; a denial is recorded.
+    """
+    asked = _Case(
+        ballot,
+        known,
+        requester=approval.requester,
+        quorum=approval.quorum,
+        digest=approval.plan.digest,
+        step_up=approval.step_up and approval.resolution is None,
+        reply=ballot.reply,
+        terms=ballot.limits,
+    )
+    return _answer(conn, asked)
+
+
+def _answer(conn: Connection, asked: _Case) -> Answer:
+    ballot = asked.ballot
+    if ballot.allows:
+        require_space(conn)
+    refusal = _refusal(conn, asked)
     proving = refusal is None and _proves(conn, asked)
     if proving and not _spent(conn, asked):
         refusal = AnswerRefusal.CHANGED
@@ -151,22 +192,8 @@ def answer(conn: Connection, ballot: Ballot) -> Answer | None:
     return made
 
 
-def _case(ballot: Ballot, person: PersonId, row: RowMapping) -> _Case:
-    limited = ballot.reply is ApprovalReply.ALLOW_ALWAYS and ballot.terms != GrantTerms()
-    return _Case(
-        ballot,
-        person,
-        requester=load(Requester, row["requester"]),
-        quorum=row["quorum"],
-        digest=row["digest"],
-        step_up=bool(row["step_up"]) and row["state"] == ApprovalState.PENDING,
-        reply=ballot.reply,
-        terms=ballot.terms if limited else None,
-    )
-
-
-def _refusal(conn: Connection, asked: _Case, known: people.KnownAs) -> AnswerRefusal | None:
-    ballot = asked.ballot
+def _refusal(conn: Connection, asked: _Case) -> AnswerRefusal | None:
+    ballot, known = asked.ballot, asked.known
     if known.revoked:
         return AnswerRefusal.REVOKED
     if known.person == votes.requester_person(conn, asked.requester):
@@ -187,15 +214,15 @@ def _proves(conn: Connection, asked: _Case) -> bool:
         return True
     if not asked.ballot.allows:
         return False
-    has_app = totp_keys.key_of(conn, asked.person) is not None
-    return has_app or bool(passkeys.of_person(conn, asked.person))
+    has_app = totp_keys.key_of(conn, asked.known.person) is not None
+    return has_app or bool(passkeys.of_person(conn, asked.known.person))
 
 
 def _spent(conn: Connection, asked: _Case) -> bool:
     step, passkey = asked.ballot.step, asked.ballot.passkey
     if passkey is not None:
-        return passkeys.spend(conn, asked.person, passkey)
-    return step is not None and totp_keys.spend(conn, asked.person, step)
+        return passkeys.spend(conn, asked.known.person, passkey)
+    return step is not None and totp_keys.spend(conn, asked.known.person, step)
 
 
 def _keep_proof(conn: Connection, asked: _Case) -> None:
@@ -203,7 +230,7 @@ def _keep_proof(conn: Connection, asked: _Case) -> None:
     signed = None if passkey is None else passkey.proof
     step, now = ballot.step or 0, now_ms(conn)
     proof = proofs.Proof(
-        ballot.approval_id, asked.person, asked.digest, ballot.reply, step, now, signed
+        ballot.approval_id, asked.known.person, asked.digest, ballot.reply, step, now, signed
     )
     proofs.record(conn, proof)
 
@@ -217,7 +244,7 @@ def _vote(conn: Connection, asked: _Case) -> Answer:
         return _replayed(conn, ballot, recorded)
     if not in_time:
         return _decide(conn, asked)
-    vote = Vote(asked.person, ballot.actor, asked.reply, now_ms(conn), asked.terms)
+    vote = Vote(asked.known.person, ballot.actor, asked.reply, now_ms(conn), asked.terms)
     votes.cast(conn, approval_id, vote)
     counted = votes.counting(conn, approval_id, asked.requester)
     if len(counted) < asked.quorum:
