@@ -19,6 +19,7 @@ from core.errors import ChannelError
 from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
+_LATER = discord.InteractionResponseType.deferred_channel_message
 
 
 class _Way(Enum):
@@ -34,6 +35,8 @@ class _Way(Enum):
 
 async def acknowledge(interaction: discord.Interaction, *, of_reply: bool) -> None:
     """Show that a press or command arrived; ``of_reply`` as in ``send_reply``."""
+    if interaction.response.is_done():
+        return  # the pressed message shows its final state already
     try:
         if of_reply:
             await interaction.response.defer()
@@ -77,12 +80,13 @@ async def _first_answer(interaction: discord.Interaction, message: Message, way:
                 raise
         else:
             return
-    if way is _Way.BESIDE:
-        await _follow_up(interaction, message)
-    else:
+    if way is _Way.REPLACE or interaction.response.type is _LATER:
         await interaction.edit_original_response(
             content=message.content, attachments=_files(message), view=_view(message)
         )
+    else:
+        # The first answer may have been the pressed message itself, which stays as it is.
+        await _follow_up(interaction, message)
 
 
 async def _answer(interaction: discord.Interaction, message: Message) -> None:
