@@ -19,7 +19,6 @@ from core.errors import ChannelError
 from core.model.identity import Target
 
 _log = logging.getLogger(__name__)
-_LATER = discord.InteractionResponseType.deferred_channel_message
 
 
 class _Way(Enum):
@@ -80,13 +79,23 @@ async def _first_answer(interaction: discord.Interaction, message: Message, way:
                 raise
         else:
             return
-    if way is _Way.REPLACE or interaction.response.type is _LATER:
+    if way is _Way.BESIDE or (way is _Way.NOTE and await _shows_the_end(interaction)):
+        await _follow_up(interaction, message)
+    else:
         await interaction.edit_original_response(
             content=message.content, attachments=_files(message), view=_view(message)
         )
-    else:
-        # The first answer may have been the pressed message itself, which stays as it is.
-        await _follow_up(interaction, message)
+
+
+async def _shows_the_end(interaction: discord.Interaction) -> bool:
+    """Return whether the first answer is the pressed prompt itself, which no note may replace."""
+    answered = interaction.response.type
+    if answered is not None:
+        return answered is discord.InteractionResponseType.message_update
+    if interaction.message is None:
+        return False
+    first = await interaction.original_response()
+    return first.id == interaction.message.id
 
 
 async def _answer(interaction: discord.Interaction, message: Message) -> None:
