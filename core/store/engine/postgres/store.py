@@ -208,6 +208,10 @@ class PostgresStore:
             await asyncio.sleep(_TICK_S)
 
 
+_BROKEN = (SQLAlchemyError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+"""What closing a connection raises that is broken already."""
+
+
 def _is_lost(error: BaseException) -> bool:
     if isinstance(error, DBAPIError):
         return bool(error.connection_invalidated)
@@ -221,10 +225,10 @@ async def _let_go(conn: AsyncConnection) -> None:
     """
     try:
         await conn.close()
-    except (SQLAlchemyError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        with suppress(Exception):
+    except _BROKEN:
+        with suppress(*_BROKEN):
             await conn.invalidate()
-        with suppress(Exception):
+        with suppress(*_BROKEN):
             await conn.close()
 
 
