@@ -86,17 +86,19 @@ async def gateway(
     console: Console | None = None,
     extra: Mapping[str, Channel] | None = None,
     environ: Mapping[str, str] | None = None,
+    framed_by: str = "",
 ) -> AsyncIterator[Gateway]:
     """Run a gateway for as long as the block lasts.
 
     ``console`` is the terminal that a person sits at, ``extra`` are channels that the caller made
-    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start.
+    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start,
+    ``framed_by`` is the origin of the demo's screen, which may show the control page in a frame.
 
     Raises:
         SaysoError: the gateway cannot start; the message names the cause and the way out.
     """
     async with AsyncExitStack() as stack:
-        network = Network.of(settings)
+        network = Network.of(settings, framed_by)
         ground = await open_ground(stack, settings, network)
         channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
         machines = await start_machines(stack, settings, ground.journal)

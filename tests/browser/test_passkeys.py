@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, CDPSession, Page, expect
 from core.store.approvals import proofs
 from core.store.people import passkeys, people
 from core.trust.passkeys import PasskeyProof, approval_challenge, check, relying_party
+from tests.browser.engines import ENGINES, store_of
 from tests.browser.playwright_page import browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import link_for
@@ -47,15 +48,19 @@ def chromium() -> Iterator[Browser]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
+@pytest.fixture(scope="module", params=ENGINES)
+def home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiGateway]:
     """Run a gateway where a forced push wants a step-up, for Ana and Ben."""
     folder = tmp_path_factory.mktemp("passkeys") / "home"
 
     def both(config: dict[str, Any]) -> None:
         config["approvals"]["exec"]["approvers"] = ["person:ana", "person:ben"]
 
-    with api_gateway(folder, timeout=900, step_up=True, change=both, limits=RATES) as running:
+    with api_gateway(
+        folder, timeout=900, step_up=True, store=store_of(request), change=both, limits=RATES
+    ) as running:
         running.do(running.gateway.store.write(people.add, "ben"))
         yield running
 
