@@ -167,8 +167,16 @@ def _keep_proof(
     passkey: PasskeySpend | None,
 ) -> None:
     signed = None if passkey is None else passkey.proof
+    known = None if passkey is None else passkeys.get(conn, passkey.id)
     proof = proofs.Proof(
-        ballot.approval_id, ballot.person, digest, ballot.reply, step or 0, now_ms(conn), signed
+        approval_id=ballot.approval_id,
+        person=ballot.person,
+        digest=digest,
+        reply=ballot.reply,
+        step=step or 0,
+        at_ms=now_ms(conn),
+        passkey=signed,
+        public_key=None if known is None else known.public_key,
     )
     proofs.record(conn, proof)
 
