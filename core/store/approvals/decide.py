@@ -228,9 +228,16 @@ def _spent(conn: Connection, asked: _Case) -> bool:
 def _keep_proof(conn: Connection, asked: _Case) -> None:
     ballot, passkey = asked.ballot, asked.ballot.passkey
     signed = None if passkey is None else passkey.proof
-    step, now = ballot.step or 0, now_ms(conn)
+    known = None if passkey is None else passkeys.get(conn, passkey.id)
     proof = proofs.Proof(
-        ballot.approval_id, asked.known.person, asked.digest, ballot.reply, step, now, signed
+        approval_id=ballot.approval_id,
+        person=asked.known.person,
+        digest=asked.digest,
+        reply=ballot.reply,
+        step=ballot.step or 0,
+        at_ms=now_ms(conn),
+        passkey=signed,
+        public_key=None if known is None else known.public_key,
     )
     proofs.record(conn, proof)
 

@@ -94,6 +94,12 @@ class PostgresStore:
         result, _ = await self._transact(lambda conn: op(conn, *args, **kwargs))
         return result
 
+    async def read_beside(
+        self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run one long reading operation (see ``Store``): each has a connection of its own here."""
+        return await self.read(op, *args, **kwargs)
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with each wake-up; return what unsubscribes it."""
         return self._listeners.add(listener)
