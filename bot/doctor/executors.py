@@ -7,17 +7,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.executor_setup import accounts, sudoers
+from bot.executor_setup import accounts, closed_python, sudoers
 from bot.executor_setup.archive import archive, build_id, exposed, interpreter
 from bot.health.check import Finding, Verdict
 from bot.settings import Settings
 from core.errors import SaysoError
 from core.isolation.call_audit import CallAudit
 from core.isolation.pool import ExecutorPool, Options
-from core.isolation.process import EXECUTOR, SUDO
+from core.isolation.process import EXECUTOR, INTERPRETER, SUDO
 from core.isolation.tokens import SessionTokens
 
 _SETUP = "run `sudo sayso executor setup`"
+_OPEN = (
+    "its executors are open to other processes of the user while they start; "
+    "set fs.suid_dumpable to 0 (sysctl)"
+)
 
 
 class _Nowhere:
@@ -56,8 +60,9 @@ def users_of(settings: Settings) -> tuple[str, ...]:
 def _executor() -> Finding:
     path = Path(EXECUTOR)
     try:
-        same = path.read_bytes() == archive(interpreter())
+        same = path.read_bytes() == archive(INTERPRETER)
         changeable = exposed(EXECUTOR)
+        copied = closed_python.is_copied(interpreter())
     except (OSError, SaysoError) as failure:
         return Finding(Verdict.FAIL, "executor", f"{EXECUTOR} cannot be read ({failure}); {_SETUP}")
     if changeable:
@@ -65,6 +70,9 @@ def _executor() -> Finding:
         return Finding(Verdict.FAIL, "executor", why)
     if not same:
         return Finding(Verdict.FAIL, "executor", f"{EXECUTOR} is of another version; {_SETUP}")
+    if not copied:
+        why = f"{INTERPRETER} is not a closed copy of {interpreter()} as it is now; {_SETUP}"
+        return Finding(Verdict.FAIL, "executor", why)
     return Finding(Verdict.OK, "executor", f"{EXECUTOR} is this version, and root's")
 
 
@@ -107,8 +115,10 @@ async def _started(user: str, settings: Settings) -> Finding:
     pool = ExecutorPool(options, tokens, CallAudit(_Nowhere()))
     began = time.monotonic()
     try:
-        await pool.take(user)
+        executor = await pool.take(user)
         took = (time.monotonic() - began) * 1000
+        if not executor.closed:
+            return Finding(Verdict.FAIL, user, _OPEN)
         return Finding(Verdict.OK, user, f"an executor answered after {took:.0f} ms")
     except SaysoError as failure:
         words = str(failure).removesuffix("; run `sayso doctor executor`")

@@ -6,4 +6,5 @@
     accounts  the users and their group: useradd, groupadd, gpasswd
     sudoers   the rule, in one file of its own
     archive   the executor as one file
+    closed_python  the interpreter that it runs by
 """

@@ -38,6 +38,7 @@ class Executor:
     """An executor as the pool sees it; ``ending`` once the gateway wants nothing more of it.
 
     ``leaders`` are the processes that lead what it started: number, and start in ticks.
+    ``closed``, by its own account: no process of its user could look into it while it started.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Executor:
     process: Process = field(init=False)
     client: Client = field(init=False)
     ending: bool = False
+    closed: bool = False
     run_id: str = ""
     token: str = ""
     holder: Holder | None = None

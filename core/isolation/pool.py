@@ -228,7 +228,8 @@ class ExecutorPool:
         """Wait until an executor answers, and see that it is the user's."""
         user, why = executor.user, ""
         try:
-            await self._call(executor, wire.PING, {})
+            answer = await self._call(executor, wire.PING, {})
+            executor.closed = answer.get("closed") is True
             if executor.client.uid == uid:
                 return
             why = f"the process that answered is of user {executor.client.uid}"

@@ -66,7 +66,7 @@ def test_the_page_as_written(tmp_path: Path) -> None:
     assert all(one.startswith("2|") for one in (own, root, evil, unprivileged)), found
     assert "isolate nothing" in own + root
     assert "as root" in unprivileged
-    assert undone.count("done:") == 5
+    assert undone.count("done:") == 6
     assert "done:" not in undone_again
     assert doctor.startswith("1|")
     assert all(word in doctor for word in ("cannot be read", "does not exist", "sayso_exec"))
@@ -214,6 +214,25 @@ def reason(line: str) -> re.Pattern[str]:
     return re.compile("a password is required") if line in OF_ANN else _OF_KERNEL
 
 
+TRACER = "/usr/bin/python3 -I /opt/sayso/tests/support/tracer.py"
+STARTS = f"""
+traced() {{ # traced STARTS: start so many while a process of alice attaches to whatever it can
+    sleep 170 | as sayso_alice {TRACER} > /srv/traced &
+    while ! grep -q ready /srv/traced; do sleep 0.1; done
+    for _ in $(seq "$1"); do
+        if grep -q "^in " /srv/traced; then break; fi
+        as ann sudo -n -u sayso_alice {FILE} </dev/null 2>/dev/null
+    done
+    pkill -u sayso_alice -f tracer.py
+    echo "attached: $(grep -c '^in ' /srv/traced); refused: $(grep -c '^refused ' /srv/traced)"
+}}
+traced 10
+sed -i '1s|.*|#!/usr/bin/python3 -ISXutf8|' {FILE}
+traced 100
+"""
+"""Attacks on executors that start: as they are, and by a Python that everybody may read."""
+
+
 @pytest.mark.timeout(300)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     """What an agent's command and the gateway's user try is refused; the controls succeed."""
@@ -233,7 +252,7 @@ cat > /srv/work/attacks.sh <<'END'
 while ! pgrep -u sayso_executor -x sleep > /dev/null; do sleep 0.1; done
 as ann {SAYSO} run --agent coder --cwd /srv/work --timeout 150 -c 'sh attacks.sh'
 pgrep -u sayso_executor -x sleep > /dev/null && echo unharmed
-{reported(OF_ANN)}
+{reported(OF_ANN)}{STARTS}
 pgrep -u ann -f 'sayso serve' > /dev/null && echo alive
 ls /home/ann/made /tmp/stolen 2> /dev/null
 true
@@ -256,6 +275,9 @@ true
         assert SECRET not in answer, (line, answer)
         assert reason(line).search(answer), (line, answer)
     assert "unharmed" in printed.splitlines()
+    as_it_is, control = [one for one in printed.splitlines() if one.startswith("attached: ")]
+    assert re.fullmatch("attached: 0; refused: [1-9][0-9]*", as_it_is)
+    assert control.startswith("attached: 1;"), control
     assert printed.splitlines()[-1] == "alive"  # and neither file was made
 
 

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.executor_setup import closed_python
 from bot.executor_setup.archive import archive, build_id, interpreter
 from core.isolation.call_audit import CallAudit
 from core.isolation.executors import Executors
@@ -29,13 +30,19 @@ BUILD = build_id()
 
 
 @contextmanager
-def installed() -> Iterator[str]:
-    """Yield the path of the executor's file, in a folder that everybody may enter."""
+def installed(*, closed: bool = True) -> Iterator[str]:
+    """Yield the path of the executor's file, in a folder that everybody may enter.
+
+    Not ``closed``, it runs by a Python that everybody may read (the control of attacks).
+    """
     folder = Path(tempfile.mkdtemp(prefix="sayso-executor-"))
     try:
         folder.chmod(0o755)
+        python = str(folder / "sayso-python/python3")
+        if closed:
+            closed_python.copy(interpreter(), python)
         path = folder / "sayso-executor"
-        path.write_bytes(archive(interpreter()))
+        path.write_bytes(archive(python if closed else interpreter()))
         path.chmod(0o755)
         yield str(path)
     finally:
@@ -46,7 +53,8 @@ def as_user(path: str, user: str = USER) -> tuple[str, ...]:
     """Return the command that starts an executor as a user, with nothing of ours."""
     found = pwd.getpwnam(user)
     words = ("--reuid", str(found.pw_uid), "--regid", str(found.pw_gid), "--clear-groups")
-    return (shutil.which("setpriv") or "setpriv", *words, path)
+    # `env` between them: setpriv itself still has the right to read any file when it executes.
+    return (shutil.which("setpriv") or "setpriv", *words, "/usr/bin/env", path)
 
 
 @dataclass
