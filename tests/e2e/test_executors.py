@@ -57,7 +57,7 @@ def test_the_page_as_written(tmp_path: Path) -> None:
     again, needed, modes, visudo, own, root, evil, unprivileged, *rest = found
     undone, undone_again, doctor, left, _anew, _deleted, homes = rest
 
-    assert "All 8 checks passed." in printed
+    assert "All 9 checks passed." in printed
     assert "\nsayso_alice\nsayso_alice\n" in printed  # whoami, and whose file
     assert "done:" not in again
     assert needed.startswith("1|0")
@@ -174,6 +174,11 @@ ATTACKS = (
     "chroot / true",
     f"{FILE} --socket /srv/work/x.sock",
     f"{FILE} </dev/null",
+    # out of its cgroup
+    "echo $$ > /mnt/cgroups/cgroup.procs",
+    "cd /mnt/cgroups$(sed -n s/^0:://p /proc/self/cgroup) && echo $$ > ../cgroup.procs",
+    "cd /mnt/cgroups$(sed -n s/^0:://p /proc/self/cgroup) && mkdir inner",
+    "cd /mnt/cgroups$(sed -n s/^0:://p /proc/self/cgroup) && echo $$ > cgroup.procs",
 )
 """What an agent's command tries; each must fail, and show no secret."""
 
@@ -233,6 +238,22 @@ traced 100
 """Attacks on executors that start: as they are, and by a Python that everybody may read."""
 
 
+DELEGATED = """
+mkdir /mnt/cgroups && mount -t cgroup2 none /mnt/cgroups
+own=/mnt/cgroups/sayso-e2e-$(stat -c %i /proc/self/ns/pid) && mkdir $own
+chown ann $own $own/cgroup.procs $own/cgroup.subtree_control $own/cgroup.threads
+echo $$ > $own/cgroup.procs
+"""
+"""Be in a cgroup of ann's, as systemd has a service whose unit says `Delegate=yes`."""
+LEAVE = """
+kill $gateway; wait $gateway; trap - EXIT
+ls -d $own/sayso-* 2> /dev/null
+echo $$ > /mnt/cgroups/cgroup.procs
+while ! rmdir $own; do sleep 0.1; done
+umount /mnt/cgroups; rmdir /mnt/cgroups
+"""
+
+
 @pytest.mark.timeout(300)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     """What an agent's command and the gateway's user try is refused; the controls succeed."""
@@ -242,10 +263,12 @@ def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
         run("id -un; umask; pwd; cat /srv/work/made"),
         f"cat /home/ann/.ssh/id_rsa; tr '\\0' '\\n' < /proc/{GATEWAY}/environ | grep THE_KEY",
         f"as ann sudo -n -u sayso_alice {FILE} </dev/null",
+        run("sed -n s/^0:://p /proc/self/cgroup"),
+        f"as ann {SAYSO} doctor executor",
     ]
     attacks = "SUPERVISOR=$PPID; export SUPERVISOR\n"
     attacks += reported(f"sh -c {quoted(one)}" for one in ATTACKS)
-    script = f"""{prepared()}{reported(controls)}
+    script = f"""{DELEGATED}{prepared()}{reported(controls)}
 cat > /srv/work/attacks.sh <<'END'
 {attacks}END
 {run("exec sleep 160", agent="other", seconds=160)} > /dev/null 2>&1 &
@@ -255,11 +278,11 @@ pgrep -u sayso_executor -x sleep > /dev/null && echo unharmed
 {reported(OF_ANN)}{STARTS}
 pgrep -u ann -f 'sayso serve' > /dev/null && echo alive
 ls /home/ann/made /tmp/stolen 2> /dev/null
-true
+{LEAVE}
 """
     printed = followed(tmp_path, script, seconds=280)
     found = [one for one in printed.splitlines() if LINE.match(one)]
-    alice, other, works, secrets, started = found[: len(controls)]
+    alice, other, works, secrets, started, cgroup, doctor = found[: len(controls)]
     refused = found[len(controls) :]
 
     assert [one.strip() for one in (alice, other, works)] == [
@@ -269,6 +292,8 @@ true
     ]
     assert secrets.count(SECRET) == 2
     assert "descriptor 0 is not a socket" in started  # sudo let it start
+    assert re.fullmatch(r"0\|/sayso-e2e-\d+/sayso-\d+-\d+-\d+-[0-9a-f]{16} ", cgroup)
+    assert "the gateway makes one for each executor" in doctor
     assert len(refused) == len(ATTACKS) + len(OF_ANN) >= 60
     for line, answer in zip((*ATTACKS, *OF_ANN), refused, strict=True):
         assert not answer.startswith("0|"), (line, answer)

@@ -18,9 +18,11 @@ from pathlib import Path
 from bot.executor_setup import closed_python
 from bot.executor_setup.archive import archive, build_id, interpreter
 from core.isolation.call_audit import CallAudit
+from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executors import Executors
-from core.isolation.pool import ExecutorPool, Options
+from core.isolation.pool import ExecutorPool
 from core.isolation.tokens import SessionTokens
+from core.isolation.upkeep.options import Options
 from core.runner.limits import Limits
 
 USER = "nobody"
@@ -87,13 +89,14 @@ async def executors(
     command: Sequence[str] | None = None,
     build: str = BUILD,
     tokens: SessionTokens | None = None,
+    containment: Containment = NOWHERE,
 ) -> AsyncIterator[World]:
     """Yield executors that run as ``USER``, or are started by another ``command``."""
     wanted = options or Options(build)
     records = Records()
     made_tokens = SessionTokens(60, 1, time.monotonic) if tokens is None else tokens
     words = as_user(path) if command is None else command
-    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), lambda _user: words)
+    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), lambda _user: words, containment)
     made = Executors(pool, wanted.max_executors, limits)
     try:
         yield World(made, pool, made_tokens, records)
