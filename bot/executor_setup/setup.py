@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.executor_setup import accounts, closed_python, sudoers
+from bot.executor_setup import workspace as workspaces
 from bot.executor_setup.archive import archive, exposed, interpreter
 from core.errors import BadRequest, HostUnavailable, StateError
 from core.isolation.process import EXECUTOR, INTERPRETER, SUDO
@@ -101,6 +102,25 @@ def user_remove(user: str, *, account: bool) -> list[Step]:
         what = f"delete the user {user} and its home"
         steps.append(Step(what, lambda: not accounts.exists(user), lambda: accounts.delete(user)))
     return steps
+
+
+def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
+    """Return the step that makes a folder for the gateway and one of the executors' users.
+
+    Raises:
+        BadRequest: this folder cannot be it.
+    """
+    if user in {"root", gateway_user}:
+        raise BadRequest(f"A workspace is shared with another user than {user}.")
+    path, what = Path(folder), f"share {folder} between {gateway_user} and {user}"
+    workspaces.refuse(path, user, gateway_user)
+    return [
+        Step(
+            what,
+            lambda: workspaces.is_shared(path, user, gateway_user),
+            lambda: workspaces.share(path, user, gateway_user),
+        )
+    ]
 
 
 def undo(*, account: bool) -> list[Step]:

@@ -28,11 +28,36 @@ def _sudo() -> None:
     assert shutil.which("sudo"), "sudo is missing: tests/system_packages.sh installs it"
 
 
+WORKSPACE = f"as ann sudo {SAYSO} executor workspace"
+SHARED_ALREADY = "nothing to do: share /srv/work between ann and sayso_alice"
+SHARED = (
+    # each changes what the other made, whatever umask it has
+    "as ann sh -c 'umask 077; cd /srv/work; echo more >> made; mkdir d; echo > d/ann; cat made'",
+    "as sayso_alice sh -c 'cd /srv/work; echo more > d/ann; echo > d/alice; cat d/ann'",
+    "stat -c '%U %a' /srv/work",
+    "stat -c '%U %a' /srv/work/d/ann",
+    "stat -c '%U %a' /srv/work/d/alice",
+    f"{WORKSPACE} /srv/work --user sayso_alice",
+    # nobody else does anything; the last is what a group would give the gateway's user
+    "as sayso_executor ls /srv/work",
+    "as sayso_executor touch /srv/work/x",
+    "setpriv --reuid nobody --regid sayso_alice --clear-groups cat /srv/work/made",
+    "install -d -o sayso_alice -g sayso_alice -m 2775 /srv/group; as ann touch /srv/group/x",
+    f"chmod 700 /home/ann; {WORKSPACE} /home/ann/work --user sayso_alice",
+    f"{WORKSPACE} /tmp/../srv/work --user sayso_alice",
+    f"{WORKSPACE} /srv/none/work --user sayso_alice",
+    f"{WORKSPACE} /srv/other --user ann",
+    f"{WORKSPACE} /srv/other --user sayso_nobody",
+    "mkdir /srv/full; touch /srv/full/x; " + f"{WORKSPACE} /srv/full --user sayso_alice",
+)
+
+
 @pytest.mark.timeout(180)
 def test_the_page_as_written(tmp_path: Path) -> None:
     """Setup twice, a user, doctor, a folder, a run; undo twice; doctor says what is missing."""
     undo = blocks(EXECUTORS, "sh")[-1]
     script = prepared(administrator=True) + "kill $gateway; wait $gateway; trap - EXIT\n"
+    script += reported(SHARED)
     script += reported(
         [
             f"as ann sudo {SAYSO} executor setup",
@@ -54,11 +79,20 @@ def test_the_page_as_written(tmp_path: Path) -> None:
     )
     printed = followed(tmp_path, script)
     found = [one for one in printed.splitlines() if LINE.match(one)]
+    shared, found = found[: len(SHARED)], found[len(SHARED) :]
     again, needed, modes, visudo, own, root, evil, unprivileged, *rest = found
     undone, undone_again, doctor, left, _anew, _deleted, homes = rest
 
     assert "All 9 checks passed." in printed
     assert "\nsayso_alice\nsayso_alice\n" in printed  # whoami, and whose file
+    assert [one.rstrip() for one in shared[:6]] == [
+        *("0|more", "0|more"),
+        *("0|sayso_alice 770", "0|ann 660", "0|sayso_alice 660"),
+        f"0|{SHARED_ALREADY}",
+    ]
+    assert all("Permission denied" in one for one in shared[6:10]), shared
+    assert [one for one in shared[10:] if not one.startswith("2|")] == []
+    assert "setfacl -R" in shared[-1]
     assert "done:" not in again
     assert needed.startswith("1|0")
     assert modes.split() == ["0|root", "440", "root", "755"]
@@ -239,18 +273,18 @@ traced 100
 
 
 DELEGATED = """
-mkdir /mnt/cgroups && mount -t cgroup2 none /mnt/cgroups
+mount -t tmpfs none /mnt && mkdir /mnt/cgroups && mount -t cgroup2 none /mnt/cgroups
 own=/mnt/cgroups/sayso-e2e-$(stat -c %i /proc/self/ns/pid) && mkdir $own
 chown ann $own $own/cgroup.procs $own/cgroup.subtree_control $own/cgroup.threads
 echo $$ > $own/cgroup.procs
 """
 """Be in a cgroup of ann's, as systemd has a service whose unit says `Delegate=yes`."""
 LEAVE = """
-kill $gateway; wait $gateway; trap - EXIT
-ls -d $own/sayso-* 2> /dev/null
+trap - EXIT
 echo $$ > /mnt/cgroups/cgroup.procs
-while ! rmdir $own; do sleep 0.1; done
-umount /mnt/cgroups; rmdir /mnt/cgroups
+echo 1 > $own/cgroup.kill
+while ! rmdir $own; do sleep 0.1; rmdir $own/sayso-*; done 2> /dev/null
+umount /mnt/cgroups
 """
 
 
