@@ -52,7 +52,7 @@ SHARED = (
 )
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_the_page_as_written(tmp_path: Path) -> None:
     """Setup twice, a user, doctor, a folder, a run; undo twice; doctor says what is missing."""
     undo = blocks(EXECUTORS, "sh")[-1]
@@ -77,7 +77,7 @@ def test_the_page_as_written(tmp_path: Path) -> None:
             "ls /home",
         ]
     )
-    printed = followed(tmp_path, script)
+    printed = followed(tmp_path, script, seconds=380)
     found = [one for one in printed.splitlines() if LINE.match(one)]
     shared, found = found[: len(SHARED)], found[len(SHARED) :]
     again, needed, modes, visudo, own, root, evil, unprivileged, *rest = found
@@ -288,7 +288,7 @@ umount /mnt/cgroups
 """
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     """What an agent's command and the gateway's user try is refused; the controls succeed."""
     controls = [
@@ -314,7 +314,7 @@ pgrep -u ann -f 'sayso serve' > /dev/null && echo alive
 ls /home/ann/made /tmp/stolen 2> /dev/null
 {LEAVE}
 """
-    printed = followed(tmp_path, script, seconds=280)
+    printed = followed(tmp_path, script, seconds=580)
     found = [one for one in printed.splitlines() if LINE.match(one)]
     alice, other, works, secrets, started, cgroup, doctor = found[: len(controls)]
     refused = found[len(controls) :]
