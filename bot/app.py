@@ -231,6 +231,7 @@ async def _start_work(
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
     heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
+    stack.push_async_callback(heart.stop)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)

@@ -29,6 +29,7 @@ from core.planning.planner import Planner
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.store import Store
+from core.store.people import tokens
 from core.store.sessions import events
 
 if TYPE_CHECKING:  # loads the WebSocket library
@@ -64,6 +65,8 @@ def gate_of(
     connect(channels, gate)
     if machines.agents is not None:
         connect_agents(machines.agents, gate)
+    if machines.terminals is not None:
+        machines.terminals.shut_out = lambda account: store.read(tokens.is_shut_out, account)
     return gate
 
 

@@ -193,6 +193,15 @@ def holder(conn: Connection, digest: str) -> Token | None:
     return token
 
 
+def is_shut_out(conn: Connection, account: str) -> bool:
+    """Return whether an account, ``api:ID``, is of a token that lets nobody in any more."""
+    channel, _, token_id = account.partition(":")
+    if channel != API_CHANNEL:
+        return False
+    token = by_id(conn, token_id)
+    return token is None or token.state is not TokenState.LIVE or _holder_is_revoked(conn, token)
+
+
 def _holder_is_revoked(conn: Connection, token: Token) -> bool:
     if people.person_of(conn, API_CHANNEL, token.id).revoked:
         return True
