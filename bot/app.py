@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from bot.chat.inbox import GateInbox, inbox_of
+from bot.chat.agent_threads import AgentThreads
+from bot.chat.inbox import GateInbox, Surroundings, inbox_of
+from bot.factories.agents import prompt_folders
 from bot.factories.channels import Console, approvers, make_channels, senders
 from bot.factories.remote_exec import RemoteExec, remote_exec
 from bot.gate_proof.chat import ChatWay, ProvingSender
@@ -108,9 +110,13 @@ async def gateway(
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         _attend_nodes(stack, node_host, ground, health, prover)
-        inbox = _inbox(settings, gate, prover, sender, network)
+        threads = AgentThreads(gate, channels)
+        around = Surroundings(threads, prompt_folders(settings), network.page_url)
+        inbox = _inbox(settings, gate, prover, sender, around)
         await _start_channels(stack, channels, inbox)
+        stack.push_async_callback(threads.stop)
         after = await clear_up(settings, gate, machines, ground.orphans)
+        await threads.resume()
         clock = await _start_work(stack, gate, channels, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
         parts = Served(settings, ground, gate, health, prover, network, machines)
@@ -171,15 +177,13 @@ def _health(
 
 
 def _inbox(
-    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, network: Network
+    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, around: Surroundings
 ) -> GateInbox:
     """Let the chats answer and send; the prover's own sender tries that way."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
-    inbox = inbox_of(
-        gate, approvers(settings), may_send, elevated=elevated, page_url=network.page_url
-    )
+    inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated, surroundings=around)
     prover.add(ChatWay(inbox, sender))
     return inbox
 

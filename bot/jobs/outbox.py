@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from bot.jobs.message_sender import Delivery
+from bot.jobs.message_sender import Delivery, of_agent
 from channels.base import Channel
 from core.errors import ChannelError, StoreError
 from core.model.identity import Target
@@ -37,6 +37,8 @@ _ORDER = {
     outbox.OutboxKind.REMINDER: 1,
     outbox.OutboxKind.PROMPT: 2,
 }
+_LAST = 3
+"""What an agent says keeps no question and no final state waiting."""
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ class Outbox:
 
     async def _send_all(self, items: list[outbox.OutboxItem]) -> None:
         until = time.monotonic() + _CLAIM_MS / 1000 - _CLAIM_MARGIN_S
-        waiting = sorted(items, key=lambda item: (_ORDER[item.kind], item.id))
+        waiting = sorted(items, key=_turn)
         apart: set[int] = set()
         while waiting:
             if time.monotonic() > until:
@@ -172,6 +174,10 @@ class Outbox:
         # A platform that says when to come back has taken nothing.
         uncertain = failure.retry_after_ms is None
         await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)
+
+
+def _turn(item: outbox.OutboxItem) -> tuple[int, int]:
+    return (_LAST if of_agent(item) else _ORDER[item.kind], item.id)
 
 
 def _together(

@@ -19,8 +19,8 @@ from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
-from core.isolation.agents import Agents, KeyOf
-from core.isolation.runtime import Runtime
+from core.isolation.agents import Agents
+from core.isolation.runtime import KeyOf, Runtime
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import SessionKey
