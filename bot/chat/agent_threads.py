@@ -209,10 +209,14 @@ class AgentThreads:
     ) -> Submission:
         channel = self.channels[thread.place.channel]
         before: list[AgentMessage] = []
+        read = ""
         while not end.done():
             heard.news.clear()
             status = await self._status(speaker)
-            wanted = agent_text.messages(speaker, channel, agent_text.settled(heard.text), status)
+            # Once nothing follows for a while, the last word is whole.
+            text = heard.text if heard.text == read else agent_text.settled(heard.text)
+            read = heard.text
+            wanted = agent_text.messages(speaker, channel, text, status)
             if wanted != before and not end.done() and isinstance(channel, Growing):
                 before = wanted
                 await self._show(thread, wanted, ended=False)
