@@ -24,8 +24,9 @@ from core.nodes.frames import AUTHENTICATED, Ended, NotRun, Run, encode
 from core.planning.digest import bind
 from core.store import Store, open_store
 from core.trust.identity import Identity
-from tests.support.node_bench import Bench, node_bench, until
+from tests.support.node_bench import Bench, node_bench
 from tests.support.runs import new_run
+from tests.support.waiting import PATIENCE_S, until
 
 OTHER = Identity.new().agent
 NAMES = ("node", "session", "digest", "run_id", "not_after_ms", "by", "approvers", "v")
@@ -339,7 +340,7 @@ async def test_a_node_has_no_say_in_anothers_run(tmp_path: Path, store: Store, n
         await until(lambda: bench.host.fleet.connected)
         own = bench.expect(run_id, bench.connection.node.id)
         await bench.node_says(json.dumps(_ending(run_id, 0)))
-        assert isinstance(await asyncio.wait_for(own, 5), Ended)
+        assert isinstance(await asyncio.wait_for(own, PATIENCE_S), Ended)
         assert not ending.done()
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +24,12 @@ from core.nodes.envelope import LIFE_MS, Order, sealed
 from core.nodes.fleet import Connection
 from core.nodes.frames import Ended, NotRun, Query, Run
 from core.nodes.listener import listening
-from core.nodes.member import Member
+from core.nodes.member import Joined, Member
 from core.nodes.node_file import begin
 from core.store import Store
 from core.store.people import nodes
 from core.trust.identity import load_key
+from tests.support.waiting import until
 
 POLICY = ExecPolicy(host=ExecHost.NODE)
 
@@ -64,11 +65,15 @@ class Bench:
 
     async def node_says(self, text: str) -> None:
         """Have the node send a text to its gateway."""
+        await (await self.joined()).link.socket.send(text)
+
+    async def joined(self) -> Joined:
+        """Return the node's own side of its connection."""
         assert self.member is not None
         work = cast("NodeWork", self.member.work)
         await until(lambda: work._joined)
         assert work._joined is not None
-        await work._joined.link.socket.send(text)
+        return work._joined
 
     def expect(self, run_id: ApprovalId, node_id: str) -> "asyncio.Future[Ended | NotRun]":
         """Wait for the ending of a run that a node was ordered on an earlier connection."""
@@ -90,17 +95,13 @@ class Bench:
         }
         return sealed(self.host.key, Order.model_validate(values), plan)
 
-    async def says(self, frame: Run | Query) -> Ended | NotRun | None:
-        """Send a frame and return what ending the node reports within a while."""
+    async def says(self, frame: Run | Query) -> Ended | NotRun:
+        """Send a frame and return what ending the node reports then."""
         run_id = json.loads(frame.payload)["run_id"] if isinstance(frame, Run) else frame.run_id
         before = len(self.endings(run_id))
         await self.connection.link.send(frame)
-        ends = time.monotonic() + 1.5
-        while time.monotonic() < ends:
-            if len(found := self.endings(run_id)) > before:
-                return found[-1]
-            await asyncio.sleep(0.02)
-        return None
+        await until(lambda: len(self.endings(run_id)) > before)
+        return self.endings(run_id)[-1]
 
     def endings(self, run_id: ApprovalId) -> list[Ended | NotRun]:
         """Return what the node reported of a run."""
@@ -110,14 +111,6 @@ class Bench:
 def request(line: str) -> ExecRequest:
     """Return a request of the agent main."""
     return ExecRequest(Requester(Intake.SOCKET, "uid:0"), SessionKey("main"), "/", line)
-
-
-async def until(what: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    ends = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < ends, "it did not come about"
-        await asyncio.sleep(0.01)
 
 
 @dataclass
