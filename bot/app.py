@@ -110,11 +110,10 @@ async def gateway(
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         _attend_nodes(stack, node_host, ground, health, prover)
-        threads = AgentThreads(gate, channels)
-        around = Surroundings(threads, prompt_folders(settings), network.page_url)
+        threads, folders = AgentThreads(gate, channels), prompt_folders(settings)
+        around = Surroundings(threads, folders, network.page_url)
         inbox = _inbox(settings, gate, prover, sender, around)
         await _start_channels(stack, channels, inbox)
-        stack.push_async_callback(threads.stop)
         after = await clear_up(settings, gate, machines, ground.orphans)
         await threads.resume()
         clock = await _start_work(stack, gate, channels, health, settings, after)
@@ -202,6 +201,7 @@ async def _start_channels(
     stack.push_async_callback(_stop_all, tuple(channels.values()))
     for channel in channels.values():
         await channel.start(inbox)
+    stack.push_async_callback(inbox.surroundings.threads.stop)
 
 
 async def _stop_all(channels: Sequence[Channel]) -> None:

@@ -1,4 +1,4 @@
-"""Word what an agent's thread shows: what it said so far, and on top whether it has ended.
+"""Describe what an agent's thread shows: what it said so far, and on top whether it has ended.
 
 The first line of each message is ours and everything below it the agent's, so no words of an agent
 can pass for how it ended. All of it is masked before it is cut: no cut shows a part of a secret.
@@ -69,7 +69,7 @@ def ended(speaker: Speaker, shown: Sequence[AgentMessage], status: str) -> list[
 
 
 def status_of(end: Submission) -> str:
-    """Describe in a few words where a prompt stands, or how it ended."""
+    """Describe in a few words the status of a prompt, or how it ended."""
     match end:
         case Finished():
             return _finished(end)

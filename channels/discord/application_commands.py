@@ -85,7 +85,7 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "tail": (_CODE,),
     "stop": (_CODE,),
     "agent": (
-        Option("name", "the agent, or stop; without it, the agents are listed", longest=64),
+        Option("agent", "its name, or stop; without it, the agents are listed", longest=64),
         Option("text", "what it is to do; after stop, the code of its prompt"),
     ),
     "exec": (

@@ -1,19 +1,21 @@
 """``/agent`` on the three platforms, to a real agent process of another user (S2)."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from bot.app import Gateway
+from bot.app import Gateway, gateway
 from bot.executor_setup.archive import interpreter
+from bot.settings import load
 from core.isolation.runtime import Runtime
+from core.store.sessions import agent_threads
 from tests.channels.discord import guild as discord
 from tests.channels.slack import workspace as slack
 from tests.channels.telegram import bot_and_user as telegram
-from tests.emulators.discord_objects import BOT, CHANNEL
+from tests.emulators.discord_objects import BOT, CHANNEL, THREAD
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import buttons, seen
 from tests.support.agents import KEY, equip, workshop
@@ -22,6 +24,7 @@ from tests.support.three_platforms import ThreePlatforms, three_platforms
 from tests.support.waiting import until
 
 PLACES = ("slack", "discord", "telegram")
+_THREADS = {THREAD}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,6 @@ class Chats:
     """The three platforms, and what stands in the thread of a prompt."""
 
     at: ThreePlatforms
-    work: Path
     place: str
     written: str = ""
 
@@ -52,8 +54,7 @@ class Chats:
         line = f"agent main {text}"
         match self.place:
             case "slack":
-                bot = self.at.slack.state.bot_user
-                await self.at.slack.people.say(slack.CHANNEL, slack.ANA, f"<@{bot}> {line}")
+                await self.at.slack.people.say(slack.CHANNEL, slack.ANA, f"@sayso {line}")
                 self.written = max(self.at.slack.state.place(slack.CHANNEL).messages)
             case "discord":
                 made = await self.at.discord.say(CHANNEL, discord.ANA, f"<@{BOT}> {line}")
@@ -74,6 +75,16 @@ class Chats:
             case _:
                 found = self.at.telegram.messages(telegram.CHAT)
                 return [one["text"] for one in found if _replies_to(one, self.written)]
+
+    def replies(self) -> str:
+        """Return everything that a person was answered."""
+        match self.place:
+            case "slack":
+                return repr(self.at.slack.state.answers.whispers)
+            case "discord":
+                return repr(self.at.discord.messages(CHANNEL))
+            case _:
+                return repr(self.at.telegram.messages(telegram.CHAT))
 
     def ending(self) -> str:
         """Return the message whose first line says that the prompt ended."""
@@ -114,7 +125,7 @@ class Chats:
 
 
 def _replies_to(message: dict[str, object], written: str) -> bool:
-    to = message.get("reply_to_message")
+    to = message.get("reply_parameters")
     return isinstance(to, dict) and str(to["message_id"]) == written
 
 
@@ -143,14 +154,26 @@ async def with_agents(running: Gateway, path: str, folder: Path) -> AsyncIterato
 
 
 @asynccontextmanager
-async def chats(home: Path, path: str, folder: Path, place: str) -> AsyncIterator[Chats]:
-    """Yield one platform of a gateway with an agent, whose questions go where a session is."""
+async def chats(
+    home: Path,
+    path: str,
+    folder: Path,
+    place: str,
+    servers: AsyncExitStack | None = None,
+    *,
+    senders: bool = True,
+) -> AsyncIterator[Chats]:
+    """Yield one platform of a gateway with an agent, whose questions go where a session is.
+
+    The platforms run on in ``servers``, where they are given.
+    """
     more = {"mode": "session", "targets": []}
+    sections = _sections(folder)
     async with (
-        three_platforms(home, _sections(folder), senders=True, **more) as at,
+        three_platforms(home, sections, senders=senders, servers=servers, **more) as at,
         with_agents(at.running, path, folder),
     ):
-        yield Chats(at, folder / "work", place)
+        yield Chats(at, place)
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -172,20 +195,64 @@ async def test_a_prompt_and_its_question_in_one_thread(
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_a_platform_that_is_away_gets_the_ending_from_the_next_gateway(
+async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
     tmp_path: Path, path: str, folder: Path, place: str
 ) -> None:
-    """No message or edit gets through until the first gateway has stopped; nothing is lost."""
+    """No edit gets through while the first gateway stops; the control is that none is there."""
+    edits = {"slack": "chat.update", "discord": "editMessage", "telegram": "editMessageText"}
+    async with AsyncExitStack() as servers:
+        async with chats(tmp_path, path, folder, place, servers) as chat:
+            await chat.give("hang")
+            await until(lambda: any("hanging" in text for text in chat.thread()))
+            faults = getattr(chat.at, place).faults
+            faults.lasting = Fault(FaultKind.STATUS, edits[place], 503)
+        assert not chat.ending()
+        faults.lasting = None
+        async with gateway(load(tmp_path, environ={})) as running:
+            await until(chat.ending)
+            assert await running.store.read(agent_threads.not_ended) == ()
+        said = chat.ending()
+
+    assert "main: failed: Executor terminated unexpectedly (" in said
+    assert "hanging" in said
+    assert sum("hanging" in text for text in chat.thread()) == 1
+
+
+@pytest.mark.parametrize("place", ["slack", "discord"])
+async def test_the_slash_command_opens_a_thread(
+    tmp_path: Path, path: str, folder: Path, place: str
+) -> None:
+    """Its message is nobody's, so the thread has a title; the words are in it, and nowhere else."""
     async with chats(tmp_path, path, folder, place) as chat:
-        server = getattr(chat.at, place)
-        await chat.give("hang")
-        await until(lambda: any("hanging" in text for text in chat.thread()))
-        edits = {"slack": "chat.update", "discord": "editMessage", "telegram": "editMessageText"}
-        for _ in range(50):
-            server.faults.add(Fault(FaultKind.STATUS, edits[place], 503))
-        gate = chat.at.running.gate
-        (run_id,) = gate.running
-        assert await gate.cancel(run_id, "enough")
-        await gate.wait(run_id)
-        await until(lambda: server.faults.struck)
+        if place == "slack":
+            line = "/agent main hello there"
+            await chat.at.slack.people.slash(slack.CHANNEL, slack.ANA, line)
+            await until(lambda: len(chat.at.slack.state.place(slack.CHANNEL).messages) > 1)
+            messages = chat.at.slack.state.place(slack.CHANNEL).messages
+            chat.written, title = next((ts, seen(one["blocks"])) for ts, one in messages.items())
+        else:
+            options = {"agent": "main", "text": "hello there"}
+            await chat.at.discord.slash(CHANNEL, discord.ANA, "agent", **options)
+            state = chat.at.discord.state
+            await until(lambda: any(number not in _THREADS for number in state.threads))
+            number = next(number for number in state.threads if number not in _THREADS)
+            chat.written, title = str(number), state.names[number]
+        await until(chat.ending)
+        said = chat.ending()
+
+    assert title == "main: hello there"
+    assert "you said: hello there" in said
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_who_is_no_sender_starts_nothing(
+    tmp_path: Path, path: str, folder: Path, place: str
+) -> None:
+    """Ana may answer here, and not prompt."""
+    async with chats(tmp_path, path, folder, place, senders=False) as chat:
+        before = len(chat.at.running.gate.running)
+        await chat.give("hello there")
+        await until(lambda: "is not in senders of" in chat.replies())
+        assert await chat.at.running.store.read(agent_threads.not_ended) == ()
+        assert len(chat.at.running.gate.running) == before
         assert not chat.ending()
