@@ -202,7 +202,8 @@ def _stop(words: list[str]) -> Command | None:
 
 def _agent(rest: str) -> Command | None:
     """Read what follows ``/agent``; the text of a prompt stays as it was written."""
-    name, text = _split(rest)
+    word, text = _split(rest)
+    name = word.rstrip(",:")
     if not name:
         return AgentList()
     if name.lower() != "stop":

@@ -150,7 +150,9 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
 
 def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
     """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
-    return tuple(map(Redacted, layout.chunks(text.text, _PART - room)))
+    return tuple(
+        map(Redacted, layout.chunks(text.text, _PART - 2 * room))
+    )  # a few of ours weigh more
 
 
 def render_reply(reply: Reply) -> tuple[Message, ...]:
