@@ -217,7 +217,9 @@ class AgentThreads:
             text = heard.text if heard.text == read else agent_text.settled(heard.text)
             read = heard.text
             wanted = agent_text.messages(speaker, channel, text, status)
-            if wanted != before and not end.done() and isinstance(channel, Growing):
+            # What an earlier gateway showed stays until there is something to hear here.
+            fit = thread.thread is None or bool(heard.text)
+            if fit and wanted != before and not end.done() and isinstance(channel, Growing):
                 before = wanted
                 await self._show(thread, wanted, ended=False)
             await asyncio.wait((end,), timeout=self._pause())

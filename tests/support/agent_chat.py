@@ -11,11 +11,13 @@ from bot.executor_setup.archive import interpreter
 from channels.base import Inbound
 from channels.grammar import parse
 from channels.memory import MemoryChannel, Shown
+from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding
 from core.gate import Gate
 from core.isolation.agents import Agents
 from core.isolation.runtime import Runtime
 from core.model.identity import DEFAULT_AGENT, Actor, Target
+from core.model.policy import PolicyLayer
 from core.settings import ForwardMode
 from tests.support.agents import KEY, equip
 from tests.support.chat import sending
@@ -23,6 +25,8 @@ from tests.support.executors import World, executors
 from tests.support.gate import ANA, PLACE, gate_at
 from tests.support.waiting import until
 
+_APPROVERS = ("ana", "bob")
+PEOPLE = Approvers({"memory": frozenset(_APPROVERS)})
 TO_SESSIONS = Forwarding(enabled=True, mode=ForwardMode.SESSION, targets=())
 
 
@@ -76,9 +80,14 @@ def is_end(text: str) -> bool:
 
 @asynccontextmanager
 async def agent_chat(
-    home: Path, path: str, workshop: Path, *, timeout_ms: int = 60_000
+    home: Path,
+    path: str,
+    workshop: Path,
+    everyone: PolicyLayer | None = None,
+    *,
+    timeout_ms: int = 60_000,
 ) -> AsyncIterator[AgentChat]:
-    """Yield a chat with an agent of this executor."""
+    """Yield a chat with an agent of this executor; Ana and Bob may answer, Ana may prompt."""
 
     async def key_of(_service: str, _account: str) -> str:
         return KEY
@@ -89,13 +98,15 @@ async def agent_chat(
     channel, work = MemoryChannel(), workshop / "work"
     folders = {DEFAULT_AGENT: lambda _account: str(work)}
     async with (
-        gate_at(home, timeout_ms=timeout_ms, forwarding=TO_SESSIONS) as gate,
+        gate_at(
+            home, everyone, timeout_ms=timeout_ms, forwarding=TO_SESSIONS, people=PEOPLE
+        ) as gate,
         executors(path) as world,
     ):
         agents = equip(gate, world, runtime, key_of)
         ticking = asyncio.create_task(_expire(gate))
         try:
-            async with sending(gate, channel, agents=folders) as inbox:
+            async with sending(gate, channel, agents=folders, approvers=_APPROVERS) as inbox:
                 yield AgentChat(gate, agents, world, channel, inbox, work)
         finally:
             ticking.cancel()

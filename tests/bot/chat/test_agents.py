@@ -11,15 +11,19 @@ from bot.chat.agent_threads import AgentThreads
 from core.isolation.client import TERMINATED
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import AgentId, Target
+from core.model.policy import ExecAsk, ExecSecurity
 from core.store import approvals
+from core.store.outbox import agent_messages
+from core.store.outbox.agent_messages import AgentMessage
 from core.store.runs import runs
 from core.store.sessions import agent_threads
 from core.store.sessions.agent_threads import AgentThread
 from tests.support.agent_chat import AgentChat, agent_chat
 from tests.support.agents import workshop
-from tests.support.chat import BOB, sending
+from tests.support.chat import BOB, CARL, sending
 from tests.support.executors import installed
-from tests.support.gate import ANA, PLACE
+from tests.support.gate import ANA, PLACE, layer
+from tests.support.store_records import run_draft
 from tests.support.waiting import until
 
 
@@ -158,22 +162,70 @@ async def test_no_words_pass_for_ours(chat: AgentChat) -> None:
 async def test_long_words_are_cut_into_messages(chat: AgentChat) -> None:
     """As many as the chat needs, each numbered; those in the middle of very many are left out."""
     await chat.say("/agent main chunk 1500", message="m1")
+    await until(lambda: _words(chat, "m1") == "\U0001f511" * 1500)
     three = await chat.ended("m1")
     await chat.say("/agent main chunk 20000", message="m2")
     many = await chat.ended("m2")
 
-    assert "".join(text.partition("\n")[2] for text in three) == "\U0001f511" * 1500
     assert [": goes on below" in text for text in three] == [True] * (len(three) - 1) + [False]
     assert f" · main ({len(three)}): completed" in three[-1]
     assert len(many) == 12
     assert "messages before this one are left out" in many[-1]
 
 
+async def test_a_prompt_that_is_asked_about(tmp_path: Path, path: str, folder: Path) -> None:
+    """Another person allows it in its thread; who gave it may not."""
+    async with agent_chat(tmp_path, path, folder, layer(ask=ExecAsk.ALWAYS)) as chat:
+        await chat.say("/agent main hello there", message="m1")
+        card = await chat.question("m1")
+        await until(lambda: any(": waits for approval (" in text for text in chat.thread("m1")))
+        own = await chat.channel.press(card.id, ApprovalReply.ALLOW_ONCE, ANA)
+        assert not card.outcomes
+        await chat.channel.press(card.id, ApprovalReply.ALLOW_ONCE, BOB)
+        said = await chat.ended("m1")
+
+    assert own is not None
+    assert "own" in own.text.text
+    assert said[-1].endswith("you said: hello there")
+
+
+async def test_what_policy_forbids_is_said(tmp_path: Path, path: str, folder: Path) -> None:
+    """With ``security: deny``, the default, an agent does not start."""
+    async with agent_chat(tmp_path, path, folder, layer(security=ExecSecurity.DENY)) as chat:
+        await chat.say("/agent main hello there", message="m1")
+        (text,) = await chat.ended("m1")
+
+    assert ": did not run (security_deny): " in text
+
+
+async def test_a_killed_gateway_is_said(chat: AgentChat) -> None:
+    """Its words stay; the next gateway puts on top of them that nobody saw the end."""
+    threads = chat.inbox.surroundings.threads
+    draft = run_draft(owner="a dead gateway", key="killed")
+    await chat.gate.store.write(runs.begin, draft)
+    lost = AgentThread("killed", AgentId("main"), ANA.ref, PLACE)
+    await chat.gate.store.write(agent_threads.create, lost)
+    there = Target("memory", "room", thread="m1")
+    await chat.gate.store.write(agent_threads.place_in, "killed", there)
+    words = [AgentMessage("X: goes on below", "first"), AgentMessage("X: works", "second")]
+    await chat.gate.store.write(agent_messages.show, "killed", words, ended=False)
+    await until(lambda: len(chat.thread("m1")) == 2)
+    await threads.resume()
+    assert ": works" in chat.thread("m1")[-1]
+    await chat.gate.store.write(runs.recover, "boot-1")
+    first, second = await chat.ended("m1")
+
+    assert first == "X: goes on below\nfirst"
+    assert " · main (2): ended: the gateway stopped while it worked" in second
+    assert second.endswith("\nsecond")
+
+
 async def test_who_may_not(chat: AgentChat) -> None:
     """A person who may send nothing starts nothing; the control is that Ana may."""
-    said = [await chat.say(words, BOB) for words in ("/agent", "/agent main hello", "/agent stop")]
+    said = [await chat.say(words, BOB) for words in ("/agent", "/agent main hello")]
+    said += [await chat.say(words, CARL) for words in ("/agent", "/agent stop")]
 
-    assert all("id bob is not in " in text for text in said), said
+    assert all(" is not in " in text for text in said), said
     assert await chat.gate.store.read(agent_threads.not_ended) == ()
     assert (await chat.say("/agent")).splitlines()[1:] == [f"main in {chat.work}"]
 
@@ -224,3 +276,8 @@ async def test_a_gateway_that_starts_goes_on(chat: AgentChat) -> None:
     assert ": cancelled (" in said[-1]
     assert "hanging" in said[-1]
     assert ": did not begin: the gateway stopped" in never[-1]
+
+
+def _words(chat: AgentChat, message: str) -> str:
+    """Return the agent's words in a thread, without our first lines."""
+    return "".join(text.partition("\n")[2] for text in chat.thread(message))
