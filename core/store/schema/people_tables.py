@@ -223,13 +223,7 @@ agent_threads = Table(
     Column("at_ms", BigInteger, nullable=False),
 )
 
-Index(
-    "agent_threads_open",
-    agent_threads.c.at_ms,
-    sqlite_where=text("ended = 0"),
-    postgresql_where=text("ended = 0"),
-)
-IS_OPEN_THREAD: Final = text("agent_threads.ended = 0")
+Index("agent_threads_ended", agent_threads.c.ended, agent_threads.c.at_ms)
 
 Index(
     "grants_live",

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 from core.model.identity import AgentId, ApprovalId, Target
 from core.store.engine.clock import now_ms
 from core.store.schema.json_columns import dump, load
-from core.store.schema.people_tables import IS_OPEN_THREAD, agent_threads
+from core.store.schema.people_tables import agent_threads
 from core.store.schema.tables import requests
 
 _CREATE = (
@@ -30,7 +30,7 @@ _PLACE = (
     .where(agent_threads.c.key == bindparam("p_key"), agent_threads.c.thread.is_(None))
     .values(thread=bindparam("p_thread"), reply_to=bindparam("p_reply_to"))
 )
-_OPEN = select(agent_threads).where(IS_OPEN_THREAD).order_by(agent_threads.c.at_ms)
+_OPEN = select(agent_threads).where(agent_threads.c.ended == 0).order_by(agent_threads.c.at_ms)
 _OF_RUN = (
     select(agent_threads.c.place, agent_threads.c.thread)
     .join(requests, requests.c.request_key == agent_threads.c.key)

@@ -3,14 +3,14 @@
 from typing import Final
 
 from alembic import op
-from sqlalchemy import BigInteger, Column, Integer, Text, text
+from sqlalchemy import BigInteger, Column, Integer, Text
 
 revision: Final = "0017"
 down_revision: Final = "0015"
 
 
 def upgrade() -> None:
-    """Make the table, and the index of those that have not ended."""
+    """Make the table, and the index that finds those that have not ended."""
     op.create_table(
         "agent_threads",
         Column("key", Text, primary_key=True),
@@ -23,11 +23,4 @@ def upgrade() -> None:
         Column("ended", Integer, nullable=False),
         Column("at_ms", BigInteger, nullable=False),
     )
-    still_open = text("ended = 0")
-    op.create_index(
-        "agent_threads_open",
-        "agent_threads",
-        ["at_ms"],
-        sqlite_where=still_open,
-        postgresql_where=still_open,
-    )
+    op.create_index("agent_threads_ended", "agent_threads", ["ended", "at_ms"])
