@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,8 @@ from tests.support.waiting import until
 
 PLACES = ("slack", "discord", "telegram")
 _THREADS = {THREAD}
+ONE_PLACE = ("telegram", *(pytest.param(place, marks=pytest.mark.deep) for place in PLACES[:2]))
+"""For what depends little on the platform."""
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +51,22 @@ class Chats:
     place: str
     written: str = ""
 
-    async def give(self, text: str) -> None:
-        """Have Ana write ``/agent main …`` as a message."""
-        line = f"agent main {text}"
+    async def give(self, text: str) -> "Chats":
+        """Have Ana write ``/agent main …`` as a message; return what is seen below it."""
+        return replace(self, written=await self.write(f"agent main {text}"))
+
+    async def write(self, line: str) -> str:
+        """Have Ana write a command as a message; return the message's id."""
         match self.place:
             case "slack":
                 await self.at.slack.people.say(slack.CHANNEL, slack.ANA, f"@sayso {line}")
-                self.written = max(self.at.slack.state.place(slack.CHANNEL).messages)
+                return max(self.at.slack.state.place(slack.CHANNEL).messages)
             case "discord":
                 made = await self.at.discord.say(CHANNEL, discord.ANA, f"<@{BOT}> {line}")
-                self.written = str(made["id"])
+                return str(made["id"])
             case _:
                 made = await self.at.telegram.say(telegram.CHAT, telegram.ANA, f"/{line}")
-                self.written = str(made["message_id"])
+                return str(made["message_id"])
 
     def thread(self) -> list[str]:
         """Return what the bot's messages in the thread say, or in reply to what was written."""
@@ -162,12 +167,13 @@ async def chats(
     servers: AsyncExitStack | None = None,
     *,
     senders: bool = True,
+    within_s: int = 60,
 ) -> AsyncIterator[Chats]:
     """Yield one platform of a gateway with an agent, whose questions go where a session is.
 
     The platforms run on in ``servers``, where they are given.
     """
-    more = {"mode": "session", "targets": []}
+    more = {"mode": "session", "targets": [], "timeout": within_s}
     sections = _sections(folder)
     async with (
         three_platforms(home, sections, senders=senders, servers=servers, **more) as at,
@@ -183,10 +189,10 @@ async def test_a_prompt_and_its_question_in_one_thread(
     """What the agent asks is allowed in its thread; the last message has words and ending."""
     file = folder / "work" / f"from-{place}"
     async with chats(tmp_path, path, folder, place) as chat:
-        await chat.give(f"write {file}")
-        await chat.press("Allow once")
-        await until(chat.ending)
-        said = chat.ending()
+        given = await chat.give(f"write {file}")
+        await given.press("Allow once")
+        await until(given.ending)
+        said = given.ending()
 
     assert file.read_text() == "made by the agent\n"
     assert "main: completed (" in said
@@ -194,7 +200,48 @@ async def test_a_prompt_and_its_question_in_one_thread(
     assert "yes-1" in said
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", ONE_PLACE)
+async def test_denied_stopped_and_two_at_once(
+    tmp_path: Path, path: str, folder: Path, place: str
+) -> None:
+    """What misleads is escaped in card and words; of two prompts only the newest is stopped."""
+    async with chats(tmp_path, path, folder, place) as chat:
+        denied = await chat.give(f"hidden {folder}/work/x")
+        await denied.press("Deny")
+        await until(denied.ending)
+        misleading = await chat.give("a\u202eb \u200bc")
+        await until(misleading.ending)
+        first = await chat.give("hang")
+        await until(lambda: any("hanging" in text for text in first.thread()))
+        second = await chat.give(f"write {folder}/work/never")
+        await until(lambda: any(": works" in text for text in second.thread()))
+        await chat.write("agent stop")
+        await until(second.ending)
+        assert not first.ending()
+        await chat.write("agent stop")
+        await until(first.ending)
+        everything = "".join(denied.thread() + misleading.thread())
+
+    assert "no-1" in denied.ending()
+    assert "you said: a\\u{202E}b \\u{200B}c" in everything
+    assert not {"\u202e", "\x1b", "\u200b"} & set(everything)
+    assert "main: cancelled (" in second.ending()
+    assert "main: cancelled (" in first.ending()
+
+
+@pytest.mark.parametrize("place", ONE_PLACE)
+async def test_nobody_answers_in_time(tmp_path: Path, path: str, folder: Path, place: str) -> None:
+    """The agent hears a no, and goes on; nothing was written."""
+    file = folder / "work" / f"late-{place}"
+    async with chats(tmp_path, path, folder, place, within_s=1) as chat:
+        late = await chat.give(f"write {file}")
+        await until(late.ending)
+
+    assert "no-1" in late.ending()
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("place", ONE_PLACE)
 async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
     tmp_path: Path, path: str, folder: Path, place: str
 ) -> None:
@@ -202,20 +249,20 @@ async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
     edits = {"slack": "chat.update", "discord": "editMessage", "telegram": "editMessageText"}
     async with AsyncExitStack() as servers:
         async with chats(tmp_path, path, folder, place, servers) as chat:
-            await chat.give("hang")
-            await until(lambda: any("hanging" in text for text in chat.thread()))
+            given = await chat.give("hang")
+            await until(lambda: any("hanging" in text for text in given.thread()))
             faults = getattr(chat.at, place).faults
             faults.lasting = Fault(FaultKind.STATUS, edits[place], 503)
-        assert not chat.ending()
+        assert not given.ending()
         faults.lasting = None
         async with gateway(load(tmp_path, environ={})) as running:
-            await until(chat.ending)
+            await until(given.ending)
             assert await running.store.read(agent_threads.not_ended) == ()
-        said = chat.ending()
+        said = given.ending()
 
     assert "main: failed: Executor terminated unexpectedly (" in said
     assert "hanging" in said
-    assert sum("hanging" in text for text in chat.thread()) == 1
+    assert sum("hanging" in text for text in given.thread()) == 1
 
 
 @pytest.mark.parametrize("place", ["slack", "discord"])
@@ -244,15 +291,15 @@ async def test_the_slash_command_opens_a_thread(
     assert "you said: hello there" in said
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", ONE_PLACE)
 async def test_who_is_no_sender_starts_nothing(
     tmp_path: Path, path: str, folder: Path, place: str
 ) -> None:
     """Ana may answer here, and not prompt."""
     async with chats(tmp_path, path, folder, place, senders=False) as chat:
         before = len(chat.at.running.gate.running)
-        await chat.give("hello there")
+        refused = await chat.give("hello there")
         await until(lambda: "is not in senders of" in chat.replies())
         assert await chat.at.running.store.read(agent_threads.not_ended) == ()
         assert len(chat.at.running.gate.running) == before
-        assert not chat.ending()
+        assert not refused.ending()
