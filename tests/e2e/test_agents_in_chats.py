@@ -96,37 +96,31 @@ class Chats:
         words = (": completed (", ": cancelled (", ": failed: ", ": ended: ")
         return next((text for text in self.thread() if any(one in text for one in words)), "")
 
-    async def press(self, label: str) -> None:
-        """Press a button of the question that is open in the thread, once there is one."""
+    def asked(self) -> list[str]:
+        """Return the messages in the thread, or the chat, that have buttons."""
         match self.place:
             case "slack":
-                messages = self.at.slack.state.place(slack.CHANNEL).messages
-
-                def asked() -> list[str]:
-                    below = [one for one in messages.values() if one.get("thread_ts")]
-                    return [one["ts"] for one in below if buttons(one.get("blocks", []))]
-
-                await until(asked)
-                (ts,) = asked()
-                assert messages[ts]["thread_ts"] == self.written
-                await self.at.slack.people.press(slack.CHANNEL, ts, slack.ANA, label)
+                found = self.at.slack.state.place(slack.CHANNEL).messages.values()
+                below = [one for one in found if one.get("thread_ts") == self.written]
+                return [one["ts"] for one in below if buttons(one.get("blocks", []))]
             case "discord":
-                channel = int(self.written)
-
-                def cards() -> list[int]:
-                    found = self.at.discord.messages(channel)
-                    return [int(one["id"]) for one in found if one["components"]]
-
-                await until(cards)
-                await self.at.discord.press(channel, cards()[0], discord.ANA, label)
+                found = self.at.discord.messages(int(self.written))
+                return [one["id"] for one in found if one["components"]]
             case _:
+                found = self.at.telegram.messages(telegram.CHAT)
+                return [str(one["message_id"]) for one in found if one.get("reply_markup")]
 
-                def open_() -> list[int]:
-                    found = self.at.telegram.messages(telegram.CHAT)
-                    return [one["message_id"] for one in found if one.get("reply_markup")]
-
-                await until(open_)
-                await self.at.telegram.press(telegram.CHAT, open_()[0], telegram.ANA, label)
+    async def press(self, label: str) -> None:
+        """Press a button of the question that is open in the thread, once there is one."""
+        await until(self.asked)
+        (card,) = self.asked()
+        match self.place:
+            case "slack":
+                await self.at.slack.people.press(slack.CHANNEL, card, slack.ANA, label)
+            case "discord":
+                await self.at.discord.press(int(self.written), int(card), discord.ANA, label)
+            case _:
+                await self.at.telegram.press(telegram.CHAT, int(card), telegram.ANA, label)
 
 
 def _replies_to(message: dict[str, object], written: str) -> bool:
@@ -214,9 +208,10 @@ async def test_denied_stopped_and_two_at_once(
         first = await chat.give("hang")
         await until(lambda: any("hanging" in text for text in first.thread()))
         second = await chat.give(f"write {folder}/work/never")
-        await until(lambda: any(": works" in text for text in second.thread()))
+        await until(second.asked)
         await chat.write("agent stop")
         await until(second.ending)
+        await until(lambda: not second.asked())
         assert not first.ending()
         await chat.write("agent stop")
         await until(first.ending)
