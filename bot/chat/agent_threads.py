@@ -96,10 +96,23 @@ class AgentThreads:
         """
         for thread in reversed(await self.gate.store.read(agent_threads.not_ended)):
             if thread.account == account and here in (thread.place, thread.thread):
-                run_id = await self.gate.store.read(runs.by_request_key, thread.key)
-                if run_id is not None:
-                    return run_id
+                return await self._run_of(thread, _OPEN_PATIENCE_S)
         return None
+
+    async def cancel(self, run_id: ApprovalId, note: str) -> bool:
+        """End a prompt; ``False`` if it has ended.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_OPEN_PATIENCE_S):
+                while not await self.gate.cancel(run_id, note):
+                    if not isinstance(await self.gate.status(run_id), Pending | Running):
+                        return False
+                    await asyncio.sleep(_LOOK_S)  # claimed, and not begun yet
+                return True
+        return False
 
     def _follow(self, thread: AgentThread, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(self._guarded(thread, work))
@@ -136,15 +149,15 @@ class AgentThreads:
     async def _resumed(self, thread: AgentThread) -> None:
         place = thread.thread or thread.place
         await self._stored(lambda: self.gate.store.write(agent_threads.place_in, thread.key, place))
-        run_id = await self._run_of(thread)
+        run_id = await self._run_of(thread, _NOT_BEGUN_S)
         if run_id is None:
             await self._end(thread, Speaker(thread.agent, None), _NOT_BEGUN)
             return
         await self._shown(thread, run_id)
 
-    async def _run_of(self, thread: AgentThread) -> ApprovalId | None:
+    async def _run_of(self, thread: AgentThread, patience_s: float) -> ApprovalId | None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(_NOT_BEGUN_S):
+            async with asyncio.timeout(patience_s):
                 while True:
                     found = await self._stored(
                         lambda: self.gate.store.read(runs.by_request_key, thread.key)

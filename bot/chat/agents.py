@@ -109,7 +109,7 @@ class AgentPrompts:
             return _refusal(_NOTHING)
         code = redact(run_id[:CODE_LENGTH].upper())
         note = f"stopped by {actor.name or actor.account} ({actor.channel})"
-        if await self.gate.cancel(run_id, note):
+        if await self.threads.cancel(run_id, note):
             return Reply(phrase("{} is being stopped.", code), Tone.OK)
         return Reply(phrase("{} has ended.", code))
 
