@@ -88,22 +88,25 @@ async def gateway(
     console: Console | None = None,
     extra: Mapping[str, Channel] | None = None,
     environ: Mapping[str, str] | None = None,
+    framed_by: str = "",
 ) -> AsyncIterator[Gateway]:
     """Run a gateway for as long as the block lasts.
 
     ``console`` is the terminal that a person sits at, ``extra`` are channels that the caller made
-    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start.
+    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start,
+    ``framed_by`` is the origin of the demo's screen, which may show the control page in a frame.
 
     Raises:
         SaysoError: the gateway cannot start; the message names the cause and the way out.
     """
     async with AsyncExitStack() as stack:
-        network = Network.of(settings)
+        network = Network.of(settings, framed_by)
         ground = await open_ground(stack, settings, network)
         channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
         machines = await start_machines(stack, settings, ground.journal)
         node_host = node_host_of(settings, ground)
-        gate = gate_of(settings, ground, machines, channels, node_host)
+        sending = _outbox(settings, ground.store, channels)
+        gate = gate_of(settings, ground, machines, channels, node_host, sending)
         stack.callback(gate.rulebook.usage.flush)
         await gate.rulebook.prepare()
         sender, agent = ProvingSender(), ProvingAgent()
@@ -116,7 +119,7 @@ async def gateway(
         await _start_channels(stack, channels, inbox)
         after = await clear_up(settings, gate, machines, ground.orphans)
         await threads.resume()
-        clock = await _start_work(stack, gate, channels, health, settings, after)
+        clock = await _start_work(stack, gate, sending, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
         parts = Served(settings, ground, gate, health, prover, network, machines)
         table = table_of(stack, parts, remote, node_host)
@@ -212,19 +215,21 @@ async def _stop_all(channels: Sequence[Channel]) -> None:
             _log.error("the channel %s did not stop cleanly", channel.name, exc_info=failure)
 
 
+def _outbox(settings: Settings, store: Store, channels: Mapping[str, Channel]) -> Outbox:
+    threaded = settings.approvals.exec.threads is ThreadMode.SESSION
+    zone = ZoneInfo(settings.approvals.exec.zone)
+    page_url = (settings.http.url or "") if settings.http.enabled else ""
+    return Outbox(store, channels, Delivery(store, channels, threaded, zone, page_url))
+
+
 async def _start_work(
     stack: AsyncExitStack,
     gate: Gate,
-    channels: Mapping[str, Channel],
+    outbox: Outbox,
     health: Health,
     settings: Settings,
     after: AfterDeath | None,
 ) -> Clock:
-    threaded = settings.approvals.exec.threads is ThreadMode.SESSION
-    zone = ZoneInfo(settings.approvals.exec.zone)
-    page_url = (settings.http.url or "") if settings.http.enabled else ""
-    delivery = Delivery(gate.store, channels, threaded, zone, page_url)
-    outbox = Outbox(gate.store, channels, delivery)
     for work in (Dispatch(gate, gate.store).run(), outbox.run(), gate.seen.run()):
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)

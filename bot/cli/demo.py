@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from bot.cli.parser import Commands
 
 _EXAMPLES = """\
-sayso demo                         answer in this terminal: a, A or d
+sayso demo                         answer in this terminal (a, A or d), or open the printed link:
+                                   three fake chats and the control page on one screen
 sayso demo --answer allow-once     no terminal needed: the answer is given for you
 """
 _ANSWERS = ("allow-once", "allow-always", "deny")
@@ -32,6 +33,6 @@ def demo(args: argparse.Namespace) -> int:
     """Run a gateway and an example agent; exit 0 when everything went as answered."""
     import asyncio  # noqa: PLC0415 - heavy; the other commands start without it
 
-    from bot.demo import show  # noqa: PLC0415
+    from bot.demo.play import show  # noqa: PLC0415
 
     return asyncio.run(show(args.answer, json_lines=args.json))

@@ -181,5 +181,17 @@ def _approval(one: Recorded) -> Iterator[Json]:
             "at_ms": shown.at_ms,
             "waiting": shown.waiting,
         }
+    for proof in one.proofs:
+        yield {
+            "kind": "proof",
+            "approval": asked.id,
+            "person": proof.person,
+            "digest": proof.digest,
+            "reply": proof.reply,
+            "step": proof.step,
+            "at_ms": proof.at_ms,
+            "passkey": proof.passkey,
+            "public_key": proof.public_key,
+        }
     for digest, text in one.texts.items():
         yield {"kind": "text", "approval": asked.id, "hash": digest, "text": text}

@@ -27,8 +27,9 @@ from core.model.identity import Target
 from core.store import Store, approvals, outbox
 from core.store.engine.clock import now_ms
 from core.store.outbox import agent_messages
+from core.store.schema.records import Shown
 from core.store.sessions.threads import keep_thread, thread_of
-from core.store.views.status import Shown, shown_by
+from core.store.views.status import shown_by
 from core.text.render import Redacted, own_lines, phrase, printed, redact
 
 _log = logging.getLogger(__name__)
@@ -214,7 +215,8 @@ class Delivery:
     async def _edit(self, items: Items) -> None:
         first = items[0]
         channel, message = self.channels[first.target.channel], first.message or ""
-        shown = await self.store.read(shown_by, first)
+        shown = first.shows if len(items) == 1 else ()
+        shown = shown or await self.store.read(shown_by, first)
         if len(shown) > 1 and isinstance(channel, Groups):
             cards = tuple(self._card(one) for one in shown)
             await channel.update_group(first.target, message, cards)

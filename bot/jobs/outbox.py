@@ -14,7 +14,7 @@ import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.jobs.message_sender import Delivery, of_agent
@@ -25,7 +25,6 @@ from core.store import Store, outbox
 from core.text.render import redact
 
 _log = logging.getLogger(__name__)
-_CLAIM_MS = 30_000
 _CLAIM_MARGIN_S = 10.0
 _BATCH = 64
 _IDLE_S = 1.0
@@ -41,6 +40,19 @@ _LAST = 3
 """What an agent says keeps no question and no final state waiting."""
 
 
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """What waits for one place, sent one after the other by one task."""
+
+    waiting: list[outbox.OutboxItem]
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def open(self) -> bool:
+        """Return whether what is added is still sent."""
+        return self.task is None or not self.task.done()
+
+
 @dataclass(slots=True)
 class Outbox:
     """Drain the outbox into the channels that run here."""
@@ -49,13 +61,15 @@ class Outbox:
     channels: Mapping[str, Channel]
     delivery: Delivery
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
-    _lanes: dict[Target, asyncio.Task[None]] = field(default_factory=dict)
+    _lanes: dict[Target, _Lane] = field(default_factory=dict)
+    _running: bool = False
 
     async def run(self) -> None:
         """Send for as long as the task lives; a failing platform only delays its own rows."""
         unsubscribe = self.store.subscribe(self._hear)
         try:
             await self._reconcile()
+            self._running = True
             while True:
                 self._wake.clear()
                 if await self._claim() < _BATCH:
@@ -66,9 +80,21 @@ class Outbox:
                             await self._wake.wait()
         finally:
             unsubscribe()
-            for lane in self._lanes.values():
-                lane.cancel()
-            await asyncio.gather(*self._lanes.values(), return_exceptions=True)
+            self._running = False
+            tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def editable(self) -> Collection[str]:
+        """Return the channels that run here, none while nothing is sent."""
+        return tuple(self.channels) if self._running else ()
+
+    def edit(self, items: Sequence[outbox.OutboxItem]) -> None:
+        """Send edits that a decision claimed for this process, before all else at their places."""
+        if self._running:
+            for item in items:
+                self._add(item.target, [item])
 
     async def _reconcile(self) -> None:
         """Settle what an earlier sender left, as soon as the store can be written."""
@@ -88,7 +114,7 @@ class Outbox:
         busy = tuple(self._lanes)
         try:
             items = await self.store.write(
-                outbox.claim, _BATCH, _CLAIM_MS, tuple(self.channels), busy
+                outbox.claim, _BATCH, outbox.CLAIM_MS, tuple(self.channels), busy
             )
         except StoreError as failure:
             _log.error("cannot read the outbox: %s", failure)
@@ -97,34 +123,43 @@ class Outbox:
         for item in items:
             places.setdefault(item.target, []).append(item)
         for place, waiting in places.items():
-            self._open(place, waiting)
+            self._add(place, waiting)
         return len(items)
 
-    def _open(self, place: Target, items: list[outbox.OutboxItem]) -> None:
-        lane = asyncio.create_task(self._send_all(items))
-        self._lanes[place] = lane
-        lane.add_done_callback(partial(self._close, place))
+    def _add(self, place: Target, items: list[outbox.OutboxItem]) -> None:
+        """Give rows to the lane of their place, a new one where it has none."""
+        lane = self._lanes.get(place)
+        if lane is not None and lane.open:
+            # What they show may have changed until it is their turn.
+            lane.waiting += [replace(item, shows=()) for item in items]
+            return
+        lane = self._lanes[place] = _Lane(list(items))
+        lane.task = asyncio.create_task(self._send_all(lane))
+        lane.task.add_done_callback(partial(self._close, place, lane))
 
-    def _close(self, place: Target, lane: asyncio.Task[None]) -> None:
-        del self._lanes[place]
+    def _close(self, place: Target, lane: _Lane, task: asyncio.Task[None]) -> None:
+        if self._lanes.get(place) is lane:  # else a new one was opened since it ended
+            del self._lanes[place]
         self._wake.set()  # more may have gathered for this place
-        if not lane.cancelled() and lane.exception() is not None:
+        if not task.cancelled() and task.exception() is not None:
             # The claims end by themselves, and the rows are looked at again.
             _log.error(
-                "the sender for %s %s died", place.channel, place.to, exc_info=lane.exception()
+                "the sender for %s %s died", place.channel, place.to, exc_info=task.exception()
             )
 
-    async def _send_all(self, items: list[outbox.OutboxItem]) -> None:
-        until = time.monotonic() + _CLAIM_MS / 1000 - _CLAIM_MARGIN_S
-        waiting = sorted(items, key=_turn)
+    async def _send_all(self, lane: _Lane) -> None:
+        until = time.monotonic() + outbox.CLAIM_MS / 1000 - _CLAIM_MARGIN_S
         apart: set[int] = set()
-        while waiting:
+        while lane.waiting:
+            lane.waiting.sort(key=_turn)
             if time.monotonic() > until:
-                await self._give_back(waiting)
-                return
-            batch, settled = await self._attempt(_together(waiting, apart))
+                given_back, lane.waiting = lane.waiting, []
+                await self._give_back(given_back)
+                continue
+            batch, settled = await self._attempt(_together(lane.waiting, apart))
             if settled:
-                waiting = [item for item in waiting if item not in batch]
+                sent = {item.id for item in batch}
+                lane.waiting = [item for item in lane.waiting if item.id not in sent]
             else:
                 apart.update(item.id for item in batch)
 

@@ -40,7 +40,7 @@ from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
-from bot.page.visit import HEADERS, Visit, cookies, data, page, wants_json
+from bot.page.visit import HEADERS, Visit, cookies, data, let_frame, page, wants_json
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
@@ -55,7 +55,11 @@ _FAILURES_A_SECOND = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Furnishing:
-    """What the pages are made of."""
+    """What the pages are made of.
+
+    ``framed_by`` is the one origin whose pages may show ours in a frame: the demo's screen, made in
+    this process (``bot.demo``). No setting leads here; empty means none.
+    """
 
     table: Table
     gate: Gate
@@ -63,6 +67,7 @@ class Furnishing:
     zone: tzinfo
     costs: Callable[[], Report]
     page_url: Callable[[], str] = str
+    framed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class View:
             raise Fault(FaultCode.WRONG_VERB, "Method not allowed here.", {"Allow": allowed})
         if not self.public:
             _ = visit.who
-        response = await handler(visit)
+        response = self.pages.framed(await handler(visit))
         await response(scope, receive, send)
 
 
@@ -238,6 +243,12 @@ class ControlPage(Pages):
             text = self.render.text("said.html", visit=visit, words=fault.message)
             response = page(text, fault.status)
         response.headers.update(fault.headers or {})
+        return self.framed(response)
+
+    def framed(self, response: Response) -> Response:
+        """Return an answer that the demo's screen may frame, where there is one."""
+        if self.room.framed_by:
+            let_frame(response, self.room.framed_by)
         return response
 
     def _sign_in(self, scope: Scope) -> Response:

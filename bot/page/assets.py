@@ -28,9 +28,9 @@ class Assets:
     version: str
 
     @classmethod
-    def load(cls) -> "Assets":
-        """Read the folder once."""
-        found = {one.name: one.read_bytes() for one in sorted(_FOLDER.iterdir())}
+    def load(cls, folder: Path = _FOLDER) -> "Assets":
+        """Read a folder once."""
+        found = {one.name: one.read_bytes() for one in sorted(folder.iterdir())}
         whole = hashlib.sha256(b"\0".join(found.values())).hexdigest()
         return cls(found, whole[:_DIGITS])
 

@@ -23,12 +23,13 @@ class Renderer:
 
     assets: Assets
     zone: tzinfo
+    folder: Path = _FOLDER
     _jinja: Environment = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the environment once."""
         made = Environment(
-            loader=FileSystemLoader(_FOLDER),
+            loader=FileSystemLoader(self.folder),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

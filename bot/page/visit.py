@@ -25,10 +25,11 @@ CSRF = "csrf"
 _FORM = b"application/x-www-form-urlencoded"
 _MOST_FIELDS = 4_000
 _LARGEST_FORM = 1 << 20
+_UNFRAMED = "frame-ancestors 'none'"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "manifest-src 'self'; worker-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    f"form-action 'self'; base-uri 'none'; {_UNFRAMED}"
 )
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": _POLICY,
@@ -160,6 +161,16 @@ def page(text: str, status: int = 200) -> Response:
 def data(value: object, status: int = 200) -> Response:
     """Return what a script of ours reads."""
     return JSONResponse(value, status, dict(HEADERS))
+
+
+def let_frame(response: Response, origin: str) -> None:
+    """Let pages of one origin show an answer in a frame."""
+    name = "Content-Security-Policy"
+    if name in response.headers:
+        own = response.headers[name]
+        response.headers[name] = own.replace(_UNFRAMED, f"frame-ancestors {origin}")
+    if "X-Frame-Options" in response.headers:  # it cannot name an origin
+        del response.headers["X-Frame-Options"]
 
 
 def elsewhere(path: str) -> Response:

@@ -55,18 +55,19 @@ class Network:
     zone: tzinfo
     meters: "Meters | None"
     costs: Callable[[threading.Event], "CostReport"]
+    framed_by: str = ""
     listening_url: str = field(default="", init=False)
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """Return the API that the settings ask for."""
+    def of(cls, settings: Settings, framed_by: str = "") -> Self:
+        """Return the API that the settings ask for; ``framed_by`` is ``Furnishing``'s."""
         about = (settings.http, settings.home, ZoneInfo(settings.approvals.exec.zone))
         costs = partial(_costs, settings)
         if not settings.http.enabled:
             return cls(*about, None, costs)
         from bot.api.http.metrics import Meters  # noqa: PLC0415 - loaded where it is wanted only
 
-        return cls(*about, Meters(), costs)
+        return cls(*about, Meters(), costs, framed_by)
 
     def page_url(self) -> str:
         """Return where people open the control page; nothing where it is off."""
@@ -109,7 +110,9 @@ class Network:
         stopped = threading.Event()
         stack.callback(stopped.set)
         costs = partial(self.costs, stopped)
-        room = Furnishing(table, gate, self.section, self.zone, costs, self.page_url)
+        room = Furnishing(
+            table, gate, self.section, self.zone, costs, self.page_url, self.framed_by
+        )
         parts = Parts(
             table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)
         )

@@ -12,7 +12,7 @@ from bot.wiring.companion import connect, nearby_of, runner_of
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
 from channels.base import Channel
-from core.approvals.answer import Answering
+from core.approvals.answer import Answering, Editor
 from core.approvals.ask import Asking
 from core.approvals.broker import Broker
 from core.approvals.file.file import ApprovalsFile
@@ -43,11 +43,12 @@ def gate_of(
     machines: Machines,
     channels: Mapping[str, Channel],
     node: "NodeHost | None" = None,
+    editor: Editor | None = None,
 ) -> Gate:
     """Return the gate between people's wing and machines' wing."""
     store, journal = ground.store, ground.journal
     rulebook = _rulebook(settings)
-    broker = broker_of(settings, store, channels)
+    broker = broker_of(settings, store, channels, editor)
     notice_ms = settings.tools.exec.notice_after_ms
     guard = machines.guard
     file = ApprovalsFile(settings.home / "exec-approvals.json")
@@ -85,7 +86,12 @@ def connect_agents(agents: Agents, gate: Gate) -> None:
     agents.origin_of = origin_of
 
 
-def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel]) -> Broker:
+def broker_of(
+    settings: Settings,
+    store: Store,
+    channels: Mapping[str, Channel],
+    editor: Editor | None = None,
+) -> Broker:
     """Return what asks people and takes their answers, by these settings."""
     people = approvers(settings)
     asking = Asking(
@@ -100,7 +106,7 @@ def broker_of(settings: Settings, store: Store, channels: Mapping[str, Channel])
         nearby=nearby_of(channels),
     )
     seals = settings.seals
-    return Broker(store, asking, Answering(store, people, seals), seals)
+    return Broker(store, asking, Answering(store, people, seals, editor), seals)
 
 
 def check_tables() -> None:

@@ -114,7 +114,8 @@ class Reloading:
             _log.warning("%s", line)
         home, offered = settings.home, book.compiled
         compiled = with_proving_agent(offered, home, self.agent)
-        broker = broker_of(settings, gate.store, self.channels)
+        editor = gate.broker.answering.editor
+        broker = broker_of(settings, gate.store, self.channels, editor)
         people, acting = approvers(settings), self.sender.joined(senders(settings))
         elevated = settings.tools.elevated.enabled
         around = self.inbox.surroundings

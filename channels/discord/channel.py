@@ -13,6 +13,7 @@ from channels.discord.gateway_session import SessionFile
 from channels.discord.inbound import Answers
 from channels.discord.inbound_events import NAME
 from channels.discord.outbound import Deliveries, calling
+from channels.discord.presses import Presses
 from channels.discord.render import prompt_groups
 from channels.discord.render.messages import (
     body,
@@ -47,7 +48,8 @@ class DiscordChannel:
         self._kept = SessionFile(session_path)
         self._line: Line | None = None
         self._running: asyncio.Task[None] | None = None
-        self._deliveries = Deliveries(self._connected)
+        self._presses = Presses()
+        self._deliveries = Deliveries(self._connected, self._presses)
 
     @property
     def name(self) -> str:
@@ -59,7 +61,7 @@ class DiscordChannel:
         if self._running is not None:
             return
         status = Status()
-        self._answers = Answers(inbox)
+        self._answers = Answers(inbox, self._presses)
 
         def make() -> GatewayClient:
             return GatewayClient(self._settings, self._answers, self._kept, status)

@@ -15,6 +15,7 @@ import discord
 from channels.background import finish, patiently
 from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
 from channels.discord.errors import FAILURES, translate
+from channels.discord.presses import Presses
 from channels.discord.render.messages import Message, nonce, render_reply
 from channels.discord.replies import acknowledge, send_reply
 from channels.discord.send_message import send
@@ -42,6 +43,7 @@ class Answers:
     """
 
     inbox: Inbox
+    presses: Presses
     _in_hand: set[asyncio.Task[object]] = field(default_factory=set)
 
     @property
@@ -59,11 +61,14 @@ class Answers:
         self.hold()
         deciding = asyncio.ensure_future(self._decided(inbound))
         try:
-            done, _ = await asyncio.wait({deciding}, timeout=_PATIENCE_S)
-            if not done:
-                await acknowledge(interaction, of_reply=of_reply)
-            reply = await deciding
-            await send_reply(interaction, reply, of_reply=of_reply)
+            with self.presses.waiting(interaction, inbound.replied_to) as press:
+                done, _ = await asyncio.wait({deciding}, timeout=_PATIENCE_S)
+                if not done:
+                    async with press.answering:
+                        await acknowledge(interaction, of_reply=of_reply)
+                reply = await deciding
+            async with press.answering:
+                await send_reply(interaction, reply, of_reply=of_reply)
         finally:
             deciding.cancel()
 

@@ -14,6 +14,7 @@ from discord.utils import time_snowflake
 
 from channels.discord.errors import FAILURES, THREAD_EXISTS, archived, gone, translate
 from channels.discord.inbound_events import DIRECT
+from channels.discord.presses import Presses
 from channels.discord.render.buttons import asks
 from channels.discord.render.messages import Message, nonce
 from channels.discord.send_message import send, view_of
@@ -51,6 +52,7 @@ class Deliveries:
     """The calls that write; ``connected`` returns the client or raises ``ChannelError``."""
 
     connected: Callable[[], GatewayClient]
+    presses: Presses
 
     async def send(
         self, target: Target, subject: str, messages: tuple[Message, ...], reply_to: str = ""
@@ -99,9 +101,14 @@ class Deliveries:
         return next((str(_id_of(one)) for one in mine if approval in _asked_in(one)), "")
 
     async def edit(self, target: Target, message: str, rendered: Message) -> None:
-        """Replace a message's text and buttons; one that vanished is no error."""
+        """Replace a message's text and buttons; one that vanished is no error.
+
+        Where somebody just pressed a button of it, the edit is the answer to that press.
+        """
         view = view_of(rendered.buttons) if rendered.buttons else None
         async with calling():
+            if await self.presses.edit(message, rendered):
+                return
             place = await self._place(target)
             edited = place.get_partial_message(int(message))
             try:

@@ -34,6 +34,8 @@ class _Way(Enum):
 
 async def acknowledge(interaction: discord.Interaction, *, of_reply: bool) -> None:
     """Show that a press or command arrived; ``of_reply`` as in ``send_reply``."""
+    if interaction.response.is_done():
+        return  # the pressed message shows its final state already
     try:
         if of_reply:
             await interaction.response.defer()
@@ -77,12 +79,23 @@ async def _first_answer(interaction: discord.Interaction, message: Message, way:
                 raise
         else:
             return
-    if way is _Way.BESIDE:
+    if way is _Way.BESIDE or (way is _Way.NOTE and await _shows_the_end(interaction)):
         await _follow_up(interaction, message)
     else:
         await interaction.edit_original_response(
             content=message.content, attachments=_files(message), view=_view(message)
         )
+
+
+async def _shows_the_end(interaction: discord.Interaction) -> bool:
+    """Return whether the first answer is the pressed prompt itself, which no note may replace."""
+    answered = interaction.response.type
+    if answered is not None:
+        return answered is discord.InteractionResponseType.message_update
+    if interaction.message is None:
+        return False
+    first = await interaction.original_response()
+    return first.id == interaction.message.id
 
 
 async def _answer(interaction: discord.Interaction, message: Message) -> None:

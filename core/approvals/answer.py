@@ -1,7 +1,10 @@
 """Accept a person's answer: who may answer, what is offered, and what became of it."""
 
+import asyncio
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol, TypeVar
 
 from core.approvals import messages
 from core.approvals.routing.approvers import Approvers, Eligibility
@@ -10,12 +13,12 @@ from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.evidence import Surface, View
 from core.model.identity import NETWORK, Actor, Intake, PersonId
 from core.store import Store, approvals
-from core.store.approvals.requesters import Meant
 from core.store.people import passkeys, totp_keys
 from core.store.people.passkeys import Passkey, PasskeySpend, about_answer
 from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
-from core.store.schema.records import AnswerRefusal
+from core.store.schema.records import AnswerRefusal, OutboxItem
+from core.store.views.decision import Decided, FindAndAnswer, answer_and_claim
 from core.text.stdin_preview import shows_input
 from core.trust import passkeys as passkey_checks
 from core.trust.passkeys import NotProven, PasskeyProof, RelyingParty
@@ -23,6 +26,7 @@ from core.trust.sealing import Seals
 from core.trust.totp import matching_step
 
 _TRIES = 3
+T = TypeVar("T")
 
 
 class AnswerOutcome(StrEnum):
@@ -115,11 +119,24 @@ class _Proven:
     passkey: PasskeySpend | None = None
 
 
+class Editor(Protocol):
+    """What sends edits from this process."""
+
+    def editable(self) -> Collection[str]:
+        """Return the channels whose edits can be sent from here now."""
+
+    def edit(self, items: Sequence[OutboxItem]) -> None:
+        """Send edits that were claimed for this process, before all else that waits."""
+
+
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
-    def __init__(self, store: Store, approvers: Approvers, seals: Seals) -> None:
+    def __init__(
+        self, store: Store, approvers: Approvers, seals: Seals, editor: Editor | None = None
+    ) -> None:
         self._store = store
+        self.editor = editor
         self._approvers = approvers
         self._seals = seals
 
@@ -141,7 +158,8 @@ class Answering:
         Raises:
             StoreError: the store cannot be read.
         """
-        found = await self._authorised(answer)
+        meant = await self._store.read(approvals.find_for, answer.ref, answer.actor)
+        found = self._judged(answer, meant)
         if isinstance(found, Answered):
             return found
         if found.approval.resolution is not None:
@@ -151,11 +169,12 @@ class Answering:
 
     async def _attempt(self, answer: Answer) -> Answered | None:
         """Authorise and decide; ``None`` if the directory changed in between."""
-        found = await self._authorised(answer)
+        found = await self._decided_or(answer)
+        if isinstance(found, Decided):
+            return _answered(answer, found.answer)
         if isinstance(found, Answered):
             return found
-        if not _wants_step_up(answer, found.approval) or not (found.app or found.passkeys):
-            return await self._resolve(answer, found, _Proven())
+        # What an app or a passkey has to prove is checked before the answer is taken.
         if answer.passkey is not None:
             proven = await self._signed(answer, answer.passkey, found)
         else:
@@ -163,6 +182,20 @@ class Answering:
         return (
             proven if isinstance(proven, Answered) else await self._resolve(answer, found, proven)
         )
+
+    async def _decided_or(self, answer: Answer) -> Decided | Answered | _Authorised:
+        """Find, authorise and decide at once where nothing has to be proven, or return what is."""
+
+        def authorise(meant: approvals.Meant) -> approvals.Ballot | Answered | _Authorised:
+            found = self._judged(answer, meant)
+            if isinstance(found, Answered):
+                return found
+            if _wants_step_up(answer, found.approval) and (found.app or found.passkeys):
+                return found
+            return _ballot(answer, found, _Proven())
+
+        op: FindAndAnswer[Answered | _Authorised] = FindAndAnswer(authorise)
+        return await self._edited(self._store.write(op, self._editable(), answer.ref, answer.actor))
 
     async def _signed(
         self, answer: Answer, given: PasskeyAnswer, found: _Authorised
@@ -197,9 +230,8 @@ class Answering:
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
         return _Proven(step)
 
-    async def _authorised(self, answer: Answer) -> Answered | _Authorised:
-        """Find the one approval that is meant, and say why this person may not answer it so."""
-        meant = await self._store.read(approvals.find_for, answer.ref, answer.actor)
+    def _judged(self, answer: Answer, meant: approvals.Meant) -> Answered | _Authorised:
+        """Return the one approval that is meant, or why this person may not answer it so."""
         found = meant.approvals
         if not found:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
@@ -209,7 +241,9 @@ class Answering:
         refusal = self._refusal(answer, found[0], meant)
         return refusal or _Authorised(found[0], meant.known.person, meant.app, meant.passkeys)
 
-    def _refusal(self, answer: Answer, approval: Approval, meant: Meant) -> Answered | None:
+    def _refusal(
+        self, answer: Answer, approval: Approval, meant: approvals.Meant
+    ) -> Answered | None:
         if meant.known.revoked:
             return Answered(AnswerOutcome.REVOKED, messages.revoked())
         eligibility = self._approvers.eligibility(
@@ -233,25 +267,44 @@ class Answering:
     async def _resolve(
         self, answer: Answer, found: _Authorised, proven: _Proven
     ) -> Answered | None:
-        outcome = await self._store.write(
-            approvals.answer,
-            found.approval.id,
-            answer.reply,
-            answer.actor,
-            answer.key,
-            answer.note,
-            answer.terms,
-            found.person,
-            answer.process,
-            proven.step,
-            proven.passkey,
-            _looked(answer, found.approval),
-        )
-        if outcome is None:
+        ballot = _ballot(answer, found, proven)
+        decided = await self._edited(self._store.write(answer_and_claim, self._editable(), ballot))
+        if decided is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
-        if outcome.refused is AnswerRefusal.CHANGED:
-            return None
-        return _answered(answer, outcome)
+        return _answered(answer, decided.answer)
+
+    def _editable(self) -> Collection[str]:
+        return () if self.editor is None else self.editor.editable()
+
+    async def _edited(self, deciding: Awaitable[T]) -> T:
+        """Wait for a decision, and have the edits that show it sent at once."""
+        writing = asyncio.ensure_future(deciding)
+        # Whoever gave the answer may go away: what was claimed is sent all the same.
+        writing.add_done_callback(self._edit)
+        return await asyncio.shield(writing)
+
+    def _edit(self, writing: asyncio.Future[T]) -> None:
+        if writing.cancelled() or writing.exception() is not None or self.editor is None:
+            return
+        decided = writing.result()
+        if isinstance(decided, Decided) and decided.edits:
+            self.editor.edit(decided.edits)
+
+
+def _ballot(answer: Answer, found: _Authorised, proven: _Proven) -> approvals.Ballot:
+    return approvals.Ballot(
+        found.approval.id,
+        answer.reply,
+        answer.actor,
+        answer.key,
+        answer.note,
+        answer.terms,
+        found.person,
+        answer.process,
+        proven.step,
+        proven.passkey,
+        _looked(answer, found.approval),
+    )
 
 
 def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:
@@ -327,8 +380,10 @@ def _own(answer: Answer, approval: Approval) -> str:
     return messages.asked_with_a_token() if intake in NETWORK else messages.asked_here(approval)
 
 
-def _answered(answer: Answer, outcome: StoredAnswer) -> Answered:
+def _answered(answer: Answer, outcome: StoredAnswer) -> Answered | None:
     approval = outcome.approval
+    if outcome.refused is AnswerRefusal.CHANGED:
+        return None
     if outcome.refused is AnswerRefusal.REVOKED:
         return Answered(AnswerOutcome.REVOKED, messages.revoked())
     if outcome.refused is AnswerRefusal.REQUESTER:

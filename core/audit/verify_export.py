@@ -7,18 +7,23 @@ This one file needs Python 3.11 and its standard library, nothing of Sayso. It c
 - the prompts: each text has the SHA-256 by which it is called;
 - the decisions: what the journal says of each is what the export says, it came before the deadline,
   from somebody who had been shown the prompt, and the sum over all that was shown is the one in the
-  journal; nothing that was asked about started before it was allowed.
+  journal; nothing that was asked about started before it was allowed;
+- the proofs: what a passkey signed is this approval, plan and answer, by its public key, on one
+  page, by a person whom the passkey had verified; a code of an app is of the time of the answer.
 
 Whoever can write the journal and the export can forge both from beginning to end. So keep what
-`sayso audit export` printed on another machine, and give it here: `--sha256`, `--head`. Exit code
-0: all is as it was; 1: something is not; 2: the file cannot be read.
+`sayso audit export` printed on another machine, and give it here: `--sha256`, `--head`. Nobody can
+forge what a passkey signed: with the approvers' public keys, noted elsewhere, in `--keys`, each
+proof must be of one of these. Exit code 0: all is as it was; 1: something is not; 2: the file
+cannot be read.
 """
 
 import argparse
+import base64
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -36,6 +41,10 @@ _SAME = (
     ("decided_ms", "decided_ms"), ("deadline_ms", "deadline_ms"),
 )  # fmt: skip
 _ASKED = ("agent", "session", "command", "digest", "requester")
+_PROVEN = ("person", "digest", "reply", "step", "at_ms", "passkey", "public_key")
+_STEP_MS = 30_000
+_LATE_STEPS = 2
+"""How far a code's step may be from its answer: a phone's clock, and the time to answer."""
 Json = dict[str, Any]
 
 
@@ -45,7 +54,10 @@ class Broken(Exception):
 
 @dataclass
 class Export:
-    """What was read of a file; ``last`` is what the last journal line said."""
+    """What was read of a file; ``last`` is what the last journal line said.
+
+    ``keys`` are public keys of passkeys by their ids, as noted elsewhere; empty: none were.
+    """
 
     header: Json = field(default_factory=dict)
     seq: int = 0
@@ -57,6 +69,8 @@ class Export:
     approvals: dict[str, Json] = field(default_factory=dict)
     shown: dict[str, list[Json]] = field(default_factory=dict)
     texts: dict[tuple[str, str], int] = field(default_factory=dict)
+    proofs: dict[str, list[Json]] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
     sha256: str = ""
 
 
@@ -69,15 +83,17 @@ class Verdict:
     export: Export
 
 
-def verify(file: BinaryIO, sha256: str = "", head: str = "") -> Verdict:
-    """Check an open export; ``sha256`` and ``head`` are what was noted when it was made."""
-    export = Export()
+def verify(
+    file: BinaryIO, sha256: str = "", head: str = "", keys: dict[str, str] | None = None
+) -> Verdict:
+    """Check an open export; ``sha256``, ``head`` and ``keys`` are what was noted elsewhere."""
+    export = Export(keys=keys or {})
     try:
         _read(file, export)
         problems = list(_problems(export))
     except Broken as broken:
         problems = [str(broken)]
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as odd:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as odd:
         problems = [f"it is no export of this version: {type(odd).__name__} {odd}"]
     if sha256 and sha256 != export.sha256:
         problems.append("it is not the file whose SHA-256 was noted")
@@ -170,11 +186,16 @@ def _text(export: Export, record: Json) -> None:
     export.texts[record["approval"], record["hash"]] = 0
 
 
+def _proof(export: Export, record: Json) -> None:
+    export.proofs.setdefault(record["approval"], []).append(record)
+
+
 _TAKEN = {
     "export": _header,
     "journal": _journal,
     "approval": _approval,
     "shown": _showing,
+    "proof": _proof,
     "text": _text,
 }
 
@@ -188,6 +209,7 @@ def _problems(export: Export) -> Iterator[str]:
     for one in export.approvals.values():
         yield from _asked(export, one)
         yield from _decision(export, one)
+        yield from _proven(export, one)
     yield from _starts(export)
 
 
@@ -203,6 +225,8 @@ def _complete(export: Export) -> Iterator[str]:
         yield f"{run} is not in the journal"
     for run in sorted(export.shown.keys() - export.approvals.keys()):
         yield f"{run} was shown, its approval is missing"
+    for run in sorted(export.proofs.keys() - export.approvals.keys()):
+        yield f"{run} was proven, its approval is missing"
 
 
 def _prompts(export: Export) -> Iterator[str]:
@@ -265,6 +289,67 @@ def _rests_on(export: Export, one: Json, record: Json) -> Iterator[str]:
         yield f"{run} needed {one['quorum']} people, {len(record['votes'])} allowed it"
 
 
+def _proven(export: Export, one: Json) -> Iterator[str]:
+    """Check what a step-up was proven with: that none is missing, and what each is worth."""
+    run, record = one["id"], export.resolved.get(one["id"], {})
+    rows = export.proofs.get(run, [])
+    # Neither journals from before there was a sum nor an answer shared with another have one.
+    summed = record.get("proven") if "with" not in record else None
+    if summed is not None and summed != proven_sum(rows):
+        yield f"{run}: what proved the answer is not what the journal has the sum of"
+    for row in rows:
+        fault = _worth(one, row, export.keys)
+        if fault:
+            yield f"{run}: what {row['person']} proved the answer with {fault}"
+
+
+def proven_sum(rows: list[Json]) -> str:
+    """Return the SHA-256 over all proofs of an answer, empty for none."""
+    ordered = sorted(rows, key=lambda one: (one["at_ms"], one["person"]))
+    lines = (json.dumps([one[name] for name in _PROVEN], separators=(",", ":")) for one in ordered)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest() if rows else ""
+
+
+def _worth(one: Json, row: Json, keys: dict[str, str]) -> str:
+    """Return what is wrong with a proof, nothing where it holds."""
+    if row["digest"] != one["digest"]:
+        return "is for another plan"
+    if not one["created_ms"] <= row["at_ms"] < one["deadline_ms"]:
+        return "came before the question or after its deadline"
+    if row["passkey"] is None:
+        late = abs(row["step"] - row["at_ms"] // _STEP_MS)
+        return "is a code of another time" if late > _LATE_STEPS else ""
+    signed = json.loads(row["passkey"])
+    key = keys.get(signed["signed"]["passkey"], "") if keys else row["public_key"]
+    if not key:
+        return "was signed by a passkey whose public key is not known"
+    if signed["reply"] != row["reply"]:
+        return "is for another answer"
+    asked = ["sayso-approve-v1", one["id"], row["digest"], row["reply"], signed["limit"]]
+    challenge = hashlib.sha256(json.dumps([*asked, signed["nonce"]]).encode()).digest()
+    return _signed(signed["signed"], challenge, _bytes(key))
+
+
+def _signed(signed: Json, challenge: bytes, key: bytes) -> str:
+    """Return what is wrong with what an authenticator returned (WebAuthn level 2, 7.2)."""
+    client, data = _bytes(signed["client_data"]), _bytes(signed["authenticator_data"])
+    said = json.loads(client)
+    host = str(said["origin"]).partition("://")[2].partition(":")[0]
+    if said["type"] != "webauthn.get" or _bytes(said["challenge"]) != challenge:
+        return "is a signature over something else"
+    if said.get("crossOrigin") or data[:32] != hashlib.sha256(host.encode()).digest():
+        return "was signed on another page than it says"
+    if data[32] & _PRESENT != _PRESENT:
+        return "was signed without verifying the person"
+    text = data + hashlib.sha256(client).digest()
+    held = verify_signature(key, text, _bytes(signed["signature"]))
+    return "" if held else "does not have the signature of its passkey"
+
+
+def _bytes(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
 def _starts(export: Export) -> Iterator[str]:
     for seq, run, digest in export.started:
         if run not in export.asked:
@@ -299,6 +384,171 @@ def seen_since(rows: list[Json], by: str) -> int | None:
     return min(own, default=None)
 
 
+# Signatures, as far as passkeys make them; nothing secret is computed with, so time may tell.
+
+_PRESENT = 0x05
+"""The flags of a person who was there (UP) and whom the authenticator verified (UV)."""
+_P256 = 2**256 - 2**224 + 2**192 + 2**96 - 1
+_P256_N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+_P256_B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+_P256_G = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+_ED = 2**255 - 19
+_ED_L = 2**252 + 27742317777372353535851937790883648493
+_ED_D = -121665 * pow(121666, -1, _ED) % _ED
+_ED_SIZES = 32, 64
+"""Bytes of a public key, and of a signature."""
+_RSA_SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
+_ES256, _EDDSA, _RS256 = (2, -7, 1), (1, -8, 6), (3, -257, None)
+"""Key type, algorithm and curve of the keys that passkeys may have here."""
+_CBOR_NUMBERS, _CBOR_TEXTS, _CBOR_MAP, _CBOR_INLINE = (0, 1), (2, 3), 5, 24
+Point = tuple[int, int] | None
+"""A point of a curve; ``None`` is the one at infinity of P-256."""
+
+
+def verify_signature(key: bytes, text: bytes, signature: bytes) -> bool:
+    """Check a signature by a COSE key (RFC 9053): ES256, EdDSA over Ed25519, or RS256."""
+    parts = _cbor(key, 0)[0]
+    kind = parts[1], parts[3], parts[-1] if isinstance(parts[-1], int) else None
+    if kind == _ES256:
+        point = int.from_bytes(parts[-2], "big"), int.from_bytes(parts[-3], "big")
+        return _is_es256(point, text, signature)
+    if kind == _EDDSA:
+        return _is_ed25519(parts[-2], text, signature)
+    if kind == _RS256:
+        whole = int.from_bytes(parts[-1], "big"), int.from_bytes(parts[-2], "big")
+        return _is_rs256(whole, text, signature)
+    raise ValueError(f"a public key of a kind that passkeys of Sayso do not have: {kind}")
+
+
+def _cbor(data: bytes, at: int) -> tuple[Any, int]:
+    """Read one item of what COSE keys are made of (RFC 8949); return it and where it ends."""
+    major, short, at = data[at] >> 5, data[at] & 31, at + 1
+    size = 0 if short < _CBOR_INLINE else 1 << (short - _CBOR_INLINE)
+    value = int.from_bytes(data[at : at + size], "big") if size else short
+    at += size
+    if major in _CBOR_NUMBERS:
+        return (-1 - value if major else value), at
+    if major in _CBOR_TEXTS:
+        return data[at : at + value], at + value
+    if major != _CBOR_MAP:
+        raise ValueError("a public key that is no map of numbers and bytes")
+    found: dict[Any, Any] = {}
+    for _ in range(value):
+        name, at = _cbor(data, at)
+        found[name], at = _cbor(data, at)
+    return found, at
+
+
+def _is_es256(key: tuple[int, int], text: bytes, signature: bytes) -> bool:
+    """Check ECDSA over P-256 with SHA-256 (FIPS 186-5, 6.4.2)."""
+    x, y = key
+    r, s = _der(signature)
+    on_curve = (y * y - x * x * x + 3 * x - _P256_B) % _P256 == 0
+    if not (on_curve and max(key) < _P256 and 0 < r < _P256_N and 0 < s < _P256_N):
+        return False
+    digest = int.from_bytes(hashlib.sha256(text).digest(), "big")
+    inverse = pow(s, -1, _P256_N)
+    ours = _times(digest * inverse % _P256_N, _P256_G, _add)
+    found = _add(ours, _times(r * inverse % _P256_N, key, _add))
+    return found is not None and found[0] % _P256_N == r
+
+
+def _der(signature: bytes) -> tuple[int, int]:
+    """Read the two numbers of a signature; whatever is not written as DER is refused."""
+    numbers, at = [], 2
+    for _ in range(2):
+        size = signature[at + 1]
+        numbers.append(int.from_bytes(signature[at + 2 : at + 2 + size], "big"))
+        at += 2 + size
+    body = b"".join(_der_number(one) for one in numbers)
+    if signature != b"\x30" + bytes([len(body)]) + body:
+        raise ValueError("a signature that is not DER")
+    return numbers[0], numbers[1]
+
+
+def _der_number(value: int) -> bytes:
+    raw = value.to_bytes(value.bit_length() // 8 + 1, "big")
+    return b"\x02" + bytes([len(raw)]) + raw
+
+
+def _times(count: int, point: Point, add: Callable[[Point, Point], Point]) -> Point:
+    """Return a point added to itself so many times."""
+    found: Point = None
+    while count:
+        if count & 1:
+            found = add(found, point)
+        point, count = add(point, point), count >> 1
+    return found
+
+
+def _add(one: Point, other: Point) -> Point:
+    """Add two points of P-256."""
+    if one is None or other is None:
+        return one or other
+    (x1, y1), (x2, y2) = one, other
+    if x1 == x2 and (y1 + y2) % _P256 == 0:
+        return None
+    if one == other:
+        slope = (3 * x1 * x1 - 3) * pow(2 * y1, -1, _P256) % _P256
+    else:
+        slope = (y2 - y1) * pow(x2 - x1, -1, _P256) % _P256
+    x3 = (slope * slope - x1 - x2) % _P256
+    return x3, (slope * (x1 - x3) - y1) % _P256
+
+
+def _is_ed25519(key: bytes, text: bytes, signature: bytes) -> bool:
+    """Check Ed25519 (RFC 8032, 5.1.7), without its factor of 8."""
+    if (len(key), len(signature)) != _ED_SIZES:
+        return False
+    owner, drawn = _ed_point(key), _ed_point(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if owner is None or drawn is None or s >= _ED_L:
+        return False
+    digest = hashlib.sha512(signature[:32] + key + text).digest()
+    count = int.from_bytes(digest, "little") % _ED_L
+    base = _ed_point((4 * pow(5, -1, _ED) % _ED).to_bytes(32, "little"))
+    ours = _times(s, base, _ed_add) or (0, 1)
+    return ours == _ed_add(drawn, _times(count, owner, _ed_add) or (0, 1))
+
+
+def _ed_point(raw: bytes) -> tuple[int, int] | None:
+    """Return the point that 32 bytes stand for, ``None`` for none."""
+    whole = int.from_bytes(raw, "little")
+    sign, y = whole >> 255, whole & ((1 << 255) - 1)
+    if y >= _ED:
+        return None
+    square = (y * y - 1) * pow(_ED_D * y * y + 1, -1, _ED) % _ED
+    x = pow(square, (_ED + 3) // 8, _ED)
+    if x * x % _ED != square:
+        x = x * pow(2, (_ED - 1) // 4, _ED) % _ED
+    if x * x % _ED != square or (x == 0 and sign):
+        return None
+    return (x if x & 1 == sign else _ED - x), y
+
+
+def _ed_add(one: Point, other: Point) -> Point:
+    """Add two points of Ed25519's curve, which has none at infinity."""
+    (x1, y1), (x2, y2) = one or (0, 1), other or (0, 1)
+    mixed = _ED_D * x1 * x2 * y1 * y2 % _ED
+    x3 = (x1 * y2 + x2 * y1) * pow(1 + mixed, -1, _ED) % _ED
+    return x3, (y1 * y2 + x1 * x2) * pow(1 - mixed, -1, _ED) % _ED
+
+
+def _is_rs256(key: tuple[int, int], text: bytes, signature: bytes) -> bool:
+    """Check RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017, 8.2.2), by the whole padded block."""
+    modulus, exponent = key
+    size = (modulus.bit_length() + 7) // 8
+    value = int.from_bytes(signature, "big")
+    if len(signature) != size or value >= modulus:
+        return False
+    tail = b"\0" + _RSA_SHA256 + hashlib.sha256(text).digest()
+    padded = b"\0\1" + b"\xff" * (size - 2 - len(tail)) + tail
+    return pow(value, exponent, modulus).to_bytes(size, "big") == padded
+
+
 def _chat(place: str) -> str:
     return place.partition("/")[0]
 
@@ -311,6 +561,11 @@ def _notes(export: Export) -> Iterator[str]:
     unread = [run for run, line in export.resolved.items() if line.get("shown", "") is None]
     if unread:
         yield f"{len(unread)} of which the journal does not have the sum of what was shown"
+    proofs = [row for rows in export.proofs.values() for row in rows]
+    if proofs:
+        keys = sum(row["passkey"] is not None for row in proofs)
+        whose = "noted elsewhere" if export.keys else "in this file"
+        yield f"{keys} signed by passkeys whose keys are {whose}, {len(proofs) - keys} by a code"
     if export.header["forgotten"]:
         yield f"{len(export.header['forgotten'])} more in the journal, forgotten by the store"
 
@@ -320,6 +575,14 @@ def _seen(export: Export, one: Json) -> int | None:
     if "with" in record:
         return record.get("seen_ms")
     return seen_since(export.shown.get(one["id"], []), one["by"])
+
+
+def _noted(path: Path) -> dict[str, str]:
+    """Return the passkeys of a file, as nodes' settings have them."""
+    found = {one["id"]: one["publicKey"] for one in json.loads(path.read_text(encoding="utf-8"))}
+    if not found:
+        raise ValueError("an empty list would check nothing")
+    return found
 
 
 def _printable(text: str) -> str:
@@ -335,12 +598,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--sha256", default="", help="of the file, as it was noted elsewhere")
     parser.add_argument("--head", default="", help="hash of the last journal line, noted elsewhere")
+    parser.add_argument(
+        "--keys", type=Path, help='approvers\' passkeys, as JSON: [{"id": …, "publicKey": …}, …]'
+    )
     args = parser.parse_args(arguments)
     try:
+        keys = _noted(args.keys) if args.keys else None
         with args.file.open("rb") as file:
-            verdict = verify(file, args.sha256, args.head)
+            verdict = verify(file, args.sha256, args.head, keys)
     except OSError as error:
-        sys.stderr.write(f"{args.file} cannot be read: {error.strerror}\n")
+        sys.stderr.write(f"{error.filename or args.file} cannot be read: {error.strerror}\n")
+        return 2
+    except (ValueError, KeyError, TypeError):
+        sys.stderr.write(f"{args.keys} is no list of passkeys\n")
         return 2
     for problem in verdict.problems:
         sys.stdout.write(f"broken: {_printable(problem)}\n")

@@ -41,12 +41,14 @@ def decided(
     }
 
 
-def resolved(approval: Approval, shown: Sequence[Showing] | None = ()) -> dict[str, object]:
+def resolved(
+    approval: Approval, shown: Sequence[Showing] | None = (), proven: str | None = ""
+) -> dict[str, object]:
     """Record how people, silence or the fallback ended an approval.
 
     ``shown`` is what people were shown of it: its sum makes it a part of the chain. ``seen_ms`` is
     since when who decided could read it, null where nothing on record says so. ``None`` where what
-    was shown cannot be read.
+    was shown cannot be read. ``proven`` is the sum of what a step-up was proven with, likewise.
     """
     end = approval.resolution
     by = end.by if end is not None else None
@@ -63,6 +65,7 @@ def resolved(approval: Approval, shown: Sequence[Showing] | None = ()) -> dict[s
         "deadline_ms": approval.deadline_ms,
         "shown": None if shown is None else basis_of(shown),
         "seen_ms": seen_since(shown or (), by) if by is not None else None,
+        "proven": proven,
         **({"denial": end.reason} if end is not None and end.reason is not None else {}),
     }
 

@@ -21,6 +21,7 @@ from core.model.result import Denied
 from core.planning.planner import Refusal
 from core.ports import Journal
 from core.store import Store, approvals
+from core.store.approvals import proofs
 from core.store.outbox import showings
 from core.store.runs.refusals import RefusedRequest, record_refused
 from core.text.render import redact
@@ -31,7 +32,8 @@ _EXPIRY_BATCH = 500
 
 async def end(store: Store, journal: Journal, approval: Approval) -> None:
     """Write an end to the journal, and the identical questions that ended with it."""
-    ended = journal_records.resolved(approval, await _shown(store, approval.id))
+    shown, proven = await _shown(store, approval.id), await _proven(store, approval)
+    ended = journal_records.resolved(approval, shown, proven)
     await journal.append("resolve", ended)
     if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
         return
@@ -45,6 +47,17 @@ async def _shown(store: Store, approval_id: ApprovalId) -> tuple[Showing, ...] |
         return await store.read(showings.of_approval, approval_id)
     except StoreError as failure:
         _log.error("what was shown of %s cannot be read: %s", approval_id, failure)
+        return None
+
+
+async def _proven(store: Store, approval: Approval) -> str | None:
+    """Return the sum of what a step-up was proven with, as ``_shown``."""
+    if not approval.step_up:
+        return ""
+    try:
+        return proofs.sum_of(await store.read(proofs.of_approval, approval.id))
+    except StoreError as failure:
+        _log.error("what proved the answer to %s cannot be read: %s", approval.id, failure)
         return None
 
 

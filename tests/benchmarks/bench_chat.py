@@ -34,6 +34,9 @@ ROUNDS = {
     "discord": (2 if FULL else 1, 25),
 }
 """Rounds, and presses in each; the first press of a round only warms up."""
+MORE_COPIES, COPY_PRESSES, COPY_ROUNDS = 2, 6, 3 if FULL else 1
+COPY_PAUSE_S = {"slack": 9.0, "telegram": 1.0, "discord": 0.3}
+"""Our own pace lets each copy be edited twice in that time, at the press and when its run ends."""
 PROMPTS, WINDOW_S = (1_000, 60.0) if FULL else (150, 9.0)
 CHATS, BURST = 12, 5
 LATE_S = 10.0
@@ -97,7 +100,7 @@ def _ours(name: str, platform: Program, folder: Path, times: Times) -> None:
         _settled(name, platform, presses)
         pressed = platform.ask("press", count=presses, pause=PAUSE_S)
         notes = [at for at, note in gate.ask("notes") if note.startswith("approval:")]
-    for begun, edited in pressed[1:]:
+    for begun, edited, _ in pressed[1:]:
         times.commit.append(min(at for at in notes if at > begun) - begun)
         times.edited.append(edited - begun)
 
@@ -109,7 +112,7 @@ def _bare(name: str, platform: Program, folder: Path, times: list[float], *row: 
         bot.ask("post", count=presses)
         _settled(name, platform, presses)
         pressed = platform.ask("press", count=presses, pause=PAUSE_S)
-    times += [edited - begun for begun, edited in pressed[1:]]
+    times += [edited - begun for begun, edited, _ in pressed[1:]]
 
 
 @pytest.mark.deep
@@ -129,6 +132,71 @@ def test_press(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         print("", *times.lines(name), sep="\n")
     assert _p50(times.commit) < BOUND * _p50(times.bare)
     assert _p50(times.edited) < BOUND * _p50(times.bare)
+
+
+@dataclass(slots=True)
+class CopyTimes:
+    """Seconds from the press to the edit of the pressed copy, and of the last of the others."""
+
+    own: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
+
+    def add(self, pressed: list[list[float]]) -> None:
+        """Take up a round; its first press only warms up."""
+        for begun, own, last in pressed[1:]:
+            self.own.append(own - begun)
+            self.others.append(last - begun)
+
+
+def _copies_of_ours(name: str, platform: Program, folder: Path, times: CopyTimes) -> None:
+    """Time presses of prompts that are shown where they were asked and at two more places."""
+    home = folder / f"copies-{len(times.own)}"
+    places = platform.hello["places"]
+    targets = [{"channel": name, "to": place} for place in places[-MORE_COPIES:]]
+    configure(home, {name: platform}, mode="both", targets=targets)
+    with program("chat_gateway", str(home), log=folder / "log") as gate:
+        for number in range(COPY_PRESSES):  # one by one: what waits for one place makes a group
+            gate.ask("post", count=1, places=[f"{name}:{places[number]}"])
+            wanted = (number + 1) * (MORE_COPIES + 1)
+            assert wanted == _shown({name: platform}, wanted)
+        time.sleep(COPY_PAUSE_S[name])
+        times.add(platform.ask("press", count=COPY_PRESSES, pause=COPY_PAUSE_S[name]))
+
+
+def _copies_of_bare(
+    name: str, platform: Program, folder: Path, times: CopyTimes, *row: str
+) -> None:
+    """Time the same with the bare library, which edits all copies at once."""
+    more = platform.hello["places"][-MORE_COPIES:]
+    with program("chat_bare", name, json.dumps(platform.hello), *row, log=folder / "log") as bot:
+        bot.ask("post", count=COPY_PRESSES, copies=more)
+        _settled(name, platform, COPY_PRESSES * (MORE_COPIES + 1))
+        times.add(platform.ask("press", count=COPY_PRESSES, pause=PAUSE_S))
+
+
+@pytest.mark.deep
+@pytest.mark.benchmark
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("name", NAMES)
+def test_copies(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """After a press its own copy and two others are true not much later than bare edits are."""
+    ours, bare, durable = CopyTimes(), CopyTimes(), CopyTimes()
+    with program("chat_platform", name, log=tmp_path / "log") as platform:
+        platform.ask("unlimited")
+        for _ in range(COPY_ROUNDS):
+            _copies_of_ours(name, platform, tmp_path, ours)
+            _copies_of_bare(name, platform, tmp_path, bare)
+            _copies_of_bare(name, platform, tmp_path, durable, str(tmp_path / "rows.db"))
+    with capsys.disabled():
+        for kind in ("own", "others"):
+            got, floor, row = (getattr(one, kind) for one in (ours, bare, durable))
+            print(
+                f"\n{name}: press to {kind} of {MORE_COPIES + 1} copies {_figures(got)}; bare "
+                f"{_figures(floor)}, with one durable row {_figures(row)}; p50 ratio "
+                f"{_p50(got) / _p50(floor):.1f}x, to the durable one "
+                f"{_p50(got) / _p50(row):.1f}x (goal <= {GOAL}x)"
+            )
+    assert _p50(ours.others) < BOUND * _p50(bare.others)
 
 
 def _fan_out(platforms: dict[str, Program], folder: Path) -> float:

@@ -89,7 +89,7 @@ async def _write_costs(store: Store, engine: str, floor: float) -> list[Figure]:
 
     async def answer() -> None:
         one = asked.pop()
-        await store.write(approvals.answer, one, ONCE, ALICE, f"in:{one}")
+        await store.write(approvals.answer, approvals.Ballot(one, ONCE, ALICE, f"in:{one}"))
 
     figures = []
     for call in (begin, finish, create, answer):
@@ -106,7 +106,10 @@ async def _throughput(store: Store, engine: str) -> Figure:
     await asyncio.gather(*(store.write(approvals.create, one) for one in drafts))
     begun = time.perf_counter()
     await asyncio.gather(
-        *(store.write(approvals.answer, one.id, ONCE, ALICE, f"in:{one.id}") for one in drafts)
+        *(
+            store.write(approvals.answer, approvals.Ballot(one.id, ONCE, ALICE, f"in:{one.id}"))
+            for one in drafts
+        )
     )
     rate = len(drafts) / (time.perf_counter() - begun)
     goal = 150 if engine == "sqlite" else 80

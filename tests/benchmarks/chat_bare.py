@@ -1,8 +1,9 @@
 """Be the minimal bot of each library: a message with a button, edited when it is pressed.
 
 ``python -m tests.benchmarks.chat_bare slack|telegram|discord HELLO``, HELLO being what the platform
-said; ``post`` posts ``count`` messages, ``places`` in turn. What it decides, it forgets; with a
-path as third word it first writes one row to a SQLite file there, as durably as Sayso does.
+said; ``post`` posts ``count`` questions to its places in turn, and a copy of each to every place of
+``copies``. What it decides, it forgets; with a path as third word it first writes one row to a
+SQLite file there, as durably as Sayso does.
 """
 
 import asyncio
@@ -23,7 +24,10 @@ from telegram.ext import Application, CallbackQueryHandler
 
 from tests.benchmarks.chat_programs import Json, serve
 
-Post = Callable[[str], Awaitable[object]]
+Copies = dict[str, list[Any]]
+"""Where each question was posted, by what its button sends; in the library's words."""
+Post = Callable[[str, str], Awaitable[Any]]
+_A_PLACE_TAKES_ONE_S = 1.1
 _ASK, _DONE = "May I?", "Allowed."
 
 
@@ -48,49 +52,68 @@ async def slack(hello: Json, rows: Rows) -> None:
     """Run the smallest slack-bolt app in Socket Mode."""
     client = AsyncWebClient(token=hello["tokens"]["botToken"], base_url=hello["url"])
     app = AsyncApp(client=client)
+    copies: Copies = {}
 
     @app.action(re.compile(".+"))  # type: ignore[untyped-decorator] # the SDK's
     async def pressed(ack: Any, body: Json, client: AsyncWebClient) -> None:
         await ack()
         rows.commit()
-        message = body["container"]
-        await client.chat_update(
-            channel=message["channel_id"], ts=message["message_ts"], text=_DONE, blocks=[]
+        at = body["container"]
+        own = (at["channel_id"], at["message_ts"])
+        others = [one for one in copies[body["actions"][0]["action_id"]] if one != own]
+        await asyncio.gather(
+            *(
+                client.chat_update(channel=channel, ts=ts, text=_DONE, blocks=[])
+                for channel, ts in (own, *others)
+            )
         )
 
-    async def post(place: str) -> object:
-        button = {"type": "button", "text": {"type": "plain_text", "text": "Yes"}, "action_id": "y"}
+    async def post(place: str, name: str) -> Any:
+        words = {"type": "plain_text", "text": "Yes"}
+        button = {"type": "button", "text": words, "action_id": name}
         said = {"type": "section", "text": {"type": "plain_text", "text": _ASK}}
         blocks = [said, {"type": "actions", "block_id": "b", "elements": [button]}]
-        return await client.chat_postMessage(channel=place, text=_ASK, blocks=blocks)
+        sent = await client.chat_postMessage(channel=place, text=_ASK, blocks=blocks)
+        return sent["channel"], sent["ts"]
 
     handler = AsyncSocketModeHandler(app, hello["tokens"]["appToken"], web_client=client)
     await handler.connect_async()  # type: ignore[no-untyped-call] # the SDK's
-    await _serve(hello, post)
+    await _serve(hello, post, copies)
 
 
 async def telegram(hello: Json, rows: Rows) -> None:
     """Run the smallest python-telegram-bot application that polls."""
     app = Application.builder().token(hello["tokens"]["token"])
     bot = app.base_url(f"{hello['url']}/bot").build()
+    copies: Copies = {}
 
     async def pressed(update: Update, context: object) -> None:
         query = update.callback_query
         assert query is not None
         await query.answer()
         rows.commit()
-        await query.edit_message_text(_DONE)
+        assert query.message is not None
+        own = (query.message.chat.id, query.message.message_id)
+        others = [one for one in copies[str(query.data)] if one != own]
+        await asyncio.gather(
+            query.edit_message_text(_DONE),
+            *(
+                bot.bot.edit_message_text(_DONE, chat_id=chat, message_id=number)
+                for chat, number in others
+            ),
+        )
 
-    async def post(place: str) -> object:
-        keyboard = InlineKeyboardMarkup([[InlineKeyboardButton("Yes", callback_data="y")]])
-        return await bot.bot.send_message(int(place), _ASK, reply_markup=keyboard)
+    async def post(place: str, name: str) -> Any:
+        keyboard = InlineKeyboardMarkup([[InlineKeyboardButton("Yes", callback_data=name)]])
+        sent = await bot.bot.send_message(int(place), _ASK, reply_markup=keyboard)
+        return sent.chat.id, sent.message_id
 
     bot.add_handler(CallbackQueryHandler(pressed))
     async with bot:
         await bot.start()
         assert bot.updater is not None
         await bot.updater.start_polling()
-        await _serve(hello, post)
+        await _serve(hello, post, copies)
         await bot.updater.stop()
         await bot.stop()
 
@@ -102,6 +125,7 @@ async def discord_(hello: Json, rows: Rows) -> None:
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(gateway)
     client = discord.Client(intents=discord.Intents.none())
     ready = asyncio.Event()
+    copies: Copies = {}
 
     @client.event
     async def on_ready() -> None:
@@ -110,26 +134,39 @@ async def discord_(hello: Json, rows: Rows) -> None:
     @client.event
     async def on_interaction(interaction: discord.Interaction) -> None:
         rows.commit()
-        await interaction.response.edit_message(content=_DONE, view=None)
+        pressed = interaction.message
+        sent = copies[str((interaction.data or {}).get("custom_id"))]
+        await asyncio.gather(
+            interaction.response.edit_message(content=_DONE, view=None),
+            *(
+                one.edit(content=_DONE, view=None)
+                for one in sent
+                if pressed is not None and one.id != pressed.id
+            ),
+        )
 
-    async def post(place: str) -> object:
+    async def post(place: str, name: str) -> Any:
         view = discord.ui.View(timeout=None)
-        view.add_item(discord.ui.Button(label="Yes", custom_id="y"))
+        view.add_item(discord.ui.Button(label="Yes", custom_id=name))
         view.stop()
         return await client.get_partial_messageable(int(place)).send(_ASK, view=view)
 
     async with client:
         running = asyncio.create_task(client.start(hello["tokens"]["token"]))
         await ready.wait()
-        await _serve(hello, post)
+        await _serve(hello, post, copies)
         await client.close()
         await running
 
 
-async def _serve(hello: Json, post: Post) -> None:
+async def _serve(hello: Json, post: Post, copies: Copies) -> None:
     async def handle(asked: Json) -> object:
+        places = hello["places"]
         for number in range(int(asked["count"])):
-            await post(hello["places"][number % len(hello["places"])])
+            name, where = f"y{number}", [places[number % len(places)], *asked.get("copies", ())]
+            copies[name] = [await post(place, name) for place in where]
+            if len(where) > 1:
+                await asyncio.sleep(_A_PLACE_TAKES_ONE_S)
         return True
 
     await serve({}, handle)

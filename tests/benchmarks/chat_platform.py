@@ -1,9 +1,10 @@
 """Be one of the platforms in a process of its own, with a stopwatch beside its people.
 
 ``python -m tests.benchmarks.chat_platform slack|telegram|discord``; then one JSON line each:
-``press`` (press open buttons one after the other and time each), ``open`` (count the messages with
-buttons), ``shown`` (the prompts that have buttons), ``calls`` (what the bot called since the last
-``forget``: when, what, status), ``unlimited`` (no rates), ``delay`` (answer messages later).
+``press`` (press open buttons one after the other; time each, and its other copies), ``open`` (count
+the messages with buttons), ``shown`` (the prompts that have buttons), ``calls`` (what the bot
+called since the last ``forget``: when, what, status), ``unlimited`` (no rates), ``delay`` (answer
+messages later).
 """
 
 import asyncio
@@ -64,24 +65,32 @@ class Stopwatch:
                 return [[at, *call] for at, call in timed]
         return True
 
-    async def _press_all(self, count: int, pause: float) -> list[tuple[float, float]]:
-        """Press so many buttons, one after the other; return when, and when each was edited."""
-        waiting = self.stage.open()[:count]
-        assert count == len(waiting)
+    async def _press_all(self, count: int, pause: float) -> list[tuple[float, float, float]]:
+        """Press a button of so many prompts, one after the other.
+
+        Returns when, when that copy was edited, and when the last of the others was.
+        """
+        waiting = list({button[2]: button for button in reversed(self.stage.open())}.values())
+        assert count <= len(waiting)
         times = []
-        for button in waiting:
+        for button in waiting[::-1][:count]:
             times.append(await self._press(button))
             await asyncio.sleep(pause)
         return times
 
-    async def _press(self, button: Button) -> tuple[float, float]:
+    async def _press(self, button: Button) -> tuple[float, float, float]:
+        others = [one for one in self.stage.open() if one[2] == button[2] and one != button]
         begun = time.monotonic()
         pressing = asyncio.ensure_future(self.stage.press(button))
+        own, *rest = await asyncio.gather(*(self._ended(one) for one in (button, *others)))
+        await pressing
+        return begun, own, max(rest, default=own)
+
+    async def _ended(self, button: Button) -> float:
+        """Return when a copy has lost its buttons."""
         async with asyncio.timeout(_PATIENCE_S), self.stage.changed:
             await self.stage.changed.wait_for(lambda: not self.stage.waits(button))
-            edited = time.monotonic()
-        await pressing
-        return begun, edited
+            return time.monotonic()
 
 
 async def main(name: str) -> None:

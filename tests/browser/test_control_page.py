@@ -11,10 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.model.access import Scope
 from core.store.people import tokens
+from tests.browser.engines import ENGINES, store_of
 from tests.browser.playwright_page import Opened, browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import PERSON_SCOPES, link_for
-from tests.support.postgres import PostgresServer
 
 RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 ADMIN = PERSON_SCOPES | {Scope.ADMIN}
@@ -41,17 +41,13 @@ def chromium() -> Iterator[Browser]:
         yield made
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.deep)])
+@pytest.fixture(scope="module", params=ENGINES)
 def home(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiGateway]:
     """Run a gateway with a control page, on each engine."""
     folder = tmp_path_factory.mktemp("browser") / "home"
-    store = None
-    if request.param == "postgres":
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        store = server.create()
-    with api_gateway(folder, timeout=600, store=store, limits=RATES) as running:
+    with api_gateway(folder, timeout=600, store=store_of(request), limits=RATES) as running:
         yield running
 
 

@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from core.model.access import Scope
+from tests.browser.engines import ENGINES, store_of
 from tests.browser.playwright_page import browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.node_process import free_port
@@ -65,12 +66,14 @@ def chromium() -> Iterator[Browser]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ApiGateway, PagedNode]]:
-    """Run a gateway with a node."""
+@pytest.fixture(scope="module", params=ENGINES)
+def places(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[ApiGateway, PagedNode]]:
+    """Run a gateway with a node, on each engine."""
     folder, address = tmp_path_factory.mktemp("card"), f"127.0.0.1:{free_port()}"
     with (
-        api_gateway(folder / "home", nodes=address, limits=RATES) as home,
+        api_gateway(folder / "home", nodes=address, store=store_of(request), limits=RATES) as home,
         paged_node(home, folder / "node", address, "web") as node,
     ):
         yield home, node

@@ -4,40 +4,21 @@ import base64
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page, expect
+from playwright.sync_api import Browser, expect
 
 from core.store.approvals import proofs
 from core.store.people import passkeys, people
 from core.trust.passkeys import PasskeyProof, approval_challenge, check, relying_party
-from tests.browser.playwright_page import browser, sign_in, tab
+from tests.browser.engines import ENGINES, store_of
+from tests.browser.passkey_browser import Device, new_device, register
+from tests.browser.playwright_page import browser, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import link_for
 
 RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 _NUMBERS = itertools.count()
-_FETCH = """async ([path, fields]) => {
-  const csrf = document.querySelector("[name=csrf]")?.value ?? "";
-  const answer = await fetch(path, { method: "POST", headers: { Accept: "application/json" },
-    body: new URLSearchParams({ csrf, ...fields }) });
-  return { status: answer.status, ...await answer.json() };
-}"""
-_SIGN = """async (options) => {
-  const bytes = (words) => Uint8Array.from(
-    atob(words.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
-  const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
-    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  const made = await navigator.credentials.get({ publicKey: { ...options,
-    challenge: bytes(options.challenge),
-    allowCredentials: options.allowCredentials.map((one) => ({ ...one, id: bytes(one.id) })) } });
-  const response = {};
-  for (const name of ["clientDataJSON", "authenticatorData", "signature"])
-    response[name] = text(made.response[name]);
-  return JSON.stringify({ id: made.id, rawId: made.id, type: made.type, response });
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -47,90 +28,32 @@ def chromium() -> Iterator[Browser]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
+@pytest.fixture(scope="module", params=ENGINES)
+def home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiGateway]:
     """Run a gateway where a forced push wants a step-up, for Ana and Ben."""
     folder = tmp_path_factory.mktemp("passkeys") / "home"
 
     def both(config: dict[str, Any]) -> None:
         config["approvals"]["exec"]["approvers"] = ["person:ana", "person:ben"]
 
-    with api_gateway(folder, timeout=900, step_up=True, change=both, limits=RATES) as running:
+    with api_gateway(
+        folder, timeout=900, step_up=True, store=store_of(request), change=both, limits=RATES
+    ) as running:
         running.do(running.gateway.store.write(people.add, "ben"))
         yield running
-
-
-@dataclass
-class Device:
-    """A browser with an authenticator in it, and who is signed in there."""
-
-    home: ApiGateway
-    page: Page
-    cdp: CDPSession
-    authenticator: str
-
-    @property
-    def url(self) -> str:
-        """Return where the page is: browsers make passkeys for names only."""
-        return self.home.url.replace("127.0.0.1", "localhost")
-
-    def post(self, path: str, **fields: str) -> dict[str, Any]:
-        """Send a form as the page's scripts do."""
-        found: dict[str, Any] = self.page.evaluate(_FETCH, [path, fields])
-        return found
-
-    def draw(self, asked: str, decision: str = "allow-once", **more: str) -> dict[str, Any]:
-        """Draw a challenge for an answer."""
-        return self.post(f"/approve/{asked}/passkey", decision=decision, **more)
-
-    def sign(self, options: dict[str, Any]) -> str:
-        """Have the authenticator sign."""
-        return str(self.page.evaluate(_SIGN, options))
-
-    def answer(self, asked: str, nonce: str, credential: str, **more: str) -> dict[str, Any]:
-        """Send what was signed as an answer."""
-        fields = {"decision": "allow-once", "nonce": nonce, "credential": credential, **more}
-        return self.post(f"/approve/{asked}/answer", **fields)
-
-    def credentials(self) -> list[dict[str, Any]]:
-        """Return what is in the authenticator, private keys included."""
-        asked = {"authenticatorId": self.authenticator}
-        found: list[dict[str, Any]] = self.cdp.send("WebAuthn.getCredentials", asked)["credentials"]
-        return found
 
 
 @pytest.fixture
 def device(chromium: Browser, home: ApiGateway) -> Iterator[Device]:
     """Sign Ana in by a link, and register a passkey of hers."""
     with tab(chromium) as opened:
-        made = _device(home, opened.page, "ana")
-        _register(made)
+        made = new_device(home, opened.page, "ana")
+        register(made)
         yield made
         for one in home.do(home.gateway.store.read(passkeys.listed)):
             home.do(home.gateway.store.write(passkeys.forget, one.id))
-
-
-def _device(home: ApiGateway, page: Page, person: str) -> Device:
-    cdp = page.context.new_cdp_session(page)
-    cdp.send("WebAuthn.enable", {"enableUI": False})
-    options = {
-        "protocol": "ctap2",
-        "transport": "internal",
-        "hasResidentKey": True,
-        "hasUserVerification": True,
-        "isUserVerified": True,
-        "automaticPresenceSimulation": True,
-    }
-    added = cdp.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-    device = Device(home, page, cdp, added["authenticatorId"])
-    sign_in(page, device.url, link_for(home, person))
-    return device
-
-
-def _register(device: Device) -> None:
-    device.page.goto(f"{device.url}/sessions")
-    device.page.get_by_role("button", name="Add a passkey").click()
-    expect(device.page.locator("#passkeys + p + ul code")).to_have_count(1)
 
 
 def _ask(home: ApiGateway) -> str:
@@ -265,8 +188,8 @@ def test_another_persons_passkey_proves_nothing(
 ) -> None:
     """Neither Ben's for Ana's answer nor Ana's in Ben's session; the control: Ben's for Ben's."""
     with tab(chromium) as opened:
-        ben = _device(home, opened.page, "ben")
-        _register(ben)
+        ben = new_device(home, opened.page, "ben")
+        register(ben)
         asked = _ask(home)
         anas, bens = device.draw(asked), ben.draw(asked)
         by_ana, by_ben = device.sign(anas["options"]), ben.sign(bens["options"])
@@ -302,7 +225,7 @@ def test_of_a_copied_passkey_the_one_behind_is_refused(
     (credential,) = device.credentials()
     first, second = _ask(home), _ask(home)
     with tab(chromium) as opened:
-        copy = _device(home, opened.page, "ana")
+        copy = new_device(home, opened.page, "ana")
         copied = {"authenticatorId": copy.authenticator, "credential": credential}
         copy.cdp.send("WebAuthn.addCredential", copied)
         for one in (device.draw(first), device.draw(first)):

@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
+from tests.browser.engines import ENGINES, store_of
 from tests.browser.playwright_page import browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import link_for
@@ -18,10 +19,13 @@ def chromium() -> Iterator[Browser]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
-    """Run a gateway with a page."""
-    with api_gateway(tmp_path_factory.mktemp("plan") / "home", timeout=600) as running:
+@pytest.fixture(scope="module", params=ENGINES)
+def home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiGateway]:
+    """Run a gateway with a page, on each engine."""
+    folder = tmp_path_factory.mktemp("plan") / "home"
+    with api_gateway(folder, timeout=600, store=store_of(request)) as running:
         yield running
 
 

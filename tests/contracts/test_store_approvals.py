@@ -69,9 +69,10 @@ async def test_the_first_answer_wins_and_the_second_is_told_who_did(
 ) -> None:
     """One winner; the loser sees the true state, person and reply."""
     asked = await bench.ask()
-    chosen = approvals.answer
-    won = await bench.store.write(chosen, asked, _reply(reply), ALICE, "tg:1", "because")
-    lost = await bench.store.write(chosen, asked, DENY if reply != DENY else ONCE, BOB, "tg:2")
+    first = approvals.Ballot(asked, _reply(reply), ALICE, "tg:1", "because")
+    second = approvals.Ballot(asked, DENY if reply != DENY else ONCE, BOB, "tg:2")
+    won = await bench.store.write(approvals.answer, first)
+    lost = await bench.store.write(approvals.answer, second)
     assert won is not None
     assert lost is not None
     assert (won.won, won.repeated, lost.won, lost.repeated) == (True, False, False, False)
@@ -86,10 +87,10 @@ async def test_the_same_inbound_message_gets_the_same_answer(bench: OpenStore) -
     """A redelivered update is told again whether it won."""
     asked = await bench.ask()
     write = bench.store.write
-    await write(approvals.answer, asked, ONCE, ALICE, "tg:1")
-    await write(approvals.answer, asked, DENY, BOB, "tg:2")
-    again = await write(approvals.answer, asked, ONCE, ALICE, "tg:1")
-    loser = await write(approvals.answer, asked, DENY, BOB, "tg:2")
+    await write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "tg:1"))
+    await write(approvals.answer, approvals.Ballot(asked, DENY, BOB, "tg:2"))
+    again = await write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "tg:1"))
+    loser = await write(approvals.answer, approvals.Ballot(asked, DENY, BOB, "tg:2"))
     assert again is not None
     assert loser is not None
     assert (again.won, again.repeated) == (True, True)
@@ -98,14 +99,17 @@ async def test_the_same_inbound_message_gets_the_same_answer(bench: OpenStore) -
 
 async def test_an_unknown_id_has_no_answer(bench: OpenStore) -> None:
     """Nothing is invented for an id that was never made."""
-    assert await bench.store.write(approvals.answer, new_id(), ONCE, ALICE, "tg:9") is None
+    assert (
+        await bench.store.write(approvals.answer, approvals.Ballot(new_id(), ONCE, ALICE, "tg:9"))
+        is None
+    )
     assert await bench.store.write(approvals.cancel, new_id(), "gone") is None
 
 
 async def test_allow_queues_exactly_one_run(bench: OpenStore) -> None:
     """The run carries the plan that was approved."""
     asked = await bench.ask(draft(text="git push origin"))
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     queued = await bench.store.read(runs.queued, 10)
     assert [run_id for run_id, _ in queued] == [asked]
     assert queued[0][1].text == "git push origin"
@@ -114,7 +118,9 @@ async def test_allow_queues_exactly_one_run(bench: OpenStore) -> None:
 async def test_deny_tells_the_session_and_the_asker(bench: OpenStore) -> None:
     """The event and the outcome carry the person's words."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, DENY, ALICE, None, "not today")
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, DENY, ALICE, None, "not today")
+    )
     told = await bench.store.read(events.drain, SESSION)
     assert told[0].text == f"Exec denied (node=gateway, id={asked}, approver_denied: not today)"
     assert await bench.store.read(runs.outcome, asked) == Denied(
@@ -162,7 +168,7 @@ async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: O
     asked = await bench.ask()
     assert {f"approval:{asked}", "outbox", "deadline"} <= set(bench.notes)
     bench.notes.clear()
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     assert {f"approval:{asked}", f"run:{asked}"} <= set(bench.notes)
     bench.notes.clear()
     with pytest.raises(approvals.CodeTaken):
@@ -174,7 +180,7 @@ async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: O
 async def test_history_lists_the_newest_first(bench: OpenStore) -> None:
     """Asked and unasked alike, filtered by agent and time."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
     await bench.advance(2000)
     second = await bench.ask()
     rows = await bench.store.read(approvals.history, 10)
@@ -228,7 +234,9 @@ async def test_the_history_says_how_far_an_answer_goes(bench: OpenStore) -> None
     """Once, always, or with limits."""
     asked = await bench.ask()
     terms = GrantTerms(for_ms=60_000)
-    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ALWAYS, ALICE, None, "", terms)
+    )
     (row,) = await bench.store.read(approvals.history, 10)
     assert (row.reply, row.terms) == (ALWAYS, terms)
 

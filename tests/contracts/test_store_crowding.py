@@ -73,7 +73,7 @@ async def test_an_end_gives_its_place_and_its_bytes_back(bench: OpenStore, end: 
     assert isinstance(await _asked(bench, then, one), Crowded)
     match end:
         case "answered":
-            await bench.store.write(approvals.answer, first.id, DENY, ALICE, None)
+            await bench.store.write(approvals.answer, approvals.Ballot(first.id, DENY, ALICE, None))
         case "withdrawn":
             await bench.store.write(approvals.cancel, first.id, "")
         case _:

@@ -77,7 +77,7 @@ async def test_nobody_was_reached_is_not_nobody_answered(bench: OpenStore) -> No
     items = {item.approval_id: item for item in await _claim(bench)}
     await bench.store.write(outbox.sent, items[seen].id, "m")
     await bench.advance(MINUTE + 1000)
-    told = await bench.store.write(approvals.answer, late, ONCE, ALICE, None)
+    told = await bench.store.write(approvals.answer, approvals.Ballot(late, ONCE, ALICE, None))
     assert told is not None
     assert not told.won
     assert set(await bench.store.write(approvals.expire_due)) == {unseen, seen}
@@ -163,7 +163,7 @@ async def test_an_answer_ends_the_ladder(bench: OpenStore) -> None:
     question = draft(timeout_ms=10 * MINUTE, ladder=((GROUP, 0), (CHIEF, 4 * MINUTE)))
     asked = await bench.ask(question)
     await bench.send_all()
-    await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
     await bench.advance(5 * MINUTE)
     assert [item.kind for item in await bench.send_all()] == [OutboxKind.EDIT]
     assert await bench.store.read(outbox.next_due) is None
@@ -220,7 +220,7 @@ async def test_who_needs_no_prompt_may_still_answer(bench: OpenStore) -> None:
     (item,) = await _claim(bench)
     await bench.store.write(outbox.drop, item.id, "chat not found")
     assert await bench.store.write(approvals.expire_due) == ()
-    answer = await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    answer = await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     assert answer is not None
     assert answer.won
 
@@ -245,7 +245,7 @@ async def test_one_message_may_show_several_questions(bench: OpenStore) -> None:
     assert not await bench.store.write(message_lookup.adopt, asked[1], GROUP, "burst")
     assert all([(await _get(bench, one)).delivered_ms is not None for one in asked])
     for one in asked:
-        await bench.store.write(approvals.answer, one, DENY, ALICE, None)
+        await bench.store.write(approvals.answer, approvals.Ballot(one, DENY, ALICE, None))
     edits = await _claim(bench)
     assert [(edit.message, edit.approval_id) for edit in edits] == [("burst", one) for one in asked]
 
@@ -281,7 +281,7 @@ async def test_a_claimed_prompt_can_move_into_a_thread(bench: OpenStore) -> None
     assert await bench.store.write(outbox.relocate, item.id, thread)
     await bench.store.write(outbox.sent, item.id, "m")
     assert not await bench.store.write(outbox.relocate, item.id, GROUP)
-    await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
     (edit,) = await _claim(bench)
     assert edit.target == thread
     assert await bench.store.read(outbox.asked_at, asked) == (thread,)

@@ -26,7 +26,7 @@ async def test_a_late_allow_expires_the_approval(bench: OpenStore) -> None:
     asked = await bench.ask()
     await bench.send_all()
     await bench.advance(MINUTE + 1000)
-    late = await bench.store.write(approvals.answer, asked, ONCE, ALICE, "tg:1")
+    late = await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "tg:1"))
     assert late is not None
     assert not late.won
     assert late.approval.resolution is not None
@@ -59,7 +59,7 @@ async def test_nothing_expires_early(bench: OpenStore) -> None:
     asked = await bench.ask()
     await bench.advance(MINUTE - 2000)
     assert await bench.store.write(approvals.expire_due) == ()
-    answer = await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    answer = await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     assert answer is not None
     assert answer.won
 
@@ -67,7 +67,7 @@ async def test_nothing_expires_early(bench: OpenStore) -> None:
 async def test_cancel_ends_a_pending_approval_only(bench: OpenStore) -> None:
     """Cancelling after an answer changes nothing and tells the answer."""
     asked, answered = await bench.ask(), await bench.ask()
-    await bench.store.write(approvals.answer, answered, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(answered, DENY, ALICE, None))
     gone = await bench.store.write(approvals.cancel, asked, "the agent left")
     kept = await bench.store.write(approvals.cancel, answered, "the agent left")
     assert gone is not None
@@ -112,8 +112,8 @@ async def test_half_time_reminds_once_for_each_shown_copy(bench: OpenStore) -> N
 async def test_allow_always_is_owed_until_it_is_remembered(bench: OpenStore) -> None:
     """A crash between the answer and the approvals file loses no pattern."""
     asked, once = await bench.ask(), await bench.ask()
-    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None)
-    await bench.store.write(approvals.answer, once, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ALWAYS, ALICE, None))
+    await bench.store.write(approvals.answer, approvals.Ballot(once, ONCE, ALICE, None))
     store = await bench.again()
     assert [a.id for a in await store.read(approvals.unremembered, 10)] == [asked]
     await store.write(approvals.mark_remembered, asked)

@@ -103,7 +103,9 @@ async def test_a_denial_holds_for_all_who_asked(bench: OpenStore) -> None:
     """Same person, same words, each agent told; nothing more is sent."""
     asked = await _three(bench)
     await bench.send_all()
-    await bench.store.write(approvals.answer, asked[0], DENY, ALICE, None, "not today")
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(asked[0], DENY, ALICE, None, "not today")
+    )
     for one in asked:
         ended = await _end_of(bench, one)
         assert (ended.state, ended.by, ended.note) == (ApprovalState.DENIED, ALICE, "not today")
@@ -119,7 +121,7 @@ async def test_an_allow_once_is_never_shared(bench: OpenStore) -> None:
     leader, second, third = await _three(bench)
     await bench.send_all()
     await bench.advance(50_000)
-    await bench.store.write(approvals.answer, leader, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(leader, ONCE, ALICE, None))
     assert [run_id for run_id, _ in await bench.store.read(runs.queued, 9)] == [leader]
     asked = await _get(bench, second)
     assert (asked.resolution, asked.behind, asked.delivered_ms) == (None, None, None)
@@ -138,7 +140,7 @@ async def test_allow_always_lets_all_of_them_run(bench: OpenStore) -> None:
     """It would let them run a moment later anyway; the approvals file learns of it once."""
     asked = await _three(bench)
     await bench.send_all()
-    await bench.store.write(approvals.answer, asked[0], ALWAYS, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked[0], ALWAYS, ALICE, None))
     assert {run_id for run_id, _ in await bench.store.read(runs.queued, 9)} == set(asked)
     owed = await bench.store.read(approvals.unremembered, 9)
     assert [approval.id for approval in owed] == [asked[0]]
@@ -153,8 +155,8 @@ async def test_a_grant_with_uses_is_not_stretched(
     """A grant for a time holds for all of them; one with a number of uses is used by asking."""
     leader, *_ = await _three(bench)
     await bench.send_all()
-    answer = approvals.answer
-    await bench.store.write(answer, leader, ALWAYS, ALICE, None, "", terms=terms)
+    ballot = approvals.Ballot(leader, ALWAYS, ALICE, None, terms=terms)
+    await bench.store.write(approvals.answer, ballot)
     assert len(await bench.store.read(runs.queued, 9)) == runs_now
 
 
@@ -187,10 +189,10 @@ async def test_all_expire_together(bench: OpenStore, delivered: bool) -> None:
 async def test_a_follower_can_be_answered_by_its_code(bench: OpenStore) -> None:
     """Only that one ends; its leader is still asked, and decides for the others."""
     leader, second, third = await _three(bench)
-    answer = await bench.store.write(approvals.answer, second, ONCE, BOB, None)
+    answer = await bench.store.write(approvals.answer, approvals.Ballot(second, ONCE, BOB, None))
     assert answer is not None
     assert answer.won
-    await bench.store.write(approvals.answer, leader, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(leader, DENY, ALICE, None))
     assert await bench.store.read(approvals.ended_with, leader) == (third,)
 
 
@@ -201,7 +203,7 @@ async def test_a_promoted_question_climbs_its_own_ladder(bench: OpenStore) -> No
         await bench.ask(draft(digest=SAME, timeout_ms=2 * MINUTE, ladder=steps)) for _ in range(2)
     ]
     await bench.send_all()
-    await bench.store.write(approvals.answer, leader, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(leader, ONCE, ALICE, None))
     places = []
     for _ in range(2):
         sent = await bench.send_all()
@@ -218,7 +220,7 @@ async def test_nothing_is_left_behind_a_question_that_ends(bench: OpenStore) -> 
         again = replace(question, id=_alike().id)
         await asyncio.gather(
             bench.store.write(approvals.create, again),
-            bench.store.write(approvals.answer, leader, DENY, ALICE, None),
+            bench.store.write(approvals.answer, approvals.Ballot(leader, DENY, ALICE, None)),
         )
         late = await _get(bench, again.id)
         assert late.resolution is not None or late.behind is None
@@ -232,8 +234,8 @@ async def test_answers_to_leader_and_follower_at_the_same_moment(bench: OpenStor
         leader = await bench.ask(question)
         follower = await bench.ask(replace(question, id=_alike().id))
         await asyncio.gather(
-            bench.store.write(approvals.answer, leader, DENY, ALICE, None),
-            bench.store.write(approvals.answer, follower, DENY, BOB, None),
+            bench.store.write(approvals.answer, approvals.Ballot(leader, DENY, ALICE, None)),
+            bench.store.write(approvals.answer, approvals.Ballot(follower, DENY, BOB, None)),
         )
         told = await bench.store.read(events.drain, SessionKey(session))
         assert sorted(event.run_id for event in told) == sorted([leader, follower])
@@ -247,7 +249,9 @@ def _from(process: tuple[int, int] | None, quorum: int = 1) -> ApprovalDraft:
 async def _answer(
     bench: OpenStore, asked: ApprovalId, process: tuple[int, int] | None, actor: Actor = HERE
 ) -> Answer:
-    got = await bench.store.write(approvals.answer, asked, ALWAYS, actor, None, process=process)
+    got = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ALWAYS, actor, None, process=process)
+    )
     assert got is not None
     return got
 

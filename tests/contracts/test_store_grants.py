@@ -23,7 +23,9 @@ OTHER = SessionKey("other")
 async def give(bench: OpenStore, terms: GrantTerms) -> ApprovalId:
     """Ask, and let Alice allow it within limits."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ALWAYS, ALICE, None, "", terms)
+    )
     return asked
 
 
@@ -55,7 +57,9 @@ async def test_a_limited_always_is_a_grant_and_owes_the_file_nothing(bench: Open
 async def test_nothing_else_is_a_grant(bench: OpenStore, reply: object, terms: object) -> None:
     """An unlimited always goes to the approvals file; limits mean nothing to once and deny."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, reply, ALICE, None, "", terms)  # type: ignore[arg-type]
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, reply, ALICE, None, "", terms)
+    )  # type: ignore[arg-type]
 
     assert [] == await active(bench)
     owed = await bench.store.read(approvals.unremembered, 10)
@@ -137,8 +141,8 @@ async def test_pruning_forgets_ended_grants_and_votes_only(bench: OpenStore) -> 
     ended, stays = await give(bench, HALF_HOUR), await give(bench, THIS_SESSION)
     question = replace(draft(), quorum=2)
     await bench.ask(question)
-    await bench.store.write(approvals.answer, question.id, ONCE, ALICE, None)
-    await bench.store.write(approvals.answer, question.id, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
+    await bench.store.write(approvals.answer, approvals.Ballot(question.id, DENY, ALICE, None))
     await bench.advance(3_600_000)
     now = (await active(bench))[0].created_ms + 3_500_000
 

@@ -15,8 +15,12 @@ async def test_prompts_are_counted_by_day_and_outcome(bench: OpenStore) -> None:
     """What waits, what was allowed, denied and withdrawn; the median of what people answered."""
     ids = [await bench.ask(draft(digest=f"{number:02d}" * 32)) for number in range(6)]
     for number, one in enumerate(ids[:3]):
-        await bench.store.write(approvals.answer, one, ONCE, ALICE, f"in:{number}")
-    await bench.store.write(approvals.answer, ids[3], ApprovalReply.DENY, ALICE, "in:9")
+        await bench.store.write(
+            approvals.answer, approvals.Ballot(one, ONCE, ALICE, f"in:{number}")
+        )
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(ids[3], ApprovalReply.DENY, ALICE, "in:9")
+    )
     await bench.store.write(approvals.cancel, ids[4], "")
     now = await bench.store.read(now_ms)
     found = await bench.store.read(insight, 30, 0)

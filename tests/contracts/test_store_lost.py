@@ -68,7 +68,7 @@ async def test_what_has_ended_stays_as_it_ended(bench: OpenStore, how: str) -> N
     """An answer before the loss counts; a deadline before it is a timeout, not a loss."""
     asked = await bench.ask(draft(targets=(HERE,)))
     if how == "answered":
-        await bench.store.write(approvals.answer, asked, ONCE, ALICE, "in:1")
+        await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "in:1"))
     else:
         await bench.advance(3 * MINUTE)
 

@@ -47,7 +47,7 @@ async def test_every_shown_copy_gets_its_edit(bench: OpenStore) -> None:
     asked = await bench.ask(draft(targets=(GROUP, PAGE)))
     shown = await bench.send_all()
     assert await bench.store.read(outbox.open_surfaces) == 0
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     assert await bench.store.read(outbox.open_surfaces) == 2
     edits = await bench.send_all("ignored")
     assert {(edit.kind, edit.message, edit.target) for edit in edits} == {
@@ -61,7 +61,7 @@ async def test_a_prompt_sent_after_the_decision_is_edited(bench: OpenStore) -> N
     """The decision fell while the platform was accepting the prompt."""
     asked = await bench.ask()
     (item,) = await _claim(bench)
-    await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
     assert await bench.store.write(outbox.sent, item.id, "late")
     assert await bench.store.read(outbox.open_surfaces) == 1
     (edit,) = await _claim(bench)
@@ -74,7 +74,7 @@ async def test_an_unsent_prompt_of_an_ended_approval_is_dropped(bench: OpenStore
     claimed = {item.approval_id: item for item in await _claim(bench)}
     await bench.store.write(outbox.retry, claimed[first].id, 0, False)
     for asked in (first, second):
-        await bench.store.write(approvals.answer, asked, DENY, ALICE, None)
+        await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
     await bench.store.write(outbox.retry, claimed[second].id, 0, True)
     assert await _claim(bench) == []
     assert await bench.store.read(outbox.next_due) is None
@@ -112,7 +112,7 @@ async def test_two_sends_of_one_prompt_both_get_edited(bench: OpenStore) -> None
     assert again.id == item.id
     for message in ("one", "two", "two"):
         await bench.store.write(outbox.sent, item.id, message)
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     assert {edit.message for edit in await _claim(bench)} == {"one", "two"}
 
 
@@ -154,7 +154,7 @@ async def test_decision_and_send_at_the_same_moment_leave_no_stale_copy(bench: O
         (item,) = await _claim(bench)
         await asyncio.gather(
             bench.store.write(outbox.sent, item.id, f"m{item.id}"),
-            bench.store.write(approvals.answer, asked, DENY, ALICE, None),
+            bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None)),
         )
         (edit,) = await _claim(bench)
         assert (edit.kind, edit.message) == (OutboxKind.EDIT, f"m{item.id}")
@@ -187,11 +187,11 @@ async def test_retention_forgets_only_what_is_over(bench: OpenStore, acked: int)
     pending, queued, shown, over = [
         await bench.ask(draft(timeout_ms=99 * MINUTE, key=f"k{n}", targets=())) for n in range(4)
     ]
-    await write(approvals.answer, queued, ONCE, ALICE, "in:1")
-    await write(approvals.answer, over, DENY, ALICE, "in:2")
+    await write(approvals.answer, approvals.Ballot(queued, ONCE, ALICE, "in:1"))
+    await write(approvals.answer, approvals.Ballot(over, DENY, ALICE, "in:2"))
     copy = await bench.ask(draft(timeout_ms=99 * MINUTE))
     await bench.send_all()
-    await write(approvals.answer, copy, DENY, ALICE, None)
+    await write(approvals.answer, approvals.Ballot(copy, DENY, ALICE, None))
     run = run_draft()
     await write(runs.begin, run)
     await write(runs.finish, run.id, finished(run.id))

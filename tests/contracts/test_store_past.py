@@ -15,12 +15,14 @@ async def test_the_last_commands_come_newest_first(bench: OpenStore) -> None:
     await bench.ask(draft(text="git one"))
     await bench.advance(1_000)
     denied = await bench.ask(draft(text="git two"))
-    await bench.store.write(approvals.answer, denied, DENY, ALICE, None, "", None)
+    await bench.store.write(approvals.answer, approvals.Ballot(denied, DENY, ALICE, None, "", None))
     await bench.advance(1_000)
     await bench.store.write(runs.begin, run_draft())
     await bench.advance(1_000)
     allowed = await bench.ask(draft(text="git four", session="other"))
-    await bench.store.write(approvals.answer, allowed, ONCE, ALICE, None, "", None)
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(allowed, ONCE, ALICE, None, "", None)
+    )
 
     found = await bench.store.read(recent, MAIN, 500, None)
 

@@ -81,7 +81,7 @@ async def test_an_approved_run_starts_once(bench: OpenStore) -> None:
     """Of two owners that claim at the same time, one may start."""
     asked = await bench.ask()
     assert not await bench.store.write(runs.start, asked, "boot-1")
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     claims = await asyncio.gather(
         *(bench.store.write(runs.start, asked, f"boot-{n}") for n in range(6))
     )
@@ -103,7 +103,7 @@ async def test_a_run_that_never_spawned_is_refused_once(bench: OpenStore) -> Non
     """Queued or claimed, but not once a process is known."""
     asked = await bench.ask()
     write = bench.store.write
-    await write(approvals.answer, asked, ONCE, ALICE, None)
+    await write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     assert await write(runs.refuse, asked, DenialReason.PLAN_DRIFT, "git was replaced")
     assert not await write(runs.refuse, asked, DenialReason.PLAN_DRIFT, "git was replaced")
     assert not await write(runs.start, asked, "boot-1")
@@ -156,7 +156,7 @@ async def test_recovery_names_the_runs_of_the_dead_once(bench: OpenStore) -> Non
 async def test_a_queued_run_survives_recovery(bench: OpenStore) -> None:
     """An approval answered before the crash may still run, once."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     store = await bench.again()
     assert await store.write(runs.recover, "next") == ()
     assert [run_id for run_id, _ in await store.read(runs.queued, 5)] == [asked]
@@ -345,7 +345,7 @@ async def test_interrupted_are_started_and_unknown_runs_of_others(bench: OpenSto
 async def allowed(bench: OpenStore) -> ApprovalId:
     """Have a person allow a question; its run waits for a gateway."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     return asked
 
 

@@ -52,7 +52,7 @@ async def test_a_text_that_is_shown_with_escapes_is_looked_at(bench: OpenStore, 
 async def test_a_search_by_the_decider_keeps_his_rows(bench: OpenStore) -> None:
     """By name or account in any case, and by the account with its channel."""
     asked = await bench.ask()
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, "in:1")
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "in:1"))
     await bench.ask()
     for by in (ALICE.ref, ALICE.name.upper(), ALICE.account):
         args = (None, None, None, Narrowing(by=by))

@@ -31,7 +31,7 @@ async def test_a_copy_is_recorded_with_its_sending(bench: OpenStore) -> None:
     assert shown.hash == text_hash("what was sent")
     assert await bench.store.read(showings.texts_of, asked) == {shown.hash: "what was sent"}
 
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, "in:1")
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "in:1"))
     await bench.store.write(outbox.sent, item.id, "m2", "what was sent")
     found = await bench.store.read(showings.of_approval, asked)
     assert [one.waiting for one in found] == [True, False]
@@ -42,7 +42,7 @@ async def test_a_look_is_recorded_with_the_answer(bench: OpenStore) -> None:
     """In its transaction, before it is decided; how long it took follows from it."""
     asked = await bench.ask()
     answered = (asked, ONCE, ALICE, "in:1")
-    await bench.store.write(approvals.answer, *answered, views=(look(asked),))
+    await bench.store.write(approvals.answer, approvals.Ballot(*answered, views=(look(asked),)))
     found = await bench.store.read(evidence_of, asked)
     (shown,) = found.shown
     assert (shown.account, shown.name, shown.waiting) == (ALICE.account, ALICE.name, True)
@@ -77,7 +77,7 @@ async def test_a_look_at_what_has_ended_is_not_recorded(bench: OpenStore) -> Non
     """Nothing rests on it. The control, before the end, is."""
     asked = await bench.ask()
     await bench.store.write(showings.record_views, (look(asked), look(asked, text="again")))
-    await bench.store.write(approvals.answer, asked, ONCE, ALICE, "in:1")
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, "in:1"))
     await bench.store.write(showings.record_views, (look(asked, BOB),))
     (only,) = await bench.store.read(showings.of_approval, asked)
     assert only.account == ALICE.account
@@ -91,7 +91,9 @@ async def test_a_look_and_the_answer_of_one_moment_agree(bench: OpenStore) -> No
         write = bench.store.write
 
         async def decided(asked: ApprovalId = asked) -> str:
-            await bench.store.write(approvals.answer, asked, ONCE, ALICE, f"in:{asked}")
+            await bench.store.write(
+                approvals.answer, approvals.Ballot(asked, ONCE, ALICE, f"in:{asked}")
+            )
             return basis_of(await bench.store.read(showings.of_approval, asked))
 
         basis, _ = await asyncio.gather(

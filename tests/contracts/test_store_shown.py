@@ -19,7 +19,7 @@ async def _denied_one_of_two(bench: OpenStore) -> tuple[OutboxItem, tuple[str, s
         await bench.store.write(approvals.create, one)
     items = await bench.store.write(outbox.claim, *_CLAIM)
     await bench.store.write(outbox.sent_group, tuple(item.id for item in items), "m1")
-    await bench.store.write(approvals.answer, first.id, DENY, ALICE, "in:1")
+    await bench.store.write(approvals.answer, approvals.Ballot(first.id, DENY, ALICE, "in:1"))
     (edit,) = await bench.store.write(outbox.claim, *_CLAIM)
     return edit, (first.id, second.id)
 

@@ -24,7 +24,9 @@ async def give(
     """Ask as an agent that works on a task, and let Alice allow it within limits."""
     question = draft()
     asked = await bench.ask(replace(question, plan=replace(question.plan, task=task, agent=agent)))
-    await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", terms)
+    await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ALWAYS, ALICE, None, "", terms)
+    )
     return asked
 
 
@@ -82,7 +84,9 @@ async def test_the_votes_of_several_people_add_up(bench: OpenStore) -> None:
     question = draft()
     asked = await bench.ask(replace(question, plan=replace(question.plan, task=FIX), quorum=2))
     for actor, terms in ((ALICE, HALF_HOUR), (BOB, THIS_TASK)):
-        await bench.store.write(approvals.answer, asked, ALWAYS, actor, None, "", terms)
+        await bench.store.write(
+            approvals.answer, approvals.Ballot(asked, ALWAYS, actor, None, "", terms)
+        )
 
     held = (await listed(bench))[asked]
     assert (FIX, held.created_ms + 1_800_000) == (held.task, held.expires_ms)
@@ -93,7 +97,9 @@ async def test_without_a_task_no_grant_of_one_is_given(bench: OpenStore) -> None
     """Nothing is decided: a grant without its task would hold for every one."""
     asked = await bench.ask()
     with pytest.raises(StoreError, match="names no task"):
-        await bench.store.write(approvals.answer, asked, ALWAYS, ALICE, None, "", THIS_TASK)
+        await bench.store.write(
+            approvals.answer, approvals.Ballot(asked, ALWAYS, ALICE, None, "", THIS_TASK)
+        )
 
     approval = await bench.store.read(approvals.get, asked)
     assert approval is not None

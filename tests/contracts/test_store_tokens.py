@@ -162,10 +162,14 @@ async def test_a_persons_token_is_that_persons_account(bench: OpenStore) -> None
     asked = await bench.ask(replace(draft(), quorum=2))
 
     counted = [
-        await bench.store.write(approvals.answer, asked, ONCE, as_actor(one), None)
+        await bench.store.write(
+            approvals.answer, approvals.Ballot(asked, ONCE, as_actor(one), None)
+        )
         for one in (first, second)
     ]
-    won = await bench.store.write(approvals.answer, asked, ONCE, as_actor(bob), None)
+    won = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, as_actor(bob), None)
+    )
 
     assert [(True, False)] * 2 == [(one.counted, one.won) for one in counted if one is not None]
     assert won is not None
@@ -179,14 +183,18 @@ async def test_revoking_holds_inside_the_answer(bench: OpenStore, how: str) -> N
     """A revoked token, person or account answers nothing; its earlier vote counts no more."""
     first, bob = await approver(bench), await approver(bench, "bob-laptop", "bob")
     asked = await bench.ask(replace(draft(), quorum=2))
-    await bench.store.write(approvals.answer, asked, ONCE, as_actor(first), None)
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, as_actor(first), None))
     if how == "token":
         await bench.store.write(tokens.revoke, "laptop")
     else:
         who = "ana" if how == "person" else first.token.ref
         await bench.store.write(people.revoke, who)
-    again = await bench.store.write(approvals.answer, asked, ONCE, as_actor(first), None)
-    other = await bench.store.write(approvals.answer, asked, ONCE, as_actor(bob), None)
+    again = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, as_actor(first), None)
+    )
+    other = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, as_actor(bob), None)
+    )
 
     assert again is not None
     assert AnswerRefusal.REVOKED is again.refused
@@ -216,10 +224,14 @@ async def test_the_token_that_asked_never_answers(bench: OpenStore, intake: Inta
     asked = await bench.ask(replace(draft(), requester=asker))
 
     refused = [
-        await bench.store.write(approvals.answer, asked, ONCE, as_actor(one), None)
+        await bench.store.write(
+            approvals.answer, approvals.Ballot(asked, ONCE, as_actor(one), None)
+        )
         for one in (first, second)
     ]
-    allowed = await bench.store.write(approvals.answer, asked, ONCE, as_actor(bob), None)
+    allowed = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, as_actor(bob), None)
+    )
 
     assert [AnswerRefusal.REQUESTER] * 2 == [one.refused for one in refused if one is not None]
     assert allowed is not None
@@ -233,8 +245,12 @@ async def test_what_a_person_asked_in_chat_her_token_does_not_allow(bench: OpenS
     assert drawn is not None
     await bench.store.write(pairing.pair, drawn.code, ALICE)
     asked = await bench.ask(replace(draft(), requester=Requester(Intake.CHAT, ALICE.ref)))
-    own = await bench.store.write(approvals.answer, asked, ONCE, as_actor(ana), None)
-    other = await bench.store.write(approvals.answer, asked, ONCE, as_actor(bob), None)
+    own = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, as_actor(ana), None)
+    )
+    other = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, as_actor(bob), None)
+    )
 
     assert own is not None
     assert AnswerRefusal.REQUESTER is own.refused

@@ -34,7 +34,9 @@ async def say(
     terms: GrantTerms | None = None,
 ) -> Answer:
     """Answer as a person."""
-    got = await bench.store.write(approvals.answer, asked, reply, actor, key, "", terms)
+    got = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, reply, actor, key, "", terms)
+    )
     assert got is not None
     return got
 
@@ -224,7 +226,9 @@ async def test_somebody_else_than_was_authorised_is_refused(bench: OpenStore) ->
     asked = await ask(bench, 1)
     wrong = PersonId("ana")
 
-    got = await bench.store.write(approvals.answer, asked, ONCE, ALICE, None, "", None, wrong)
+    got = await bench.store.write(
+        approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None, "", None, wrong)
+    )
 
     assert got is not None
     assert AnswerRefusal.CHANGED is got.refused

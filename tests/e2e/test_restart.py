@@ -88,7 +88,9 @@ async def _commit_answer(home: Path, run_id: str) -> None:
     store = await open_store(f"sqlite:///{home / 'state.db'}")
     (found,) = await store.read(approvals.find, run_id)
     actor = Actor("telegram", ANA, "Ana")
-    await store.write(approvals.answer, found.id, ApprovalReply.ALLOW_ONCE, actor, None)
+    await store.write(
+        approvals.answer, approvals.Ballot(found.id, ApprovalReply.ALLOW_ONCE, actor, None)
+    )
     await store.close()
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_rules import EPHEMERAL, Refusal, invalid
 
+LOADING = 1 << 7
 _REPLY, _LATER_REPLY, _LATER_UPDATE, _UPDATE = 4, 5, 6, 7
 
 
@@ -62,6 +63,17 @@ class Interaction:
             self._reply(data)
         if body["type"] == _UPDATE and self.source is not None:
             change(self.source, data)
+
+    def first_message(self) -> Json:
+        """Return the message that the first answer made or changed."""
+        if self.updates and self.source is not None:
+            return self.source
+        if self.loading:
+            loading = {"content": "", "flags": LOADING | EPHEMERAL}
+            return self.make(int(self.payload["channel_id"]), BOT, loading)
+        if not self.replies:
+            raise Refusal(404, 10008, "Unknown Message")
+        return self.replies[0]
 
     def answer_later(self, body: Json, seconds: float, *, first: bool) -> Json:
         """Take an edit of the first answer, or a further one, for so many seconds."""

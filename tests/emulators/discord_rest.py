@@ -171,6 +171,10 @@ class Rest:
         check_message(request.body, len(request.files), editing=True)
         return self.state.later_answer(request.ids["token"], first=True, body=request.body)
 
+    async def get_original(self, request: Request) -> Json:
+        """Return the first answer to an interaction."""
+        return self.state.first_message(request.ids["token"])
+
     async def followup(self, request: Request) -> Json:
         """Take a further answer to an interaction."""
         check_message(request.body, len(request.files))
@@ -201,8 +205,9 @@ ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
     ("PATCH", "/channels/{channel}/messages/{message}", "editMessage", Rest.edit_message),
     ("POST", "/interactions/{interaction}/{token}/callback", "callback", Rest.callback),
     ("PATCH", "/webhooks/{app}/{token}/messages/@original", "editOriginal", Rest.edit_original),
+    ("GET", "/webhooks/{app}/{token}/messages/@original", "getOriginal", Rest.get_original),
     ("POST", "/webhooks/{app}/{token}", "followup", Rest.followup),
 )
 """HTTP method, path, name for faults and the call log, and who carries it out."""
-UNAUTHENTICATED = frozenset({"callback", "editOriginal", "followup"})
+UNAUTHENTICATED = frozenset({"callback", "editOriginal", "getOriginal", "followup"})
 """Calls whose token stands in the path."""

@@ -244,6 +244,13 @@ class DiscordState:
             raise Refusal(404, 10062, "Unknown interaction")
         found.answer_first(body, self.first_answer_seconds)
 
+    def first_message(self, token: str) -> Json:
+        """Return the message that the first answer to an interaction made or changed."""
+        found = self.interactions.get(token)
+        if found is None:
+            raise Refusal(401, 50027, "Invalid Webhook Token")
+        return found.first_message()
+
     def later_answer(self, token: str, *, first: bool, body: Json) -> Json:
         """Take an edit of the first answer, or a further one, for 15 minutes."""
         found = self.interactions.get(token)

@@ -54,8 +54,8 @@ async def _watch(folder: Path, package: str) -> dict[str, object]:
         "asked": len(asked),
         "create": await _try(store, approvals.create, draft()),
         "begin": await _try(store, runs.begin, run_draft()),
-        "allow": await _try(store, approvals.answer, asked[0], ONCE, ALICE, None),
-        "deny": await _try(store, approvals.answer, asked[1], DENY, ALICE, None),
+        "allow": await _try(store, approvals.answer, approvals.Ballot(asked[0], ONCE, ALICE, None)),
+        "deny": await _try(store, approvals.answer, approvals.Ballot(asked[1], DENY, ALICE, None)),
         "cancel": await _try(store, approvals.cancel, asked[2], "gone"),
         "finish": await _try(store, runs.finish, running.id, finished(running.id)),
         "queued": len(await store.read(runs.queued, 10)),
@@ -66,7 +66,9 @@ async def _watch(folder: Path, package: str) -> dict[str, object]:
     while time.monotonic() < until and seen.get("after") != "Created":
         seen["after"] = await _try(store, approvals.create, draft())
         await asyncio.sleep(0.1)
-    seen["late allow"] = await _try(store, approvals.answer, asked[0], ONCE, ALICE, None)
+    seen["late allow"] = await _try(
+        store, approvals.answer, approvals.Ballot(asked[0], ONCE, ALICE, None)
+    )
     await store.close()
     return seen
 

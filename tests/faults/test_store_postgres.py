@@ -49,7 +49,7 @@ async def test_one_replica_hears_what_the_other_commits(replicas: tuple[Store, S
     there.subscribe(heard_there.append)
     question = draft()
     await here.write(approvals.create, question)
-    await there.write(approvals.answer, question.id, ONCE, ALICE, None)
+    await there.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
     await _until(lambda: f"run:{question.id}" in heard_here)
     await _until(lambda: "outbox" in heard_there)
     assert heard_here.count(f"run:{question.id}") == 1
@@ -123,7 +123,7 @@ async def test_a_database_clock_that_steps_back_extends_nothing(postgres_url: st
     await store.write(approvals.create, question)
     await store.write(_step_back)
     await asyncio.sleep(4.2)
-    late = await store.write(approvals.answer, question.id, ONCE, ALICE, None)
+    late = await store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
     await store.close()
     assert late is not None
     assert late.approval.resolution is not None
@@ -145,7 +145,9 @@ async def test_an_immediate_restart_loses_nothing_acknowledged(own_server: Postg
             key = f"{number}-{count}"
             made = await _settled(store, approvals.create, draft(key=key, timeout_ms=HALF_HOUR))
             one = made.approval.id
-            answer = await _settled(store, approvals.answer, one, ONCE, ALICE, f"in:{key}")
+            answer = await _settled(
+                store, approvals.answer, approvals.Ballot(one, ONCE, ALICE, f"in:{key}")
+            )
             assert answer.won, "the retry of a winner was told that it lost"
             acked[key] = one
 

@@ -85,7 +85,8 @@ async def _person(
     chance.shuffle(mixed)
     for one in mixed:
         reply = chance.choice([ONCE, ALWAYS, DENY])
-        got = await store.write(code.module("approvals").answer, one, reply, actor, None)
+        ops = code.module("approvals")
+        got = await store.write(ops.answer, ops.Ballot(one, reply, actor, None))
         heard.answers.append((actor, reply, got))
         if got.won:
             heard.wins.setdefault(one, []).append(actor.account)

@@ -114,7 +114,7 @@ async def _votes_at_once(code: StoreCode, url: str, rounds: int) -> int:
             await stores[0].write(ops.create, question)
             got = await asyncio.gather(
                 *(
-                    store.write(ops.answer, question.id, ONCE, actor, None)
+                    store.write(ops.answer, ops.Ballot(question.id, ONCE, actor, None))
                     for store, actor in zip(stores, (ALICE, BOB), strict=True)
                 )
             )

@@ -20,7 +20,9 @@ FRAGMENT = 40
 LARGE_FOLDERS: Mapping[str, str] = {}
 """Why a folder holds more than ``MOST_MODULES`` modules."""
 
-LONG_MODULES: Mapping[str, str] = {}
+LONG_MODULES: Mapping[str, str] = {
+    "core/audit/verify_export.py": "one file, which is carried elsewhere",
+}
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
 FRAGMENTS: Mapping[str, str] = {

@@ -48,6 +48,7 @@ async def sending(
     await channel.start(inbox)
     await threads.resume()
     sender = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
+    gate.broker.answering.editor = sender
     works = [asyncio.create_task(work.run()) for work in (sender, Dispatch(gate, gate.store))]
     try:
         yield inbox

@@ -113,7 +113,7 @@ class RecordMethods:
                 state=params.state, session=params.session, by=params.by, words=params.grep
             )
             keep = wanted(*filters)
-            rows = await self.store.read(approvals.search, keep, *span, narrowing)
+            rows = await self.store.read_beside(approvals.search, keep, *span, narrowing)
             if len(rows) < params.limit:
                 began = await self.store.read(approvals.searched_from, *span[1:], narrowing)
                 looked = None if began == params.since_ms else began
@@ -191,7 +191,7 @@ class InsightMethods:
         try:
             offset = datetime.now(self.zone).utcoffset()
             offset_ms = 0 if offset is None else round(offset.total_seconds() * 1000)
-            self._known = await self.store.read(insight, DAYS, offset_ms)
+            self._known = await self.store.read_beside(insight, DAYS, offset_ms)
             self._until = time.monotonic() + _GOOD_S
             return self._known
         finally:

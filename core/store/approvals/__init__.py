@@ -11,14 +11,21 @@ from core.store.approvals.deadlines import (
     remind_due,
     wake_in,
 )
-from core.store.approvals.decide import answer, cancel, mark_remembered, settle_lost
+from core.store.approvals.decide import (
+    Ballot,
+    answer,
+    answer_known,
+    cancel,
+    mark_remembered,
+    settle_lost,
+)
 from core.store.approvals.duplicates import ended_with
 from core.store.approvals.history_rows import history, search, searched_from
 from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.narrowing import Narrowing
 from core.store.approvals.queries import find, get, pending, tool_calls, unremembered
-from core.store.approvals.requesters import find_for, references
+from core.store.approvals.requesters import Meant, find_for, references
 from core.store.schema.records import (
     Answer,
     ApprovalDraft,
@@ -31,13 +38,16 @@ from core.store.schema.records import (
 __all__ = [
     "Answer",
     "ApprovalDraft",
+    "Ballot",
     "CodeTaken",
     "Created",
     "HistoryRow",
+    "Meant",
     "Narrowing",
     "PromptDraft",
     "TooMany",
     "answer",
+    "answer_known",
     "cancel",
     "create",
     "ended_with",

@@ -69,165 +69,218 @@ _STATE_OF = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Ballot:
-    """What a person said about one approval, and who that is."""
+class Ballot:
+    """What a person answers to one approval, as the caller authorised it.
+
+    ``key`` names the message that carried it (platform and update id), ``None`` where a message
+    cannot come twice. ``person`` is who the caller found the actor to be. ``process`` is a local
+    actor's kernel session. ``terms`` limit an allow-always. ``step`` is that of the code which the
+    person proved a step-up with, ``passkey`` what a passkey signed instead. ``views`` are what the
+    actor looked at before.
+    """
 
     approval_id: ApprovalId
     reply: ApprovalReply
     actor: Actor
-    person: PersonId
     key: str | None
-    note: str
+    note: str = ""
+    terms: GrantTerms | None = None
+    person: PersonId | None = None
+    process: tuple[int, int] | None = None
+    step: int | None = None
+    passkey: PasskeySpend | None = None
+    views: Sequence[View] = ()
+
+    @property
+    def allows(self) -> bool:
+        """Return whether it would let something run."""
+        return self.reply is not ApprovalReply.DENY
+
+    @property
+    def limits(self) -> GrantTerms | None:
+        """Return what limits it, where it allows always and anything does."""
+        always = self.reply is ApprovalReply.ALLOW_ALWAYS
+        return self.terms if always and self.terms != GrantTerms() else None
+
+    @property
+    def has_proof(self) -> bool:
+        """Return whether an app or a passkey proved who answers."""
+        return self.step is not None or self.passkey is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A ballot, who its actor is now, and the question that it answers.
+
+    ``step_up``: it waits for one. ``reply`` and ``terms`` are what the ballot counts as: of several
+    allows the narrowest holds.
+    """
+
+    ballot: Ballot
+    known: people.KnownAs
+    requester: Requester
+    quorum: int
+    digest: str
+    step_up: bool
+    reply: ApprovalReply
     terms: GrantTerms | None
 
 
-def answer(
-    conn: Connection,
-    approval_id: ApprovalId,
-    reply: ApprovalReply,
-    actor: Actor,
-    inbound_key: str | None,
-    note: str = "",
-    terms: GrantTerms | None = None,
-    person: PersonId | None = None,
-    process: tuple[int, int] | None = None,
-    step: int | None = None,
-    passkey: PasskeySpend | None = None,
-    views: Sequence[View] = (),
-) -> Answer | None:
+def answer(conn: Connection, ballot: Ballot) -> Answer | None:
     """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
 
-    ``inbound_key`` names the message that carried the reply (platform and update id): the same
-    message again gets the same answer, which also settles a commit that was in doubt. ``person``
-    is who the caller found the actor to be and authorised; another one now is refused. ``process``
-    is a local actor's kernel session: one that asked it, or an identical question, is refused.
-    ``terms`` limit an allow-always. ``step`` is that of the code which the person proved a step-up
-    with, ``passkey`` what a passkey signed instead: either is used up here, and refused as
-    ``CHANGED`` where it was before. ``views`` are what the actor looked at before, and are
-    recorded before it is decided.
+    The same message again gets the same answer, which also settles a commit that was in doubt. An
+    actor who is another person now than was authorised, or who asked it or an identical question,
+    is refused. What proves a step-up is used up here, and refused as ``CHANGED`` where it was
+    before. What the actor looked at is recorded before it is decided.
 
     Raises:
         StoreFull: the disk is full and the reply would let something run; a denial is recorded.
     """
-    if reply is not ApprovalReply.DENY:
-        require_space(conn)
-    asked = conn.execute(_ASKED, {"p_id": approval_id}).first()
-    if asked is None:
+    row = conn.execute(_ASKED, {"p_id": ballot.approval_id}).mappings().first()
+    if row is None:
         return None
-    requester = load(Requester, asked.requester)
-    known = people.known_as(conn, actor)
-    refusal = _refusal(conn, requester, known, person)
-    if refusal is None and requesters.asks_itself(conn, approval_id, process):
-        refusal = AnswerRefusal.REQUESTER
-    ballot = _Ballot(
-        approval_id, reply, actor, known.person, inbound_key, note, _limits(reply, terms)
+    asked = _Case(
+        ballot,
+        people.known_as(conn, ballot.actor),
+        requester=load(Requester, row["requester"]),
+        quorum=row["quorum"],
+        digest=row["digest"],
+        step_up=bool(row["step_up"]) and row["state"] == ApprovalState.PENDING,
+        reply=ballot.reply,
+        terms=ballot.limits,
     )
-    waits = asked.step_up and asked.state == ApprovalState.PENDING
-    # What was proven with an app or a passkey that is forgotten by now was not typed either.
-    given = waits and (step is not None or passkey is not None)
-    proving = refusal is None and (given or _needs_proof(conn, ballot, step_up=waits))
-    if proving and not _spent(conn, ballot.person, step, passkey):
+    return _answer(conn, asked)
+
+
+def answer_known(
+    conn: Connection, ballot: Ballot, approval: Approval, known: people.KnownAs
+) -> Answer:
+    """Answer an approval that this transaction has just read, as ``answer`` does.
+
+    Raises:
+        StoreFull: the disk is full and the reply would let something run; a denial is recorded.
+    """
+    asked = _Case(
+        ballot,
+        known,
+        requester=approval.requester,
+        quorum=approval.quorum,
+        digest=approval.plan.digest,
+        step_up=approval.step_up and approval.resolution is None,
+        reply=ballot.reply,
+        terms=ballot.limits,
+    )
+    return _answer(conn, asked)
+
+
+def _answer(conn: Connection, asked: _Case) -> Answer:
+    ballot = asked.ballot
+    if ballot.allows:
+        require_space(conn)
+    refusal = _refusal(conn, asked)
+    proving = refusal is None and _proves(conn, asked)
+    if proving and not _spent(conn, asked):
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:
-        return Answer(won=False, repeated=False, approval=_read(conn, approval_id), refused=refusal)
-    showings.record_views(conn, views)
-    made = _count(conn, ballot, requester, asked.quorum)
+        approval = _read(conn, ballot.approval_id)
+        return Answer(won=False, repeated=False, approval=approval, refused=refusal)
+    showings.record_views(conn, ballot.views)
+    made = _vote(conn, asked) if asked.quorum > 1 and ballot.allows else _decide(conn, asked)
     if proving and (made.won or made.counted):
-        _keep_proof(conn, ballot, asked.digest, step, passkey)
+        _keep_proof(conn, asked)
     return made
 
 
-def _count(conn: Connection, ballot: _Ballot, requester: Requester, quorum: int) -> Answer:
-    if quorum > 1 and ballot.reply is not ApprovalReply.DENY:
-        return _vote(conn, ballot, requester, quorum)
-    return _decide(conn, ballot)
+def _refusal(conn: Connection, asked: _Case) -> AnswerRefusal | None:
+    ballot, known = asked.ballot, asked.known
+    if known.revoked:
+        return AnswerRefusal.REVOKED
+    if known.person == votes.requester_person(conn, asked.requester):
+        return AnswerRefusal.REQUESTER
+    if ballot.person is not None and known.person != ballot.person:
+        return AnswerRefusal.CHANGED
+    if requesters.asks_itself(conn, ballot.approval_id, ballot.process):
+        return AnswerRefusal.REQUESTER
+    return None
 
 
-def _needs_proof(conn: Connection, ballot: _Ballot, *, step_up: bool) -> bool:
-    """Return whether only a proof allows it: a step-up, and who has an app or a passkey."""
-    if not step_up or ballot.reply is ApprovalReply.DENY:
+def _proves(conn: Connection, asked: _Case) -> bool:
+    """Return whether it counts by a proof only: one is given, or the person has what gives one."""
+    if not asked.step_up:
         return False
-    has_app = totp_keys.key_of(conn, ballot.person) is not None
-    return has_app or bool(passkeys.of_person(conn, ballot.person))
+    # What was proven with an app or a passkey that is forgotten by now was not typed either.
+    if asked.ballot.has_proof:
+        return True
+    if not asked.ballot.allows:
+        return False
+    has_app = totp_keys.key_of(conn, asked.known.person) is not None
+    return has_app or bool(passkeys.of_person(conn, asked.known.person))
 
 
-def _spent(
-    conn: Connection, person: PersonId, step: int | None, passkey: PasskeySpend | None
-) -> bool:
+def _spent(conn: Connection, asked: _Case) -> bool:
+    step, passkey = asked.ballot.step, asked.ballot.passkey
     if passkey is not None:
-        return passkeys.spend(conn, person, passkey)
-    return step is not None and totp_keys.spend(conn, person, step)
+        return passkeys.spend(conn, asked.known.person, passkey)
+    return step is not None and totp_keys.spend(conn, asked.known.person, step)
 
 
-def _keep_proof(
-    conn: Connection,
-    ballot: _Ballot,
-    digest: str,
-    step: int | None,
-    passkey: PasskeySpend | None,
-) -> None:
+def _keep_proof(conn: Connection, asked: _Case) -> None:
+    ballot, passkey = asked.ballot, asked.ballot.passkey
     signed = None if passkey is None else passkey.proof
+    known = None if passkey is None else passkeys.get(conn, passkey.id)
     proof = proofs.Proof(
-        ballot.approval_id, ballot.person, digest, ballot.reply, step or 0, now_ms(conn), signed
+        approval_id=ballot.approval_id,
+        person=asked.known.person,
+        digest=asked.digest,
+        reply=ballot.reply,
+        step=ballot.step or 0,
+        at_ms=now_ms(conn),
+        passkey=signed,
+        public_key=None if known is None else known.public_key,
     )
     proofs.record(conn, proof)
 
 
-def _refusal(
-    conn: Connection, requester: Requester, known: people.KnownAs, person: PersonId | None
-) -> AnswerRefusal | None:
-    if known.revoked:
-        return AnswerRefusal.REVOKED
-    if known.person == votes.requester_person(conn, requester):
-        return AnswerRefusal.REQUESTER
-    if person is not None and known.person != person:
-        return AnswerRefusal.CHANGED
-    return None
-
-
-def _limits(reply: ApprovalReply, terms: GrantTerms | None) -> GrantTerms | None:
-    return terms if reply is ApprovalReply.ALLOW_ALWAYS and terms != GrantTerms() else None
-
-
-def _vote(conn: Connection, ballot: _Ballot, requester: Requester, quorum: int) -> Answer:
-    in_time = votes.lock(conn, ballot.approval_id)
-    recorded = before(conn, ballot.key, ballot.approval_id)
+def _vote(conn: Connection, asked: _Case) -> Answer:
+    ballot, approval_id = asked.ballot, asked.ballot.approval_id
+    in_time = votes.lock(conn, approval_id)
+    recorded = before(conn, ballot.key, approval_id)
     if recorded is not None:
         # A redelivered vote must not replace one that the person cast later.
         return _replayed(conn, ballot, recorded)
     if not in_time:
-        return _decide(conn, ballot)
-    vote = Vote(ballot.person, ballot.actor, ballot.reply, now_ms(conn), ballot.terms)
-    votes.cast(conn, ballot.approval_id, vote)
-    counted = votes.counting(conn, ballot.approval_id, requester)
-    if len(counted) < quorum:
-        remember(conn, ballot.key, ballot.approval_id, Recorded.COUNTED)
-        votes.notify(conn, ballot.approval_id, vote, len(counted), quorum)
-        note_approval(conn, ballot.approval_id)
-        approval = _read(conn, ballot.approval_id)
+        return _decide(conn, asked)
+    vote = Vote(asked.known.person, ballot.actor, asked.reply, now_ms(conn), asked.terms)
+    votes.cast(conn, approval_id, vote)
+    counted = votes.counting(conn, approval_id, asked.requester)
+    if len(counted) < asked.quorum:
+        remember(conn, ballot.key, approval_id, Recorded.COUNTED)
+        votes.notify(conn, approval_id, vote, len(counted), asked.quorum)
+        note_approval(conn, approval_id)
+        approval = _read(conn, approval_id)
         return Answer(won=False, repeated=False, approval=approval, counted=True)
-    votes.keep_only(conn, ballot.approval_id, counted)
+    votes.keep_only(conn, approval_id, counted)
     reply, terms = votes.narrowest(counted)
-    return _decide(conn, replace(ballot, reply=reply, terms=terms))
+    return _decide(conn, replace(asked, reply=reply, terms=terms))
 
 
-def _decide(conn: Connection, ballot: _Ballot) -> Answer:
-    wanted = _STATE_OF[ballot.reply]
-    row = _end(conn, ballot.approval_id, wanted)
+def _decide(conn: Connection, asked: _Case) -> Answer:
+    ballot, approval_id = asked.ballot, asked.ballot.approval_id
+    wanted = _STATE_OF[asked.reply]
+    row = _end(conn, approval_id, wanted)
     won = row is not None and row["state"] == wanted.value
     if row is not None:
-        conclude(conn, [_by_person(row, ballot) if won else timed_out(row)])
-        if won and ballot.terms is not None:
-            grants.give(conn, ballot.approval_id, ballot.terms, ballot.actor, row["now"])
-    recorded = remember(
-        conn, ballot.key, ballot.approval_id, Recorded.WON if won else Recorded.LOST
-    )
+        conclude(conn, [_by_person(row, asked) if won else timed_out(row)])
+        if won and asked.terms is not None:
+            grants.give(conn, approval_id, asked.terms, ballot.actor, row["now"])
+    recorded = remember(conn, ballot.key, approval_id, Recorded.WON if won else Recorded.LOST)
     if recorded is not None:
         return _replayed(conn, ballot, recorded)
-    return Answer(won=won, repeated=False, approval=_read(conn, ballot.approval_id))
+    return Answer(won=won, repeated=False, approval=_read(conn, approval_id))
 
 
-def _replayed(conn: Connection, ballot: _Ballot, recorded: Recorded) -> Answer:
+def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> Answer:
     approval = _read(conn, ballot.approval_id)
     return Answer(recorded is Recorded.WON, True, approval, counted=recorded is Recorded.COUNTED)
 
@@ -302,20 +355,20 @@ def _end(conn: Connection, approval_id: str, wanted: ApprovalState) -> RowMappin
     return found.mappings().first()
 
 
-def _by_person(row: RowMapping, ballot: _Ballot) -> Ending:
-    denied = ballot.reply is ApprovalReply.DENY
+def _by_person(row: RowMapping, asked: _Case) -> Ending:
+    denied = asked.reply is ApprovalReply.DENY
     return Ending(
         id=row["id"],
         session=row["session"],
         place=row["place"],
-        state=_STATE_OF[ballot.reply],
+        state=_STATE_OF[asked.reply],
         source=DecisionSource.PERSON,
         at_ms=row["now"],
-        reply=ballot.reply,
+        reply=asked.reply,
         reason=DenialReason.APPROVER_DENIED if denied else None,
-        by=ballot.actor,
-        note=ballot.note,
-        terms=ballot.terms,
+        by=asked.ballot.actor,
+        note=asked.ballot.note,
+        terms=asked.terms,
     )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Concatenate
 
@@ -98,9 +98,23 @@ class WatchedStore:
             StoreAway: the database cannot be reached or used at present.
             StoreError: the database failed.
         """
+        return await self._noted(self.store.read(op, *args, **kwargs))
+
+    async def read_beside(
+        self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run one operation that reads for long.
+
+        Raises:
+            StoreAway: the database cannot be reached or used at present.
+            StoreError: the database failed.
+        """
+        return await self._noted(self.store.read_beside(op, *args, **kwargs))
+
+    async def _noted(self, reading: Coroutine[object, object, T]) -> T:
         began = self.outage.now()
         try:
-            result = await self.store.read(op, *args, **kwargs)
+            result = await reading
         except StoreAway as error:
             self.outage.failed(error, began, write=False)
             raise

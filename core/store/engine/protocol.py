@@ -38,6 +38,15 @@ class Store(Protocol):
             StoreError: the database failed.
         """
 
+    async def read_beside(
+        self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run one operation that reads for long, as ``read``; no other waits for it meanwhile.
+
+        Raises:
+            StoreError: the database failed.
+        """
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` in the event loop with each wake-up; return what unsubscribes it.
 

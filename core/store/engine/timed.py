@@ -40,6 +40,16 @@ class TimedStore:
         """
         return await self._store.read(op, *args, **kwargs)
 
+    async def read_beside(
+        self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run one operation that reads for long.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        return await self._store.read_beside(op, *args, **kwargs)
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with each wake-up; return what unsubscribes it."""
         return self._store.subscribe(listener)

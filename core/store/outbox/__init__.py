@@ -6,7 +6,7 @@ guarded statement decides), reminders and notices do not.
 """
 
 from core.store.outbox.acknowledge import drop, relocate, retry, sent, sent_group
-from core.store.outbox.claims import claim, next_due, reconcile
+from core.store.outbox.claims import CLAIM_MS, claim, claim_edits, next_due, reconcile
 from core.store.outbox.enqueue import enqueue_notice
 from core.store.outbox.message_lookup import asked_at, members
 from core.store.outbox.messages import OF_REMINDER, open_surfaces
@@ -15,12 +15,14 @@ from core.store.schema.records import OutboxItem
 from core.store.schema.states import OutboxKind
 
 __all__ = [
+    "CLAIM_MS",
     "OF_NOTICE",
     "OF_REMINDER",
     "OutboxItem",
     "OutboxKind",
     "asked_at",
     "claim",
+    "claim_edits",
     "drop",
     "enqueue_notice",
     "members",

@@ -1,5 +1,8 @@
 """Hand out the work of the outbox, and take it back from senders that died."""
 
+from collections.abc import Collection
+from typing import Final
+
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -22,6 +25,9 @@ from core.store.schema.json_columns import dump, load
 from core.store.schema.records import OutboxItem
 from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import IS_OPEN_ITEM, IS_PENDING, approvals, outbox
+
+CLAIM_MS: Final = 30_000
+"""How long a sender has an item to itself; then it counts as dead."""
 
 _NOW = bindparam("p_now", type_=outbox.c.due_ms.type)
 _DUE = bindparam("p_due", type_=outbox.c.due_ms.type)
@@ -76,6 +82,22 @@ _CLAIM = (
     )
     .returning(outbox)
 )
+_CLAIM_EDITS = (
+    update(outbox)
+    .where(
+        outbox.c.approval_id == bindparam("p_id"),
+        outbox.c.kind == OutboxKind.EDIT.value,
+        outbox.c.state == OutboxState.READY.value,
+        outbox.c.channel.in_(bindparam("p_channels", type_=Text, expanding=True)),
+    )
+    .values(
+        state=OutboxState.SENDING.value,
+        attempts=outbox.c.attempts + 1,
+        due_ms=_DUE,
+        claimed_by=bindparam("p_boot"),
+    )
+    .returning(outbox)
+)
 _NEXT_DUE = select(func.min(outbox.c.due_ms)).where(IS_OPEN_ITEM)
 
 
@@ -101,6 +123,20 @@ def claim(
         "p_boot": context_of(conn).boot,
     }
     rows = conn.execute(_CLAIM, items).mappings().all()
+    return tuple(_item(row) for row in sorted(rows, key=lambda row: int(row["id"])))
+
+
+def claim_edits(
+    conn: Connection, approval_id: ApprovalId, channels: Collection[str]
+) -> tuple[OutboxItem, ...]:
+    """Claim the edits of one approval for ``CLAIM_MS``, in the transaction that ends it."""
+    named = {
+        "p_id": approval_id,
+        "p_channels": list(channels),
+        "p_due": now_ms(conn) + CLAIM_MS,
+        "p_boot": context_of(conn).boot,
+    }
+    rows = conn.execute(_CLAIM_EDITS, named).mappings().all()
     return tuple(_item(row) for row in sorted(rows, key=lambda row: int(row["id"])))
 
 

@@ -118,6 +118,7 @@ proofs = Table(
     Column("step", BigInteger, nullable=False),  # of the code; 0 where a passkey signed
     Column("at_ms", BigInteger, nullable=False),
     Column("passkey", Text),  # JSON: what it signed, as it came
+    Column("public_key", Text),  # of that passkey, which may be forgotten later
 )
 
 # The passkeys of people: what they sign allows what a step-up tier asks, and signs in.

@@ -7,7 +7,7 @@ from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTer
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey, Target, TaskId
-from core.model.result import Finished
+from core.model.result import ExecResult, Finished
 from core.store.schema.states import DecisionSource, OutboxKind, RowState
 
 
@@ -119,12 +119,20 @@ class OrphanedRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """One approval that a message shows, and how its request ended, where it has."""
+
+    approval: Approval
+    outcome: ExecResult | None
+
+
+@dataclass(frozen=True, slots=True)
 class OutboxItem:
     """One claimed piece of work for a channel.
 
     ``message`` is the platform's id of the copy to edit or to remind under. ``uncertain``: an
     earlier attempt may have arrived. An edit's payload is its prompt's; what it must show is the
-    approval's true state at the time of sending.
+    approval's true state at the time of sending, which is ``shows`` where that was just read.
     """
 
     id: int
@@ -135,6 +143,7 @@ class OutboxItem:
     attempts: int
     message: str | None
     uncertain: bool = False
+    shows: tuple[Shown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

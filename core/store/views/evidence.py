@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from core.model.approval import Approval, Resolution
 from core.model.evidence import Showing
 from core.model.identity import ApprovalId
-from core.store.approvals import queries
+from core.store.approvals import proofs, queries
+from core.store.approvals.proofs import Proof
 from core.store.outbox.showings import of_approval, texts_of
 
 
@@ -30,16 +31,24 @@ def evidence_of(conn: Connection, approval_id: ApprovalId) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An approval with all that was shown of it, and the texts by their hash."""
+    """An approval with all that was shown of it, the texts by their hash, and what proved it."""
 
     approval: Approval
     shown: tuple[Showing, ...]
     texts: Mapping[str, str]
+    proofs: tuple[Proof, ...] = ()
 
 
 def recorded(conn: Connection, ids: Sequence[str]) -> tuple[Recorded, ...]:
     """Return what is on record of these approvals; those that are forgotten are left out."""
     known = (queries.get(conn, ApprovalId(one)) for one in ids)
     return tuple(
-        Recorded(one, of_approval(conn, one.id), texts_of(conn, one.id)) for one in known if one
+        Recorded(
+            one,
+            of_approval(conn, one.id),
+            texts_of(conn, one.id),
+            proofs.of_approval(conn, one.id),
+        )
+        for one in known
+        if one
     )

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, select, tuple_
 
-from core.model.approval import Approval
 from core.model.identity import ApprovalId
-from core.model.result import ExecResult, Pending, Running, Submission
+from core.model.result import Pending, Running, Submission
 from core.store.approvals.queries import get
 from core.store.outbox.message_lookup import members
 from core.store.runs.outcomes import outcome
-from core.store.schema.records import OutboxItem
+from core.store.schema.records import OutboxItem, Shown
 from core.store.schema.tables import IS_PENDING, approvals, runs
 
 _IS_RUN = select(runs.c.id).where(runs.c.id == bindparam("p_id"))
@@ -81,14 +80,6 @@ def waiting(conn: Connection) -> Waiting:
     """Return how many approvals wait, and since when."""
     count, oldest_ms = conn.execute(_WAITING).one()
     return Waiting(int(count), None if oldest_ms is None else int(oldest_ms))
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One approval that a message shows, and how its request ended, where it has."""
-
-    approval: Approval
-    outcome: ExecResult | None
 
 
 def shown_by(conn: Connection, edit: OutboxItem) -> tuple[Shown, ...]:

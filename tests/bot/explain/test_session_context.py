@@ -52,7 +52,9 @@ async def granted(
         draft = ApprovalDraft(new_id(), plan, verdict, REQUESTER, None, HALF_HOUR, local=True)
         await store.write(approvals.create, draft)
         always = ApprovalReply.ALLOW_ALWAYS
-        await store.write(approvals.answer, draft.id, always, ALICE, None, "", terms)
+        await store.write(
+            approvals.answer, approvals.Ballot(draft.id, always, ALICE, None, "", terms)
+        )
         await store.write(overrides.put, SESSION, FULL, ALICE)
     finally:
         await store.close()

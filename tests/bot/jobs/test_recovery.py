@@ -164,7 +164,7 @@ async def test_a_restored_store_starts_nothing_that_has_run(tmp_path: Path, *, k
     store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
     question = draft()
     await store.write(approvals.create, question)
-    await store.write(approvals.answer, question.id, ONCE, ALICE, None)
+    await store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
     with AuditJournal(path) as journal:
         await journal.append("start", {"run": question.id})
         if known:

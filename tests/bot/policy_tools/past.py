@@ -61,7 +61,9 @@ async def remember(
             draft = ApprovalDraft(new_id(), plan, verdict, REQUESTER, None, HALF_HOUR, local=True)
             await store.write(approvals.create, draft)
             if reply is not None:
-                await store.write(approvals.answer, draft.id, reply, ALICE, None, "", None)
+                await store.write(
+                    approvals.answer, approvals.Ballot(draft.id, reply, ALICE, None, "", None)
+                )
         for line in unasked:
             run = RunDraft(new_id(), planned(line, cwd, agent), REQUESTER, "boot")
             await store.write(runs.begin, run)

@@ -201,12 +201,14 @@ async def test_an_app_that_is_enrolled_in_between_holds(tmp_path: Path) -> None:
     """The decision looks again in its own transaction, and refuses what carries no code."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
-        refused = await bench.store.write(approvals.answer, asked, ONCE, ANA, None)
+        refused = await bench.store.write(
+            approvals.answer, approvals.Ballot(asked, ONCE, ANA, None)
+        )
         assert refused is not None
         assert (refused.won, refused.refused) == (False, "changed")
         assert await bench.waits(asked)
         await bench.store.write(totp_keys.remove, "ana")
-        won = await bench.store.write(approvals.answer, asked, ONCE, ANA, None)
+        won = await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ANA, None))
         assert won is not None
         assert won.won
 
@@ -249,7 +251,7 @@ async def test_what_is_forgotten_in_between_proves_nothing(
         spent = PasskeySpend("gone", 1, "0" * 32, "about", "{}")
         proof = (None, spent) if by_passkey else (7, None)
         refused = await bench.store.write(
-            approvals.answer, asked, ONCE, ANA, None, "", None, None, None, *proof
+            approvals.answer, approvals.Ballot(asked, ONCE, ANA, None, "", None, None, None, *proof)
         )
         assert refused is not None
         assert (refused.won, refused.refused) == (False, AnswerRefusal.CHANGED)

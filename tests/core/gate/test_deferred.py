@@ -54,7 +54,7 @@ async def broken(tmp_path: Path) -> AsyncIterator[Broken]:
     run, asked = run_draft(owner="me"), draft()
     await store.write(runs.begin, run)
     await store.write(approvals.create, asked)
-    await store.write(approvals.answer, asked.id, ONCE, ALICE, None)
+    await store.write(approvals.answer, approvals.Ballot(asked.id, ONCE, ALICE, None))
     await store.close()
     journal = AuditJournal(tmp_path / "audit.jsonl")
     journal.close()
@@ -131,7 +131,7 @@ async def test_what_is_in_doubt_is_not_offered_to_run(tmp_path: Path) -> None:
     async with gate_at(tmp_path) as gate:
         question = draft()
         await gate.store.write(approvals.create, question)
-        await gate.store.write(approvals.answer, question.id, ONCE, ALICE, None)
+        await gate.store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
         before = await gate.queued()
         gate.execution.deferred._in_doubt.add(question.id)
 

@@ -118,7 +118,8 @@ class StoreMachine(SendingStore):
     def answer(self, one: ApprovalId, reply: Any, key: str | None) -> None:
         """Answer, perhaps late, perhaps a second time, perhaps the same message again."""
         asked = self.world.asked[one]
-        got = self.db.run(self.approvals.answer, one, reply, Actor("t", key or "z"), key)
+        ballot = self.approvals.Ballot(one, reply, Actor("t", key or "z"), key)
+        got = self.db.run(self.approvals.answer, ballot)
         if key in asked.inbound:
             assert (got.repeated, got.won) == (True, asked.inbound[key])
         else:
@@ -133,7 +134,7 @@ class StoreMachine(SendingStore):
             asked.owed |= won and reply is ALWAYS
             if key is not None:
                 asked.inbound[key] = won
-                again = self.db.run(self.approvals.answer, one, reply, Actor("t", key), key)
+                again = self.db.run(self.approvals.answer, ballot)
                 assert (again.repeated, again.won) == (True, won)
         self.same(asked, got.approval)
 

@@ -47,7 +47,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "waiting": (waiting, ()),
     "find": (approvals.find, ("abcd",)),
     "unremembered": (approvals.unremembered, (10,)),
-    "answer": (approvals.answer, (_QUESTION.id, ONCE, ALICE, "in:1")),
+    "answer": (approvals.answer, (approvals.Ballot(_QUESTION.id, ONCE, ALICE, "in:1"),)),
     "find_for": (approvals.find_for, (_QUESTION.id, ALICE)),
     "known_as": (people.known_as, (ALICE,)),
     "references": (approvals.references, (Requester(Intake.CHAT, ALICE.ref),)),

@@ -94,6 +94,12 @@ class PostgresStore:
         result, _ = await self._transact(lambda conn: op(conn, *args, **kwargs))
         return result
 
+    async def read_beside(
+        self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run one long reading operation (see ``Store``): each has a connection of its own here."""
+        return await self.read(op, *args, **kwargs)
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with each wake-up; return what unsubscribes it."""
         return self._listeners.add(listener)
@@ -208,6 +214,10 @@ class PostgresStore:
             await asyncio.sleep(_TICK_S)
 
 
+_BROKEN = (SQLAlchemyError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+"""What closing a connection raises that is broken already."""
+
+
 def _is_lost(error: BaseException) -> bool:
     if isinstance(error, DBAPIError):
         return bool(error.connection_invalidated)
@@ -221,10 +231,10 @@ async def _let_go(conn: AsyncConnection) -> None:
     """
     try:
         await conn.close()
-    except (SQLAlchemyError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        with suppress(Exception):
+    except _BROKEN:
+        with suppress(*_BROKEN):
             await conn.invalidate()
-        with suppress(Exception):
+        with suppress(*_BROKEN):
             await conn.close()
 
 

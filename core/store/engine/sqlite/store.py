@@ -1,4 +1,4 @@
-"""Run operations on SQLite: one writer thread, group commit, one reader thread.
+"""Run operations on SQLite: one writer thread, group commit, one reader thread, some for long ones.
 
 Each operation is a savepoint, so one that fails does not undo its neighbours; at most 64 share a
 commit, and no caller sees a result before the commit is on disk.
@@ -28,6 +28,8 @@ from core.store.engine.sqlite.writer import Job, Writer, open_connection
 P = ParamSpec("P")
 T = TypeVar("T")
 GROUP: Final = 64
+_LONG_READS: Final = 3
+"""How many long readings go on at once."""
 
 
 class SqliteStore:
@@ -43,6 +45,7 @@ class SqliteStore:
         self._writer = Writer(path, clock, self._boot, Ballast(path))
         self._thread = threading.Thread(target=self._serve, name="sayso-store", daemon=True)
         self._readers = ThreadPoolExecutor(1, "sayso-read")
+        self._long_readers = ThreadPoolExecutor(_LONG_READS, "sayso-read-long")
         self._reader: Connection | None = None
 
     async def start(self) -> None:
@@ -69,6 +72,15 @@ class SqliteStore:
         call: Callable[[Connection], T] = partial(_call, op, args, kwargs)
         return await self._loop.run_in_executor(self._readers, self._read, call)
 
+    async def read_beside(
+        self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run one long reading operation (see ``Store``)."""
+        if self._closed:
+            raise StoreError(CLOSED)
+        call: Callable[[Connection], T] = partial(_call, op, args, kwargs)
+        return await self._loop.run_in_executor(self._long_readers, self._read_beside, call)
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` with each wake-up; return what unsubscribes it."""
         return self._listeners.add(listener)
@@ -86,6 +98,7 @@ class SqliteStore:
         if self._thread.is_alive():
             self._thread.join()
         self._readers.shutdown()
+        self._long_readers.shutdown()
         if self._reader is not None:
             self._reader.close()
             self._reader.engine.dispose()  # the last to close the file writes the WAL back into it
@@ -130,6 +143,19 @@ class SqliteStore:
                 self._reader = open_connection(self._path, self._clock, self._boot, read_only=True)
             with self._reader.begin():
                 return call(self._reader)
+        except Exception as error:
+            raise translated(error, str(self._path)) from error
+
+    def _read_beside(self, call: Callable[[Connection], T]) -> T:
+        """Read on a connection of its own: what is short has one that is always open."""
+        try:
+            conn = open_connection(self._path, self._clock, self._boot, read_only=True)
+            try:
+                with conn.begin():
+                    return call(conn)
+            finally:
+                conn.close()
+                conn.engine.dispose()
         except Exception as error:
             raise translated(error, str(self._path)) from error
 

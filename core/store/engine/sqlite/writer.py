@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from core.errors import StoreError
@@ -111,7 +112,7 @@ class Writer:
         if conn is None:
             return
         # A full or broken disk must not keep the file held.
-        with contextlib.suppress(Exception), conn.begin():
+        with contextlib.suppress(SQLAlchemyError, sqlite3.Error, OSError), conn.begin():
             self._write_mark(conn)
         conn.close()
         conn.engine.dispose()

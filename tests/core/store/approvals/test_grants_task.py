@@ -19,7 +19,9 @@ async def _held(folder: Path) -> dict[str, int]:
     question = draft()
     question = replace(question, plan=replace(question.plan, task=FIX))
     await store.write(approvals.create, question)
-    await store.write(approvals.answer, question.id, ALWAYS, ALICE, None, "", THIS_TASK)
+    await store.write(
+        approvals.answer, approvals.Ballot(question.id, ALWAYS, ALICE, None, "", THIS_TASK)
+    )
     wheres = {
         "here": (MAIN, FIX),
         "another task": (MAIN, TaskId("other")),

@@ -114,7 +114,7 @@ async def test_a_restart_behind_a_step_back_resurrects_nothing(tmp_path: Path) -
     await store.close()
     clock.ms -= HOUR
     store = await open_store(url, clock=clock)
-    answer = await store.write(approvals.answer, question.id, ONCE, ALICE, None)
+    answer = await store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
     await store.close()
     assert answer is not None
     assert answer.approval.resolution is not None

@@ -34,7 +34,7 @@ async def test_what_was_asked_is_read_while_the_store_is_open(bench: OpenStore) 
     question = draft(local=True, targets=())
     await bench.ask(question)
     await bench.advance(5_000)
-    await bench.store.write(ops.answer, question.id, DENY, ALICE, None, "", None)
+    await bench.store.write(ops.answer, ops.Ballot(question.id, DENY, ALICE, None))
     (one,) = await aside(bench, past, 0, 10)  # type: ignore[misc]
 
     assert (question.plan, question.evaluation) == (one.plan, one.evaluation)

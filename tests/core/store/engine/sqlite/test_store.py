@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy import Connection
 from core.errors import AnotherGateway, BadRequest, StoreError
 from core.model.identity import ApprovalId
 from core.store import approvals, open_store
+from core.store.engine.clock import now_ms
 from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
 from core.store.runs import runs
 from core.store.schema.tables import SCHEMA_VERSION
@@ -232,3 +234,32 @@ def _impatient(conn: Connection) -> None:
 
 def _raise(_words: str) -> None:
     raise ValueError("a broken listener")
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_no_read_waits_for_a_long_one_beside_it(tmp_path: Path, beside: bool) -> None:
+    """Nor does the start of another; the control: on the one reader it waits."""
+    store = await open_store(_url(tmp_path))
+    going, may_end = threading.Event(), threading.Event()
+
+    def counts(conn: Connection) -> int:
+        found = now_ms(conn)
+        going.set()
+        assert may_end.wait(60)
+        return found
+
+    long = store.read_beside if beside else store.read
+    counting = asyncio.create_task(long(counts))
+    await asyncio.to_thread(going.wait, 60)
+    short = asyncio.create_task(store.read(now_ms))
+    if beside:
+        assert await short >= 0
+        assert not counting.done()
+    else:
+        await asyncio.sleep(0.05)
+        assert not short.done()
+    may_end.set()
+    assert await counting <= await short
+    await store.close()
+    with pytest.raises(StoreError, match="closed"):
+        await store.read_beside(now_ms)

@@ -5,8 +5,8 @@ from typing import Final
 from alembic import op
 from sqlalchemy import BigInteger, Column, Integer, Text
 
-revision: Final = "0017"
-down_revision: Final = "0015"
+revision: Final = "0020"
+down_revision: Final = "0019"
 
 
 def upgrade() -> None:

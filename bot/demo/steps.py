@@ -1,0 +1,33 @@
+"""Define what the agents of the demo ask; each command is harmless in the scratch home."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that an agent asks, and what the viewer should know before."""
+
+    agent: str
+    line: str
+    about: str
+
+
+STEPS = (
+    Step("coder", "ls -l notes.txt", "the coder's allowlist has /usr/bin/ls: it runs at once"),
+    Step("intern", "rm -rf notes.txt", "the intern may never ask (ask: off): it is refused"),
+    Step("coder", "sha256sum notes.txt", "no entry allows sha256sum: a person is asked"),
+)
+COUNT_SH = "#!/bin/sh\nfor step in 1 2 3 4 5 6 7 8; do echo step $step of 8; sleep 1; done\n"
+"""A script in the scratch home that takes a while."""
+MORE = (
+    (
+        Step("coder", "./count.sh", "it takes 8 s; the page shows its output as it comes"),
+        Step("coder", "wc -c notes.txt", "allow it always, and it is asked about once only"),
+        Step("coder", "sort notes.txt", "answer with /approve and its code in one of the chats"),
+    ),
+    (
+        Step("deployer", "cp notes.txt release.txt", "it writes a file, and no entry allows it"),
+        Step("deployer", "rm release.txt", "it removes that file again"),
+    ),
+)
+"""What agents ask side by side while the screen is open, again and again."""

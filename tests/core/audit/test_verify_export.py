@@ -1,0 +1,102 @@
+"""The verifier's own arithmetic agrees with a library's, and refuses what the library refuses."""
+
+import secrets
+from collections.abc import Callable
+
+import cbor2
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec, utils
+from cryptography.hazmat.primitives.hashes import SHA256
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.audit.verify_export import verify_signature
+from tests.support.passkey_device import EcKey, EdKey, RsaKey, SigningKey
+
+KEYS: tuple[SigningKey, ...] = (EdKey(), EcKey(), RsaKey())
+N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+L = 2**252 + 27742317777372353535851937790883648493
+
+
+def _holds(key: SigningKey, text: bytes, signature: bytes) -> bool:
+    """Return whether a signature holds; what cannot be read does not."""
+    try:
+        return verify_signature(cbor2.dumps(key.cose), text, signature)
+    except (ValueError, LookupError):
+        return False
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: type(key).__name__)
+def test_what_each_kind_signs_holds(key: SigningKey) -> None:
+    """For texts of many lengths; by another key of the kind, or for another text, it does not."""
+    other = type(key)()
+    for size in (0, 1, 69, 5_000):
+        text = secrets.token_bytes(size)
+        signature = key.sign(text)
+        assert _holds(key, text, signature)
+        assert not _holds(other, text, signature)
+        assert not _holds(key, text + b"x", signature)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: type(key).__name__)
+def test_no_changed_byte_holds(key: SigningKey) -> None:
+    """Wherever it is, also in its length."""
+    text = b"allow"
+    signature = key.sign(text)
+    for at in range(0, len(signature), max(1, len(signature) // 24)):
+        changed = bytearray(signature)
+        changed[at] ^= 1 << (at % 8)
+        assert not _holds(key, text, bytes(changed)), at
+    for one in (b"", signature[:-1], signature + b"\0", b"\0" * len(signature)):
+        assert not _holds(key, text, one)
+
+
+def _der(r: int, s: int) -> bytes:
+    return utils.encode_dss_signature(r, s)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r, s: (0, s),
+        lambda r, s: (r, 0),
+        lambda r, s: (r + N, s),
+        lambda r, s: (r, s + N),
+        lambda r, s: (N, s),
+        lambda r, s: (0, 0),
+    ],
+)
+def test_numbers_out_of_range_are_refused(change: Callable[[int, int], tuple[int, int]]) -> None:
+    """Of ES256: 0, and what is equal modulo the order; the control: the other s is good."""
+    key, text = EcKey(), b"allow"
+    r, s = utils.decode_dss_signature(key.sign(text))
+    assert not _holds(key, text, _der(*change(r, s)))
+    assert _holds(key, text, _der(r, N - s))
+
+
+def test_a_number_that_ed25519_has_below_its_order_is_refused_above() -> None:
+    """S and S plus the order would both hold without that (RFC 8032, 5.1.7)."""
+    key, text = EdKey(), b"allow"
+    signature = key.sign(text)
+    s = int.from_bytes(signature[32:], "little") + L
+    assert not _holds(key, text, signature[:32] + s.to_bytes(32, "little"))
+
+
+def test_a_point_off_the_curve_is_no_key() -> None:
+    """It would make signatures that others can forge."""
+    key = EcKey()
+    cose = {**key.cose, -3: b"\1" * 32}
+    assert not verify_signature(cbor2.dumps(cose), b"allow", key.sign(b"allow"))
+
+
+@given(st.integers(1, N - 1), st.integers(1, N - 1), st.binary(max_size=40))
+def test_random_numbers_are_judged_as_the_library_judges_them(r: int, s: int, text: bytes) -> None:
+    """Nothing holds here that does not hold there."""
+    key = EcKey()
+    try:
+        key._key.public_key().verify(_der(r, s), text, ec.ECDSA(SHA256()))
+        theirs = True
+    except InvalidSignature:
+        theirs = False
+    assert _holds(key, text, _der(r, s)) is theirs
