@@ -113,12 +113,10 @@ async def gateway(
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         _attend_nodes(stack, node_host, ground, health, prover)
-        threads, folders = AgentThreads(gate, channels), prompt_folders(settings)
-        around = Surroundings(threads, folders, network.page_url)
+        around = _surroundings(settings, gate, channels, network)
         inbox = _inbox(settings, gate, prover, sender, around)
         await _start_channels(stack, channels, inbox)
         after = await clear_up(settings, gate, machines, ground.orphans)
-        await threads.resume()
         clock = await _start_work(stack, gate, sending, health, settings, after)
         remote = await _open_to_machines(stack, settings, machines, prover, node_host)
         parts = Served(settings, ground, gate, health, prover, network, machines)
@@ -178,6 +176,13 @@ def _health(
     return health
 
 
+def _surroundings(
+    settings: Settings, gate: Gate, channels: Mapping[str, Channel], network: Network
+) -> Surroundings:
+    threads = AgentThreads(gate, channels)
+    return Surroundings(threads, prompt_folders(settings), network.page_url)
+
+
 def _inbox(
     settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, around: Surroundings
 ) -> GateInbox:
@@ -205,6 +210,7 @@ async def _start_channels(
     for channel in channels.values():
         await channel.start(inbox)
     stack.push_async_callback(inbox.surroundings.threads.stop)
+    await inbox.surroundings.threads.resume()
 
 
 async def _stop_all(channels: Sequence[Channel]) -> None:
