@@ -194,7 +194,7 @@ class Answering:
                 return found
             return _ballot(answer, found, _Proven())
 
-        op = FindAndAnswer[Answered | _Authorised](authorise)
+        op: FindAndAnswer[Answered | _Authorised] = FindAndAnswer(authorise)
         return await self._edited(self._store.write(op, self._editable(), answer.ref, answer.actor))
 
     async def _signed(
