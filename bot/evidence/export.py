@@ -18,6 +18,9 @@ from bot.evidence.journal_slice import Slice, Wanted, lines_of, slice_of
 from core.audit import verify_export
 from core.errors import BadRequest
 from core.model.approval import Approval, ApprovalState
+from core.model.evidence import Showing
+from core.model.identity import ApprovalId
+from core.store.approvals.proofs import Proof
 from core.store.views.evidence import Recorded
 from core.text.render import redact
 
@@ -166,32 +169,38 @@ def _approval(one: Recorded) -> Iterator[Json]:
         "note": "" if end is None else redact(end.note).text,
         "decided_ms": None if end is None else end.at_ms,
     }
-    for shown in one.shown:
-        yield {
-            "kind": "shown",
-            "approval": asked.id,
-            "key": shown.key,
-            "surface": shown.surface,
-            "channel": shown.channel,
-            "place": shown.place,
-            "message": shown.message,
-            "account": shown.account,
-            "name": shown.name,
-            "hash": shown.hash,
-            "at_ms": shown.at_ms,
-            "waiting": shown.waiting,
-        }
-    for proof in one.proofs:
-        yield {
-            "kind": "proof",
-            "approval": asked.id,
-            "person": proof.person,
-            "digest": proof.digest,
-            "reply": proof.reply,
-            "step": proof.step,
-            "at_ms": proof.at_ms,
-            "passkey": proof.passkey,
-            "public_key": proof.public_key,
-        }
+    yield from (_shown(asked.id, shown) for shown in one.shown)
+    yield from (_proof(asked.id, proof) for proof in one.proofs)
     for digest, text in one.texts.items():
         yield {"kind": "text", "approval": asked.id, "hash": digest, "text": text}
+
+
+def _shown(run: ApprovalId, shown: Showing) -> Json:
+    return {
+        "kind": "shown",
+        "approval": run,
+        "key": shown.key,
+        "surface": shown.surface,
+        "channel": shown.channel,
+        "place": shown.place,
+        "message": shown.message,
+        "account": shown.account,
+        "name": shown.name,
+        "hash": shown.hash,
+        "at_ms": shown.at_ms,
+        "waiting": shown.waiting,
+    }
+
+
+def _proof(run: ApprovalId, proof: Proof) -> Json:
+    return {
+        "kind": "proof",
+        "approval": run,
+        "person": proof.person,
+        "digest": proof.digest,
+        "reply": proof.reply,
+        "step": proof.step,
+        "at_ms": proof.at_ms,
+        "passkey": proof.passkey,
+        "public_key": proof.public_key,
+    }

@@ -66,6 +66,7 @@ class Gate:
     _remembering: Remembering = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
     _closing: Closing = field(init=False)
+    _recording: record.Recording = field(default_factory=record.Recording, init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
@@ -244,6 +245,7 @@ class Gate:
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
         """Run what people allowed, once; ``None`` if it was started elsewhere."""
+        await self._recording.settled()
         await self._remembering.store_promise(run_id)
         claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
         return await self._run(run_id, plan, claim)
@@ -254,7 +256,7 @@ class Gate:
         Raises:
             Stopping: the gate is closed; nothing was decided.
         """
-        with self._closing.inside():
+        with self._closing.inside(), self._recording.answer():
             return await self._answered(answer)
 
     async def offer(self, answer: Answer) -> Answered:

@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
@@ -28,6 +30,32 @@ from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 _EXPIRY_BATCH = 500
+
+
+@dataclass(slots=True)
+class Recording:
+    """The answers that are being taken: what one allows starts after the record of it.
+
+    The commit of an answer wakes what starts runs, while the answer is still being recorded.
+    """
+
+    _open: set[asyncio.Future[None]] = field(default_factory=set)
+
+    @contextmanager
+    def answer(self) -> Iterator[None]:
+        """Count an answer, from before it can be committed until it is recorded."""
+        ended = asyncio.get_running_loop().create_future()
+        self._open.add(ended)
+        try:
+            yield
+        finally:
+            self._open.discard(ended)
+            ended.set_result(None)
+
+    async def settled(self) -> None:
+        """Wait for the answers that are being taken now, not for those that come meanwhile."""
+        if self._open:
+            await asyncio.wait(tuple(self._open))
 
 
 async def end(store: Store, journal: Journal, approval: Approval) -> None:

@@ -18,9 +18,9 @@ from core.store.people import passkeys, people, totp_keys
 from core.store.views.evidence import recorded
 from core.trust.passkeys import relying_party
 from core.trust.totp import code_at, new_secret
-from tests.bot.evidence.test_export_tampering import of, rechained, resealed
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.evidence_export import verified
+from tests.support.evidence_tampering import of, rechained, resealed
 from tests.support.page_browser import PageBrowser
 from tests.support.passkey_device import EcKey, EdKey, PasskeyDevice, RsaKey, SigningKey, encoded
 

@@ -13,6 +13,7 @@ import pytest
 from core.audit.verify_export import main, verify
 from core.model.approval import ApprovalReply
 from tests.support.evidence_export import answered, asked, written
+from tests.support.evidence_tampering import journal, of, rechained, relined, resealed
 from tests.support.three_platforms import three_platforms
 
 Record = dict[str, Any]
@@ -34,45 +35,6 @@ async def _made(folder: Path) -> Path:
 def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Return an export: one allowed, one denied, one that waits."""
     return asyncio.run(_made(tmp_path_factory.mktemp("tampering"))).read_bytes()
-
-
-def resealed(records: Records) -> bytes:
-    """Return the file with a seal that fits, as somebody who can write it would."""
-    lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in records[:-1]]
-    text = "".join(f"{line}\n" for line in lines).encode()
-    digest = hashlib.sha256(text).hexdigest()
-    seal = {"kind": "seal", "lines": len(lines), "sha256": digest}
-    return text + json.dumps(seal, separators=(",", ":")).encode() + b"\n"
-
-
-def of(records: Records, kind: str, number: int = 0) -> Record:
-    """Return one record of a kind."""
-    return [one for one in records if one["kind"] == kind][number]
-
-
-def journal(records: Records, kind: str, number: int = 0) -> Record:
-    """Return the export's record that holds a journal line of a kind."""
-    lines = (one for one in records if one["kind"] == "journal")
-    return [one for one in lines if json.loads(one["line"])["kind"] == kind][number]
-
-
-def relined(record: Record, **changed: object) -> None:
-    """Change a journal line and give it the hash that it then has."""
-    line = {**json.loads(record["line"]), **changed}
-    line.pop("hash")
-    body = json.dumps(line, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(body.encode()).hexdigest()
-    record["line"] = f'{body[:-1]},"hash":"{digest}"}}'
-
-
-def rechained(records: Records, kind: str, **changed: object) -> None:
-    """Change a journal line and seal every line after it anew: a chain that is whole again."""
-    prev = records[0]["journal"]["prev"]
-    target = journal(records, kind)
-    for one in (one for one in records if one["kind"] == "journal"):
-        relined(one, prev=prev, **(changed if one is target else {}))
-        prev = json.loads(one["line"])["hash"]
-    records[0]["journal"]["head"] = prev
 
 
 def edited(kind: str, name: str, value: object, number: int = 0) -> Change:

@@ -12,7 +12,7 @@ down_revision: Final = "0015"
 def upgrade() -> None:
     """Add the column, with the keys of passkeys that are still known."""
     op.add_column("proofs", Column("public_key", Text))
-    # What was signed is JSON as this program writes it, so its passkey's id stands in quotes.
+    # What was signed is JSON as this program writes it, so the passkey's id is in quotes.
     op.execute(
         "UPDATE proofs SET public_key = (SELECT MAX(passkeys.public_key) FROM passkeys "
         "WHERE passkeys.person = proofs.person "
