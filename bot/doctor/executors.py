@@ -19,7 +19,7 @@ from core.isolation.containment import delegated
 from core.isolation.pool import ExecutorPool
 from core.isolation.process import EXECUTOR, INTERPRETER, SUDO
 from core.isolation.tokens import SessionTokens
-from core.isolation.upkeep.options import Options
+from core.isolation.upkeep import Options
 
 _SETUP = "run `sudo sayso executor setup`"
 _OPEN = (

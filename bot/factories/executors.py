@@ -11,7 +11,7 @@ from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool
 from core.isolation.terminal.terminals import Limits, Terminals
 from core.isolation.tokens import SessionTokens
-from core.isolation.upkeep.options import Options
+from core.isolation.upkeep import Options
 from core.model.command import ExecRequest
 from core.model.policy import ExecHost
 from core.planning.environment import account_of

@@ -7,12 +7,12 @@
     said           what an agent says, kept and watched
     key_command    the command that prints a key
     incoming       what an executor calls
-    supervisors    what a Runner takes its supervisors from: one executor for each run
+    executors      a runner for each user, whose supervisors executors start, one for each run
     pool           starts executors, at most so many; keeps a spare; ends what a crash left
     tokens         session tokens: one use, an expiry, a rate
     client         JSON-RPC to one executor; the kernel says whose process it is
     fair_turns     places for runs, given to one session after the other
-    upkeep/        how they begin and end
+    upkeep         how many; whether one that answers is the right one; what one left
     containment    a cgroup for each executor, where the gateway may make one
     process        starts an executor by sudo, with a socket as its descriptor 0
     wire           the frames, for both sides; standard library only

@@ -9,15 +9,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import HostUnavailable, SaysoError, SpawnError
-from core.isolation import incoming, process, wire
+from core.isolation import incoming, process, upkeep, wire
 from core.isolation.call_audit import CallAudit
 from core.isolation.client import Client
 from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executor import Executor, Talk
 from core.isolation.process import uid_of, unavailable
 from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
-from core.isolation.upkeep import cleaning, greeting
-from core.isolation.upkeep.options import Options
+from core.isolation.upkeep import Options
 from core.runner.link import Link
 from core.runner.supply import Order
 
@@ -219,8 +218,7 @@ class ExecutorPool:
         contained = asyncio.ensure_future(self._contain(executor))
         try:
             answer = self._call(executor, wire.PING, {})
-            patience_s = self._options.connection_timeout_s
-            why = await greeting.failure(executor, uid, answer, patience_s)
+            why = await upkeep.failure(executor, uid, answer, self._options.connection_timeout_s)
         except BaseException:
             self.drop(executor)
             raise
@@ -229,7 +227,7 @@ class ExecutorPool:
         if why:
             self.drop(executor)
             raise HostUnavailable(unavailable(executor.user, why))
-        greeting.warn_of_loose(executor)
+        upkeep.warn_of_loose(executor)
 
     async def _contain(self, executor: Executor) -> None:
         """Move what was started into a cgroup, while it starts."""
@@ -355,7 +353,7 @@ class ExecutorPool:
             await self.end_left(executor.user, {executor.run_id: executor.leaders})
             await executor.process.ended(_PATIENCE_S)
         if left or not executor.process.exited.is_set():
-            cleaning.report(executor.id, executor.user, left)
+            upkeep.report(executor.id, executor.user, left)
             self._stuck[executor] = asyncio.ensure_future(self._outlive(executor))
             self._gone.set()
             return
@@ -389,8 +387,8 @@ class ExecutorPool:
             return
         try:
             for run_id, leaders in runs.items():
-                params = cleaning.params(run_id, leaders)
-                answers = await cleaning.ended(run_id, self._call(cleaner, wire.END_RUN, params))
+                params = upkeep.params(run_id, leaders)
+                answers = await upkeep.ended(run_id, self._call(cleaner, wire.END_RUN, params))
                 if not answers:  # it would not answer about the others either
                     self.drop(cleaner)
         finally:

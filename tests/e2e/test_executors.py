@@ -305,6 +305,7 @@ def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     script = f"""{DELEGATED}{prepared()}{reported(controls)}
 cat > /srv/work/attacks.sh <<'END'
 {attacks}END
+chmod g-w /srv/work/attacks.sh
 {run("exec sleep 160", agent="other", seconds=160)} > /dev/null 2>&1 &
 while ! pgrep -u sayso_executor -x sleep > /dev/null; do sleep 0.1; done
 as ann {SAYSO} run --agent coder --cwd /srv/work --timeout 150 -c 'sh attacks.sh'

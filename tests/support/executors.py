@@ -22,7 +22,7 @@ from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool
 from core.isolation.tokens import SessionTokens
-from core.isolation.upkeep.options import Options
+from core.isolation.upkeep import Options
 from core.runner.limits import Limits
 
 USER = "nobody"

@@ -18,7 +18,7 @@ import pytest
 from core.isolation import incoming
 from core.isolation import pool as pools
 from core.isolation.containment import Containment, delegated
-from core.isolation.upkeep.options import Options
+from core.isolation.upkeep import Options
 from tests.support.executors import BUILD, UID, USER, executors, installed
 from tests.support.runs import Watcher, alive, new_run, planned, request
 from tests.support.waiting import until

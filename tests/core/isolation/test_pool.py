@@ -12,7 +12,7 @@ from core.errors import HostUnavailable, SpawnError
 from core.isolation import pool, process
 from core.isolation.client import TERMINATED, CallFailed
 from core.isolation.executor import Executor
-from core.isolation.upkeep.options import Options
+from core.isolation.upkeep import Options
 from core.model.identity import SessionKey
 from core.runner.supervisor.processes import procfs
 from core.runner.supply import Order

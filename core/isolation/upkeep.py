@@ -1,0 +1,75 @@
+"""Keep executors: how many, whether one that answers is the right one, what one left behind."""
+
+import logging
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+
+from core.errors import SaysoError
+from core.isolation import wire
+from core.isolation.client import CallFailed, ExecutorGone
+from core.isolation.executor import Executor
+from core.planning.environment import RUN_MARK
+
+_log = logging.getLogger(__name__)
+_STUCK = (
+    "executor %s of %s cannot be ended, and keeps its place until it has: it, or %s processes that "
+    "it left, wait for a device"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How executors are kept; ``build`` is what an executor of this version is called.
+
+    ``warm_spare`` keeps one for each user that ran something within ``idle_timeout_s``: started
+    before it knows anything, and used once, like every other.
+    """
+
+    build: str
+    max_executors: int = 10
+    idle_timeout_s: float = 60.0
+    warm_spare: bool = False
+    connection_timeout_s: float = 5.0
+
+
+def warn_of_loose(executor: Executor) -> None:
+    """Log that an executor is not in its cgroup, where it has one: sudo may have forked for it."""
+    if executor.cgroup is not None and not executor.cgroup.holds(executor.client.pid):
+        _log.warning("executor %s of %s is in no cgroup of its own", executor.id, executor.user)
+
+
+async def failure(
+    executor: Executor, uid: int, answer: Awaitable[wire.Object], patience_s: float
+) -> str:
+    """Wait for the answer to a ping; return why it cannot be trusted, ``""`` if it can."""
+    try:
+        executor.closed = (await answer).get("closed") is True
+    except TimeoutError:
+        return f"it did not answer within {patience_s * 1000:.0f} ms"
+    except (CallFailed, ExecutorGone) as failed:
+        await executor.process.ended(1)
+        return executor.process.words() or str(failed)
+    if executor.client.uid != uid:
+        return f"the process that answered is of user {executor.client.uid}"
+    return ""
+
+
+def report(executor: str, user: str, left: int) -> None:
+    """Log that an executor goes on although it was killed."""
+    _log.error(_STUCK, executor, user, left)
+
+
+def params(run_id: str, leaders: Sequence[object]) -> wire.Object:
+    """Return what names a run to an executor."""
+    return {"mark": f"{RUN_MARK}={run_id}", "leaders": leaders}
+
+
+async def ended(run_id: str, answer: Awaitable[wire.Object]) -> bool:
+    """Wait for the end of what was left of a run; return whether the executor still answers."""
+    try:
+        if (await answer).get("left"):
+            _log.error("run %s left processes that cannot be ended", run_id)
+    except (SaysoError, TimeoutError) as failure:
+        _log.error("what run %s left may go on: %s", run_id, failure)
+        return not isinstance(failure, TimeoutError)
+    return True
