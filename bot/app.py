@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from bot.chat.inbox import GateInbox, inbox_of
+from bot.chat.agent_threads import AgentThreads
+from bot.chat.inbox import GateInbox, Surroundings, inbox_of
+from bot.factories.agents import prompt_folders
 from bot.factories.channels import Console, approvers, make_channels, senders
 from bot.factories.push import push_of
 from bot.factories.remote_exec import RemoteExec, remote_exec
@@ -112,7 +114,8 @@ async def gateway(
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         _attend_nodes(stack, node_host, ground, health, prover)
-        inbox = _inbox(settings, gate, prover, sender, network)
+        around = _surroundings(settings, gate, channels, network)
+        inbox = _inbox(settings, gate, prover, sender, around)
         await _start_channels(stack, channels, inbox)
         after = await clear_up(settings, gate, machines, ground.orphans)
         clock = await _start_work(stack, gate, sending, health, settings, after)
@@ -183,16 +186,21 @@ def _health(
     return health
 
 
+def _surroundings(
+    settings: Settings, gate: Gate, channels: Mapping[str, Channel], network: Network
+) -> Surroundings:
+    threads = AgentThreads(gate, channels)
+    return Surroundings(threads, prompt_folders(settings), network.page_url)
+
+
 def _inbox(
-    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, network: Network
+    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, around: Surroundings
 ) -> GateInbox:
     """Let the chats answer and send; the prover's own sender tries that way."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
-    inbox = inbox_of(
-        gate, approvers(settings), may_send, elevated=elevated, page_url=network.page_url
-    )
+    inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated, surroundings=around)
     prover.add(ChatWay(inbox, sender))
     return inbox
 
@@ -211,6 +219,8 @@ async def _start_channels(
     stack.push_async_callback(_stop_all, tuple(channels.values()))
     for channel in channels.values():
         await channel.start(inbox)
+    stack.push_async_callback(inbox.surroundings.threads.stop)
+    await inbox.surroundings.threads.resume()
 
 
 async def _stop_all(channels: Sequence[Channel]) -> None:
@@ -241,6 +251,7 @@ async def _start_work(
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
     heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
+    stack.push_async_callback(heart.stop)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()
     stack.callback(clock.stop)

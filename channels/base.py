@@ -99,6 +99,8 @@ class Inbound:
     ``replied_to`` is the message id that ``post`` returned, where the person answered one.
     ``process`` is the kernel session of who answers on this machine, as in ``Requester``.
     ``private``: nobody but this person sees the reply, on a platform that can show links.
+    ``message`` is the message that the person wrote, as ``post`` would name it; empty where they
+    pressed a button or used a platform's own form of a command.
     """
 
     actor: Actor
@@ -108,6 +110,7 @@ class Inbound:
     replied_to: str = ""
     process: tuple[int, int] | None = None
     private: bool = False
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +245,28 @@ class Reminders(Protocol):
 
 @runtime_checkable
 class Threads(Protocol):
-    """A channel that can open a thread for an agent's session."""
+    """A channel that can open a thread for an agent's session or prompt."""
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
         """Open a thread in a place and return the thread's place, where ``post`` then posts.
+
+        With ``message`` it is the thread of that message, where the platform has such threads;
+        asked for again it is the same one.
 
         Raises:
             ChannelError: as ``Channel.post``; permanent where the place has no threads.
         """
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """A channel whose messages can grow; one that is, is ``Reminders`` too.
+
+    What is posted by ``notify`` or ``remind`` is replaced by ``end_reminder``.
+    """
+
+    def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
+        """Cut a text into pieces that each fit one message, below ``room`` characters of ours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ SLASH_COMMANDS = (
     SlashCommand("tail", "Show the last lines of a running command", "CODE"),
     SlashCommand("stop", "End a running command", "CODE"),
     SlashCommand(
+        "agent", "Give an agent a prompt, list the agents, or stop one", "[NAME TEXT | stop [CODE]]"
+    ),
+    SlashCommand(
         "exec",
         "Show or set where this chat's commands run",
         "[host=…] [security=…] [ask=…] [node=…] | reset",
@@ -154,6 +157,26 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentList:
+    """``/agent``: a request to see the agents that take prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAgent:
+    """``/agent NAME TEXT``: a prompt for an agent, as it was written."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopAgent:
+    """``/agent stop``: end the prompt ``ref``; empty is the newest one of who asks, here."""
+
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Pair:
     """``/pair``: link this account to a person by the code that ``sayso people pair`` showed."""
 
@@ -211,6 +234,9 @@ Command = (
     | RunLine
     | Tail
     | Stop
+    | AgentList
+    | PromptAgent
+    | StopAgent
     | Pair
     | LogIn
     | NodeRequests

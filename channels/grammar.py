@@ -14,6 +14,7 @@ from channels.commands import (
     MOST_LISTED,
     REPLY_USAGE,
     SLASH_COMMANDS,
+    AgentList,
     Approve,
     BareReply,
     Command,
@@ -26,10 +27,12 @@ from channels.commands import (
     Pair,
     PairNode,
     PendingList,
+    PromptAgent,
     ResetExec,
     RunLine,
     SetExec,
     Stop,
+    StopAgent,
     Tail,
     unknown_command,
     usage_of,
@@ -115,6 +118,8 @@ def _typed(verb: str, rest: str, *, meant: bool) -> Command | None:
         return None
     if verb == "run":
         return RunLine(rest) if rest else Malformed(usage_of("run"))
+    if verb == "agent":
+        return _agent(rest) or Malformed(usage_of("agent"))
     reader = _READERS.get(verb)
     return (reader(words) or Malformed(usage_of(_FULL_NAMES.get(verb, verb)))) if reader else None
 
@@ -193,6 +198,19 @@ def _tail(words: list[str]) -> Command | None:
 def _stop(words: list[str]) -> Command | None:
     ref = _one_ref(words)
     return Stop(ref) if ref else None
+
+
+def _agent(rest: str) -> Command | None:
+    """Read what follows ``/agent``; the text of a prompt stays as it was written."""
+    word, text = _split(rest)
+    name = word.rstrip(",:")
+    if not name:
+        return AgentList()
+    if name.lower() != "stop":
+        return PromptAgent(name, text) if text else None
+    words = text.split()
+    ref = _one_ref(words)
+    return StopAgent(ref or "") if ref or not words else None
 
 
 def _history(words: list[str]) -> Command | None:

@@ -9,12 +9,14 @@ from channels.base import Health, Inbound, Inbox, Reply
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, Choose, Command
 from channels.grammar import parse
+from channels.utf16 import chunks
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, ApprovalId, Target
 from core.text.render import Redacted
 
 _LONGEST_GROUP = 4_000
+_LONGEST_MESSAGE = 1_000
 
 
 @dataclass(slots=True)
@@ -112,8 +114,10 @@ class MemoryChannel:
             ended = [card for card in cards if isinstance(card, OutcomeCard)]
             self.shown[message].outcomes.update({card.id: card for card in ended})
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
         """Open a thread and return its place."""
+        if message:
+            return replace(target, thread=message)
         root = self._keep(Shown("", target, notice=NoticeCard(title)))
         return replace(target, thread=root)
 
@@ -130,6 +134,10 @@ class MemoryChannel:
         del target  # message ids are unique over all places here
         if message in self.shown:
             self.shown[message].notice = card
+
+    def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
+        """Cut a text into pieces of a length that a chat would show in one message."""
+        return tuple(map(Redacted, chunks(text.text, _LONGEST_MESSAGE - room)))
 
     async def press(
         self, message: str, reply: ApprovalReply, actor: Actor, code: str = ""

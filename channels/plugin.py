@@ -17,5 +17,5 @@ class PluginSettings(Section):
     )
     approvers: Words = Field(default=(), description="ids of approvers; empty: nobody")
     senders: Words = Field(
-        default=(), description="ids of those who may send /exec, /elevated and /run"
+        default=(), description="ids of those who may send /agent, /exec, /elevated and /run"
     )

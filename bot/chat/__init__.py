@@ -6,6 +6,7 @@
           ─▶ listings          /pending, /history
           ─▶ runs              /run, /tail, /stop
           ─▶ session_settings  /exec, /elevated
+          ─▶ agents            /agent; agent_threads shows what is said, in words of agent_text
           ─▶ pairing, nodes    /pair, /node
           ─▶ login             /login
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bot.chat.agent_threads import AgentThreads
+from bot.chat.agents import AgentPrompts, Folders
 from bot.chat.answers import Answers
 from bot.chat.listings import Lists
 from bot.chat.login import LoginLinks
@@ -35,13 +37,26 @@ class Part(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What chats use and no reload replaces.
+
+    ``threads`` shows what agents say, ``folders`` are the agents that take prompts. ``page_url``
+    says where the control page is, and nothing where it is off.
+    """
+
+    threads: AgentThreads
+    folders: Folders | None = None
+    page_url: Callable[[], str] = str
+
+
 @dataclass(slots=True)
 class GateInbox:
     """The inbox that every channel hands its people's words to; a reload replaces its parts."""
 
     gate: Gate
     parts: tuple[Part, ...]
-    page_url: Callable[[], str] = str
+    surroundings: Surroundings
 
     async def receive(self, inbound: Inbound) -> Reply:
         """Act on one typed command and return the reply.
@@ -67,12 +82,11 @@ def inbox_of(
     senders: Listing,
     *,
     elevated: bool,
-    page_url: Callable[[], str] = str,
+    surroundings: Surroundings,
 ) -> GateInbox:
     """Return the inbox of a gate, with all that people may do in a chat.
 
-    ``elevated`` is ``tools.elevated.enabled``; ``page_url`` says where the control page is, and
-    nothing where it is off.
+    ``elevated`` is ``tools.elevated.enabled``.
     """
     store = gate.store
     acting = Senders(store, senders)
@@ -86,7 +100,8 @@ def inbox_of(
             SessionSettings(SessionRules(store, gate.journal, acting, elevated), circle),
             Pairing(store),
             NodePairing(store, gate.journal, approvers),
-            LoginLinks(store, gate.journal, approvers, page_url),
+            LoginLinks(store, gate.journal, approvers, surroundings.page_url),
+            AgentPrompts(gate, circle, surroundings.threads, surroundings.folders),
         ),
-        page_url,
+        surroundings,
     )

@@ -23,6 +23,7 @@ _ADD = """\
 sudo sayso executor user add sayso_alice --agent coder
 sudo sayso executor user add sayso_alice --person telegram:1001
 """
+_WORKSPACE = "sudo sayso executor workspace /srv/work --user sayso_alice"
 _USER = arg("user", metavar="NAME", help="the Unix user")
 _DRY = arg("--dry-run", action="store_true", help="change nothing, print what would be")
 
@@ -46,6 +47,10 @@ def register(commands: "Commands") -> None:
     accounts = arg("--delete-users", action="store_true", help="also the users and their homes")
     purpose = "take back what setup did; needs root"
     command(inner, "undo", purpose, "sudo sayso executor undo", undo, accounts, _DRY)
+    folder = arg("folder", metavar="FOLDER", help="its absolute path; made if need be")
+    other = arg("--user", metavar="NAME", required=True, help="the Unix user that works in it")
+    purpose = "make a folder for the gateway and one other user, and nobody else; needs root"
+    command(inner, "workspace", purpose, _WORKSPACE, workspace, folder, other, gateway, _DRY)
     users = group(inner, "user", "the Unix users that executors run as", _ADD, dest="what")
     purpose = "let executors run as a user, who is created if need be; needs root"
     agent = arg("--agent", metavar="A", action="append", default=[], help="an agent of this user")
@@ -73,6 +78,13 @@ def undo(args: argparse.Namespace) -> int:
     from bot.executor_setup.setup import undo as steps  # noqa: PLC0415 - heavy
 
     return _take(args, steps(account=args.delete_users))
+
+
+def workspace(args: argparse.Namespace) -> int:
+    """Make a folder in which the gateway and another user both work."""
+    from bot.executor_setup.setup import workspace as steps  # noqa: PLC0415 - heavy
+
+    return _take(args, steps(args.folder, _name(args.user), _gateway_user(args)))
 
 
 def user_add(args: argparse.Namespace) -> int:

@@ -3,21 +3,29 @@
 import asyncio
 import os
 import pwd
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.executor_setup import accounts, sudoers
+from bot.executor_setup import accounts, closed_python, sudoers
 from bot.executor_setup.archive import archive, build_id, exposed, interpreter
 from bot.health.check import Finding, Verdict
 from bot.settings import Settings
 from core.errors import SaysoError
+from core.ipc.peer import peer_of
 from core.isolation.call_audit import CallAudit
-from core.isolation.pool import ExecutorPool, Options
-from core.isolation.process import EXECUTOR, SUDO
+from core.isolation.containment import delegated
+from core.isolation.pool import ExecutorPool
+from core.isolation.process import EXECUTOR, INTERPRETER, SUDO
 from core.isolation.tokens import SessionTokens
+from core.isolation.upkeep.options import Options
 
 _SETUP = "run `sudo sayso executor setup`"
+_OPEN = (
+    "its executors are open to other processes of the user while they start; "
+    "set fs.suid_dumpable to 0 (sysctl)"
+)
 
 
 class _Nowhere:
@@ -42,6 +50,7 @@ def executors(settings: Settings) -> Iterator[Finding]:
     yield Finding.when(there, sudoers.GROUP, "exists" if there else f"does not exist; {_SETUP}")
     yield _no_new_privileges()
     yield _home(settings)
+    yield _containment(settings)
     for user in users_of(settings):
         yield from _user(user, settings)
 
@@ -56,8 +65,9 @@ def users_of(settings: Settings) -> tuple[str, ...]:
 def _executor() -> Finding:
     path = Path(EXECUTOR)
     try:
-        same = path.read_bytes() == archive(interpreter())
+        same = path.read_bytes() == archive(INTERPRETER)
         changeable = exposed(EXECUTOR)
+        copied = closed_python.is_copied(interpreter())
     except (OSError, SaysoError) as failure:
         return Finding(Verdict.FAIL, "executor", f"{EXECUTOR} cannot be read ({failure}); {_SETUP}")
     if changeable:
@@ -65,6 +75,9 @@ def _executor() -> Finding:
         return Finding(Verdict.FAIL, "executor", why)
     if not same:
         return Finding(Verdict.FAIL, "executor", f"{EXECUTOR} is of another version; {_SETUP}")
+    if not copied:
+        why = f"{INTERPRETER} is not a closed copy of {interpreter()} as it is now; {_SETUP}"
+        return Finding(Verdict.FAIL, "executor", why)
     return Finding(Verdict.OK, "executor", f"{EXECUTOR} is this version, and root's")
 
 
@@ -79,6 +92,29 @@ def _home(settings: Settings) -> Finding:
     closed = settings.home.stat().st_mode & 0o077 == 0
     why = f"is open to other users; chmod 700 {settings.home}"
     return Finding.when(closed, str(settings.home), "is closed to others" if closed else why)
+
+
+def _containment(settings: Settings) -> Finding:
+    """Say whether executors get cgroups: those of the gateway that runs, else of one from here."""
+    pid = _gateway(settings)
+    where = "the gateway" if pid is not None else "a gateway that is started here"
+    if delegated(pid) is None:
+        words = (
+            f"none is delegated to {where}: what an executor leaves is found by its mark and its "
+            "family (`sayso service install` delegates one)"
+        )
+        return Finding(Verdict.OK, "cgroup", words)
+    return Finding(Verdict.OK, "cgroup", f"{where} makes one for each executor")
+
+
+def _gateway(settings: Settings) -> int | None:
+    """Return the gateway's process, ``None`` where none listens."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        try:
+            sock.connect(str(settings.home / "gateway.sock"))
+        except OSError:
+            return None
+        return peer_of(sock).pid
 
 
 def _user(user: str, settings: Settings) -> Iterator[Finding]:
@@ -107,8 +143,10 @@ async def _started(user: str, settings: Settings) -> Finding:
     pool = ExecutorPool(options, tokens, CallAudit(_Nowhere()))
     began = time.monotonic()
     try:
-        await pool.take(user)
+        executor = await pool.take(user)
         took = (time.monotonic() - began) * 1000
+        if not executor.closed:
+            return Finding(Verdict.FAIL, user, _OPEN)
         return Finding(Verdict.OK, user, f"an executor answered after {took:.0f} ms")
     except SaysoError as failure:
         words = str(failure).removesuffix("; run `sayso doctor executor`")

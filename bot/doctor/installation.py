@@ -18,6 +18,8 @@ from bot.health.gate import lockdown
 from bot.settings import Settings, home_folder, read
 from bot.settings.home import CONFIG_NAME
 from core.approvals.file.file import ApprovalsFile
+from core.audit.segments import finished
+from core.audit.verify import verify
 from core.errors import GatewayUnreachable, SaysoError
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
@@ -47,6 +49,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
         _scripts,
         approvers_and_targets,
         directory,
+        _journal,
         _approvals,
         _rules,
         _skills,
@@ -142,6 +145,20 @@ def _scripts(_settings: Settings) -> Iterator[Finding]:
         return
     can = "can be replaced by a rename in the moment in which they are opened"
     yield Finding(Verdict.WARN, "scripts", f"{can}: {why}")
+
+
+def _journal(settings: Settings) -> Iterator[Finding]:
+    """Check the file that the journal is written to; ended segments are `sayso audit verify`'s."""
+    path = settings.audit_path
+    if not path.exists() and not path.with_name(f"{path.name}.head").exists():
+        return
+    found = verify(path, first=max(finished(path), default=0) + 1)
+    if found.ok:
+        yield Finding(Verdict.OK, "journal", f"is whole: {found.records} records in {path.name}")
+        return
+    line = f", line {found.first_bad_line}" if found.first_bad_line else ""
+    why = f"{path}{line}: {found.why}; keep it as evidence, see `sayso audit verify`"
+    yield Finding(Verdict.FAIL, "journal", why)
 
 
 def _approvals(settings: Settings) -> Iterator[Finding]:

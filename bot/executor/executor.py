@@ -27,19 +27,25 @@ class Refused(Exception):
 
 
 class Executor:
-    """The loop over calls, deaths and signals. ``build`` names what this file was made from."""
+    """The loop over calls, deaths and signals. ``build`` names what this file was made from.
 
-    def __init__(self, connection: Connection, wake: int, build: str) -> None:
+    ``closed``: other processes of the user were kept out before the first instruction.
+    """
+
+    def __init__(
+        self, connection: Connection, wake: int, build: str, *, closed: bool = False
+    ) -> None:
         self._connection = connection
         self._wake = wake
         self._build = build
+        self._closed = closed
         self._supervisors: dict[int, str] = {}
         self._private = ""
         self._prompt: Prompt | None = None
         self._prompt_call: object = None
         self._terminal: Terminal | None = None
         self._handlers: dict[str, _Handler] = {
-            wire.PING: _ping,
+            wire.PING: self._ping,
             wire.RUN: self._run,
             wire.END_RUN: _end_run,
             wire.EXECUTE_PROMPT: self._execute_prompt,
@@ -136,6 +142,10 @@ class Executor:
             self._prompt_call = number
             return None
         return wire.result(number, result)
+
+    def _ping(self, _params: wire.Object) -> wire.Object:
+        now = round(time.time() * 1000)
+        return {"pong": True, "timestamp": now, "closed": self._closed}
 
     def _run(self, params: wire.Object) -> wire.Object:
         """Fork a supervisor for the socket that came with the call; the job comes through that."""
@@ -234,10 +244,6 @@ class Executor:
             status = "failed" if left else "completed"
             words: wire.Object = {"session_token": token, "status": status, "left": left}
             self._connection.send(wire.notification(wire.REPORT_COMPLETION, words))
-
-
-def _ping(_params: wire.Object) -> wire.Object:
-    return {"pong": True, "timestamp": round(time.time() * 1000)}
 
 
 def _end_run(params: wire.Object) -> wire.Object:

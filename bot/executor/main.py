@@ -36,6 +36,7 @@ def main(build: str = "") -> None:
     close_inherited({sock.fileno(), null})
     os.chdir("/")
     process_setup.go_first()
+    closed = process_setup.is_closed_to_others()
     process_setup.close_to_others()
     process_setup.settle()
     signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # heard by the loop
@@ -45,7 +46,7 @@ def main(build: str = "") -> None:
     # A collection in a forked child would touch, and so copy, every page that is shared.
     gc.disable()
     gc.freeze()
-    sys.exit(0 if Executor(Connection(sock), wake, build).serve() else 1)
+    sys.exit(0 if Executor(Connection(sock), wake, build, closed=closed).serve() else 1)
 
 
 def _socket(words: list[str]) -> socket.socket:

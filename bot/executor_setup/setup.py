@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.executor_setup import accounts, sudoers
+from bot.executor_setup import accounts, closed_python, sudoers
+from bot.executor_setup import workspace as workspaces
 from bot.executor_setup.archive import archive, exposed, interpreter
 from core.errors import BadRequest, HostUnavailable, StateError
-from core.isolation.process import EXECUTOR, SUDO
+from core.isolation.process import EXECUTOR, INTERPRETER, SUDO
 
 _MODE = 0o755
 
@@ -46,10 +47,16 @@ def setup(gateway_user: str, executor_user: str) -> list[Step]:
         raise BadRequest(f"There is no user `{gateway_user}`; name the gateway's: --gateway-user.")
     if not Path(SUDO).exists():
         raise HostUnavailable(f"{SUDO} is missing; install sudo.")
-    rule, file = sudoers.rule(gateway_user), archive(interpreter())
+    python = interpreter()
+    rule, file = sudoers.rule(gateway_user), archive(INTERPRETER)
     return [
         Step(f"create the group {sudoers.GROUP}", accounts.is_group, accounts.add_group),
         *user_add(executor_user, gateway_user),
+        Step(
+            f"copy {python} to {INTERPRETER}",
+            lambda: closed_python.is_copied(python),
+            lambda: closed_python.copy(python),
+        ),
         Step(f"write {EXECUTOR}", lambda: is_installed(file), lambda: _install(file)),
         Step(
             f"write {sudoers.PATH}",
@@ -97,11 +104,35 @@ def user_remove(user: str, *, account: bool) -> list[Step]:
     return steps
 
 
+def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
+    """Return the step that makes a folder for the gateway and one of the executors' users.
+
+    Raises:
+        BadRequest: this folder cannot be it.
+    """
+    if user in {"root", gateway_user}:
+        raise BadRequest(f"A workspace is shared with another user than {user}.")
+    path, what = Path(folder), f"share {folder} between {gateway_user} and {user}"
+    workspaces.refuse(path, user, gateway_user)
+    return [
+        Step(
+            what,
+            lambda: workspaces.is_shared(path, user, gateway_user),
+            lambda: workspaces.share(path, user, gateway_user),
+        )
+    ]
+
+
 def undo(*, account: bool) -> list[Step]:
     """Return the steps that take back what setup did; accounts stay unless they are to go, too."""
     steps = [
         Step(f"remove {sudoers.PATH}", lambda: not _is_there(sudoers.PATH), sudoers.PATH.unlink),
         Step(f"remove {EXECUTOR}", lambda: not _is_there(Path(EXECUTOR)), Path(EXECUTOR).unlink),
+        Step(
+            f"remove {INTERPRETER}",
+            lambda: not closed_python.is_there(),
+            closed_python.remove,
+        ),
     ]
     for user in accounts.members():
         steps += user_remove(user, account=account)

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from core.isolation.executors import Executors
 from core.isolation.key_command import printed_key
 from core.isolation.runtime import Runtime
 from core.model.identity import AgentId
+from core.planning.environment import account_of
 from core.ports import SpawnGuard
 from core.settings.isolation import KeySection, ModelApi, RuntimeSection
 
@@ -61,6 +63,26 @@ def agents_of(settings: Settings, executors: Executors | None, guard: SpawnGuard
         return None if found is None else runtime_of(found)
 
     return Agents(executors, runtime, Keys(settings).key, guard)
+
+
+def prompt_folders(settings: Settings) -> Mapping[AgentId, Callable[[str], str]] | None:
+    """Return the agents that take prompts, and the folder that one of an account works in.
+
+    ``None`` where nothing runs as other users, so no agent is started.
+    """
+    if not settings.execution.run_as_unix_user:
+        return None
+    entries = settings.agents.entries
+    runtimes = {one.id: one.runtime for one in entries if one.runtime is not None}
+    return {agent: partial(_folder, settings, agent, one) for agent, one in runtimes.items()}
+
+
+def _folder(settings: Settings, agent: AgentId, runtime: RuntimeSection, account: str) -> str:
+    found = runtime.cwd or settings.sandbox.workspace
+    if found is not None:
+        return found
+    user = account_of(settings.execution.user_of(agent, account))
+    return "/" if user is None else user[1]
 
 
 def runtime_of(section: RuntimeSection) -> Runtime:

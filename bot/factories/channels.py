@@ -64,7 +64,7 @@ def approvers(settings: Settings) -> Approvers:
 
 
 def senders(settings: Settings) -> Listing:
-    """Return who may send /exec, /elevated and /run in each channel."""
+    """Return who may send /agent, /exec, /elevated and /run in a channel."""
     return Listing({name: frozenset(part.senders) for name, part in _people(settings)})
 
 

@@ -6,10 +6,12 @@ from bot.executor_setup.archive import build_id
 from bot.factories.sandbox import encloses_others
 from bot.settings import Settings
 from core.isolation.call_audit import CallAudit
+from core.isolation.containment import Containment, delegated
 from core.isolation.executors import Executors
-from core.isolation.pool import ExecutorPool, Options
+from core.isolation.pool import ExecutorPool
 from core.isolation.terminal.terminals import Limits, Terminals
 from core.isolation.tokens import SessionTokens
+from core.isolation.upkeep.options import Options
 from core.model.command import ExecRequest
 from core.model.policy import ExecHost
 from core.planning.environment import account_of
@@ -32,7 +34,8 @@ def executors_of(settings: Settings, journal: Journal, guard: SpawnGuard) -> Exe
     )
     made = SessionTokens(tokens.expiration_ms / 1000, tokens.max_uses, time.monotonic)
     audit = CallAudit(journal, section.debug)
-    return Executors(ExecutorPool(options, made, audit), pool.max_executors, guard=guard)
+    contained = ExecutorPool(options, made, audit, containment=Containment(delegated()))
+    return Executors(contained, pool.max_executors, guard=guard)
 
 
 def terminals_of(

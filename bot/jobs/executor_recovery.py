@@ -34,6 +34,7 @@ class ExecutorRecovery:
 
         The store does not know whom a run ran as, and its mark leads only to its own processes.
         """
+        await self._executors.pool.end_contained()
         if orphans:
             runs: dict[str, list[object]] = {run.id: _leaders(run) for run in orphans}
             ending = (self._end(user, runs) for user in self._users)

@@ -26,10 +26,11 @@ from core.model.approval import Approval
 from core.model.identity import Target
 from core.store import Store, approvals, outbox
 from core.store.engine.clock import now_ms
+from core.store.outbox import agent_messages
 from core.store.schema.records import Shown
 from core.store.sessions.threads import keep_thread, thread_of
 from core.store.views.status import shown_by
-from core.text.render import own_lines, phrase, printed, redact
+from core.text.render import Redacted, own_lines, phrase, printed, redact
 
 _log = logging.getLogger(__name__)
 _BURST = 3
@@ -98,20 +99,29 @@ class Delivery:
         """
         first = items[0]
         match first.kind:
+            case outbox.OutboxKind.AGENT:
+                await self._agent(first)
             case outbox.OutboxKind.NOTICE:
                 await self._notice(first)
             case outbox.OutboxKind.REMINDER:
                 await self._remind(first)
-            case outbox.OutboxKind.EDIT if first.payload == outbox.OF_REMINDER:
-                await self._end_reminder(first)
-            case outbox.OutboxKind.EDIT if first.payload.startswith(outbox.OF_NOTICE):
-                await self._end_notice(first)
             case outbox.OutboxKind.EDIT:
-                await self._edit(items)
+                await self._ended(items)
             case outbox.OutboxKind.PROMPT if len(items) == 1:
                 await self._prompt(first)
             case outbox.OutboxKind.PROMPT:
                 await self._prompts(items)
+
+    async def _ended(self, items: Items) -> None:
+        first = items[0]
+        if first.payload == outbox.OF_REMINDER:
+            await self._end_reminder(first)
+        elif first.payload.startswith(outbox.OF_NOTICE):
+            await self._end_notice(first)
+        elif of_agent(first):
+            await self._agent(first)
+        else:
+            await self._edit(items)
 
     async def _notice(self, item: outbox.OutboxItem) -> None:
         payload = json.loads(item.payload)
@@ -133,6 +143,22 @@ class Delivery:
         else:
             await channel.notify(item.target, card)
         await self.store.write(outbox.sent, item.id, message)
+
+    async def _agent(self, item: outbox.OutboxItem) -> None:
+        """Show what an agent says: a message of its own at first, later in its place."""
+        channel, message = self.channels[item.target.channel], item.message or ""
+        said, reply_to = agent_messages.message_of(item.payload)
+        # Masked as a whole when it was cut into messages.
+        card = NoticeCard(Redacted(f"{said.head}\n{said.text}" if said.text else said.head))
+        if not isinstance(channel, Reminders):
+            message = await channel.notify(item.target, card)
+        elif item.kind is outbox.OutboxKind.EDIT:
+            await channel.end_reminder(item.target, message, card)
+        elif reply_to:
+            message = await channel.remind(item.target, reply_to, card)
+        else:
+            message = await channel.notify(item.target, card)
+        await self.store.write(agent_messages.confirm, item.id, item.payload, message)
 
     async def _remind(self, item: outbox.OutboxItem) -> None:
         approval = await self._known(item)
@@ -240,6 +266,11 @@ class Delivery:
         if item.approval_id is None:
             return None
         return await self.store.read(approvals.get, item.approval_id)
+
+
+def of_agent(item: outbox.OutboxItem) -> bool:
+    """Return whether an item shows what an agent says."""
+    return item.payload.startswith(agent_messages.OF_AGENT)
 
 
 async def _opened(channel: Threads, target: Target, session: str) -> Target | None:

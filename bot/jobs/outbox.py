@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from bot.jobs.message_sender import Delivery
+from bot.jobs.message_sender import Delivery, of_agent
 from channels.base import Channel
 from core.errors import ChannelError, StoreError
 from core.model.identity import Target
@@ -36,6 +36,8 @@ _ORDER = {
     outbox.OutboxKind.REMINDER: 1,
     outbox.OutboxKind.PROMPT: 2,
 }
+_LAST = 3
+"""What an agent says keeps no question and no final state waiting."""
 
 
 @dataclass(slots=True, eq=False)
@@ -149,7 +151,7 @@ class Outbox:
         until = time.monotonic() + outbox.CLAIM_MS / 1000 - _CLAIM_MARGIN_S
         apart: set[int] = set()
         while lane.waiting:
-            lane.waiting.sort(key=lambda item: (_ORDER[item.kind], item.id))
+            lane.waiting.sort(key=_turn)
             if time.monotonic() > until:
                 given_back, lane.waiting = lane.waiting, []
                 await self._give_back(given_back)
@@ -207,6 +209,10 @@ class Outbox:
         # A platform that says when to come back has taken nothing.
         uncertain = failure.retry_after_ms is None
         await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)
+
+
+def _turn(item: outbox.OutboxItem) -> tuple[int, int]:
+    return (_LAST if of_agent(item) else _ORDER[item.kind], item.id)
 
 
 def _together(

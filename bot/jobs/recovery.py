@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.audit.latest import Record, latest
+from core.errors import SaysoError
 from core.gate.journal_records import result_of
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
@@ -86,7 +87,8 @@ async def _take_again(store: Store, run_id: ApprovalId, owner: str, record: Reco
 class Heart:
     """Beat for this gateway, and look for others whose heart stopped.
 
-    ``after`` ends what only others can: what those ran as other users.
+    ``after`` ends what only others can: what those ran as other users. It may take longer than a
+    gateway that does not beat is believed to live, so no beat waits for it.
     """
 
     def __init__(
@@ -95,6 +97,13 @@ class Heart:
         self._store, self._journal, self._owner = store, journal, owner
         self._after = after
         self._beat_ms = self._since_ms = steady_ms()
+        self._clearing: set[asyncio.Task[None]] = set()
+
+    async def stop(self) -> None:
+        """Give up what is being cleared up; the next gateway finds the rest."""
+        for task in self._clearing:
+            task.cancel()
+        await asyncio.gather(*self._clearing, return_exceptions=True)
 
     async def beat(self) -> None:
         """Say that this gateway lives, and clear up behind those that died.
@@ -109,7 +118,15 @@ class Heart:
         lapsed = now - self._since_ms >= replicas.LEASE_MS
         found = await recover(self._store, self._journal, self._owner, lapsed=lapsed)
         if self._after is not None and found.all:
-            await self._after(found.dead)
+            task = asyncio.create_task(self._clear_up(self._after, found.dead))
+            self._clearing.add(task)
+            task.add_done_callback(self._clearing.discard)
+
+    async def _clear_up(self, after: AfterDeath, dead: Sequence[OrphanedRun]) -> None:
+        try:
+            await after(dead)
+        except SaysoError as failure:
+            _log.error("what dead gateways ran as other users may go on: %s", failure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,9 @@ ExecReload=/bin/kill -HUP $MAINPID
 TimeoutStartSec=300
 """,
         "watched": """\
+# Executors (other Unix users) have cgroups of their own below this one, so that nothing of them is
+# left when they end.
+Delegate=yes
 # A gateway whose event loop is stuck says nothing for a minute, and is ended and started again. A
 # database that is away does not count. With the fault handler the log then shows where it was.
 WatchdogSec=60

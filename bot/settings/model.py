@@ -15,7 +15,7 @@ from channels.plugin import PluginSettings
 from channels.slack.settings import SlackSettings
 from channels.telegram.settings import TelegramSettings
 from channels.webhook.settings import WebhookSettings
-from core.settings import CoreSettings, LocalApprovers, Section
+from core.settings import CoreSettings, LocalAccounts, LocalApprovers, Section
 from core.trust.sealing import SEALING_KEY, Seals
 
 trees: ContextVar[tuple[Tree, ...]] = ContextVar("trees", default=())
@@ -56,14 +56,14 @@ class ChannelsSection(Section):
     webhook: WebhookSettings | None = Field(
         default=None, description="your own service, over signed HTTP; null: none"
     )
-    companion: LocalApprovers | None = Field(
+    companion: LocalAccounts | None = Field(
         default=None, description="`sayso companion` of the gateway's user; null: it is not asked"
     )
     plugins: Annotated[tuple[PluginSettings, ...], Field(strict=False)] = Field(
         default=(), description="third-party channels"
     )
-    terminal: LocalApprovers = Field(
-        default_factory=LocalApprovers, description="the terminal that `sayso serve` runs in"
+    terminal: LocalAccounts = Field(
+        default_factory=LocalAccounts, description="the terminal that `sayso serve` runs in"
     )
     memory: LocalApprovers = Field(
         default_factory=LocalApprovers, description="prompts inside the process: demo and tests"

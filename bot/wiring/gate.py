@@ -24,12 +24,13 @@ from core.gate.execution import Execution
 from core.isolation.agents import Agents
 from core.model.command import ExecPlan
 from core.model.events import EventKind
-from core.model.identity import LOCAL_CHANNEL, ApprovalId
+from core.model.identity import LOCAL_CHANNEL, ApprovalId, Target
 from core.planning.planner import Planner
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.store import Store
-from core.store.sessions import events
+from core.store.people import tokens
+from core.store.sessions import agent_threads, events
 
 if TYPE_CHECKING:  # loads the WebSocket library
     from core.hosts.node import NodeHost
@@ -64,19 +65,28 @@ def gate_of(
     connect(channels, gate)
     if machines.agents is not None:
         connect_agents(machines.agents, gate)
+    if machines.terminals is not None:
+        machines.terminals.shut_out = lambda account: store.read(tokens.is_shut_out, account)
     return gate
 
 
 def connect_agents(agents: Agents, gate: Gate) -> None:
-    """Have the gate decide on agents' tool calls, and sessions hear what agents say."""
+    """Have the gate decide on agents' tool calls, and sessions hear what agents say.
+
+    People are asked in the thread of a prompt that came from a chat.
+    """
 
     async def tell(plan: ExecPlan, run_id: ApprovalId, text: str) -> None:
         event = events.NewEvent(plan.session, EventKind.MESSAGE, text, run_id)
         await gate.store.write(events.append_one, event)
 
+    async def origin_of(run_id: ApprovalId) -> Target | None:
+        return await gate.store.read(agent_threads.thread_of, run_id)
+
     agents.gate = gate
     agents.owner = gate.execution.owner
     agents.tell = tell
+    agents.origin_of = origin_of
 
 
 def broker_of(

@@ -118,9 +118,8 @@ class Reloading:
         broker = broker_of(settings, gate.store, self.channels, editor)
         people, acting = approvers(settings), self.sender.joined(senders(settings))
         elevated = settings.tools.elevated.enabled
-        parts = inbox_of(
-            gate, people, acting, elevated=elevated, page_url=self.inbox.page_url
-        ).parts
+        around = self.inbox.surroundings
+        parts = inbox_of(gate, people, acting, elevated=elevated, surroundings=around).parts
         audience = alarm_audience(settings, self.channels)
 
         def adopt() -> None:

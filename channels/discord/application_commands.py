@@ -84,6 +84,10 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "run": (Option("command", "what to run, as in a shell", required=True),),
     "tail": (_CODE,),
     "stop": (_CODE,),
+    "agent": (
+        Option("agent", "its name, or stop; without it, the agents are listed", longest=64),
+        Option("text", "what it is to do; after stop, the code of its prompt"),
+    ),
     "exec": (
         Option("host", "the machine", choices=tuple(ExecHost), named=True),
         Option("security", "what may run", choices=tuple(ExecSecurity), named=True),

@@ -19,6 +19,7 @@ from channels.discord.render.messages import (
     body,
     nonce,
     payloads,
+    pieces,
     render_notice,
     render_outcome,
     render_prompt,
@@ -149,9 +150,13 @@ class DiscordChannel:
         """Edit several prompts to what is true now; only open ones keep their buttons."""
         await self._deliveries.edit(target, message, prompt_groups.render_group(cards))
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
-        """Open a public thread in a text channel and return its place."""
-        return await self._deliveries.open_thread(target, title)
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
+        """Open a public thread in a text channel, of a message if given, and return its place."""
+        return await self._deliveries.open_thread(target, title, message)
+
+    def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
+        """Cut a text into pieces that each fit one message, as Discord counts."""
+        return pieces(text, room)
 
     def _connected(self) -> GatewayClient:
         line = self._line

@@ -30,6 +30,7 @@ INTENT = (
     "Privileged Gateway Intents), or set channels.discord.messageContent to false."
 )
 ALREADY_ACKNOWLEDGED = 40060
+THREAD_EXISTS = 160004
 _UNKNOWN_CHANNEL = 10003
 _UNKNOWN_MESSAGE = 10008
 _THREAD_ARCHIVED = 50083

@@ -78,6 +78,7 @@ def from_message(
         f"{NAME}:{us.id}:{message.id}",
         str(prompt.id) if prompt else "",
         private=isinstance(message.channel, discord.DMChannel),
+        message=str(message.id),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import discord
 from discord.utils import time_snowflake
 
-from channels.discord.errors import FAILURES, archived, gone, translate
+from channels.discord.errors import FAILURES, THREAD_EXISTS, archived, gone, translate
 from channels.discord.inbound_events import DIRECT
 from channels.discord.presses import Presses
 from channels.discord.render.buttons import asks
@@ -117,8 +117,10 @@ class Deliveries:
                 if not gone(error):
                     raise
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
         """Open a public thread in a channel of a server, and return its place.
+
+        A message has one thread at most, which has the message's id.
 
         Raises:
             ChannelError: permanent where the place is a direct message or has no such threads.
@@ -128,8 +130,11 @@ class Deliveries:
             if not isinstance(channel, discord.TextChannel) or channel.is_news():
                 words = f"Channel {target.to} has no public threads; use a text channel instead."
                 raise ChannelError(words, permanent=True)
+            name = cut(title.text.strip(), _THREAD_NAME_UNITS)[0] or "Sayso"
+            if message:
+                return replace(target, thread=await _thread_of(channel, int(message), name))
             thread = await channel.create_thread(
-                name=cut(title.text.strip(), _THREAD_NAME_UNITS)[0] or "Sayso",
+                name=name,
                 type=discord.ChannelType.public_thread,
                 auto_archive_duration=_WEEK_MINUTES,
             )
@@ -154,6 +159,18 @@ class Deliveries:
         if isinstance(thread, discord.Thread):
             await thread.edit(archived=False)
         return await call()
+
+
+async def _thread_of(channel: discord.TextChannel, message: int, name: str) -> str:
+    """Return the thread of a message, which is opened unless there is one."""
+    try:
+        written = channel.get_partial_message(message)
+        thread = await written.create_thread(name=name, auto_archive_duration=_WEEK_MINUTES)
+    except discord.HTTPException as error:
+        if error.code != THREAD_EXISTS:
+            raise
+        return str(message)
+    return str(thread.id)
 
 
 def _id_of(message: Mapping[str, Any]) -> int:

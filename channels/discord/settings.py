@@ -96,7 +96,8 @@ class DiscordSettings(Section):
     )
     senders: References = Field(
         default=(),
-        description="who may send /exec, /elevated and /run: user ids, role:ID and person:NAME",
+        description="who may send /agent, /exec, /elevated and /run: user ids, role:ID and "
+        "person:NAME",
     )
 
     @property

@@ -13,6 +13,7 @@ from channels.slack.render.messages import (
     Message,
     body,
     payloads,
+    pieces,
     render_notice,
     render_outcome,
 )
@@ -132,9 +133,15 @@ class SlackChannel:
         """Edit a group to what is true now."""
         await self._edit(target, message, render_group(cards))
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
-        """Send a message with the title and return the thread below it."""
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
+        """Return the thread below a message, else below one with the title that is sent first."""
+        if message and not target.thread:
+            return replace(target, thread=message.rpartition(":")[2])
         return await self._connected().deliveries.open_thread(target, title)
+
+    def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
+        """Cut a text into pieces that each fit one message, as Slack counts."""
+        return pieces(text, room)
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
         """Try tokens, scopes and approver references; works without ``start``."""

@@ -136,8 +136,10 @@ def _written(event: Body, us: Identity) -> Heard | None:
     if command is None:
         return None
     to = message_id(place.channel, place.thread) if ours or isinstance(command, BareReply) else ""
-    key = f"{NAME}:{message_id(place.channel, str(event['ts']))}"
-    inbound = Inbound(Actor(NAME, place.user), _target(place), command, key, to, private=True)
+    written = message_id(place.channel, str(event["ts"]))
+    key = f"{NAME}:{written}"
+    actor = Actor(NAME, place.user)
+    inbound = Inbound(actor, _target(place), command, key, to, private=True, message=written)
     # Of what names us the inbox knows whether it replies to a prompt; of all else Slack is asked.
     alone = parse(words, bot_name=us.name, private=private)
     return Heard(inbound, place, unproved=not ours and alone is None)

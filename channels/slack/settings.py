@@ -108,7 +108,7 @@ class SlackSettings(Section):
     )
     senders: References = Field(
         default=(),
-        description="ids of those who may send /exec, /elevated and /run; empty: nobody",
+        description="ids of those who may send /agent, /exec, /elevated and /run; empty: nobody",
     )
     ping_interval: Seconds = Field(default=3.0, description="heartbeat interval in seconds")
 

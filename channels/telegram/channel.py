@@ -19,6 +19,7 @@ from channels.telegram.render import prompt_groups
 from channels.telegram.render.messages import (
     body,
     payloads,
+    pieces,
     render_notice,
     render_outcome,
     render_prompt,
@@ -154,9 +155,14 @@ class TelegramChannel:
         final = prompt_groups.render_group(cards, self._name_in(target))
         await sender.edit(target, message, final)
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
-        """Open a topic in a forum group and return its place."""
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
+        """Open a topic in a forum group and return its place; messages have no threads here."""
+        del message
         return await self._connected().open_topic(target, title)
+
+    def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
+        """Cut a text into pieces that each fit one message, as Telegram counts."""
+        return pieces(text, room)
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
         """Try the token, how updates come in, and each user id; send nothing."""

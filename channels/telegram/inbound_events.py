@@ -69,7 +69,15 @@ def _typed(message: Message, us: Identity, key: str) -> Inbound | None:
     if command is None:
         return None
     replied_to = str(prompt.message_id) if prompt else ""
-    return Inbound(_actor(sender), place_of(message), command, key, replied_to, private=private)
+    return Inbound(
+        _actor(sender),
+        place_of(message),
+        command,
+        key,
+        replied_to,
+        private=private,
+        message=str(message.message_id),
+    )
 
 
 def _ours(message: Message | None, us: Identity) -> Message | None:

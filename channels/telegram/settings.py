@@ -116,7 +116,7 @@ class TelegramSettings(Section):
     )
     senders: References = Field(
         default=(),
-        description="numeric ids or person:NAME who may send /exec, /elevated and /run",
+        description="numeric ids or person:NAME who may send /agent, /exec, /elevated and /run",
     )
     poll_timeout: Annotated[int, Field(ge=1, le=50)] = Field(
         default=25, description="timeout of a long poll, in seconds"

@@ -49,7 +49,8 @@ class WebhookSettings(Section):
         default=(), description="accounts of your service that may answer; empty: nobody"
     )
     senders: Words = Field(
-        default=(), description="accounts of your service that may send /exec, /elevated and /run"
+        default=(),
+        description="accounts of your service that may send /agent, /exec, /elevated and /run",
     )
 
     @property

@@ -18,7 +18,7 @@ from typing import Self
 from core.audit.chain import Head, fields, head_text, sealed
 from core.audit.open import holds, open_journal
 from core.audit.rotate import Rotated, begin_next, sync_folder
-from core.audit.segments import Start, segment_path
+from core.audit.segments import Start, is_one_file, segment_path
 from core.errors import JournalError
 
 _LOG = logging.getLogger(__name__)
@@ -221,6 +221,7 @@ class AuditJournal:
         if self._broken:
             self._heal()
             _LOG.warning("%s is writable again", self._path)
+        self._require_its_place()
         head, lines = self._head, []
         for entry in batch:
             line, head = sealed(entry.encoded, entry.kind, head)
@@ -242,6 +243,24 @@ class AuditJournal:
         self._note_head()
         for entry in batch:
             _LOG.debug("journalled %s %s", entry.kind, entry.encoded.get("run", ""))
+
+    def _require_its_place(self) -> None:
+        """Refuse to write where nobody would find it again.
+
+        Raises:
+            JournalError: the file was removed, replaced or cut off since it was opened.
+        """
+        if not is_one_file(self._path, self._file):
+            fault = "was moved, removed or replaced"
+        elif os.fstat(self._file).st_size != self._head.end:
+            fault = "was written to or cut off"
+        else:
+            return
+        raise JournalError(
+            f"{self._path} {fault} by another process while the gateway ran. Nothing runs until it "
+            f"is as it was: put the file back, or keep what there is as evidence, move it and "
+            f"{self._path.name}.head away together, and restart the gateway."
+        )
 
     def _undo(self) -> None:
         try:

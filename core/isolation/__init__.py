@@ -12,6 +12,8 @@
     tokens         session tokens: one use, an expiry, a rate
     client         JSON-RPC to one executor; the kernel says whose process it is
     fair_turns     places for runs, given to one session after the other
+    upkeep/        how they begin and end
+    containment    a cgroup for each executor, where the gateway may make one
     process        starts an executor by sudo, with a socket as its descriptor 0
     wire           the frames, for both sides; standard library only
 

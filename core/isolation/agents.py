@@ -8,7 +8,7 @@ import asyncio
 import pwd
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,11 +17,11 @@ from core.isolation import wire
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
 from core.isolation.executors import Executors
-from core.isolation.runtime import Runtime, params_of, tool_line
+from core.isolation.runtime import KeyOf, OriginOf, Runtime, Tell, params_of, tool_line
 from core.isolation.said import Said
 from core.isolation.tokens import TokenRefused
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecPlan, ExecRequest
-from core.model.identity import AgentId, ApprovalId, Intake, Requester
+from core.model.identity import AgentId, ApprovalId, Intake, Requester, Target
 from core.model.policy import ExecHost
 from core.model.result import (
     Finished,
@@ -55,12 +55,6 @@ class AskingGate(Protocol):
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question."""
-
-
-KeyOf = Callable[[str, str], Awaitable[str]]
-"""Return the key of a service for an account; raises ``SaysoError`` where there is none."""
-Tell = Callable[[ExecPlan, ApprovalId, str], Awaitable[None]]
-"""Let an agent's session know what it said."""
 
 
 @dataclass(slots=True)
@@ -177,13 +171,14 @@ class _Run:
 
 
 class Agents:
-    """The agents that run now. ``gate`` and ``tell`` are set once there is a gate.
+    """The agents that run now. ``gate``, ``tell`` and ``origin_of`` are set once there is a gate.
 
     ``owner`` names the gateway: a tool call that waits is known by it and a number.
     """
 
     gate: AskingGate
     tell: Tell
+    origin_of: OriginOf
     owner: str = ""
 
     def __init__(
@@ -262,7 +257,9 @@ class Agents:
         waiting = self._waiting[call] = _ToolCall()
         asked: ApprovalId | None = None
         try:
-            answer: Submission | None = await run.submitted(_request(run, about, call))
+            answer: Submission | None = await run.submitted(
+                _request(run, about, call, await self.origin_of(run.run_id))
+            )
             while isinstance(answer, Pending | Running):
                 asked = answer.run_id
                 run.asked.add(asked)
@@ -351,7 +348,7 @@ class Agents:
         return found
 
 
-def _request(run: _Run, about: wire.Object, call: str) -> ExecRequest:
+def _request(run: _Run, about: wire.Object, call: str, origin: Target | None) -> ExecRequest:
     """Return a tool call as what the agent asks for; a command line as the line that it is."""
     plan = run.plan
     line = str(about.get("command") or "")
@@ -367,6 +364,7 @@ def _request(run: _Run, about: wire.Object, call: str) -> ExecRequest:
         agent=plan.agent,
         overrides=ExecOverrides(host=ExecHost.GATEWAY),
         task=plan.task,
+        origin=origin,
         part=AgentPart(kind, account, call, plan.run_as),
     )
 

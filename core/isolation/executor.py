@@ -7,6 +7,7 @@ from typing import Protocol
 from core.isolation import wire
 from core.isolation.call_audit import Caller
 from core.isolation.client import Client
+from core.isolation.containment import Cgroup
 from core.isolation.process import Process
 from core.isolation.tokens import Holder
 from core.runner.link import Link
@@ -38,6 +39,8 @@ class Executor:
     """An executor as the pool sees it; ``ending`` once the gateway wants nothing more of it.
 
     ``leaders`` are the processes that lead what it started: number, and start in ticks.
+    ``cgroup`` holds all of that, where there is one.
+    ``closed``, by its own account: no process of its user could look into it while it started.
     """
 
     id: str
@@ -45,6 +48,8 @@ class Executor:
     process: Process = field(init=False)
     client: Client = field(init=False)
     ending: bool = False
+    closed: bool = False
+    cgroup: Cgroup | None = None
     run_id: str = ""
     token: str = ""
     holder: Holder | None = None

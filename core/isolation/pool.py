@@ -6,17 +6,18 @@ import secrets
 import socket
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import HostUnavailable, SaysoError, SpawnError
 from core.isolation import incoming, process, wire
 from core.isolation.call_audit import CallAudit
-from core.isolation.client import CallFailed, Client, ExecutorGone
+from core.isolation.client import Client
+from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executor import Executor, Talk
 from core.isolation.process import uid_of, unavailable
 from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
-from core.planning.environment import RUN_MARK
+from core.isolation.upkeep import cleaning, greeting
+from core.isolation.upkeep.options import Options
 from core.runner.link import Link
 from core.runner.supply import Order
 
@@ -25,21 +26,6 @@ _PATIENCE_S = 5.0
 _CLEAN_S = 10.0
 _SPARE_AFTER_S = 0.25
 """How long a spare's start, 30 ms of CPU, waits for the run that took the one before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How executors are kept; ``build`` is what an executor of this version is called.
-
-    ``warm_spare`` keeps one for each user that ran something within ``idle_timeout_s``: started
-    before it knows anything, and used once, like every other.
-    """
-
-    build: str
-    max_executors: int = 10
-    idle_timeout_s: float = 60.0
-    warm_spare: bool = False
-    connection_timeout_s: float = 5.0
 
 
 class ExecutorPool:
@@ -51,7 +37,9 @@ class ExecutorPool:
         tokens: SessionTokens,
         audit: CallAudit,
         command: Callable[[str], Sequence[str]] = process.by_sudo,
+        containment: Containment = NOWHERE,
     ) -> None:
+        self._containment = containment
         self._options = options
         self._tokens = tokens
         self._audit = audit
@@ -60,6 +48,7 @@ class ExecutorPool:
         self._spares: dict[str, Executor] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._stuck: dict[Executor, asyncio.Task[None]] = {}
         self._gone = asyncio.Event()
         self._stopped = False
 
@@ -197,9 +186,11 @@ class ExecutorPool:
             timer.cancel()
         for executor in tuple(self._live):
             self.drop(executor)
-        while self._live:
+        while self._live - self._stuck.keys():
             self._gone.clear()
             await self._gone.wait()
+        for outliving in self._stuck.values():
+            outliving.cancel()
         while self._tasks:
             await asyncio.wait(tuple(self._tasks))
         await self._audit.stop()
@@ -210,7 +201,6 @@ class ExecutorPool:
             await self._room()
         executor = Executor(secrets.token_hex(8), user)
         self._live.add(executor)
-
         try:
             executor.process, sock = process.start(self._command(user), executor.hang_up)
         except SpawnError as failure:
@@ -225,23 +215,27 @@ class ExecutorPool:
         return executor
 
     async def _greet(self, executor: Executor, uid: int) -> None:
-        """Wait until an executor answers, and see that it is the user's."""
-        user, why = executor.user, ""
+        """Wait until an executor answers and is contained, and see that it is the user's."""
+        contained = asyncio.ensure_future(self._contain(executor))
         try:
-            await self._call(executor, wire.PING, {})
-            if executor.client.uid == uid:
-                return
-            why = f"the process that answered is of user {executor.client.uid}"
-        except TimeoutError:
-            why = f"it did not answer within {self._options.connection_timeout_s * 1000:.0f} ms"
-        except (CallFailed, ExecutorGone) as failure:
-            await executor.process.ended(1)
-            why = executor.process.words() or str(failure)
+            answer = self._call(executor, wire.PING, {})
+            patience_s = self._options.connection_timeout_s
+            why = await greeting.failure(executor, uid, answer, patience_s)
         except BaseException:
             self.drop(executor)
             raise
-        self.drop(executor)
-        raise HostUnavailable(unavailable(user, why))
+        finally:
+            await asyncio.wait((contained,))
+        if why:
+            self.drop(executor)
+            raise HostUnavailable(unavailable(executor.user, why))
+        greeting.warn_of_loose(executor)
+
+    async def _contain(self, executor: Executor) -> None:
+        """Move what was started into a cgroup, while it starts."""
+        executor.cgroup = self._containment.of(executor.id)
+        if executor.cgroup is not None:
+            await executor.cgroup.hold(executor.process.pid, executor.process.exited)
 
     async def _room(self) -> None:
         """Wait until there may be one more; a spare of any user makes room."""
@@ -356,15 +350,32 @@ class ExecutorPool:
         if executor.link is not None:
             executor.link.hang_up()
         await executor.process.ended(_PATIENCE_S)
+        left = 0 if executor.cgroup is None else await executor.cgroup.end(_PATIENCE_S)
         if executor.leaders and executor.process.status != 0:
             await self.end_left(executor.user, {executor.run_id: executor.leaders})
             await executor.process.ended(_PATIENCE_S)
-        if executor.process.exited.is_set():
-            executor.process.forget()
-        else:
-            _log.error("executor %s of %s cannot be ended", executor.id, executor.user)
+        if left or not executor.process.exited.is_set():
+            cleaning.report(executor.id, executor.user, left)
+            self._stuck[executor] = asyncio.ensure_future(self._outlive(executor))
+            self._gone.set()
+            return
+        executor.process.forget()
         self._live.discard(executor)
         self._gone.set()
+
+    async def _outlive(self, executor: Executor) -> None:
+        """Give the place of an executor free once it, and all that it left, has ended after all."""
+        await executor.process.exited.wait()
+        while executor.cgroup is not None and await executor.cgroup.end(_PATIENCE_S):
+            continue
+        executor.process.forget()
+        self._live.discard(executor)
+        self._stuck.pop(executor, None)
+        self._gone.set()
+
+    async def end_contained(self) -> None:
+        """End what executors of dead gateways left in their cgroups."""
+        await self._containment.end_left(_PATIENCE_S)
 
     async def end_left(self, user: str, runs: Mapping[str, Sequence[object]]) -> None:
         """Have a new executor of a user end what dead, or stopped, ones left of these runs.
@@ -378,20 +389,12 @@ class ExecutorPool:
             return
         try:
             for run_id, leaders in runs.items():
-                await self._end_run(cleaner, run_id, leaders)
+                params = cleaning.params(run_id, leaders)
+                answers = await cleaning.ended(run_id, self._call(cleaner, wire.END_RUN, params))
+                if not answers:  # it would not answer about the others either
+                    self.drop(cleaner)
         finally:
             self.drop(cleaner)
-
-    async def _end_run(self, cleaner: Executor, run_id: str, leaders: Sequence[object]) -> None:
-        params: wire.Object = {"mark": f"{RUN_MARK}={run_id}", "leaders": leaders}
-        try:
-            answer = await self._call(cleaner, wire.END_RUN, params)
-            if answer.get("left"):
-                _log.error("run %s left processes that cannot be ended", run_id)
-        except (SaysoError, TimeoutError) as failure:
-            _log.error("what run %s left may go on: %s", run_id, failure)
-            if isinstance(failure, TimeoutError):  # it would not answer about the others either
-                self.drop(cleaner)
 
     def _do(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -16,6 +16,8 @@ from core.errors import HostUnavailable, SpawnError
 
 SUDO = "/usr/bin/sudo"
 EXECUTOR = "/usr/local/libexec/sayso-executor"
+INTERPRETER = "/usr/local/libexec/sayso-python/python3"
+"""What runs it: nobody may read that, so nobody can trace it (bot.executor_setup.closed_python)."""
 
 _ENVIRON = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]

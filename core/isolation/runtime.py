@@ -1,12 +1,19 @@
 """Describe how an agent is started, and word what it does."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from core.isolation import wire
 from core.model.command import ExecPlan
-from core.model.identity import ApprovalId
+from core.model.identity import ApprovalId, Target
 from core.planning.environment import RUN_MARK
+
+KeyOf = Callable[[str, str], Awaitable[str]]
+"""Return the key of a service for an account; raises ``SaysoError`` where there is none."""
+OriginOf = Callable[[ApprovalId], Awaitable[Target | None]]
+"""Return the chat in which people are asked about a prompt's tool calls."""
+Tell = Callable[[ExecPlan, ApprovalId, str], Awaitable[None]]
+"""Let an agent's session know what it said."""
 
 
 @dataclass(frozen=True, slots=True)

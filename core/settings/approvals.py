@@ -1,5 +1,6 @@
 """Settings for ``approvals.exec`` (S1 "Approval forwarding to chat channels")."""
 
+import re
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -285,3 +286,17 @@ class LocalApprovers(Section):
         default=(),
         description="who may send /exec, /elevated and /run; an empty list means nobody",
     )
+
+
+class LocalAccounts(LocalApprovers):
+    """``channels.companion`` and ``.terminal``: accounts of this machine, or people."""
+
+    @model_validator(mode="after")
+    def _can_answer(self) -> Self:
+        for entry in (*self.approvers, *self.senders):
+            if not re.fullmatch("uid:[0-9]+|person:.+", entry):
+                raise ValueError(
+                    f"{entry!r} is no account of this machine: write uid:1000, whose number "
+                    "`id -u` prints, or person:NAME for somebody of `sayso people list`"
+                )
+        return self

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from core.settings.base import Section, Word, Words
+from core.settings.base import AbsolutePath, Section, Word, Words
 
 DEFAULT_USER = "sayso_executor"
 LOGIN_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
@@ -124,6 +124,11 @@ class RuntimeSection(Section):
     )
     base_url: Word | None = Field(
         default=None, description="where its model is; null: the public address of the api"
+    )
+    cwd: AbsolutePath | None = Field(
+        default=None,
+        description="the folder that prompts from chats work in; null: sandbox.workspace, else the "
+        "home of its Unix user",
     )
     env: Words = Field(
         default=(),

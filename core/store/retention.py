@@ -20,8 +20,10 @@ from sqlalchemy import (
 
 from core.model.identity import API_CHANNEL
 from core.store.approvals.grants import TASK_IDLE_MS
+from core.store.outbox.agent_messages import keys_of
 from core.store.schema.people_tables import (
     accounts,
+    agent_threads,
     grants,
     page_links,
     pairings,
@@ -106,6 +108,14 @@ _DELETE_GRANTS = delete(grants).where(
     | _of_idle_task
 )
 _IDLE_GRANTS = delete(grants).where(_last_use + bindparam("p_idle", type_=BigInteger) < _BEFORE)
+_OLD_THREADS = (
+    select(agent_threads.c.key, agent_threads.c.parts)
+    .where(agent_threads.c.at_ms < _BEFORE, agent_threads.c.ended == 1)
+    .limit(_LIMIT)
+)
+_KEYS = bindparam("p_keys", type_=Text, expanding=True)
+_DELETE_THREADS = delete(agent_threads).where(agent_threads.c.key.in_(_KEYS))
+_DELETE_MESSAGES = delete(outbox).where(outbox.c.idem_key.in_(_KEYS))
 _lives = exists().where(
     session_settings.c.session == threads.c.session, session_settings.c.at_ms >= _BEFORE
 )
@@ -148,8 +158,19 @@ def prune(conn: Connection, before_ms: int, limit: int = 500, idle_ms: int | Non
     ]
     if events:
         conn.execute(_DELETE_EVENT, events)
+    _prune_threads(conn, old)
     for statement in (_DELETE_GRANTS, *_DELETE_TOKENS, *_DELETE_SURROUNDINGS):
         conn.execute(statement, {"p_before": before_ms})
     if idle_ms is not None:
         conn.execute(_IDLE_GRANTS, {"p_before": before_ms, "p_idle": idle_ms})
     return len(ids) + len(events)
+
+
+def _prune_threads(conn: Connection, old: dict[str, int]) -> None:
+    """Forget the threads of agents that ended, with what was posted there."""
+    ended = conn.execute(_OLD_THREADS, old).all()
+    if ended:
+        messages = [key for row in ended for key in keys_of(row.key, row.parts)]
+        if messages:
+            conn.execute(_DELETE_MESSAGES, {"p_keys": messages})
+        conn.execute(_DELETE_THREADS, {"p_keys": [row.key for row in ended]})

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from bot.executor_setup.archive import interpreter
-from core.isolation.pool import Options
+from core.isolation.upkeep.options import Options
 from core.runner.runner import Runner
 from tests.support.executors import BUILD, USER, executors, installed
 from tests.support.runs import Watcher, new_run, planned, request, running

@@ -8,6 +8,7 @@ from channels.commands import (
     HELP,
     REPLY_USAGE,
     SLASH_COMMANDS,
+    AgentList,
     Approve,
     BareReply,
     Command,
@@ -18,12 +19,15 @@ from channels.commands import (
     Malformed,
     Pair,
     PendingList,
+    PromptAgent,
     ResetExec,
     RunLine,
     SetExec,
     SlashCommand,
     Stop,
+    StopAgent,
     Tail,
+    usage_of,
 )
 from channels.grammar import parse
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
@@ -262,6 +266,13 @@ def test_values_that_are_no_values_are_told(text: str) -> None:
         ("/elev off", Elevated(Elevation.OFF)),
         ("/pair 7K3F9QAB", Pair("7k3f9qab")),
         ("/login", LogIn()),
+        ("/agent", AgentList()),
+        ("/agent main fix  this\nand that", PromptAgent("main", "fix  this\nand that")),
+        (f"@{BOT} agent Coder: go", PromptAgent("Coder", "go")),
+        ("/agent main", Malformed(usage_of("agent"))),
+        ("/agent stop", StopAgent()),
+        ("/agent Stop 7K3F9Q", StopAgent("7k3f9q")),
+        ("/agent stop it now", Malformed(usage_of("agent"))),
     ],
 )
 def test_the_other_commands(text: str, expected: Command) -> None:
@@ -269,7 +280,9 @@ def test_the_other_commands(text: str, expected: Command) -> None:
     assert expected == parse(text, bot_name=BOT)
 
 
-@pytest.mark.parametrize("text", ["run ls", "exec host=gateway", "stop 7K3F9Q", "tail it"])
+@pytest.mark.parametrize(
+    "text", ["run ls", "agent main go", "exec host=gateway", "stop 7K3F9Q", "tail it"]
+)
 def test_without_slash_or_mention_only_answers_count(text: str) -> None:
     """Ordinary talk that begins with a command's word is left alone."""
     assert parse(text, bot_name=BOT) is None

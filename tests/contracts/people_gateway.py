@@ -10,7 +10,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.chat.inbox import inbox_of
+from bot.chat.agent_threads import AgentThreads
+from bot.chat.inbox import Surroundings, inbox_of
 from bot.health import Health
 from bot.jobs.message_sender import Delivery
 from bot.jobs.outbox import Outbox
@@ -68,7 +69,8 @@ async def people_gateway(
                 forwarding=_forwarding(rules, (setup.target, Target(there, "room"))),
             )
         )
-        meeting = Meeting(inbox_of(gate, approvers, senders, elevated=False))
+        around = Surroundings(AgentThreads(gate, {}))
+        meeting = Meeting(inbox_of(gate, approvers, senders, elevated=False, surroundings=around))
         channels: dict[str, Channel] = {here: setup.channel, there: other}
         for channel in channels.values():
             await channel.start(meeting)

@@ -113,6 +113,21 @@ async def test_it_ends_when_it_is_revoked_or_its_time_is_over(bench: OpenStore) 
     assert await bench.store.write(tokens.revoke, "nobody") is None
 
 
+async def test_who_is_shut_out(bench: OpenStore) -> None:
+    """Whose token was revoked, or has expired, or who was; no account that is no token's."""
+    await bench.store.write(people.add, "bob")
+    live, revoked = await made(bench, "live"), await made(bench, "revoked")
+    short, bobs = await made(bench, "short", life_ms=0), await approver(bench, "bobs", "bob")
+    assert not await bench.store.read(tokens.is_shut_out, bobs.token.ref)
+    await bench.store.write(tokens.revoke, "revoked")
+    await bench.store.write(people.revoke, "bob")
+
+    for one, expected in ((live, False), (revoked, True), (short, True), (bobs, True)):
+        assert await bench.store.read(tokens.is_shut_out, one.token.ref) is expected, one
+    assert await bench.store.read(tokens.is_shut_out, "api:none")
+    assert not await bench.store.read(tokens.is_shut_out, "uid:1000")
+
+
 async def test_no_two_live_tokens_share_a_name(bench: OpenStore) -> None:
     """A revoked or expired one gives its name free; two at once are one and a refusal."""
     await made(bench, "ci", life_ms=1_000)

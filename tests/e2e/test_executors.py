@@ -28,11 +28,36 @@ def _sudo() -> None:
     assert shutil.which("sudo"), "sudo is missing: tests/system_packages.sh installs it"
 
 
-@pytest.mark.timeout(180)
+WORKSPACE = f"as ann sudo {SAYSO} executor workspace"
+SHARED_ALREADY = "nothing to do: share /srv/work between ann and sayso_alice"
+SHARED = (
+    # each changes what the other made, whatever umask it has
+    "as ann sh -c 'umask 077; cd /srv/work; echo more >> made; mkdir d; echo > d/ann; cat made'",
+    "as sayso_alice sh -c 'cd /srv/work; echo more > d/ann; echo > d/alice; cat d/ann'",
+    "stat -c '%U %a' /srv/work",
+    "stat -c '%U %a' /srv/work/d/ann",
+    "stat -c '%U %a' /srv/work/d/alice",
+    f"{WORKSPACE} /srv/work --user sayso_alice",
+    # nobody else does anything; the last is what a group would give the gateway's user
+    "as sayso_executor ls /srv/work",
+    "as sayso_executor touch /srv/work/x",
+    "setpriv --reuid nobody --regid sayso_alice --clear-groups cat /srv/work/made",
+    "install -d -o sayso_alice -g sayso_alice -m 2775 /srv/group; as ann touch /srv/group/x",
+    f"chmod 700 /home/ann; {WORKSPACE} /home/ann/work --user sayso_alice",
+    f"{WORKSPACE} /tmp/../srv/work --user sayso_alice",
+    f"{WORKSPACE} /srv/none/work --user sayso_alice",
+    f"{WORKSPACE} /srv/other --user ann",
+    f"{WORKSPACE} /srv/other --user sayso_nobody",
+    "mkdir /srv/full; touch /srv/full/x; " + f"{WORKSPACE} /srv/full --user sayso_alice",
+)
+
+
+@pytest.mark.timeout(400)
 def test_the_page_as_written(tmp_path: Path) -> None:
     """Setup twice, a user, doctor, a folder, a run; undo twice; doctor says what is missing."""
     undo = blocks(EXECUTORS, "sh")[-1]
     script = prepared(administrator=True) + "kill $gateway; wait $gateway; trap - EXIT\n"
+    script += reported(SHARED)
     script += reported(
         [
             f"as ann sudo {SAYSO} executor setup",
@@ -52,13 +77,22 @@ def test_the_page_as_written(tmp_path: Path) -> None:
             "ls /home",
         ]
     )
-    printed = followed(tmp_path, script)
+    printed = followed(tmp_path, script, seconds=380)
     found = [one for one in printed.splitlines() if LINE.match(one)]
+    shared, found = found[: len(SHARED)], found[len(SHARED) :]
     again, needed, modes, visudo, own, root, evil, unprivileged, *rest = found
     undone, undone_again, doctor, left, _anew, _deleted, homes = rest
 
-    assert "All 8 checks passed." in printed
+    assert "All 9 checks passed." in printed
     assert "\nsayso_alice\nsayso_alice\n" in printed  # whoami, and whose file
+    assert [one.rstrip() for one in shared[:6]] == [
+        *("0|more", "0|more"),
+        *("0|sayso_alice 770", "0|ann 660", "0|sayso_alice 660"),
+        f"0|{SHARED_ALREADY}",
+    ]
+    assert all("Permission denied" in one for one in shared[6:10]), shared
+    assert [one for one in shared[10:] if not one.startswith("2|")] == []
+    assert "setfacl -R" in shared[-1]
     assert "done:" not in again
     assert needed.startswith("1|0")
     assert modes.split() == ["0|root", "440", "root", "755"]
@@ -66,7 +100,7 @@ def test_the_page_as_written(tmp_path: Path) -> None:
     assert all(one.startswith("2|") for one in (own, root, evil, unprivileged)), found
     assert "isolate nothing" in own + root
     assert "as root" in unprivileged
-    assert undone.count("done:") == 5
+    assert undone.count("done:") == 6
     assert "done:" not in undone_again
     assert doctor.startswith("1|")
     assert all(word in doctor for word in ("cannot be read", "does not exist", "sayso_exec"))
@@ -174,6 +208,11 @@ ATTACKS = (
     "chroot / true",
     f"{FILE} --socket /srv/work/x.sock",
     f"{FILE} </dev/null",
+    # out of its cgroup
+    "echo $$ > /mnt/cgroups/cgroup.procs",
+    "cd /mnt/cgroups$(sed -n s/^0:://p /proc/self/cgroup) && echo $$ > ../cgroup.procs",
+    "cd /mnt/cgroups$(sed -n s/^0:://p /proc/self/cgroup) && mkdir inner",
+    "cd /mnt/cgroups$(sed -n s/^0:://p /proc/self/cgroup) && echo $$ > cgroup.procs",
 )
 """What an agent's command tries; each must fail, and show no secret."""
 
@@ -214,7 +253,42 @@ def reason(line: str) -> re.Pattern[str]:
     return re.compile("a password is required") if line in OF_ANN else _OF_KERNEL
 
 
-@pytest.mark.timeout(300)
+TRACER = "/usr/bin/python3 -I /opt/sayso/tests/support/tracer.py"
+STARTS = f"""
+traced() {{ # traced STARTS: start so many while a process of alice attaches to whatever it can
+    sleep 170 | as sayso_alice {TRACER} > /srv/traced &
+    while ! grep -q ready /srv/traced; do sleep 0.1; done
+    for _ in $(seq "$1"); do
+        if grep -q "^in " /srv/traced; then break; fi
+        as ann sudo -n -u sayso_alice {FILE} </dev/null 2>/dev/null
+    done
+    pkill -u sayso_alice -f tracer.py
+    echo "attached: $(grep -c '^in ' /srv/traced); refused: $(grep -c '^refused ' /srv/traced)"
+}}
+traced 10
+sed -i '1s|.*|#!/usr/bin/python3 -ISXutf8|' {FILE}
+traced 100
+"""
+"""Attacks on executors that start: as they are, and by a Python that everybody may read."""
+
+
+DELEGATED = """
+mount -t tmpfs none /mnt && mkdir /mnt/cgroups && mount -t cgroup2 none /mnt/cgroups
+own=/mnt/cgroups/sayso-e2e-$(stat -c %i /proc/self/ns/pid) && mkdir $own
+chown ann $own $own/cgroup.procs $own/cgroup.subtree_control $own/cgroup.threads
+echo $$ > $own/cgroup.procs
+"""
+"""Be in a cgroup of ann's, as systemd has a service whose unit says `Delegate=yes`."""
+LEAVE = """
+trap - EXIT
+echo $$ > /mnt/cgroups/cgroup.procs
+echo 1 > $own/cgroup.kill
+while ! rmdir $own; do sleep 0.1; rmdir $own/sayso-*; done 2> /dev/null
+umount /mnt/cgroups
+"""
+
+
+@pytest.mark.timeout(600)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     """What an agent's command and the gateway's user try is refused; the controls succeed."""
     controls = [
@@ -223,24 +297,26 @@ def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
         run("id -un; umask; pwd; cat /srv/work/made"),
         f"cat /home/ann/.ssh/id_rsa; tr '\\0' '\\n' < /proc/{GATEWAY}/environ | grep THE_KEY",
         f"as ann sudo -n -u sayso_alice {FILE} </dev/null",
+        run("sed -n s/^0:://p /proc/self/cgroup"),
+        f"as ann {SAYSO} doctor executor",
     ]
     attacks = "SUPERVISOR=$PPID; export SUPERVISOR\n"
     attacks += reported(f"sh -c {quoted(one)}" for one in ATTACKS)
-    script = f"""{prepared()}{reported(controls)}
+    script = f"""{DELEGATED}{prepared()}{reported(controls)}
 cat > /srv/work/attacks.sh <<'END'
 {attacks}END
 {run("exec sleep 160", agent="other", seconds=160)} > /dev/null 2>&1 &
 while ! pgrep -u sayso_executor -x sleep > /dev/null; do sleep 0.1; done
 as ann {SAYSO} run --agent coder --cwd /srv/work --timeout 150 -c 'sh attacks.sh'
 pgrep -u sayso_executor -x sleep > /dev/null && echo unharmed
-{reported(OF_ANN)}
+{reported(OF_ANN)}{STARTS}
 pgrep -u ann -f 'sayso serve' > /dev/null && echo alive
 ls /home/ann/made /tmp/stolen 2> /dev/null
-true
+{LEAVE}
 """
-    printed = followed(tmp_path, script, seconds=280)
+    printed = followed(tmp_path, script, seconds=580)
     found = [one for one in printed.splitlines() if LINE.match(one)]
-    alice, other, works, secrets, started = found[: len(controls)]
+    alice, other, works, secrets, started, cgroup, doctor = found[: len(controls)]
     refused = found[len(controls) :]
 
     assert [one.strip() for one in (alice, other, works)] == [
@@ -250,12 +326,17 @@ true
     ]
     assert secrets.count(SECRET) == 2
     assert "descriptor 0 is not a socket" in started  # sudo let it start
+    assert re.fullmatch(r"0\|/sayso-e2e-\d+/sayso-\d+-\d+-\d+-[0-9a-f]{16} ", cgroup)
+    assert "the gateway makes one for each executor" in doctor
     assert len(refused) == len(ATTACKS) + len(OF_ANN) >= 60
     for line, answer in zip((*ATTACKS, *OF_ANN), refused, strict=True):
         assert not answer.startswith("0|"), (line, answer)
         assert SECRET not in answer, (line, answer)
         assert reason(line).search(answer), (line, answer)
     assert "unharmed" in printed.splitlines()
+    as_it_is, control = [one for one in printed.splitlines() if one.startswith("attached: ")]
+    assert re.fullmatch("attached: 0; refused: [1-9][0-9]*", as_it_is)
+    assert control.startswith("attached: 1;"), control
     assert printed.splitlines()[-1] == "alive"  # and neither file was made
 
 

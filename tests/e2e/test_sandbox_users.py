@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.executor_page import LINE, SECRET, followed, prepared, reported, run
+from tests.support.executor_page import (
+    EXECUTORS,
+    LINE,
+    SECRET,
+    as_ann,
+    blocks,
+    followed,
+    prepared,
+    reported,
+    run,
+)
 
 PYTHON = "/usr/bin/python3 -I -c"
 WORKS = (
@@ -69,7 +79,9 @@ def test_bubblewrap_as_that_user(tmp_path: Path) -> None:
     lines = [inside(line) for line in (*WORKS, *ATTACKS)] + [
         inside(one, "gateway") for one in OUTSIDE
     ]
-    script = f"""{prepared(host="sandbox")}
+    everybodys = "install -d -o sayso_alice -g sayso_alice -m 2775 /srv/work\n"
+    steps = prepared(host="sandbox").replace(as_ann(blocks(EXECUTORS, "sh")[3]), everybodys)
+    script = f"""{steps}
 for user in sayso_alice sayso_executor; do
     echo {SECRET} > /home/$user/secret
     chown $user: /home/$user/secret

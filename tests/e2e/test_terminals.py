@@ -50,5 +50,7 @@ trap - EXIT
     assert over_http["bytes"] == {"whole": True, "refused": True}
     assert over_http["ended"] == [200, "it was cancelled"]
     assert over_http["id"] in over_http["listed"]
+    assert over_http["withdrawn"] == [200, "the question was withdrawn"]
+    assert over_http["revoked"] == [True, 0]
 
     assert killed == {"alive": True, "left": 0, "restored": True}

@@ -10,6 +10,8 @@ from tests.emulators.discord_objects import BOT, Json
 from tests.emulators.discord_rules import Refusal, check_commands, check_message, check_thread
 from tests.emulators.discord_state import DiscordState
 
+_PUBLIC_THREAD = 11
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -99,6 +101,13 @@ class Rest:
         check_thread(request.body)
         return self.state.open_thread(request.number("channel"), request.body["name"])
 
+    async def create_thread_of_message(self, request: Request) -> Json:
+        """Open the thread of a message, which has the message's id."""
+        check_thread({**request.body, "type": _PUBLIC_THREAD})
+        channel, message = request.number("channel"), request.number("message")
+        self.state.message(channel, message)
+        return self.state.open_thread(channel, request.body["name"], message)
+
     async def create_message(self, request: Request) -> Json:
         """Post a message, once for each enforced nonce."""
         channel, body = request.number("channel"), request.body
@@ -185,6 +194,12 @@ ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
     ("GET", "/channels/{channel}", "getChannel", Rest.get_channel),
     ("PATCH", "/channels/{channel}", "editChannel", Rest.edit_channel),
     ("POST", "/channels/{channel}/threads", "createThread", Rest.create_thread),
+    (
+        "POST",
+        "/channels/{channel}/messages/{message}/threads",
+        "createThread",
+        Rest.create_thread_of_message,
+    ),
     ("POST", "/channels/{channel}/messages", "createMessage", Rest.create_message),
     ("GET", "/channels/{channel}/messages", "getMessages", Rest.get_messages),
     ("PATCH", "/channels/{channel}/messages/{message}", "editMessage", Rest.edit_message),

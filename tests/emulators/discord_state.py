@@ -185,14 +185,16 @@ class DiscordState:
         """Return the roles of a person, as a member carries them."""
         return [str(role) for role in sorted(self.roles.get(person, ()))]
 
-    def open_thread(self, channel: int, name: str) -> Json:
-        """Open a thread in a text channel, or refuse."""
+    def open_thread(self, channel: int, name: str, message: int = 0) -> Json:
+        """Open a thread in a text channel, of a message if given, or refuse."""
         self.reachable(channel)
         if self.guild_of(channel) is None or channel in self.threads or channel in self.news:
             raise Refusal(400, 50024, "Cannot execute action on this channel type")
         if channel in self.threadless:
             raise Refusal(403, 50013, "Missing Permissions")
-        number = self.new_id()
+        if message in self.threads:
+            raise Refusal(400, 160004, "A thread has already been created for this message")
+        number = message or self.new_id()
         self.threads[number] = channel
         self.names[number] = name
         return self.channel(number)

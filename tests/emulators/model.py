@@ -7,12 +7,13 @@ agent writes files; once a result of a tool is there, or without such a line, it
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.emulators.local_http import Quiet, served
 
 CONTENT = "written by a real agent\n"
 _WRITE = re.compile(r"WRITE: (\S+?)(?=[\"\\\s]|$)")
@@ -34,23 +35,16 @@ def real_model() -> Iterator[RealModel]:
     class Handler(_Handler):
         model = found
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    try:
+    with served(Handler) as found.url:
         yield found
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet, BaseHTTPRequestHandler):
     model: RealModel
 
     def do_POST(self) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.model.asked.append({**headers, "path": self.path})
-        body = json.loads(self.rfile.read(int(headers["content-length"])) or b"{}")
+        self.model.asked.append(self.asked())
+        body = json.loads(self.body() or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith("/messages"):
             self._anthropic(body)
@@ -68,9 +62,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_HEAD(self) -> None:
         self._json({})
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its base names it
-        """Log nothing."""
 
     def _anthropic(self, body: dict[str, Any]) -> None:
         call = _call(body.get("messages", []), body.get("tools"), "tool_result")

@@ -28,6 +28,7 @@ COMMANDS = (
     "elevated",
     "node",
     "pair",
+    "agent",
 )
 _BURST = 4
 

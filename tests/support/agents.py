@@ -4,12 +4,11 @@ import asyncio
 import pwd
 import shutil
 import tempfile
-import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 from bot.executor_setup.archive import interpreter
@@ -19,8 +18,8 @@ from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
-from core.isolation.agents import Agents, KeyOf
-from core.isolation.runtime import Runtime
+from core.isolation.agents import Agents
+from core.isolation.runtime import KeyOf, Runtime
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import SessionKey
@@ -29,6 +28,7 @@ from core.model.result import Submission
 from core.planning.planner import Planner
 from core.runner.runner import Runner
 from core.store import approvals
+from tests.emulators.local_http import Quiet, served
 from tests.support.executors import USER, World, executors
 from tests.support.gate import AGENT, ANA, gate_at
 from tests.support.waiting import PATIENCE_S
@@ -51,27 +51,17 @@ def model() -> Iterator[Model]:
     """Serve a model on a port of this machine."""
     found = Model("")
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            found.asked.append({**headers, "path": self.path})
+            self.body()
+            found.asked.append(self.asked())
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b"the model's answer")
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its base names it
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}/base"
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with served(Handler) as url:
+        found.url = f"{url}/base"
         yield found
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @contextmanager

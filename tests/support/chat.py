@@ -6,7 +6,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
-from bot.chat.inbox import GateInbox, inbox_of
+from bot.chat.agent_threads import AgentThreads
+from bot.chat.agents import Folders
+from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.jobs.message_sender import Delivery
 from bot.jobs.outbox import Outbox
 from bot.jobs.run_dispatcher import Dispatch
@@ -34,12 +36,17 @@ async def sending(
     *,
     threaded: bool = False,
     approvers: tuple[str, ...] = ("ana",),
+    agents: Folders | None = None,
 ) -> AsyncIterator[GateInbox]:
     """Run outbox and dispatch over one channel; Ana may send commands."""
     people = Approvers({"memory": frozenset(approvers)})
-    inbox = inbox_of(gate, people, Listing({"memory": frozenset({"ana"})}), elevated=True)
-    await channel.start(inbox)
     channels = {"memory": channel}
+    threads = AgentThreads(gate, channels, pace_s=0.05)
+    around = Surroundings(threads, agents)
+    may_send = Listing({"memory": frozenset({"ana"})})
+    inbox = inbox_of(gate, people, may_send, elevated=True, surroundings=around)
+    await channel.start(inbox)
+    await threads.resume()
     sender = Outbox(gate.store, channels, Delivery(gate.store, channels, threaded))
     gate.broker.answering.editor = sender
     works = [asyncio.create_task(work.run()) for work in (sender, Dispatch(gate, gate.store))]
@@ -49,6 +56,7 @@ async def sending(
         for work in works:
             work.cancel()
         await asyncio.gather(*works, return_exceptions=True)
+        await threads.stop()
 
 
 async def settled(gate: Gate) -> None:

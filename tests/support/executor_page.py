@@ -107,5 +107,6 @@ as ann sh -c {quoted(doctor.strip())}
 def run(line: str, agent: str = "coder", seconds: int = 20) -> str:
     """Return the shell command by which ann's gateway runs a line for an agent."""
     return (
-        f"as ann {SAYSO} run --agent {agent} --cwd /srv/work --timeout {seconds} -c {quoted(line)}"
+        f"as ann {SAYSO} run --agent {agent} --cwd {'/srv/work' if agent == 'coder' else '/'} "
+        f"--timeout {seconds} -c {quoted(line)}"
     )

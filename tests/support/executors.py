@@ -15,11 +15,14 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.executor_setup import closed_python
 from bot.executor_setup.archive import archive, build_id, interpreter
 from core.isolation.call_audit import CallAudit
+from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executors import Executors
-from core.isolation.pool import ExecutorPool, Options
+from core.isolation.pool import ExecutorPool
 from core.isolation.tokens import SessionTokens
+from core.isolation.upkeep.options import Options
 from core.runner.limits import Limits
 
 USER = "nobody"
@@ -29,13 +32,19 @@ BUILD = build_id()
 
 
 @contextmanager
-def installed() -> Iterator[str]:
-    """Yield the path of the executor's file, in a folder that everybody may enter."""
+def installed(*, closed: bool = True) -> Iterator[str]:
+    """Yield the path of the executor's file, in a folder that everybody may enter.
+
+    Not ``closed``, it runs by a Python that everybody may read (the control of attacks).
+    """
     folder = Path(tempfile.mkdtemp(prefix="sayso-executor-"))
     try:
         folder.chmod(0o755)
+        python = str(folder / "sayso-python/python3")
+        if closed:
+            closed_python.copy(interpreter(), python)
         path = folder / "sayso-executor"
-        path.write_bytes(archive(interpreter()))
+        path.write_bytes(archive(python if closed else interpreter()))
         path.chmod(0o755)
         yield str(path)
     finally:
@@ -46,7 +55,8 @@ def as_user(path: str, user: str = USER) -> tuple[str, ...]:
     """Return the command that starts an executor as a user, with nothing of ours."""
     found = pwd.getpwnam(user)
     words = ("--reuid", str(found.pw_uid), "--regid", str(found.pw_gid), "--clear-groups")
-    return (shutil.which("setpriv") or "setpriv", *words, path)
+    # `env` between them: setpriv itself still has the right to read any file when it executes.
+    return (shutil.which("setpriv") or "setpriv", *words, "/usr/bin/env", path)
 
 
 @dataclass
@@ -79,13 +89,14 @@ async def executors(
     command: Sequence[str] | None = None,
     build: str = BUILD,
     tokens: SessionTokens | None = None,
+    containment: Containment = NOWHERE,
 ) -> AsyncIterator[World]:
     """Yield executors that run as ``USER``, or are started by another ``command``."""
     wanted = options or Options(build)
     records = Records()
     made_tokens = SessionTokens(60, 1, time.monotonic) if tokens is None else tokens
     words = as_user(path) if command is None else command
-    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), lambda _user: words)
+    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), lambda _user: words, containment)
     made = Executors(pool, wanted.max_executors, limits)
     try:
         yield World(made, pool, made_tokens, records)

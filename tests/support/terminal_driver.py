@@ -138,7 +138,24 @@ def over_http(url: str, tokens: dict[str, str]) -> Seen:
             one["terminal_id"] for one in mine.get("/v1/terminals").json()["terminals"]
         ]
         seen["id"] = terminal_id
+        opened = mine.post("/v1/terminals", json={"cwd": "/srv/work", "shell": "/bin/sh"})
+        unanswered = mine.delete(f"/v1/terminals/{opened.json()['terminal_id']}")
+        seen["withdrawn"] = (unanswered.status_code, unanswered.json().get("ended"))
+        seen["revoked"] = revoked(url, tokens, mine)
     return seen
+
+
+def revoked(url: str, tokens: dict[str, str], mine: httpx.Client) -> tuple[bool, int]:
+    """Revoke the token of an open one; return whether it was open, and what is left of it."""
+    opened = mine.post("/v1/terminals", json={"cwd": "/srv/work", "shell": "/bin/sh"})
+    allow_over_http(url, tokens["boss"])
+    typed = {"data": "trap '' HUP TERM\n"}
+    path = f"/v1/terminals/{opened.json()['terminal_id']}/input"
+    wait_until("it to open", lambda: mine.post(path, json=typed).status_code == 200)
+    alive = processes() > 0
+    assert sayso("token", "revoke", "one")[0] == 0
+    wait_until("its end", lambda: not processes())
+    return alive, processes()
 
 
 def allow_over_http(url: str, token: str) -> None:

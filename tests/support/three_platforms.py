@@ -74,20 +74,30 @@ class ThreePlatforms:
 
 @asynccontextmanager
 async def three_platforms(
-    home: Path, sections: Json | None = None, **exec_: Any
+    home: Path,
+    sections: Json | None = None,
+    *,
+    senders: bool = False,
+    servers: AsyncExitStack | None = None,
+    **exec_: Any,
 ) -> AsyncIterator[ThreePlatforms]:
     """Run the platforms and a gateway; ``exec_`` are further keys of ``approvals.exec``.
 
-    ``sections`` are further sections of the configuration.
+    ``sections`` are further sections of the configuration; ``senders``: Ana may send commands.
+    The platforms end with ``servers``, where they are given.
     """
     async with AsyncExitStack() as stack:
         chats = (SlackServer(), DiscordServer(), TelegramServer())
-        servers = [await stack.enter_async_context(server) for server in chats]
-        configure(home, *servers, **exec_)  # type: ignore[arg-type]
+        holder = servers or stack
+        run = [await holder.enter_async_context(server) for server in chats]
+        configure(home, *run, **exec_)  # type: ignore[arg-type]
         path = home / "config.json5"
-        path.write_text(json.dumps(json.loads(path.read_text()) | (sections or {})))
+        config = json.loads(path.read_text()) | (sections or {})
+        for section in config["channels"].values() if senders else ():
+            section["senders"] = section["approvers"]
+        path.write_text(json.dumps(config))
         running = await stack.enter_async_context(gateway(load(home, environ={})))
-        yield ThreePlatforms(running, *servers)  # type: ignore[arg-type]
+        yield ThreePlatforms(running, *run)  # type: ignore[arg-type]
 
 
 def configure(

@@ -184,6 +184,11 @@ def render_text(text: Redacted) -> tuple[Message, ...]:
     return tuple(Message(block(part).rstrip()) for part in parts)
 
 
+def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
+    """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
+    return tuple(map(Redacted, chunks(unbroken(text.text), _PART_UNITS - room)))
+
+
 def _ending(fact: Fact) -> str:
     return _short(unbroken(fact.value.text.replace("\n", "; ")))
 

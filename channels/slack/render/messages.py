@@ -148,6 +148,13 @@ def render_notice(card: NoticeCard) -> tuple[Message, ...]:
     return (*before, Message(last.text, [*last.blocks, *notice_rows(card.choices)]))
 
 
+def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
+    """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
+    return tuple(
+        map(Redacted, layout.chunks(text.text, _PART - 2 * room))
+    )  # a few of ours weigh more
+
+
 def render_reply(reply: Reply) -> tuple[Message, ...]:
     """Return a reply, in as many messages as it takes; its choices stand below the last one."""
     *before, last = _text(reply.text, "Sayso has an answer for you.")

@@ -136,6 +136,11 @@ def render_text(text: Redacted, markup: InlineKeyboardMarkup | None = None) -> t
     return (*before, _message(Layout().value(parts[-1]), markup))
 
 
+def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
+    """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
+    return tuple(map(Redacted, chunks(text.text, MAX_UNITS - room)))
+
+
 def approve_command(bot_name: str) -> str:
     """Return the command that answers a prompt, with the bot's name where it is needed."""
     return f"/approve@{bot_name}" if bot_name else "/approve"

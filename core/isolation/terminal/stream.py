@@ -85,9 +85,12 @@ class Stream:
         """Begin to carry."""
         self._thread.start()
 
-    def join(self, seconds: float) -> None:
-        """Wait until nothing more will be shown, so long at most."""
-        self._thread.join(seconds)
+    async def drained(self, seconds: float) -> None:
+        """Wait until nothing more will be shown, so long at most; no thread waits meanwhile."""
+        with contextlib.suppress(TimeoutError, TooSlow), self.viewer(self.total) as waiting:
+            async with asyncio.timeout(seconds):
+                while (await self.next(waiting))[0]:
+                    continue
 
     def close(self) -> None:
         """Let go of the terminal, and wait until the thread has ended, which it does at once."""

@@ -9,12 +9,12 @@ import os
 import stat
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError
+from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError, StoreError
 from core.isolation import wire
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
@@ -32,6 +32,8 @@ from core.runner.supply import Order
 
 _END_PATIENCE_S = 15.0
 """How long a terminal that was asked to end may take; its executor kills after 5 s."""
+_LOOK_S = 2.0
+"""How long a terminal may stay open after who asked for it was shut out."""
 _REMEMBERED = 16
 _SIGTERM = 15
 _MULTIPLEXER = (5, 2)
@@ -59,6 +61,8 @@ class Limits:
 
 
 NO_LIMITS = Limits()
+ShutOut = Callable[[str], Awaitable[bool]]
+"""Return whether an account may use terminals no longer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +117,10 @@ def session_of(requester: Requester) -> str:
 
 
 class Terminals:
-    """The terminals that are open now, and the last that were."""
+    """The terminals that are open now, and the last that were.
+
+    ``shut_out`` says of an account whether it may use none any more; set once there is a store.
+    """
 
     def __init__(
         self,
@@ -127,6 +134,7 @@ class Terminals:
         self._journal = journal
         self._guard = guard
         self._known: OrderedDict[ApprovalId, Terminal] = OrderedDict()
+        self.shut_out: ShutOut | None = None
 
     def find(self, run_id: str) -> Terminal | None:
         """Return a terminal that is open, or was not long ago."""
@@ -273,7 +281,8 @@ class Terminals:
         while not why:
             idle = stream.active + self.limits.idle_s - time.monotonic()
             left = min(idle, ends - asyncio.get_running_loop().time())
-            why = await _first(terminal, executor, max(0.0, left))
+            why = await _first(terminal, executor, max(0.0, min(left, _LOOK_S)))
+            why = why or await self._shut_out(terminal)
             if not why and asyncio.get_running_loop().time() >= ends:
                 why = "the time is over"
             elif not why and time.monotonic() >= stream.active + self.limits.idle_s:
@@ -281,8 +290,15 @@ class Terminals:
         if not terminal.exited.is_set() and why != TERMINATED:
             await self._executors.pool.end_terminal(executor)
             await _first(terminal, executor, _END_PATIENCE_S, over_only=True)
-        await _drained(stream)
+        await stream.drained(_END_PATIENCE_S)  # the last program may have left bytes behind
         terminal.ended = why
+
+    async def _shut_out(self, terminal: Terminal) -> str:
+        """Return why a terminal must end though nobody ended it: its owner's token was revoked."""
+        with suppress(StoreError):  # a store that is away says nothing of anybody
+            if self.shut_out is not None and await self.shut_out(terminal.owner[0]):
+                return "who asked for it may not use it any more"
+        return ""
 
     async def _record_end(self, terminal: Terminal) -> None:
         stream = terminal.stream
@@ -327,11 +343,6 @@ async def _first(
         for one in words:
             one.cancel()
     return next((word for one, word in words.items() if one in done), "")
-
-
-async def _drained(stream: Stream) -> None:
-    """Wait until all that was shown is read: the last program may have left bytes behind."""
-    await asyncio.to_thread(stream.join, _END_PATIENCE_S)
 
 
 def _check_terminal(fd: int) -> None:

@@ -16,7 +16,8 @@ _LIMITS = {
     "core": resource.RLIMIT_CORE,
 }
 _FIRST_TO_GO = b"1000"
-_PR_SET_DUMPABLE = 4
+_PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 3, 4
+_OPEN = 1
 _DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGPIPE)
 
 
@@ -52,6 +53,11 @@ def go_first() -> None:
             os.write(fd, _FIRST_TO_GO)
         finally:
             os.close(fd)
+
+
+def is_closed_to_others() -> bool:
+    """Return whether other processes of the same user are kept out already."""
+    return bool(reaper.prctl()(_PR_GET_DUMPABLE, 0, 0, 0, 0) != _OPEN)
 
 
 def close_to_others() -> None:

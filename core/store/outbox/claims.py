@@ -32,7 +32,9 @@ CLAIM_MS: Final = 30_000
 _NOW = bindparam("p_now", type_=outbox.c.due_ms.type)
 _DUE = bindparam("p_due", type_=outbox.c.due_ms.type)
 IS_SENDING = outbox.c.state == OutboxState.SENDING.value
-_IS_REPEATABLE = outbox.c.kind.in_((OutboxKind.PROMPT.value, OutboxKind.EDIT.value))
+_IS_REPEATABLE = outbox.c.kind.in_(
+    (OutboxKind.PROMPT.value, OutboxKind.EDIT.value, OutboxKind.AGENT.value)
+)
 _IS_QUESTION = outbox.c.kind.in_((OutboxKind.PROMPT.value, OutboxKind.REMINDER.value))
 IS_POINTLESS = and_(
     _IS_QUESTION, ~exists().where(approvals.c.id == outbox.c.approval_id, IS_PENDING)

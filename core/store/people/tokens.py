@@ -193,6 +193,17 @@ def holder(conn: Connection, digest: str) -> Token | None:
     return token
 
 
+def is_shut_out(conn: Connection, account: str) -> bool:
+    """Return whether an account, ``api:ID``, is of a token that lets nobody in any more."""
+    channel, _, token_id = account.partition(":")
+    if channel != API_CHANNEL:
+        return False
+    token = by_id(conn, token_id)
+    if token is None or token.state is not TokenState.LIVE:
+        return True
+    return holder_is_revoked(conn, token.id, token.person)
+
+
 def holder_is_revoked(conn: Connection, token_id: str, person: str | None) -> bool:
     """Return whether the account ``api:ID`` of a token is revoked, or whose it was made for."""
     if people.person_of(conn, API_CHANNEL, token_id).revoked:

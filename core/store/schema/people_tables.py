@@ -241,6 +241,23 @@ threads = Table(
     Column("at_ms", BigInteger, nullable=False),
 )
 
+# Prompts that people gave agents in chats, and where their words go.
+agent_threads = Table(
+    "agent_threads",
+    metadata,
+    Column("key", Text, primary_key=True),  # the request key of the prompt
+    Column("agent", Text, nullable=False),
+    Column("account", Text, nullable=False),  # who gave it
+    Column("place", Text, nullable=False),  # the target that it was given in
+    Column("thread", Text),  # the target that the words go to, once it is known
+    Column("reply_to", Text, nullable=False),  # the message that they reply to, or nothing
+    Column("parts", Integer, nullable=False),  # messages so far
+    Column("ended", Integer, nullable=False),  # 1: the last message says how it ended
+    Column("at_ms", BigInteger, nullable=False),
+)
+
+Index("agent_threads_ended", agent_threads.c.ended, agent_threads.c.at_ms)
+
 Index(
     "grants_live",
     grants.c.created_ms,

@@ -30,12 +30,13 @@ class DecisionSource(StrEnum):
 
 
 class OutboxKind(StrEnum):
-    """What an outbox item does at its target."""
+    """What an outbox item does at its target; ``AGENT``: shows what an agent says so far."""
 
     PROMPT = "prompt"
     EDIT = "edit"
     REMINDER = "reminder"
     NOTICE = "notice"
+    AGENT = "agent"
 
 
 class OutboxState(StrEnum):

@@ -1,11 +1,13 @@
 """`sayso doctor` only looks: it leaves a home as it was, and makes none."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from core.audit.journal import AuditJournal
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 
 
@@ -64,3 +66,18 @@ def test_limits_of_the_approvals_file_that_do_nothing_are_named(tmp_path: Path) 
 
     assert "agents.a: security full has no effect: tools.exec gives allowlist" in said
     assert said.count("has no effect") == 1
+
+
+def test_a_journal_that_is_not_whole_is_named(tmp_path: Path) -> None:
+    """Cut off, or away while its note is there; the control: as the gateway left it."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    with AuditJournal(home / "audit.jsonl") as journal:
+        for number in range(3):
+            asyncio.run(journal.append("k", {"number": number}))
+    assert "ok    journal: is whole: 3 records" in doctor(home)
+    whole = (home / "audit.jsonl").read_bytes()
+    (home / "audit.jsonl").write_bytes(whole[: whole.index(b"\n") + 1])
+    assert "3 lines were acknowledged, 1 are left" in " ".join(doctor(home).split())
+    (home / "audit.jsonl").unlink()
+    assert "3 lines were acknowledged, 0 are left" in " ".join(doctor(home).split())

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bot.chat.inbox import GateInbox, inbox_of
+from bot.chat.agent_threads import AgentThreads
+from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.gate_proof.alarm import Alarm, Audience
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.entry_points import Answer
@@ -95,7 +96,13 @@ async def proving(
             search_path=DEFAULT_SEARCH_PATH,
             patience_s=patience_s,
         )
-        inbox = inbox_of(gate, PEOPLE, sender.joined(SENDERS), elevated=True)
+        inbox = inbox_of(
+            gate,
+            PEOPLE,
+            sender.joined(SENDERS),
+            elevated=True,
+            surroundings=Surroundings(AgentThreads(gate, {})),
+        )
         table = method_table(gate, no_health, prover=prover)
         server = await listen(home / "gateway.sock", handlers(table))
         add_socket_ways(prover, gate, home)

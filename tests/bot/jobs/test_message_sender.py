@@ -21,12 +21,12 @@ class Limited(MemoryChannel):
     wait_ms: int = 219_000
     refusals: int = 1
 
-    async def open_thread(self, target: Target, title: Redacted) -> Target:
+    async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
         """Refuse for a while, or open."""
         if self.refusals:
             self.refusals -= 1
             raise ChannelError("slow down", retry_after_ms=self.wait_ms)
-        return await super().open_thread(target, title)
+        return await super().open_thread(target, title, message)
 
 
 async def test_a_question_does_not_wait_minutes_for_a_thread(tmp_path: Path) -> None:

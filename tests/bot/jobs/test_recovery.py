@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from core.runner.supervisor.processes import procfs
 from core.store import Store, approvals, open_store
 from core.store.engine import replicas
 from core.store.runs import runs
+from core.store.schema.records import OrphanedRun
 from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
+from tests.support.waiting import until
 
 _GATEWAY = """
 import sys
@@ -130,6 +132,30 @@ async def test_a_gateway_that_was_cut_off_gives_the_others_time(
     now += 1
     await heart.beat()
     assert await store.read(runs.outcome, late.id) == Unknown(late.id)
+
+
+async def test_no_beat_waits_for_what_executors_left(store: Store, journal: AuditJournal) -> None:
+    """Ending that takes 30 s where sudo hangs; a heart that waited would count as stopped."""
+    heard: list[str] = []
+    never = asyncio.Event()
+
+    async def after(dead: Sequence[OrphanedRun]) -> None:
+        heard.extend(one.id for one in dead)
+        try:
+            await never.wait()
+        finally:
+            heard.append("given up")
+
+    heart = Heart(store, journal, "me", after)
+    with other_gateway() as (gateway, name):
+        run = await begun(store, "far", name)
+        gateway.kill()
+        gateway.wait()
+    await heart.beat()
+    await heart.beat()
+    await until(lambda: heard == [run.id])
+    await heart.stop()
+    assert heard == [run.id, "given up"]
 
 
 async def test_what_is_proven_of_a_process() -> None:

@@ -32,6 +32,23 @@ async def test_a_thread_is_opened_and_used(setup: DiscordGuild, inbox: Recording
     assert setup.server.messages(CHANNEL) == []
 
 
+async def test_a_message_has_one_thread_however_often_it_is_asked_for(
+    setup: DiscordGuild, inbox: RecordingInbox
+) -> None:
+    """It has the message's id, also where an earlier gateway opened it; one alone has another."""
+    assert isinstance(setup.channel, Threads)
+    await setup.channel.start(inbox)
+    written = await setup.server.say(CHANNEL, ANA, "hello")
+    first = await setup.channel.open_thread(setup.target, redact("one"), str(written["id"]))
+    again = await setup.channel.open_thread(setup.target, redact("two"), str(written["id"]))
+    alone = await setup.channel.open_thread(setup.target, redact("three"))
+    message = await setup.channel.notify(again, NoticeCard(redact("Half time passed")))
+
+    assert first == again == Target("discord", str(CHANNEL), thread=str(written["id"]))
+    assert alone.thread != first.thread
+    assert setup.server.state.message(int(first.thread), int(message))["content"]
+
+
 @pytest.mark.parametrize(
     ("target", "words"),
     [

@@ -112,3 +112,17 @@ async def test_a_place_without_us_is_refused_for_good(
     await setup.channel.stop()
 
     assert raised.value.permanent
+
+
+async def test_a_message_is_its_thread(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
+    """Nothing is sent for it; a thread in which something was written stays that thread."""
+    await setup.channel.start(inbox)
+    assert isinstance(setup.channel, Threads)
+    place, written = Target("slack", CHANNEL), f"{CHANNEL}:1700000000.000100"
+    thread = await setup.channel.open_thread(place, TITLE, written)
+    same = await setup.channel.open_thread(thread, TITLE, f"{CHANNEL}:1700000000.000200")
+    await setup.channel.stop()
+
+    assert thread.thread == "1700000000.000100"
+    assert same == thread
+    assert not setup.server.state.place(CHANNEL).messages

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -203,3 +204,52 @@ async def test_one_append_costs_little_more_than_the_disk(path: Path) -> None:
     p50, base = sorted(own)[150] * 1e3, sorted(bare)[150] * 1e3
     print(f"append p50 {p50:.3f} ms, floor {base:.3f} ms, ratio {p50 / base:.2f}")
     assert p50 <= max(GOAL_P50_MS, 4 * base)
+
+
+def _removed(path: Path) -> None:
+    path.rename(path.with_name("kept"))
+
+
+def _replaced(path: Path) -> None:
+    """As ``sed -i`` does: the same text in another file."""
+    text = path.read_bytes()
+    _removed(path)
+    path.write_bytes(text)
+    path.chmod(0o600)
+
+
+def _linked(path: Path) -> None:
+    _removed(path)
+    path.symlink_to("kept")
+
+
+def _cut_off(path: Path) -> None:
+    path.with_name("kept").write_bytes(path.read_bytes())
+    os.truncate(path, 5)
+
+
+def _written_to(path: Path) -> None:
+    path.with_name("kept").write_bytes(path.read_bytes())
+    with path.open("ab") as file:
+        file.write(b"x")
+
+
+@pytest.mark.parametrize("spoil", [_removed, _replaced, _linked, _cut_off, _written_to])
+async def test_nothing_is_written_where_nobody_would_find_it(
+    path: Path, spoil: Callable[[Path], None]
+) -> None:
+    """Each append is refused while the file is not as it was; once it is again, they go on."""
+    with AuditJournal(path) as journal:
+        await journal.append("k", {"number": 1})
+        spoil(path)
+        for _ in range(2):
+            with pytest.raises(JournalError, match="by another process while the gateway ran"):
+                await journal.append("k", {"number": 2})
+        kept = path.with_name("kept")
+        if spoil in {_cut_off, _written_to}:
+            path.write_bytes(kept.read_bytes())
+        else:
+            kept.replace(path)
+        await journal.append("k", {"number": 3})
+    assert [one["number"] for one in records(path)] == [1, 3]
+    assert verify(path).ok

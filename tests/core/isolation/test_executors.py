@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import PlanDrift, SpawnError
-from core.isolation.pool import Options
+from core.isolation.upkeep.options import Options
 from core.model.stdio import Capture, Stdio
 from core.runner.limits import Limits
 from tests.support.executors import BUILD, UID, USER, World, executors

@@ -12,7 +12,7 @@ from core.errors import HostUnavailable, SpawnError
 from core.isolation import pool, process
 from core.isolation.client import TERMINATED, CallFailed
 from core.isolation.executor import Executor
-from core.isolation.pool import Options
+from core.isolation.upkeep.options import Options
 from core.model.identity import SessionKey
 from core.runner.supervisor.processes import procfs
 from core.runner.supply import Order
@@ -146,6 +146,32 @@ async def test_never_more_than_max_executors(path: str) -> None:
         await third
         assert world.pool.live <= 2
         assert second.client.pid != first.client.pid
+
+
+async def test_what_does_not_end_keeps_its_place(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not counted out before it has ended; a pool that stops does not wait for it."""
+    monkeypatch.setattr(pool, "_PATIENCE_S", 0.2)
+    options = replace(OPTIONS, max_executors=1, connection_timeout_s=0.3)
+    words = ("/bin/sh", "-c", "exec sleep 600")
+    async with executors(path, options=options, command=words) as world:
+        with pytest.raises(HostUnavailable):
+            await world.pool.take(USER)
+        await until(lambda: world.pool._stuck)
+        (first,) = world.pool._live
+        waiting = asyncio.ensure_future(world.pool.take(USER))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert world.pool._live == {first}
+        os.kill(first.process.pid, signal.SIGKILL)
+        with pytest.raises(HostUnavailable):
+            await waiting
+        (second,) = world.pool._live
+        await until(lambda: world.pool._stuck)
+    assert second is not first
+    assert alive(second.process.pid)
+    os.kill(second.process.pid, signal.SIGKILL)
 
 
 async def test_a_spare_is_used_once_and_goes_when_nobody_wants_it(path: str) -> None:

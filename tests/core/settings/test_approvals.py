@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from core.settings import ApprovalsExecSection, ThreadMode
+from core.settings import ApprovalsExecSection, LocalAccounts, ThreadMode
 
 STEP = {"to": [{"channel": "slack", "to": "C1"}], "for": 300}
 
@@ -57,3 +57,12 @@ def test_mistakes_are_named_when_the_file_is_read(keys: dict[str, object], words
     """Nothing is found out only in the night in which somebody should be asked."""
     with pytest.raises(ValidationError, match=words):
         _read(**keys)
+
+
+@pytest.mark.parametrize("entry", ["root", "0", "uid:root", "uid:", "telegram:42", "uid:-1"])
+@pytest.mark.parametrize("key", ["approvers", "senders"])
+def test_who_can_never_be_let_in_is_named(key: str, entry: str) -> None:
+    """An account of this machine is its number; the controls: one, and a person by name."""
+    assert LocalAccounts.model_validate({key: ["uid:0", "person:ana"]})
+    with pytest.raises(ValidationError, match="is no account of this machine: write uid:1000"):
+        LocalAccounts.model_validate({key: ["uid:0", entry]})

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import logging
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -33,9 +34,10 @@ from core.gate import Gate
 from core.isolation.terminal.stream import NotTaken, Stream
 from core.isolation.terminal.terminals import NO_LIMITS, Limits, Terminal, Terminals
 from core.model.access import Scope
-from core.model.command import ExecRequest
+from core.model.command import AgentPartKind, ExecRequest
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission
+from core.store import approvals
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 0.05
@@ -146,11 +148,15 @@ class TerminalMethods:
 
     async def end(self, params: TerminalParams, caller: Caller) -> TerminalAnswer:
         """End it: who asked for it may, and people who may approve."""
-        if not caller.may(Scope.APPROVE):
-            self._own(params.id, caller)
-        found = self._found(params.id, caller)
+        found = self._known(params.id) or await self._asked_about(params.id)
+        if found is None or not caller.sees(found.plan.agent):
+            visibility.unknown(params.id)
+        if not caller.may(Scope.APPROVE) and not found.is_of(caller.requester):
+            visibility.unknown(params.id)
         if await self.gate.cancel(found.run_id, f"ended by {caller.ref}"):
             await self.gate.wait(found.run_id, 15_000)
+        elif found is not self._known(params.id):
+            raise BadRequest("it is being opened, or was not allowed; try again")
         return TerminalAnswer.of(found)
 
     async def input(self, params: InputParams, caller: Caller) -> InputAnswer:
@@ -209,7 +215,7 @@ class TerminalMethods:
         """Wait until a terminal is open, or nothing will come of it."""
         run_id = await visibility.of_run(self.gate, named, caller)
         while True:
-            found = None if self.terminals is None else self.terminals.find(run_id)
+            found = self._known(run_id)
             if found is not None and (found.stream is not None or found.ended):
                 return self._own(named, caller)
             status = await self.gate.wait(run_id, 200) or visibility.unknown(named)
@@ -220,8 +226,20 @@ class TerminalMethods:
     def _limits(self) -> Limits:
         return NO_LIMITS if self.terminals is None else self.terminals.limits
 
+    def _known(self, named: str) -> Terminal | None:
+        return None if self.terminals is None else self.terminals.find(named)
+
+    async def _asked_about(self, named: str) -> Terminal | None:
+        """Return a terminal that people are asked about, as what it is once that is withdrawn."""
+        asked = await self.gate.store.read(approvals.get, ApprovalId(named))
+        part = None if asked is None or asked.resolution is not None else asked.plan.part
+        if asked is None or part is None or part.kind is not AgentPartKind.TERMINAL:
+            return None
+        now = round(time.time() * 1000)
+        return Terminal(asked.id, asked.plan, now, now, "the question was withdrawn")
+
     def _found(self, named: str, caller: Caller) -> Terminal:
-        found = None if self.terminals is None else self.terminals.find(named)
+        found = self._known(named)
         if found is None or not caller.sees(found.plan.agent):
             visibility.unknown(named)
         return found

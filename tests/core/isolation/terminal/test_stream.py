@@ -62,6 +62,28 @@ async def test_a_viewer_that_is_behind_slows_the_program() -> None:
     assert seen == size
 
 
+async def test_waiting_for_the_end_holds_no_thread() -> None:
+    """Many terminals end at a time; the loop's few threads are for files."""
+    with carried() as (stream, slave):
+        running = threading.active_count()
+        waiting = [asyncio.ensure_future(stream.drained(30)) for _ in range(50)]
+        await asyncio.sleep(0)
+        assert threading.active_count() == running
+        assert not any(one.done() for one in waiting)
+        os.write(slave, b"the last bytes")
+        os.close(slave)
+        await asyncio.gather(*waiting)
+        assert stream.over
+        assert stream.read(0) == (b"the last bytes", len(b"the last bytes"))
+
+
+async def test_waiting_for_the_end_ends_in_time() -> None:
+    """Where somebody keeps the terminal open."""
+    with carried() as (stream, _):
+        await stream.drained(0.01)
+        assert not stream.over
+
+
 async def test_a_viewer_that_takes_nothing_is_cut_off() -> None:
     """The program goes on then; another viewer that reads gets everything."""
     size = 2 * KEPT

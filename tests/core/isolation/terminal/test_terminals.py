@@ -20,12 +20,15 @@ from core.isolation.client import TERMINATED
 from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import NotTaken
 from core.isolation.terminal.terminals import Limits
+from core.model.access import Scope
 from core.model.decision import DenialReason
-from core.model.identity import Intake, Requester
+from core.model.identity import DEFAULT_AGENT, Intake, Requester
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished, Pending
 from core.runner.supervisor.processes import procfs
 from core.store import approvals
+from core.store.people import tokens
+from core.store.people.tokens import TokenDraft
 from core.store.schema.tables import runs
 from tests.support.executors import USER
 from tests.support.gate import AGENT, layer
@@ -200,6 +203,30 @@ async def test_a_lockdown_takes_the_keys(desk: Desk) -> None:
     desk.terminals.type(opened.terminal, b"exit\n")
     await opened.end
     assert "later" not in opened.stream.read(0, 1 << 20)[0].decode(errors="replace")
+
+
+async def test_a_revoked_token_ends_its_terminal(desk: Desk) -> None:
+    """Nobody could look at it any more; the control is the time before."""
+    store = desk.gate.store
+    draft = TokenDraft("t", frozenset({Scope.REQUEST}), DEFAULT_AGENT, None, "uid:0", None)
+    made = await store.write(tokens.create, draft)
+    looked: list[bool] = []
+
+    async def look(account: str) -> bool:
+        looked.append(await store.read(tokens.is_shut_out, account))
+        return looked[-1]
+
+    desk.terminals.shut_out = look
+    opened = await desk.opened(who=Requester(Intake.HTTP, made.token.ref))
+    await until(lambda: looked)
+    assert not any(looked)
+    assert not opened.end.done()
+    await store.write(tokens.revoke, "t")
+    done = await opened.end
+
+    assert isinstance(done, Finished)
+    assert "may not use it any more" in done.output.text
+    assert _children(opened.terminal.run_id) == []
 
 
 async def test_time_and_cancel_end_it(desk: Desk) -> None:

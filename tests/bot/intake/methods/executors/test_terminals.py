@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,13 +13,17 @@ from bot.intake.callers.caller import Admitted, Caller, of_peer
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.executors.terminals import TerminalMethods
 from bot.intake.registry.terminal_params import InputParams, OpenParams, TerminalParams
-from core.errors import Forbidden
+from core.errors import Forbidden, NotFound
 from core.ipc.peer import start_ticks
 from core.ipc.unix import Peer
 from core.isolation.terminal.terminals import Limits
 from core.model.access import EVERY_SCOPE
-from core.model.identity import DEFAULT_AGENT
+from core.model.approval import ApprovalState
+from core.model.command import ExecRequest
+from core.model.identity import DEFAULT_AGENT, AgentId, ApprovalId, SessionKey
+from core.model.result import Pending
 from core.runner.pool import BOOTSTRAP
+from core.store import approvals
 from tests.support.executors import installed
 from tests.support.terminal import terminal
 from tests.support.terminals import Desk, desk_at
@@ -95,6 +99,39 @@ async def test_what_a_run_started_is_asked_about_at_a_terminal_too(front: Front)
         wait_until("the foreground", lambda: unix_peer.at_terminal(peer))
         wait_until("the supervisor's words", lambda: unix_peer.is_run(process.pid))
         assert (await front.open(of_peer(peer)))[1] == "pending"
+
+
+async def test_a_question_about_a_terminal_is_withdrawn(front: Front) -> None:
+    """By who asked, before anybody answered; from elsewhere there is no such terminal."""
+    caller = of_peer(_peer(os.getpid()))
+    run_id, status = await front.open(caller)
+    assert status == "pending"
+    other_user = replace(_peer(os.getpid()), uid=65534)
+    for agent, peer in ((DEFAULT_AGENT, other_user), (AgentId("x"), _peer(os.getpid()))):
+        stranger = Admitted(frozenset({agent}), EVERY_SCOPE).caller(peer)
+        with pytest.raises(NotFound):
+            await front.end(run_id, stranger)
+
+    await front.end(run_id, caller)
+
+    asked = await front.desk.gate.store.read(approvals.get, ApprovalId(run_id))
+    assert asked is not None
+    assert asked.resolution is not None
+    assert asked.resolution.state is ApprovalState.CANCELLED
+    with pytest.raises(NotFound):
+        await front.end(run_id, caller)
+
+
+async def test_no_other_question_is_withdrawn_as_a_terminals(front: Front) -> None:
+    """The method's scope is for terminals; a command's question stays."""
+    caller = of_peer(_peer(os.getpid()))
+    request = ExecRequest(
+        caller.requester, SessionKey("main"), str(front.desk.folder), argv=("uname",)
+    )
+    asked = await front.desk.gate.submit(request)
+    assert isinstance(asked, Pending)
+    with pytest.raises(NotFound):
+        await front.end(asked.run_id, caller)
 
 
 async def test_a_user_of_the_shared_socket_is_asked_about(front: Front) -> None:
