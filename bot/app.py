@@ -24,6 +24,7 @@ from bot.chat.agent_threads import AgentThreads
 from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.factories.agents import prompt_folders
 from bot.factories.channels import Console, approvers, make_channels, senders
+from bot.factories.push import push_of
 from bot.factories.remote_exec import RemoteExec, remote_exec
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
@@ -102,7 +103,7 @@ async def gateway(
     async with AsyncExitStack() as stack:
         network = Network.of(settings, framed_by)
         ground = await open_ground(stack, settings, network)
-        channels = {**make_channels(settings, console), **companion_of(settings), **(extra or {})}
+        channels = {**_channels(settings, ground, console), **(extra or {})}
         machines = await start_machines(stack, settings, ground.journal)
         node_host = node_host_of(settings, ground)
         sending = _outbox(settings, ground.store, channels)
@@ -131,6 +132,15 @@ async def gateway(
             gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
+
+
+def _channels(settings: Settings, ground: Ground, console: Console | None) -> Mapping[str, Channel]:
+    """Return the channels of the settings by their names."""
+    return {
+        **make_channels(settings, console),
+        **companion_of(settings),
+        **push_of(settings, ground.store),
+    }
 
 
 def _attend_nodes(

@@ -18,6 +18,7 @@
     memory           a channel inside this process (demo, tests)
     terminal/        this terminal
     companion/       a companion that listens on this machine
+    push/            notifications of browsers, by web push
     slack/  telegram/  discord/  webhook/
 
 The three chat platforms have the same file names for the same roles::

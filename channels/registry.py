@@ -12,6 +12,7 @@ BUILT_IN = {
     "companion": "channels.companion.channel:CompanionChannel",
     "discord": "channels.discord.channel:DiscordChannel",
     "memory": "channels.memory:MemoryChannel",
+    "push": "channels.push.channel:PushChannel",
     "slack": "channels.slack.channel:SlackChannel",
     "telegram": "channels.telegram.channel:TelegramChannel",
     "terminal": "channels.terminal.channel:TerminalChannel",

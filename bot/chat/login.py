@@ -22,6 +22,10 @@ _STRANGER = (
     "You may not use /login: your account is not among the approvers of channels.{}. Nothing was "
     "changed."
 )
+_BY_GROUP = (
+    "You are an approver by a group or role, which the control page cannot look up. Have "
+    "person:{} listed among the approvers, then send /login again."
+)
 _UNLINKED = (
     "The control page needs to know who you are, and this account is linked to nobody. Get a code "
     "with `sayso people pair NAME` and send it here as /pair CODE."
@@ -42,20 +46,26 @@ class LoginLinks:
         if not isinstance(inbound.command, LogIn):
             return None
         known = await self.store.read(people.known_as, inbound.actor)
-        if known.revoked or not self._approves(inbound.actor, known):
-            return _refusal(_STRANGER, inbound.actor.channel)
+        base = self.page_url()
+        refused = self._refused(inbound, known, base)
+        return refused or await self._made(inbound.actor, known, base)
+
+    def _refused(self, inbound: Inbound, known: people.KnownAs, base: str) -> Reply | None:
+        """Return why there is no link for who asks, or return ``None``."""
+        actor = inbound.actor
+        if known.revoked or self.approvers.sight((actor,), known.person).is_empty:
+            return _refusal(_STRANGER, actor.channel)
         if not inbound.private:
             return _refusal(_OPENLY)
-        base = self.page_url()
         if not base:
             return _refusal(_OFF)
-        if known.person == inbound.actor.ref:
+        if known.person == actor.ref:
             return _refusal(_UNLINKED)
-        return await self._made(inbound.actor, known, base)
-
-    def _approves(self, actor: Actor, known: people.KnownAs) -> bool:
-        lists = (self.approvers.listing(agent) for agent in (None, *self.approvers.by_agent))
-        return any(listing.admits(actor, known.person) for listing in lists)
+        # Groups and roles are known of who writes in the chat, not of a browser.
+        account = Actor(actor.channel, actor.account)
+        if self.approvers.sight((account,), known.person).is_empty:
+            return _refusal(_BY_GROUP, known.person)
+        return None
 
     async def _made(self, actor: Actor, known: people.KnownAs, base: str) -> Reply:
         record: dict[str, object] = {

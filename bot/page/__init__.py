@@ -4,7 +4,7 @@
 
     app        the addresses; who is let in; faults as people read them
       ▼
-    login | passkeys | now | plans | approval | rules/ | gateway    what each address does
+    login | passkeys | push | now | plans | approval | rules/ | gateway    what each address does
     install                    what a phone asks for before it installs the page
     records/                   what was and what is kept: history, stories, insight, lists
       ▼

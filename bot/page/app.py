@@ -18,6 +18,7 @@ from bot.api.access.rate_limits import Buckets, Places
 from bot.api.http.bodies import header
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.api.rest.wakeups import Wakes
+from bot.factories.push import PushKeys
 from bot.intake.callers.bearer import Bearers
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.login import LOGIN_PATH
@@ -32,6 +33,7 @@ from bot.page.login import LoginPages, session_cookie
 from bot.page.now import Now
 from bot.page.passkeys import PasskeyPages
 from bot.page.plans import PlanPages
+from bot.page.push import PushPages
 from bot.page.records.history import HistoryPages
 from bot.page.records.insight import Costs, InsightPages
 from bot.page.records.lists import ListPages
@@ -115,7 +117,7 @@ class ControlPage(Pages):
         """Make the parts once."""
         room, limits = self.room, self.room.section.limits
         self.render = Renderer(self.assets, room.zone)
-        self._bearers = Bearers(room.gate.store)
+        self._bearers = Bearers(room.gate.store, lambda: room.gate.broker.asking.approvers)
         self._failed = Buckets(_FAILURES_A_SECOND, limits.failures)
         self._streams = Places(limits.waiting)
         cards = Cards(self.render)
@@ -129,7 +131,9 @@ class ControlPage(Pages):
         plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
         rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
-        gateway = GatewayPages(room.table, room.gate.store, self.render, room.page_url)
+        gateway = GatewayPages(
+            room.table, room.gate.store, self.render, room.page_url, room.section.push.enabled
+        )
         insight = InsightPages(room.table, self.render, Costs(room.costs))
         lists = ListPages(room.table, self.render)
         return (
@@ -153,6 +157,7 @@ class ControlPage(Pages):
             Route("/sessions", View(self, gateway.sessions)),
             Route("/sessions/{id}/end", View(self, post=gateway.end)),
             *self._sign_in_routes(),
+            *self._push_routes(),
             *self._install_routes(),
             Route("/static/{version}/{name}", View(self, self._static, public=True)),
         )
@@ -174,6 +179,18 @@ class ControlPage(Pages):
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
             Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
             Route("/logout", View(self, post=login.leave)),
+        )
+
+    def _push_routes(self) -> tuple[Route, ...]:
+        """Return the routes of web push, and of what notifications answer."""
+        gate = self.room.gate
+        keys = PushKeys(gate.store, gate.broker.seals)
+        pages = PushPages(self.room.table, gate, keys, self.room.section.push, self._failed)
+        return (
+            Route("/push/new", View(self, post=pages.begin)),
+            Route("/push", View(self, post=pages.subscribe)),
+            Route("/push/{id}/remove", View(self, post=pages.remove)),
+            Route("/push/answer", View(self, post=pages.answer)),
         )
 
     def _install_routes(self) -> tuple[Route, ...]:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke, permit
+from bot.intake.results import visibility
 from bot.page.cards import Cards
 from bot.page.records.story import SURFACE_WORDS
 from bot.page.render import Renderer
@@ -145,7 +146,8 @@ class ApprovalPages:
         """
         permit(self.table["exec.approval.get"], visit.who)
         ref = visit.path("ref")
-        found = await self.gate.store.read(approvals.find, ref)
+        meant = await self.gate.store.read(approvals.find, ref)
+        found = visibility.seen(meant, visit.who)
         if len(found) != 1:
             words = "several approvals; give more of the id" if found else "no approval"
             raise Fault(FaultCode.NOT_FOUND, f"This address means {words}.")

@@ -13,7 +13,7 @@ from bot.page.render import Renderer
 from bot.page.visit import Visit, elsewhere, page
 from core.store import Store
 from core.store.engine.clock import now_ms
-from core.store.people import passkeys, tokens
+from core.store.people import passkeys, push, tokens
 from core.trust.passkeys import relying_party
 
 _LONGEST_WHY = 500
@@ -27,6 +27,7 @@ class GatewayPages:
     store: Store
     render: Renderer
     page_url: Callable[[], str]
+    pushes: bool
 
     async def lockdown(self, visit: Visit) -> Response:
         """Show whether it is locked, and ask once more before it is."""
@@ -60,6 +61,8 @@ class GatewayPages:
             here="sessions",
             sessions=found["sessions"],
             passkeys=own,
+            notified=await self.store.read(push.of_person, visit.person),
+            pushes=self.pushes,
             can_add=fresh and relying_party(self.page_url()) is not None,
         )
         return page(text)

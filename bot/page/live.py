@@ -19,6 +19,7 @@ from bot.page.now import Now, Snapshot
 from bot.page.visit import HEADERS, Visit
 from core.errors import SaysoError, Unauthenticated
 from core.gate import Gate
+from core.model.approval import Approval
 from core.model.identity import ApprovalId
 from core.store import approvals
 from core.store.engine.clock import wall_ms
@@ -85,7 +86,7 @@ class Live:
             while not self.wakes.stopping.is_set() and time.monotonic() < until:
                 visit.caller = await check(visit)
                 shot = await self.now.snapshot(visit)
-                yield {**await self._changes(shot, sent), "now": wall_ms()}
+                yield {**await self._changes(shot, sent, visit), "now": wall_ms()}
                 if await woken(_RUNNING_S if shot.runs else _IDLE_S):
                     await woken(_SETTLE_S)
 
@@ -99,14 +100,14 @@ class Live:
             while not self.wakes.stopping.is_set() and time.monotonic() < until:
                 visit.caller = await check(visit)
                 permit(self.now.table["exec.approval.get"], visit.who)
-                found = await self.gate.store.read(approvals.get, ApprovalId(ref))
+                found = await self._seen(ref, visit)
                 ended = found is None or found.resolution is not None
                 yield {"now": wall_ms(), "ended": ended}
                 if ended:
                     return
                 await woken(_IDLE_S)
 
-    async def _changes(self, shot: Snapshot, sent: Sent) -> dict[str, object]:
+    async def _changes(self, shot: Snapshot, sent: Sent, visit: Visit) -> dict[str, object]:
         """Return what differs from what was sent, and note it."""
         known = {card.id: card.rev for card in shot.cards}
         gone = [one for one in sent.cards if one not in known]
@@ -115,7 +116,7 @@ class Live:
             "total": shot.total,
             "more": shot.more,
             "cards": {one.id: one.html for one in shot.cards if sent.cards.get(one.id) != one.rev},
-            "gone": {one: await self._ending(one) for one in gone},
+            "gone": {one: await self._ending(one, visit) for one in gone},
         }
         if shot.running != sent.running:
             event["running"] = shot.running
@@ -127,9 +128,14 @@ class Live:
         sent.plans = shot.plans
         return event
 
-    async def _ending(self, card_id: str) -> str:
+    async def _seen(self, ref: str, visit: Visit) -> Approval | None:
+        """Return an approval that the visitor may know of."""
+        found = await self.gate.store.read(approvals.get, ApprovalId(ref))
+        return found if found is not None and visit.who.sees(found.plan.agent) else None
+
+    async def _ending(self, card_id: str, visit: Visit) -> str:
         """Return how a card ended that is not there any more; one that moved off has no words."""
-        found = await self.gate.store.read(approvals.get, ApprovalId(card_id))
+        found = await self._seen(card_id, visit)
         if found is None or found.resolution is None:
             return ""
         ended = await self.gate.store.read(status_of, found.id)

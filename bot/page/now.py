@@ -76,11 +76,11 @@ class Now:
             Forbidden: the session may not read.
         """
         permit(self.table["exec.approval.list"], visit.who)
-        store = self.gate.store
+        store, sight = self.gate.store, visit.who.sight
         after = _after(visit)
-        waiting = await store.read(approvals.pending, MOST_CARDS, after or None)
+        waiting = await store.read(approvals.pending, MOST_CARDS, after or None, None, sight)
         leading = [one for one in waiting if one.behind is None]
-        total = await store.read(pending) - (len(waiting) - len(leading))
+        total = await store.read(pending, sight) - (len(waiting) - len(leading))
         full = len(waiting) == MOST_CARDS
         runs = await self._runs(visit.who)
         cards = tuple(self.cards.listed(one, visit.csrf) for one in leading)
@@ -90,7 +90,7 @@ class Now:
         return Snapshot(
             cards=cards,
             total=total,
-            more=await store.read(pending_after, waiting[-1].id) if full else 0,
+            more=await store.read(pending_after, waiting[-1].id, sight) if full else 0,
             running=self.render.text("running.html", runs=runs, visit=visit),
             runs=len(runs),
             health=await self._health_line(visit),
@@ -101,7 +101,9 @@ class Now:
     async def _runs(self, caller: Caller) -> list[Mapping[str, object]]:
         """Return the commands that run in this gateway, with what they printed last."""
         found: list[Mapping[str, object]] = []
-        for run_id in sorted(self.gate.running)[:MOST_RUNS]:
+        for run_id in sorted(self.gate.running):
+            if len(found) == MOST_RUNS:
+                break
             try:
                 known: Any = await invoke(self.table["history.list"], {"id": run_id}, caller)
                 tail: Any = await invoke(self.table["exec.tail"], {"id": run_id}, caller)

@@ -18,6 +18,7 @@ from bot.api.access.rate_limits import Buckets
 from bot.api.http.bodies import header
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.intake.registry.method import Table, permit
+from bot.intake.results import visibility
 from bot.page.login import LoginPages, browser_label
 from bot.page.visit import Visit, data
 from channels.argument_values import grant_terms
@@ -99,7 +100,8 @@ class PasskeyPages:
         """Return what a passkey of this person is to sign to allow one approval in one way."""
         form = await visit.form()
         permit(self.table["exec.approval.resolve"], visit.who)
-        found = await self.store.read(approvals.find, visit.path("ref"))
+        meant = await self.store.read(approvals.find, visit.path("ref"))
+        found = visibility.seen(meant, visit.who)
         known = await self.store.read(passkeys.of_person, visit.person)
         reply = form.get("decision", "")
         if len(found) != 1 or reply not in {ApprovalReply.ALLOW_ONCE, ApprovalReply.ALLOW_ALWAYS}:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from bot.api.http.errors import Fault, FaultCode
 from bot.intake.registry.method import Table, invoke, permit
+from bot.intake.results import visibility
 from bot.page.cards import Cards, beginning, is_long
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
@@ -175,7 +176,8 @@ class PlanPages:
             Fault: the address means none.
         """
         permit(self.table["exec.approval.list"], visit.who)
-        found = await self.gate.store.read(approvals.find, visit.path("ref"))
+        meant = await self.gate.store.read(approvals.find, visit.path("ref"))
+        found = visibility.seen(meant, visit.who)
         if len(found) != 1:
             raise Fault(FaultCode.NOT_FOUND, "This address means no plan.")
         return found[0]

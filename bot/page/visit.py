@@ -97,8 +97,8 @@ class Visit:
         """
         return _pairs(self.scope["query_string"], "The address")
 
-    async def form(self) -> dict[str, str]:
-        """Return the fields of the form, each once.
+    async def form(self, *, signed: bool = True) -> dict[str, str]:
+        """Return the fields of the form, each once; ``signed``: with the session's CSRF token.
 
         Raises:
             Fault: it is none of ours, or its CSRF token is not this session's.
@@ -110,7 +110,8 @@ class Visit:
             most = min(_LARGEST_FORM, self.section.limits.body_bytes)
             body = await read_body(self.scope, self.receive, most, self.section.limits.patience)
             self._form = _pairs(body, "The form")
-            if self.session and not hmac.compare_digest(self._form.pop(CSRF, ""), self.csrf):
+            needed = signed and bool(self.session)
+            if needed and not hmac.compare_digest(self._form.pop(CSRF, ""), self.csrf):
                 raise Fault(FaultCode.WRONG_SITE, "The form is out of date. Reload the page.")
         return self._form
 

@@ -10,12 +10,21 @@ from core.approvals.routing.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Evaluation, Tier
-from core.model.identity import API_CHANNEL, COMPANION_CHANNEL, NETWORK, Intake, Target
+from core.model.identity import (
+    API_CHANNEL,
+    COMPANION_CHANNEL,
+    NETWORK,
+    PUSH_CHANNEL,
+    Actor,
+    Intake,
+    Target,
+)
 from core.model.pending_limits import DEFAULT_LIMITS, Crowded, PendingLimits
 from core.store import Store, approvals
 from core.store.approvals import TooMany
 from core.store.approvals.idempotency import request_digest
 from core.store.engine.clock import wall_ms
+from core.store.people import push
 from core.store.schema.records import ApprovalDraft, CodeTaken, PromptDraft
 from core.store.sessions import origins
 
@@ -49,7 +58,10 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """The places on this machine where somebody is there now, and else why nobody is."""
+    """The places beside the configured ones: on this machine, or browsers that take push.
+
+    ``note`` says why there is none.
+    """
 
     places: tuple[Target, ...] = ()
     note: str = ""
@@ -110,6 +122,7 @@ class Asking:
         own = await self._own(request)
         near = await self._near(request, own)
         ladder = near.join(self._ladder(request, origin, timing, own))
+        ladder = (await self._pushed(request, own)).join(ladder)
         local = self._unprompted(request, own)
         if not ladder.routes and not local and own:
             fallback = self._alone(request, origin, timing, fallback)
@@ -136,6 +149,20 @@ class Asking:
         if request.requester.intake is not Intake.CHAT:
             return frozenset()
         return await self.store.read(approvals.references, request.requester)
+
+    async def _pushed(self, request: ExecRequest, own: frozenset[str]) -> Nearby:
+        """Return the browsers to notify: of people who may answer, did not ask and are awake."""
+        if not self.reachable(Target(PUSH_CHANNEL, "")) or self.forwarding.holds(self.now()):
+            return Nearby()
+        listing = self.approvers.listing(request.agent)
+        return Nearby(
+            tuple(
+                Target(PUSH_CHANNEL, one.id)
+                for one in await self.store.read(push.live)
+                if f"person:{one.person}" not in own
+                and listing.admits(Actor(API_CHANNEL, one.session), one.person)
+            )
+        )
 
     async def _near(self, request: ExecRequest, own: frozenset[str]) -> Nearby:
         """Return where somebody on this machine would see it; not for the network, as below."""

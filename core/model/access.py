@@ -1,5 +1,6 @@
 """Define what a caller may do: the scopes that a token holds and a method asks for."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -15,6 +16,28 @@ class Scope(StrEnum):
 EVERY_SCOPE = frozenset(Scope)
 PEOPLES_SCOPES = frozenset({Scope.APPROVE, Scope.ADMIN})
 """What no caller has who may ask for runs over the network, nor one that is bound to agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The agents that somebody may see: ``names``, or with ``others`` all but those."""
+
+    names: frozenset[str]
+    others: bool = False
+
+    def __contains__(self, agent: str) -> bool:
+        """Return whether an agent is among them."""
+        return (agent in self.names) is not self.others
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every agent is."""
+        return self.others and not self.names
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no agent is."""
+        return not self.names and not self.others
 
 
 def effective(scopes: frozenset[Scope], agent: str | None, person: str | None) -> frozenset[Scope]:

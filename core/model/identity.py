@@ -42,6 +42,8 @@ COMPANION_CHANNEL = "companion"
 """The channel of whoever answers at a companion; the account is the kernel's: ``uid:1000``."""
 API_CHANNEL = "api"
 """The channel of whoever calls with a token; the account is the token's id: ``api:4k7w…``."""
+PUSH_CHANNEL = "push"
+"""The channel of browsers that take web push; a place is a subscription's id."""
 NETWORK = frozenset({Intake.HTTP, Intake.WEBSOCKET})
 """Ways in where a token says who calls; no kernel does."""
 

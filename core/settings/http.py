@@ -86,6 +86,23 @@ class HttpLimitsSection(Section):
     )
 
 
+class HttpPushSection(Section):
+    """``http.push``: notifications of browsers that are signed in, by web push."""
+
+    enabled: bool = Field(
+        default=True, description="offer web push on the control page; nothing is sent unless asked"
+    )
+    services: Origins = Field(
+        default=(),
+        description="further push services, by origin; those of Google, Mozilla, Microsoft and "
+        "Apple are known",
+    )
+    contact: Word | None = Field(
+        default=None,
+        description="mailto: or https: address that push services may write to; null: `http.url`",
+    )
+
+
 class HttpSection(Section):
     """``http``: REST below /v1, WebSocket at /ws, /metrics and /health."""
 
@@ -120,6 +137,9 @@ class HttpSection(Section):
     )
     limits: HttpLimitsSection = Field(
         default_factory=HttpLimitsSection, description="limits on clients"
+    )
+    push: HttpPushSection = Field(
+        default_factory=HttpPushSection, description="notifications by web push"
     )
 
     @property

@@ -29,6 +29,8 @@ from core.store.schema.people_tables import (
     pairings,
     people,
     proofs,
+    push_answers,
+    push_subscriptions,
     session_settings,
     showings,
     shown_texts,
@@ -120,6 +122,7 @@ _lives = exists().where(
 _old_token = (tokens.c.revoked_ms < _BEFORE) | (tokens.c.expires_ms < _BEFORE)
 _OLD_TOKENS = select(tokens.c.id).where(_old_token)
 _DELETE_TOKENS = (
+    delete(push_subscriptions).where(push_subscriptions.c.session.in_(_OLD_TOKENS)),
     delete(accounts).where(accounts.c.channel == API_CHANNEL, accounts.c.account.in_(_OLD_TOKENS)),
     delete(people).where(
         people.c.id.in_(select(literal(f"{API_CHANNEL}:") + tokens.c.id).where(_old_token))
@@ -129,6 +132,7 @@ _DELETE_TOKENS = (
 _DELETE_SURROUNDINGS = (
     delete(pairings).where(pairings.c.expires_ms < _BEFORE),
     delete(page_links).where(page_links.c.expires_ms < _BEFORE),
+    delete(push_answers).where(push_answers.c.expires_ms < _BEFORE),
     delete(threads).where(threads.c.at_ms < _BEFORE, ~_lives),
     # What a person set for a session may be stricter than the configuration: it stays.
     delete(session_settings).where(

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.playwright_page import browser, sign_in, tab
-from tests.support.api_gateway import api_gateway
+from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import link_for
 
 
@@ -28,6 +28,7 @@ def test_the_page_is_installed_and_says_when_nothing_answers(tmp_path: Path) -> 
             page.reload()
             expect(page.get_by_text("kept-nowhere").first).to_be_visible()
             assert opened.complaints == []
+            _leaves_links_to_the_browser(page, home)
             url = home.url
         page.goto(url)
         expect(page.get_by_role("heading")).to_contain_text("cannot be reached")
@@ -42,3 +43,11 @@ def test_the_page_is_installed_and_says_when_nothing_answers(tmp_path: Path) -> 
             }"""
         )
         assert kept == ["/offline"]
+
+
+def _leaves_links_to_the_browser(page: Page, home: ApiGateway) -> None:
+    """A link that signs in is no request of the worker's; another page is (the control)."""
+    by_worker = [page.goto(f"{home.url}{path}") for path in ("/history", link_for(home))]
+    assert [one and one.from_service_worker for one in by_worker] == [True, False]
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    page.goto(home.url)

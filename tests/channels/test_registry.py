@@ -12,12 +12,22 @@ from core.errors import ConfigError
 
 def test_built_in_channels_load() -> None:
     """Each name leads to its class."""
-    assert names() == ("companion", "discord", "memory", "slack", "telegram", "terminal", "webhook")
+    assert names() == (
+        "companion",
+        "discord",
+        "memory",
+        "push",
+        "slack",
+        "telegram",
+        "terminal",
+        "webhook",
+    )
     assert load("memory") is MemoryChannel
     assert [load(name).__name__ for name in names()] == [
         "CompanionChannel",
         "DiscordChannel",
         "MemoryChannel",
+        "PushChannel",
         "SlackChannel",
         "TelegramChannel",
         "TerminalChannel",

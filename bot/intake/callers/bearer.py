@@ -1,12 +1,14 @@
 """Look up the holder of a token for every request: a revoked one lets nobody in."""
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from bot.intake.callers.caller import Caller
+from core.approvals.routing.approvers import Approvers
 from core.errors import StoreError, Unauthenticated
 from core.ipc.jsonrpc import Notify
-from core.model.access import effective
+from core.model.access import Sight, effective
 from core.model.identity import API_CHANNEL, Actor, Intake, Requester
 from core.store import Store
 from core.store.engine.clock import wall_ms
@@ -14,13 +16,23 @@ from core.store.people import token_text, tokens
 from core.store.people.tokens import USE_IS_NOTED_AFTER_MS, Token
 
 _log = logging.getLogger(__name__)
+_AT_A_TERMINAL = ("uid:", "passkey:")
+"""How the makers of sessions begin that go back to a terminal of this machine: a link, a passkey.
+
+Every other maker is an account in a chat.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bearers:
-    """The holders of tokens; nothing about them is kept in memory."""
+    """The holders of tokens; nothing about them is kept in memory.
+
+    ``approvers`` returns the lists by which a session of a chat's ``/login`` is narrowed; without
+    them it sees nothing.
+    """
 
     store: Store
+    approvers: Callable[[], Approvers] = lambda: Approvers({})
 
     async def caller(self, text: str, intake: Intake, notify: Notify | None = None) -> Caller:
         """Return who holds this token. Call it for each request and each frame.
@@ -41,7 +53,17 @@ class Bearers:
             Unauthenticated: it is no session, or unknown, expired or revoked.
             StoreError: that cannot be determined now, so nobody is let in.
         """
-        return caller_of(await self._live(text, is_session=True), intake)
+        token = await self._live(text, is_session=True)
+        return replace(caller_of(token, intake), sight=self._sight(token))
+
+    def _sight(self, token: Token) -> Sight | None:
+        """Return what a session may see: one that a chat account began, what it approves."""
+        if token.by.startswith(_AT_A_TERMINAL):
+            return None
+        channel, _, account = token.by.partition(":")
+        actors = (Actor(channel, account), Actor(API_CHANNEL, token.id))
+        found = self.approvers().sight(actors, token.person)
+        return None if found.is_whole else found
 
     async def _live(self, text: str, *, is_session: bool) -> Token:
         if not token_text.is_token(text):

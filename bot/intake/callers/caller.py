@@ -7,7 +7,7 @@ from bot.intake.callers import unix_peer
 from core.errors import Forbidden
 from core.ipc.jsonrpc import Notify
 from core.ipc.unix import Peer
-from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
+from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope, Sight
 from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey
 
 
@@ -16,7 +16,8 @@ class Caller:
     """Whoever calls: a local process, an agent's user on the shared socket, or a token's holder.
 
     ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
-    the agents that it may name, ``None``: any. ``peer`` is what the kernel says of the other end of
+    the agents that it may name, ``None``: any. ``sight`` narrows what a person sees who is no
+    agent's user, ``None``: to nothing less. ``peer`` is what the kernel says of the other end of
     the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty on the
     sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is there where the connection
     can carry more than the answer. ``begun`` hears the id of what was asked for before the answer
@@ -32,6 +33,7 @@ class Caller:
     until_ms: int | None = None
     notify: Notify | None = field(default=None, compare=False, repr=False)
     begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
+    sight: Sight | None = None
 
     @property
     def ref(self) -> str:
@@ -45,16 +47,24 @@ class Caller:
         asks = self.agents is not None or (self.peer is None and Scope.REQUEST in self.scopes)
         return not (asks and scope in PEOPLES_SCOPES)
 
+    @property
+    def sees_all(self) -> bool:
+        """Return whether every agent is there for this caller."""
+        return self.agents is None and self.sight is None
+
     def sees(self, agent: AgentId | str) -> bool:
         """Return whether what belongs to an agent is there for this caller at all."""
-        return self.agents is None or agent in self.agents
+        bound = self.agents is None or agent in self.agents
+        return bound and (self.sight is None or agent in self.sight)
 
     def agent(self, named: str | None) -> AgentId | None:
-        """Return the agent that is meant: the named one, else the only one; ``None``: any.
+        """Return the agent that is meant: the named one, else the only one; ``None``: any it sees.
 
         Raises:
             Forbidden: this caller may not name it, or must name one.
         """
+        if self.sight is not None:
+            return self._in_sight(self.sight, named)
         if self.agents is None:
             return None if named is None else AgentId(named)
         if named is None and len(self.agents) == 1:
@@ -68,13 +78,24 @@ class Caller:
             )
         return AgentId(named)
 
+    def _in_sight(self, sight: Sight, named: str | None) -> AgentId | None:
+        if named is None:
+            only = sight.names if len(sight.names) == 1 and not sight.others else ()
+            return next((AgentId(one) for one in only), None)
+        if named not in sight:
+            raise Forbidden(
+                "You are not among the approvers of this agent, and your session began with /login "
+                "in a chat: it shows only the agents whose approver you are."
+            )
+        return AgentId(named)
+
     def session(self, agent: AgentId, named: str) -> SessionKey:
         """Return the session that is meant; a caller bound to agents has its own sessions only.
 
         Whoever merely knows a session's name gets nothing that people set for it, nor its events.
         """
         head = f"agent:{agent}:"
-        if self.agents is None or named.startswith(head):
+        if self.sees_all or named.startswith(head):
             return SessionKey(named)
         return SessionKey(head + named)
 

@@ -76,6 +76,7 @@ class QuestionMethods:
                 handler=self.pending,
                 summary="List pending approvals, the soonest deadline first.",
                 result=ApprovalsAnswer,
+                sifts=True,
             ),
             Method(
                 name="exec.approval.get",
@@ -157,7 +158,8 @@ class QuestionMethods:
     async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
         """List what is waiting; a person who reads it has seen it."""
         agent = None if params.agent is None else AgentId(params.agent)
-        waiting = await self.gate.store.read(approvals.pending, params.limit, None, agent)
+        span = (params.limit, None, agent, caller.sight)
+        waiting = await self.gate.store.read(approvals.pending, *span)
         made = ApprovalsAnswer.of(waiting)
         self._seen(caller, made.pending)
         return made

@@ -17,6 +17,7 @@ from bot.intake.methods.approvals import READS
 from bot.intake.methods.people import RULES, TYPED
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AgentParams, Params
+from bot.intake.results import visibility
 from bot.intake.results.answer import safe
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
 from core.approvals.file.base_hash import base_hash, must_be
@@ -56,6 +57,7 @@ class ApprovalsFileMethods:
                     "Show exec-approvals.json without its token; with `agent`, only its section."
                 ),
                 result=FileAnswer,
+                sifts=True,
             ),
             Method(
                 name="exec.approvals.set",
@@ -72,12 +74,8 @@ class ApprovalsFileMethods:
         """Return the file; a caller that is bound to an agent sees its own part of it."""
         file = self.rulebook.file
         found = await asyncio.to_thread(self.rulebook.usage.shown)
-        shown = found
-        if params.agent is not None:
-            agents = found.get("agents")
-            own = agents.get(params.agent) if isinstance(agents, dict) else None
-            shown = {**found, "agents": {} if own is None else {params.agent: own}}
-        lint = () if caller.agents is not None else await asyncio.to_thread(file.lint)
+        shown = visibility.part_of_file(found, params.agent, caller)
+        lint = await asyncio.to_thread(file.lint) if caller.sees_all else ()
         warnings = [safe(one) for one in lint]
         return FileAnswer(file=shown, hash=base_hash(found), warnings=warnings)
 

@@ -55,6 +55,7 @@ class GrantMethods:
                 handler=self.listed,
                 summary="List the active temporary grants.",
                 result=GrantsAnswer,
+                sifts=True,
             ),
             Method(
                 name="grants.revoke",
@@ -74,10 +75,11 @@ class GrantMethods:
             ),
         )
 
-    async def listed(self, params: AgentParams, _caller: Caller) -> GrantsAnswer:
+    async def listed(self, params: AgentParams, caller: Caller) -> GrantsAnswer:
         """List the grants that hold, with what each would have matched."""
         found = await self.store.read(grants.listed, self.rulebook.idle_ms)
-        kept = tuple(one for one in found if params.agent in {None, one.agent})
+        own = (one for one in found if params.agent in {None, one.agent})
+        kept = tuple(one for one in own if caller.sees(one.agent))
         previews = await Previews(self.store, self.rulebook).of_grants(kept)
         shown = [GrantAnswer.of(one, previews.get(one.id)) for one in kept]
         return GrantsAnswer(grants=shown)
@@ -88,7 +90,8 @@ class GrantMethods:
         Raises:
             NotFound: none that holds is named so.
         """
-        if not _named(params.id, await self.store.read(grants.listed)):
+        held = await self.store.read(grants.listed)
+        if not _named(params.id, (one for one in held if caller.sees(one.agent))):
             raise NotFound(safe(_NONE.format(params.id)))
         record: dict[str, object] = {
             "by": caller.ref,

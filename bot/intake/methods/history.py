@@ -76,6 +76,7 @@ class RecordMethods:
                 handler=self.history,
                 summary="List requests and how they ended, the newest first.",
                 result=HistoryAnswer,
+                sifts=True,
             ),
         )
 
@@ -96,23 +97,29 @@ class RecordMethods:
         found = await self.store.read(owners.sessions_of, params.limit, head)
         return SessionsAnswer(sessions=[SessionAnswer.of(row) for row in found])
 
-    async def history(self, params: PastParams, _caller: Caller) -> HistoryAnswer:
-        """List what was asked and how it ended, newest first."""
+    async def history(self, params: PastParams, caller: Caller) -> HistoryAnswer:
+        """List what was asked and how it ended, newest first, as far as the caller may see it."""
         if params.id is not None:
             meant = await self.store.read(references.past, params.id)
             mine = (row for row in meant if params.agent in {None, row.agent})
-            return HistoryAnswer(history=[HistoryRowAnswer.of(row) for row in mine])
+            seen = [HistoryRowAnswer.of(row) for row in mine if caller.sees(row.agent)]
+            return HistoryAnswer(history=seen)
         agent = AgentId(params.agent) if params.agent is not None else None
         span = (params.limit, params.before_ms, agent, params.since_ms)
         filters = (params.state, params.grep, params.session, params.by)
         looked: int | None = None
-        if not any(filters):
+        sifted = agent is None and not caller.sees_all
+        if not any(filters) and not sifted:
             rows = await self.store.read(approvals.history, *span)
         else:
             narrowing = approvals.Narrowing(
                 state=params.state, session=params.session, by=params.by, words=params.grep
             )
-            keep = wanted(*filters)
+            asked = wanted(*filters)
+
+            def keep(row: HistoryRow) -> bool:
+                return caller.sees(row.agent) and asked(row)
+
             rows = await self.store.read_beside(approvals.search, keep, *span, narrowing)
             if len(rows) < params.limit:
                 began = await self.store.read(approvals.searched_from, *span[1:], narrowing)

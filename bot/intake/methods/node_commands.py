@@ -20,6 +20,7 @@ from bot.intake.methods.people import RULES, TYPED
 from bot.intake.methods.runs import ASKS, FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method, invoke
 from bot.intake.registry.params import AgentParams, Name, Params
+from bot.intake.results import visibility
 from bot.intake.results.answer import Answer, safe
 from bot.intake.results.nodes import InvokedAnswer
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
@@ -136,6 +137,7 @@ class NodeCommandMethods:
                 handler=self.get_file,
                 summary="Show a node's exec-approvals.json without its socket.",
                 result=FileAnswer,
+                sifts=True,
             ),
             Method(
                 name="exec.approvals.node.set",
@@ -191,12 +193,9 @@ class NodeCommandMethods:
         node = await meant(self.store, params.id)
         found = await self._on(node, "system.execApprovals.get", {})
         answer = _file_answer(found)
-        if params.agent is not None:
-            agents = answer.file.get("agents")
-            own = agents.get(params.agent) if isinstance(agents, dict) else None
-            part = {} if own is None else {params.agent: own}
-            answer = answer.model_copy(update={"file": {**answer.file, "agents": part}})
-        return answer if caller.agents is None else answer.model_copy(update={"warnings": []})
+        shown = visibility.part_of_file(answer.file, params.agent, caller)
+        warnings = answer.warnings if caller.sees_all else []
+        return answer.model_copy(update={"file": shown, "warnings": warnings})
 
     async def put_file(self, params: NewNodeFileParams, caller: Caller) -> FileChangeAnswer:
         """Replace a node's file, if it still is the one that was read.

@@ -33,7 +33,8 @@ class Method(Generic[P, R_co]):
     """One method: any one of ``scopes`` suffices. ``result`` is the model of its answers.
 
     ``local`` methods are not offered over the network at all, those ``of_all`` agents to no caller
-    that is bound to its own.
+    that does not see them all. ``sifts``: where no agent is named, the handler itself leaves out
+    what the caller does not see.
     """
 
     name: str
@@ -45,11 +46,15 @@ class Method(Generic[P, R_co]):
     note: str = ""
     local: bool = False
     of_all: bool = False
+    sifts: bool = False
 
     async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
         """Check the caller, read the params, answer; ``invoke`` is the way in."""
         permit(self, caller)
-        answer = await self.handler(bound(read(self.params, raw), caller), caller)
+        params = bound(read(self.params, raw), caller)
+        if caller.sight is not None and not self.sifts and _names_none(params):
+            raise Forbidden(f"{self.name} covers all agents here. Name one that you approve for.")
+        answer = await self.handler(params, caller)
         return answer.as_json()
 
 
@@ -136,8 +141,9 @@ def permit(method: AnyMethod, caller: Caller) -> None:
     """
     if method.local and caller.peer is None:
         raise Forbidden(f"{method.name} is available on gateway.sock only, not over the network.")
-    if method.of_all and caller.agents is not None:
-        raise Forbidden(f"{method.name} covers all agents; an agent's token may not call it.")
+    if method.of_all and not caller.sees_all:
+        whose = "an agent's token" if caller.sight is None else "a session of a chat's /login"
+        raise Forbidden(f"{method.name} covers all agents; {whose} may not call it.")
     if not any(caller.may(scope) for scope in method.scopes):
         words = " or ".join(sorted(method.scopes))
         raise Forbidden(f"{method.name} needs a token with the scope {words}.")
@@ -149,10 +155,14 @@ def bound(params: P, caller: Caller) -> P:
     Raises:
         Forbidden: they name an agent that the caller may not name.
     """
-    if caller.agents is None or not isinstance(params, AgentParams):
+    if caller.sees_all or not isinstance(params, AgentParams):
         return params
     agent = caller.agent(params.agent)
     changes: dict[str, object] = {"agent": agent}
     if isinstance(params, SessionParams):
         changes["session"] = caller.session(agent or DEFAULT_AGENT, params.session)
     return params.model_copy(update=changes)
+
+
+def _names_none(params: Params) -> bool:
+    return isinstance(params, AgentParams) and params.agent is None

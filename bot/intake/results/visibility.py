@@ -1,6 +1,6 @@
 """Hide from a caller what belongs to another agent: it is answered like an unknown id."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 from bot.intake.callers.caller import Caller
@@ -37,7 +37,7 @@ async def named(gate: Gate, ref: str, caller: Caller) -> ApprovalId:
 
 
 async def _sees(gate: Gate, run_id: ApprovalId, caller: Caller) -> bool:
-    if caller.agents is None:
+    if caller.sees_all:
         return True
     agent = await gate.agent_of(run_id)
     return agent is not None and caller.sees(agent)
@@ -46,6 +46,18 @@ async def _sees(gate: Gate, run_id: ApprovalId, caller: Caller) -> bool:
 def seen(found: Iterable[Approval], caller: Caller) -> tuple[Approval, ...]:
     """Return the approvals that the caller may know of."""
     return tuple(one for one in found if caller.sees(one.plan.agent))
+
+
+def part_of_file(
+    file: Mapping[str, object], named: str | None, caller: Caller
+) -> dict[str, object]:
+    """Return exec-approvals.json with the agents that the caller may see; ``named``: with that."""
+    if named is None and caller.sees_all:
+        return {**file}
+    found = file.get("agents")
+    agents = found if isinstance(found, dict) else {}
+    kept = {one: part for one, part in agents.items() if caller.sees(one) and named in {None, one}}
+    return {**file, "agents": kept}
 
 
 def unknown(run_id: str) -> NoReturn:

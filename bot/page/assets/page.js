@@ -5,6 +5,7 @@ import { keyboard } from "./keyboard.js";
 import { guard } from "./guard.js";
 import { answerForms } from "./answer.js";
 import { passkeyForms } from "./passkeys.js";
+import { pushForms } from "./push.js";
 import { countDown } from "./countdown.js";
 import { progress } from "./progress.js";
 
@@ -15,6 +16,7 @@ if (document.querySelector("link[rel=manifest]")) {
 guard(document);
 answerForms(document);
 passkeyForms(document);
+pushForms(document);
 countDown(document);
 const now = document.querySelector("[data-live]");
 if (now) {

@@ -49,7 +49,7 @@ export function add(fields, more) {
   return made;
 }
 
-async function post(path, fields) {
+export async function post(path, fields) {
   const answer = await fetch(path, {
     method: "POST", body: fields, headers: { Accept: "application/json" }, redirect: "error",
   });
@@ -82,12 +82,12 @@ function written(made, parts) {
   return JSON.stringify({ id: made.id, rawId: text(made.rawId), type: made.type, response });
 }
 
-function bytes(words) {
+export function bytes(words) {
   const plain = atob(words.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(plain, (one) => one.charCodeAt(0));
 }
 
-function text(buffer) {
+export function text(buffer) {
   const plain = String.fromCharCode(...new Uint8Array(buffer));
   return btoa(plain).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -1,8 +1,10 @@
 // Say that the gateway cannot be reached, where a page of it is opened and it does not answer.
 // Nothing else is kept here: what waits, and who asked, is never stored on a device.
+// Show what is pushed, and answer by the buttons of a notification where it has some.
 
 const KEPT = `sayso-${new URL(location).searchParams.get("version")}`;
 const NOTE = "/offline";
+const SIGN_IN = "/login/";
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(KEPT).then((kept) => kept.add(new Request(NOTE, { cache: "reload" }))));
@@ -15,7 +17,54 @@ self.addEventListener("activate", (event) => {
   )));
 });
 
+// A link that signs in is left to the browser: what a worker fetches says of itself that no person
+// goes there (Sec-Fetch-Mode, Sec-Fetch-Dest), in some browsers, and would not bind the link.
 self.addEventListener("fetch", (event) => {
-  if (event.request.mode !== "navigate" || event.request.method !== "GET") return;
+  const { mode, method, url } = event.request;
+  if (mode !== "navigate" || method !== "GET" || new URL(url).pathname.startsWith(SIGN_IN)) return;
   event.respondWith(fetch(event.request).catch(() => caches.match(NOTE)));
 });
+
+const ANSWERS = [{ action: "allow-once", title: "Allow once" }, { action: "deny", title: "Deny" }];
+const OPEN = [{ action: "open", title: "Open" }];
+
+self.addEventListener("push", (event) => {
+  event.waitUntil(shown(event.data.json()));
+});
+
+// A later notification with the same tag takes the place of an earlier one.
+function shown({ kind, tag, title, text, id, until, answer }) {
+  const asks = kind === "prompt";
+  return self.registration.showNotification(title, {
+    body: text, tag, renotify: asks, requireInteraction: asks,
+    timestamp: Date.now(), data: { tag, title, id, until, answer },
+    actions: asks ? (answer ? ANSWERS : OPEN) : [],
+  });
+}
+
+self.addEventListener("notificationclick", (event) => {
+  const { notification, action } = event;
+  const about = notification.data;
+  notification.close();
+  const isAnswer = about.answer && ANSWERS.some((one) => one.action === action);
+  event.waitUntil(isAnswer ? answered(about, action) : opened(about.id));
+});
+
+async function answered({ tag, title, id, answer }, decision) {
+  let sentence = "The gateway cannot be reached, so nothing was decided. Open the page to answer.";
+  try {
+    const said = await fetch("/push/answer", {
+      method: "POST", body: new URLSearchParams({ answer, decision }),
+      headers: { Accept: "application/json" }, redirect: "error",
+    });
+    ({ sentence } = await said.json());
+  } catch { /* it says so */ }
+  await shown({ kind: "outcome", tag, title, text: sentence, id });
+}
+
+async function opened(id) {
+  const path = /^[0-9a-z]{26}$/.test(id) ? `/approve/${id}` : "/";
+  const pages = await self.clients.matchAll({ type: "window" });
+  const there = pages.find((one) => new URL(one.url).pathname === path);
+  return there ? there.focus() : self.clients.openWindow(path);
+}

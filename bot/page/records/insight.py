@@ -65,7 +65,7 @@ class InsightPages:
         """Show the plots; what is not counted yet is there when it is opened again."""
         found = await self._counted(visit)
         # As the method: of all agents or of none.
-        costs = self.costs.now() if visit.who.agents is None else {}
+        costs = self.costs.now() if visit.who.sees_all else {}
         days = [] if found is None else filled(found["days"], self._today(), _DAYS)
         text = self.render.text(
             "insight.html",

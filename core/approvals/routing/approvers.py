@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.approvals.routing.principals import Listing
+from core.model.access import Sight
 from core.model.identity import NETWORK, Actor, AgentId, Intake, PersonId, Requester
 
 
@@ -65,6 +66,16 @@ class Approvers:
         """Return who is listed for an agent; ``None`` is any agent without a list of its own."""
         own = None if agent is None else self.by_agent.get(agent)
         return Listing(self.by_channel, self.everywhere) if own is None else Listing({}, own)
+
+    def sight(self, actors: Collection[Actor], person: PersonId | None) -> Sight:
+        """Return the agents whose approver one of these accounts of a person is."""
+
+        def admits(listing: Listing) -> bool:
+            return any(listing.admits(actor, person) for actor in actors)
+
+        own = {agent: admits(self.listing(agent)) for agent in self.by_agent}
+        others = admits(self.listing())
+        return Sight(frozenset(one for one, may in own.items() if may is not others), others)
 
     def anybody(
         self,

@@ -87,6 +87,10 @@ class Forwarding:
             return self.enabled and any(step.session for step in self.steps)
         return self.enabled and self.mode is not ForwardMode.TARGETS
 
+    def holds(self, at_ms: int) -> bool:
+        """Return whether nobody is to be woken at an epoch ms."""
+        return self.quiet is not None and bool(self.quiet.hold(at_ms))
+
     def ladder(
         self,
         asker: Asker,

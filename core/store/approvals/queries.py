@@ -2,8 +2,20 @@
 
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, Select, bindparam, func, select, text, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    bindparam,
+    func,
+    select,
+    text,
+    true,
+    tuple_,
+)
 
+from core.model.access import Sight
 from core.model.approval import (
     Approval,
     ApprovalReply,
@@ -121,16 +133,30 @@ def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
     return tuple(_approval(conn, row) for row in found if str(row["id"]).startswith(ref))
 
 
+def in_sight(sight: Sight | None) -> ColumnElement[bool]:
+    """Return the condition that an approval is of an agent in sight; ``None``: of any."""
+    if sight is None:
+        return true()
+    names = sorted(sight.names)
+    return approvals.c.agent.not_in(names) if sight.others else approvals.c.agent.in_(names)
+
+
 def pending(
-    conn: Connection, limit: int, after: ApprovalId | None = None, agent: AgentId | None = None
+    conn: Connection,
+    limit: int,
+    after: ApprovalId | None = None,
+    agent: AgentId | None = None,
+    sight: Sight | None = None,
 ) -> tuple[Approval, ...]:
     """Return the pending approvals, the soonest deadline first; ``after`` is the last one seen.
 
-    ``agent`` narrows them to one agent's.
+    ``agent`` narrows them to one agent's, ``sight`` to those of the agents in it.
     """
     query, values = (_PENDING, {}) if after is None else (_PENDING_AFTER, {"p_after": after})
     if agent is not None:
         query = query.where(approvals.c.agent == agent)
+    if sight is not None:
+        query = query.where(in_sight(sight))
     found = conn.execute(query, {"p_limit": limit, **values})
     return tuple(_approval(conn, row) for row in found.mappings())
 

@@ -188,7 +188,7 @@ def holder(conn: Connection, digest: str) -> Token | None:
     if row is None or not hmac.compare_digest(row["hash"], digest):
         return None
     token = _token(row, now_ms(conn))
-    if token.state is not TokenState.LIVE or _holder_is_revoked(conn, token):
+    if token.state is not TokenState.LIVE or holder_is_revoked(conn, token.id, token.person):
         return None
     return token
 
@@ -199,14 +199,17 @@ def is_shut_out(conn: Connection, account: str) -> bool:
     if channel != API_CHANNEL:
         return False
     token = by_id(conn, token_id)
-    return token is None or token.state is not TokenState.LIVE or _holder_is_revoked(conn, token)
+    if token is None or token.state is not TokenState.LIVE:
+        return True
+    return holder_is_revoked(conn, token.id, token.person)
 
 
-def _holder_is_revoked(conn: Connection, token: Token) -> bool:
-    if people.person_of(conn, API_CHANNEL, token.id).revoked:
+def holder_is_revoked(conn: Connection, token_id: str, person: str | None) -> bool:
+    """Return whether the account ``api:ID`` of a token is revoked, or whose it was made for."""
+    if people.person_of(conn, API_CHANNEL, token_id).revoked:
         return True
     # The link may have been taken away; whose it was made for still counts.
-    return token.person is not None and people.is_revoked(conn, token.person)
+    return person is not None and people.is_revoked(conn, person)
 
 
 def used(conn: Connection, token_id: str) -> None:

@@ -144,6 +144,38 @@ passkey_challenges = Table(
     Column("expires_ms", BigInteger, nullable=False),
 )
 
+# Browsers that take web push, each for the session that it was signed in with.
+push_subscriptions = Table(
+    "push_subscriptions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("session", Text, nullable=False),  # the id of the session's token
+    Column("person", Text, nullable=False),
+    Column("endpoint_hash", Text, nullable=False, unique=True),  # SHA-256
+    Column("sealed", Text, nullable=False),  # JSON: endpoint and keys, as the browser gave them
+    Column("name", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+)
+
+# The key that push services know this gateway by: one row, whatever number of replicas.
+push_keys = Table(
+    "push_keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("sealed", Text, nullable=False),  # with a key that is not in the database
+)
+
+# What a notification may answer with; a row is removed by the answer that uses it.
+push_answers = Table(
+    "push_answers",
+    metadata,
+    Column("hash", Text, primary_key=True),  # SHA-256 of what the notification holds
+    Column("subscription", Text, nullable=False),
+    Column("approval_id", Text, nullable=False),
+    Column("digest", Text, nullable=False),  # of the plan that was shown
+    Column("expires_ms", BigInteger, nullable=False),
+)
+
 # What people were shown of a question: copies in chats, and who looked where. Texts are apart, for
 # many who look are shown the same.
 showings = Table(
@@ -242,6 +274,9 @@ Index(
 Index("accounts_person", accounts.c.person)
 Index("passkeys_person", passkeys.c.person)
 Index("passkey_challenges_expires", passkey_challenges.c.expires_ms)
+Index("push_subscriptions_person", push_subscriptions.c.person)
+Index("push_answers_of", push_answers.c.subscription, push_answers.c.approval_id)
+Index("push_answers_expires", push_answers.c.expires_ms)
 
 # Other machines that take whole requests, and those that nobody has allowed yet.
 nodes = Table(

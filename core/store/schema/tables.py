@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0020"
+SCHEMA_VERSION: Final = "0021"
 """The revision of ``migrations/versions`` that equals this module; a test holds them together."""
 
 metadata = MetaData()

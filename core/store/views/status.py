@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, select, tuple_
 
+from core.model.access import Sight
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission
-from core.store.approvals.queries import get
+from core.store.approvals.queries import get, in_sight
 from core.store.outbox.message_lookup import members
 from core.store.runs.outcomes import outcome
 from core.store.schema.records import OutboxItem, Shown
@@ -58,14 +59,15 @@ def run_times(conn: Connection, run_id: ApprovalId) -> RunTimes | None:
     return None if row is None else RunTimes(row.created_ms, row.started_ms, row.ended_ms)
 
 
-def pending(conn: Connection) -> int:
-    """Return how many approvals wait for an answer."""
-    return int(conn.execute(_PENDING).scalar_one())
+def pending(conn: Connection, sight: Sight | None = None) -> int:
+    """Return how many approvals wait for an answer; ``sight``: of the agents in it."""
+    return int(conn.execute(_PENDING.where(in_sight(sight))).scalar_one())
 
 
-def pending_after(conn: Connection, last: ApprovalId) -> int:
+def pending_after(conn: Connection, last: ApprovalId, sight: Sight | None = None) -> int:
     """Return how many wait after ``last``, in the order in which the pending are listed."""
-    return int(conn.execute(_PENDING_AFTER, {"p_last": last}).scalar_one())
+    query = _PENDING_AFTER.where(in_sight(sight))
+    return int(conn.execute(query, {"p_last": last}).scalar_one())
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,8 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 _BOUNDED = (
-    "accounts|clock|grants|node_requests|nodes|pair_tries|pairings|people|replicas|session_settings"
-    "|tokens"
+    "accounts|clock|grants|node_requests|nodes|pair_tries|pairings|people|push_subscriptions"
+    "|replicas|session_settings|tokens"
 )
 """Tables of which rows are made by people and configurations, not by requests."""
 _PART = {

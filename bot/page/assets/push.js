@@ -1,0 +1,54 @@
+// Have this browser notified, where its person presses for it; nothing asks for leave before.
+
+import { say } from "./said.js";
+import { add, bytes, post, text } from "./passkeys.js";
+
+export function pushForms(root) {
+  root.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-push]");
+    if (!form) return;
+    event.preventDefault();
+    subscribe(form);
+  });
+}
+
+async function subscribe(form) {
+  const button = form.querySelector("button");
+  const fields = new URLSearchParams(new FormData(form));
+  button.disabled = true;
+  try {
+    const why = await refused();
+    if (why) { say(why); return; }
+    const { key, sentence } = await post(`${form.action}/new`, fields);
+    if (!key) { say(sentence); return; }
+    const made = await subscription(bytes(key));
+    const { endpoint, keys } = made.toJSON();
+    const said = await post(form.action, add(fields, { endpoint, ...keys }));
+    if (said.done) location.reload();
+    else await made.unsubscribe();
+    say(said.sentence);
+  } catch (error) {
+    say(`This browser cannot be notified (${error.name}).`);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function refused() {
+  if (!navigator.serviceWorker || !("PushManager" in window)) {
+    return "This browser takes no push here. On an iPhone or iPad, add the page to the home screen and open it there.";
+  }
+  if (await Notification.requestPermission() === "granted") return "";
+  return "Notifications are blocked for this page. Allow them in the browser's settings.";
+}
+
+// A subscription that was made with another key is of another gateway, or of an earlier one.
+async function subscription(key) {
+  const { pushManager } = await navigator.serviceWorker.ready;
+  const earlier = await pushManager.getSubscription();
+  if (earlier) {
+    if (text(earlier.options.applicationServerKey) === text(key)) return earlier;
+    await earlier.unsubscribe();
+  }
+  return pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+}

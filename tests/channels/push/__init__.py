@@ -1,0 +1,1 @@
+"""Web push: what is sent, and where to."""

@@ -1,0 +1,36 @@
+"""Which addresses are those of push services."""
+
+import pytest
+
+from channels.push.services import is_served, origin_of
+
+KNOWN = (
+    "https://fcm.googleapis.com/fcm/send/abc:def",
+    "https://FCM.googleapis.com/wp/abc",
+    "https://updates.push.services.mozilla.com/wpush/v2/abc",
+    "https://wns2-par02p.notify.windows.com/w/?token=abc",
+    "https://web.push.apple.com/abc",
+    "https://fcm.googleapis.com:443/abc",
+)
+
+
+@pytest.mark.parametrize("endpoint", KNOWN)
+def test_services_of_browsers_are_known(endpoint: str) -> None:
+    """Over HTTPS; the same over plain HTTP is not."""
+    assert is_served(endpoint)
+    assert not is_served(endpoint.replace("https:", "http:"))
+
+
+def test_the_settings_add_origins_with_their_own_port() -> None:
+    """And nothing beside them."""
+    more = ("http://127.0.0.1:8080",)
+    assert is_served("http://127.0.0.1:8080/push", more)
+    for other in ("http://127.0.0.1:8081/push", "https://127.0.0.1:8080/push", "http://127.0.0.1"):
+        assert not is_served(other, more)
+
+
+@pytest.mark.parametrize("odd", ["https://[::1", "https://a:99999/", "https:///x", "https://a b/"])
+def test_what_is_no_address_has_no_origin(odd: str) -> None:
+    """It is refused, and no error."""
+    assert origin_of(odd) == ""
+    assert not is_served(odd)
