@@ -11,7 +11,7 @@ import os
 import select
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TextIO
@@ -114,6 +114,10 @@ class TerminalChannel:
         self._say(card.text)
         return str(next(self._numbers))
 
+    def open_messages(self) -> Collection[str]:
+        """Return the prompts that were drawn here and have not ended."""
+        return tuple(self._open)
+
     def _read(self) -> None:
         try:
             data = os.read(self.input.fileno(), _READ_BYTES)
@@ -175,7 +179,8 @@ class TerminalChannel:
         match command:
             case Approve(typed=False, reply=reply) | BareReply(reply=reply):
                 return command if reply is ApprovalReply.DENY else Malformed(_TOO_SOON)
-        return command
+            case _:
+                return command
 
     def _only(self) -> str:
         return next(iter(self._open)) if len(self._open) == 1 else ""

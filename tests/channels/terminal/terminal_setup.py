@@ -75,7 +75,7 @@ class TerminalSetup:
     def can_press(self, message: str) -> bool:
         """Return whether a prompt is open."""
         assert isinstance(self.channel, TerminalChannel)
-        return message in self.channel._open
+        return message in self.channel.open_messages()
 
     def look(self) -> str:
         """Return all that was ever shown, lines joined as they were wrapped."""

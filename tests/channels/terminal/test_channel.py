@@ -138,17 +138,13 @@ class TestTerminal(ChannelContract):
         await setup.channel.start(inbox)
         await setup.channel.post(setup.target, build_prompt(approval()))
         setup.read(60)
-        await setup.channel.update(
-            setup.target, ID, build_outcome(approval(resolution=resolved()))
-        )
+        await setup.channel.update(setup.target, ID, build_outcome(approval(resolution=resolved())))
         await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
         setup.read(UNREAD_S * 0.9)
         os.write(setup.master, f"{typed}\n".encode())
 
         (early,) = await inbox.take()
-        assert early.command == Malformed(
-            "The question changed just now; read it and press again."
-        )
+        assert early.command == Malformed("The question changed just now; read it and press again.")
 
         setup.read(UNREAD_S * 0.1)
         os.write(setup.master, f"{typed}\n".encode())
