@@ -7,7 +7,7 @@ own or a change at the platform must not end a channel that way.
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -220,6 +220,14 @@ class Resumable(Protocol):
         Raises:
             ChannelError: as ``Channel.post``.
         """
+
+
+@runtime_checkable
+class Fleeting(Protocol):
+    """A channel that knows only what its own process showed; a restart shows again what waits."""
+
+    def open_messages(self) -> Collection[str]:
+        """Return the ids of the messages that can be answered here."""
 
 
 @runtime_checkable

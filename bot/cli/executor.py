@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bot.executor_setup.setup import Step
 
 _SETUP = """\
-sudo sayso executor setup --dry-run               what it would change
-sudo sayso executor setup --gateway-user sayso    the gateway runs as the user sayso
+sudo sayso executor setup --gateway-user sayso --dry-run   what it would change
+sudo sayso executor setup --gateway-user sayso             the gateway runs as the user sayso
 """
 _ADD = """\
 sudo sayso executor user add sayso_alice --agent coder
@@ -34,7 +34,9 @@ def register(commands: "Commands") -> None:
         commands, "executor", "run agents' commands as other Unix users: set up and undo", _SETUP
     )
     gateway = arg(
-        "--gateway-user", metavar="USER", help="who runs the gateway (default: $SUDO_USER)"
+        "--gateway-user",
+        metavar="USER",
+        help="who runs the gateway (default: $SUDO_USER; as root itself, name it)",
     )
     own = arg(
         "--executor-user",

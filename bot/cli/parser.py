@@ -30,7 +30,12 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that suggests what was probably meant, and reports mistakes in JSON if asked to."""
+    """A parser that suggests what was probably meant, and reports mistakes in JSON if asked to.
+
+    ``hint`` follows words that it does not take.
+    """
+
+    hint = ""
 
     def __init__(self, **options: "Any") -> None:  # noqa: ANN401 - argparse's own
         super().__init__(**{"formatter_class": Formatter, "allow_abbrev": False, **options})
@@ -55,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         """Report words that this command does not take, and what was probably meant."""
         known = [name for action in self._actions for name in action.option_strings]
         hints = (f"{word}{meant(word.partition('=')[0], known)}" for word in words)
-        self.error(f"unrecognized arguments: {' '.join(hints)}")
+        self.error(f"unrecognized arguments: {' '.join(hints)}{self.hint}")
 
     def _check_value(self, action: argparse.Action, value: "Any") -> None:  # noqa: ANN401 - argparse's own
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:  # noqa: SLF001

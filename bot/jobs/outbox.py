@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.jobs.message_sender import Delivery, of_agent
-from channels.base import Channel
+from channels.base import Channel, Fleeting
 from core.errors import ChannelError, StoreError
 from core.model.identity import Target
 from core.store import Store, outbox
@@ -98,9 +98,10 @@ class Outbox:
 
     async def _reconcile(self) -> None:
         """Settle what an earlier sender left, as soon as the store can be written."""
+        fleeting = tuple(name for name, one in self.channels.items() if isinstance(one, Fleeting))
         while True:
             try:
-                return await self.store.write(outbox.reconcile)
+                return await self.store.write(outbox.reconcile, fleeting)
             except StoreError as failure:
                 _log.error("cannot read the outbox: %s", failure)
             await asyncio.sleep(_IDLE_S)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from bot.app import gateway
 from bot.doctor.channels import prove_by_prompt
@@ -19,6 +19,11 @@ from bot.setup.chosen import Chosen, Contact, Platform
 from bot.setup.config_file import refuse_existing, write
 from bot.setup.contact import CodeScreen, Search
 from core.errors import StateError
+
+_UNTESTED: Final = (
+    "not sent, since nobody may be here to answer; once `sayso serve` runs in a terminal, run "
+    "`sayso doctor channels --prompt` in another one"
+)
 
 
 class Screen(CodeScreen, Protocol):
@@ -39,12 +44,16 @@ class Screen(CodeScreen, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """One run of ``sayso init``: over which home, for whom to wait, where to show it."""
+    """One run of ``sayso init``: over which home, for whom to wait, where to show it.
+
+    ``asks``: a person is at this terminal, and takes the time to answer.
+    """
 
     home: Path
     environ: Mapping[str, str]
     seconds: float
     screen: Screen
+    asks: bool = True
 
     def run(self, chosen: Chosen) -> bool:
         """Write a configuration that asks people; return whether the test prompt came back.
@@ -74,9 +83,8 @@ class SetUp:
 
     async def _test(self, chosen: Chosen) -> bool:
         console = Console.here() if chosen.platform is Platform.TERMINAL else None
-        if chosen.platform is Platform.TERMINAL and console is None:
-            why = "not sent: standard input is not a terminal, so nobody could answer"
-            self.screen.tested(Finding(Verdict.WARN, "test prompt", why))
+        if chosen.platform is Platform.TERMINAL and (console is None or not self.asks):
+            self.screen.tested(Finding(Verdict.WARN, "test prompt", _UNTESTED))
             return True
         self.screen.testing()
         settings = load(self.home, environ=self.environ)

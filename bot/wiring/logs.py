@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import os
 import sys
 import time
 
@@ -75,6 +76,15 @@ def set_level(level: LogLevel) -> None:
     logging.getLogger().setLevel(max(logging.WARNING, level.number))
     for name in ("bot", "channels", "core"):
         logging.getLogger(name).setLevel(level.number)
+
+
+def spare_prompts() -> None:
+    """Leave requests out where the log is in a terminal in which people answer prompts.
+
+    The page alone would put a line between prompts every few seconds; errors are still logged.
+    """
+    if os.isatty(sys.stderr.fileno()):
+        logging.getLogger("bot.api.access.access_log").setLevel(logging.WARNING)
 
 
 def _utc(record: logging.LogRecord) -> str:

@@ -1,21 +1,24 @@
 """Ask in this terminal: a framed prompt, and answers read line by line without blocking.
 
 A single letter answers the one open prompt. With several open it answers none, since the letter may
-have been typed for another; and what was half typed when a new prompt appears is thrown away.
+have been typed for another; and what was half typed when a new prompt appears is thrown away. Nor
+does a letter allow anything right after the questions changed: whoever asks chooses the moment, and
+could put another command below a finger that is already on its way.
 """
 
 import asyncio
 import os
 import select
 import termios
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TextIO
 
 from channels.base import Health, Inbound, Inbox
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
-from channels.commands import Approve, Command, Malformed
+from channels.commands import Approve, BareReply, Command, Malformed
 from channels.grammar import parse
 from channels.terminal.card import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped
 from core.errors import ChannelError, SaysoError
@@ -32,6 +35,9 @@ _LETTERS = {
 _USAGE = "Not understood. Type a (allow once), A (allow always), d (deny), or /approve CODE …"
 _SEVERAL = "Several prompts are open. Name one: /approve CODE allow-once, or `a CODE`."
 _NONE_OPEN = "No prompt is open here."
+_TOO_SOON = "The question changed just now; read it and press again."
+UNREAD_S = 1.0
+"""Seconds after the open questions changed in which nobody can have read what is asked now."""
 _READ_BYTES = 65_536
 _LONGEST_LINE = 65_536
 
@@ -41,16 +47,20 @@ class TerminalChannel:
     """Prompts on ``output``, answers from ``input``; both are closed by whoever opened them.
 
     Colours and screen widths are used only where ``output`` is a terminal. The actor is the
-    terminal's user, ``uid:<n>``. A ``width`` of 0 is the terminal's own, or 80 columns.
+    terminal's user, ``uid:<n>``. A ``width`` of 0 is the terminal's own, or 80 columns. ``clock``
+    is in seconds and never goes back.
     """
 
     input: TextIO
     output: TextIO
     name: str = "terminal"
     width: int = 0
+    clock: Callable[[], float] = time.monotonic
     _inbox: Inbox | None = None
     _open: dict[str, Target] = field(default_factory=dict)
+    _changed: float = -UNREAD_S
     _buffer: bytes = b""
+    _began: float = 0.0
     _ended: bool = False
     _watching: bool = False
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -88,12 +98,14 @@ class TerminalChannel:
         self._forget_half_typed()
         self._open[card.id] = target
         self._print("", *prompt_lines(card, self._page()))
+        self._changed = self.clock()
         return card.id
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Draw how a prompt ended, below what was drawn since."""
         del target  # there is one terminal
-        self._open.pop(message, None)
+        if self._open.pop(message, None) is not None:
+            self._changed = self.clock()  # of two prompts one is left, and a letter is for that one
         self._print(*outcome_lines(card, self._page()))
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
@@ -101,6 +113,10 @@ class TerminalChannel:
         del target  # there is one terminal
         self._say(card.text)
         return str(next(self._numbers))
+
+    def open_messages(self) -> Collection[str]:
+        """Return the prompts that were drawn here and have not ended."""
+        return tuple(self._open)
 
     def _read(self) -> None:
         try:
@@ -119,15 +135,19 @@ class TerminalChannel:
             self._read()
 
     def _take(self, data: bytes) -> None:
+        now = self.clock()
+        began = self._began if self._buffer else now
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         self._buffer = self._buffer[-_LONGEST_LINE:]
         for line in lines:
             # Read now, not when the task runs: another prompt may be open by then.
-            command = self._command(line.decode("utf-8", "replace").strip())
+            command = self._timely(self._command(line.decode("utf-8", "replace").strip()), began)
+            began = now
             if command is not None and self._inbox is not None:
                 task = asyncio.ensure_future(self._answer(self._inbox, command, self._only()))
                 self._under_way.add(task)
                 task.add_done_callback(self._under_way.discard)
+        self._began = began
 
     async def _answer(self, inbox: Inbox, command: Command, replied_to: str) -> None:
         account = f"uid:{os.getuid()}"
@@ -151,6 +171,16 @@ class TerminalChannel:
         if not self._only():
             return Malformed(_SEVERAL if self._open else _NONE_OPEN)
         return Approve(self._only(), _LETTERS[letter])
+
+    def _timely(self, command: Command | None, began: float) -> Command | None:
+        """Refuse what allows a prompt without its code, typed before anybody could read it."""
+        if began >= self._changed + UNREAD_S:
+            return command
+        match command:
+            case Approve(typed=False, reply=reply) | BareReply(reply=reply):
+                return command if reply is ApprovalReply.DENY else Malformed(_TOO_SOON)
+            case _:
+                return command
 
     def _only(self) -> str:
         return next(iter(self._open)) if len(self._open) == 1 else ""

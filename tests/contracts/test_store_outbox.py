@@ -136,6 +136,41 @@ async def test_reconcile_leaves_living_claims_alone(bench: OpenStore) -> None:
     assert await _claim(bench) == []
 
 
+async def test_what_was_shown_in_a_process_that_ended_is_shown_again(bench: OpenStore) -> None:
+    """Of the named channels only, and only what waits; the second showing has its edit as well."""
+    asked, decided = [
+        await bench.ask(draft(timeout_ms=10 * MINUTE, targets=(GROUP, PAGE))) for _ in range(2)
+    ]
+    await bench.send_all()
+    await bench.store.write(approvals.answer, approvals.Ballot(decided, DENY, ALICE, None))
+    await bench.send_all()
+    store = await bench.again()
+
+    await store.write(outbox.reconcile)
+    assert await _claim(bench) == []
+    await store.write(outbox.reconcile, ("terminal",))
+
+    (again,) = await _claim(bench)
+    assert (again.approval_id, again.kind, again.target) == (asked, OutboxKind.PROMPT, PAGE)
+    assert await store.write(outbox.sent, again.id, "drawn again")
+    await store.write(outbox.reconcile, ("terminal",))
+    assert await _claim(bench) == []  # this process shows it
+    await store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
+    edits = {edit.target: edit.message for edit in await _claim(bench)}
+    assert (edits.keys(), edits[PAGE]) == ({GROUP, PAGE}, "drawn again")
+
+
+async def test_a_question_that_ends_before_it_is_shown_again_is_not(bench: OpenStore) -> None:
+    """Nobody is asked what is decided, in no state of the restart."""
+    asked = await bench.ask(draft(timeout_ms=10 * MINUTE, targets=(PAGE,)))
+    await bench.send_all()
+    store = await bench.again()
+    await store.write(outbox.reconcile, ("terminal",))
+    await store.write(approvals.cancel, asked, "")
+    assert await _claim(bench) == []
+    assert await store.read(outbox.next_due) is None
+
+
 async def test_a_dropped_edit_closes_its_surface(bench: OpenStore) -> None:
     """The message was deleted at the platform: nothing is left to mend."""
     asked = await bench.ask()

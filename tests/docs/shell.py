@@ -164,7 +164,7 @@ class User:
         """Answer the prompt in the gateway's terminal."""
         assert self.served is not None
         self.served.wait_for("a allow once")
-        self.served.type(f"{keys}\n")
+        self.served.answer(keys)
 
 
 def is_serve(text: str) -> bool:

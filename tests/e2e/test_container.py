@@ -7,7 +7,6 @@ tests/support/container_image.py hands each of its keys to podman.
 """
 
 import json
-import os
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -164,8 +163,9 @@ def test_the_page_from_the_volume_to_an_answer(podman: Engine) -> None:
     _typed(podman, "podman volume")
     init = [*_words("podman run --rm", *alone), "--channel", "terminal"]
     with terminal(podman.binary, *init) as (process, master):
-        Screen(master).wait_for("a allow once")
-        os.write(master, b"a\n")
+        screen = Screen(master)
+        screen.wait_for("a allow once")
+        screen.answer("a")
         assert process.wait(60) == 0
     given = [word for key, text in ASKING.items() for word in ("--env", f"{key}={text}")]
     podman(*_words("podman run --detach", *alone, *given))

@@ -53,7 +53,7 @@ def test_in_a_terminal_a_key_answers() -> None:
     with terminal(*DEMO, environ=os.environ) as (process, master):
         screen = Screen(master)
         screen.wait_for("a allow once")
-        screen.type("a\n")
+        screen.answer("a")
         screen.wait_for("sets up your own")
         assert process.wait(30) == 0
     assert "ran, exit code 0" in screen.text

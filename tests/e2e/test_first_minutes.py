@@ -139,14 +139,14 @@ def test_by_terminal(podman: Engine) -> None:
             screen.wait_for("Choose 1 to 4")
             screen.type("1\n")
             screen.wait_for("allow once")
-            screen.type("a\n")
+            screen.answer("a")
             screen.wait_for("sayso run -c 'git status'")
         fresh.report("Fresh machine to the first approval by terminal", _TERMINAL_S)
         with fresh.screen("sayso serve") as screen:
             screen.wait_for("listening on")
             with fresh.asking("uname -s") as run:
                 screen.wait_for("allow once")
-                screen.type("a\n")
+                screen.answer("a")
                 printed, _ = run.communicate(timeout=60)
         fresh.report("… and to a command of one's own", _TERMINAL_S)
 

@@ -18,7 +18,7 @@ import pytest
 from tests.support.gateway_process import ROOT
 from tests.support.new_user import BOB, allow, say
 from tests.support.platform_processes import ANA, SLACK_ANA, Chat, chats
-from tests.support.terminal import Screen, terminal
+from tests.support.terminal import Screen, in_terminal, terminal
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +131,21 @@ def test_in_a_terminal(tmp_path: Path) -> None:
         screen.wait_for("allow once")
         announced = screen.text.index("Now a test prompt, for `true`, which does nothing")
         assert announced < screen.text.index("Allow this command?")
-        screen.type("a\n")
+        screen.answer("a")
         screen.wait_for("sayso run -c 'git status'")
         assert process.wait(30) == 0
     assert "was allowed, and `true` ran" in screen.text
     assert f'approvers: ["uid:{os.getuid()}"]' in (tmp_path / "home" / "config.json5").read_text()
+
+
+def test_yes_waits_for_nobody(tmp_path: Path) -> None:
+    """In a terminal too: no test prompt, and how to send one; the control is the test above."""
+    environ = {**os.environ, "SAYSO_HOME": str(tmp_path / "home")}
+    words = (sys.executable, "-m", "bot", "init", "--channel", "terminal", "--yes")
+    code, printed = in_terminal(*words, environ=environ)
+    assert (code, "Allow this command?" in printed) == (0, False), printed
+    assert "sayso doctor channels --prompt" in printed
+    assert "Sayso is set up" in printed
 
 
 def test_the_end_of_the_input_writes_nothing(tmp_path: Path) -> None:
@@ -345,7 +355,7 @@ def test_the_test_prompt_has_a_name_of_its_own(tmp_path: Path) -> None:
         screen.wait_for("Choose 1 to 4")
         screen.type("1\n")
         screen.wait_for("allow once")
-        screen.type("a\n")
+        screen.answer("a")
         screen.wait_for("sayso run -c 'git status'")
         assert process.wait(30) == 0
     done = subprocess.run(

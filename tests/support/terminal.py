@@ -68,14 +68,30 @@ class Screen:
         """Read until these words are there."""
 
         def look() -> bool:
-            ready, _, _ = select.select([self._master], [], [], 0.1)
-            chunk = _chunk(self._master) if ready else b""
-            if ready and not chunk:
+            if not self._read():
                 raise AssertionError(f"the terminal closed before {words!r}:\n{self.text}")
-            self.text += chunk.decode(errors="replace")
             return words in self.text
 
         wait_until(words, look, seconds=30)
+
+    def _read(self) -> bool:
+        """Read what is there; ``False`` where the terminal is closed."""
+        ready, _, _ = select.select([self._master], [], [], 0.1)
+        chunk = _chunk(self._master) if ready else b""
+        self.text += chunk.decode(errors="replace")
+        return bool(chunk) or not ready
+
+    def answer(self, keys: str) -> None:
+        """Answer the prompt that is shown; once more where that was too soon to have read it."""
+        self.type(f"{keys}\n")
+
+        def taken() -> bool:
+            self._read()
+            if "press again" in self.text:
+                self.type(f"{keys}\n")
+            return "Allowed" in self.text or "Denied" in self.text
+
+        wait_until(f"the answer {keys}", taken, seconds=30)
 
     def type(self, text: str) -> None:
         """Press keys; what was shown before is forgotten."""

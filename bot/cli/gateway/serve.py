@@ -83,10 +83,14 @@ async def _serve(
     from bot.app import gateway  # noqa: PLC0415
     from bot.factories.channels import Console  # noqa: PLC0415
     from bot.service.report import ServiceReport  # noqa: PLC0415
+    from bot.wiring.logs import spare_prompts  # noqa: PLC0415
 
+    console = Console.here()
+    if console is not None:
+        spare_prompts()
     stop = asyncio.Event()
     hangup.listen(stop)
-    async with gateway(settings, console=Console.here(), environ=environ) as running:
+    async with gateway(settings, console=console, environ=environ) as running:
         await _print_addresses(settings, running)
         notifier.ready()
         tasks = (

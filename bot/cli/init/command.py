@@ -33,7 +33,7 @@ def register(commands: "Commands") -> None:
     bot = "a file with the bot's token (default: ask)"
     app = "Slack: a file with the app-level token"
     waits = "how long to wait for you in the chat (default: 300)"
-    every = "ask nothing; --channel and its files say it all"
+    every = "ask nothing here; a chat still waits for your code and your answer there"
     command(
         commands,
         "init",
@@ -73,7 +73,7 @@ def init(args: argparse.Namespace) -> int:
     screen = Lines(as_json=args.json, asks=not args.yes)
     try:
         chosen = _chosen(args)
-        works = SetUp(home, os.environ, args.seconds, screen).run(chosen)
+        works = SetUp(home, os.environ, args.seconds, screen, not args.yes).run(chosen)
     except (EOFError, KeyboardInterrupt) as ended:
         became = "the configuration is written" if screen.is_written else "nothing was written"
         code = 130 if isinstance(ended, KeyboardInterrupt) else 2

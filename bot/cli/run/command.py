@@ -35,7 +35,9 @@ def register(commands: "Commands") -> None:
     """Add the command to the parser."""
     from bot.cli.parser import command  # noqa: PLC0415 - it needs argparse, which most runs do not
 
-    add_arguments(command(commands, "run", "request to run a command", _EXAMPLES, run, json=""))
+    parser = command(commands, "run", "request to run a command", _EXAMPLES, run, json="")
+    parser.hint = "; the command to run goes after --, or in -c 'LINE'"
+    add_arguments(parser)
 
 
 def run_words(words: list[str]) -> int | None:

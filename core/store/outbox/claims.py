@@ -13,6 +13,7 @@ from sqlalchemy import (
     case,
     exists,
     func,
+    null,
     select,
     update,
 )
@@ -24,7 +25,13 @@ from core.store.outbox import messages
 from core.store.schema.json_columns import dump, load
 from core.store.schema.records import OutboxItem
 from core.store.schema.states import OutboxKind, OutboxState
-from core.store.schema.tables import IS_OPEN_ITEM, IS_PENDING, approvals, outbox
+from core.store.schema.tables import (
+    IS_OPEN_ITEM,
+    IS_PENDING,
+    IS_SHOWN_PROMPT,
+    approvals,
+    outbox,
+)
 
 CLAIM_MS: Final = 30_000
 """How long a sender has an item to itself; then it counts as dead."""
@@ -98,6 +105,16 @@ _CLAIM_EDITS = (
     )
     .returning(outbox)
 )
+_REDRAW = (
+    update(outbox)
+    .where(
+        outbox.c.approval_id.in_(select(approvals.c.id).where(IS_PENDING)),  # few, by an index
+        IS_SHOWN_PROMPT,
+        outbox.c.channel.in_(bindparam("p_channels", type_=Text, expanding=True)),
+        outbox.c.claimed_by != bindparam("p_boot"),
+    )
+    .values(state=OutboxState.READY.value, message=null(), due_ms=_NOW)
+)
 _NEXT_DUE = select(func.min(outbox.c.due_ms)).where(IS_OPEN_ITEM)
 
 
@@ -146,12 +163,19 @@ def next_due(conn: Connection) -> int | None:
     return found
 
 
-def reconcile(conn: Connection) -> None:
-    """Free the claims of dead senders and enqueue missing edits; run it at start."""
+def reconcile(conn: Connection, fleeting: tuple[str, ...] = ()) -> None:
+    """Free the claims of dead senders and enqueue missing edits; run it at start.
+
+    What ``fleeting`` channels showed is gone with the process that showed it: what still waits
+    there is due again. Another replica that lives shows it a second time.
+    """
     now = now_ms(conn)
     context = context_of(conn)
+    mine = {"p_now": now, "p_boot": context.boot}
     if context.alone:  # elsewhere another replica may be sending: its claim must lapse first
-        conn.execute(_END_FOREIGN, {"p_now": now, "p_boot": context.boot})
+        conn.execute(_END_FOREIGN, mine)
+    if fleeting:
+        conn.execute(_REDRAW, mine | {"p_channels": fleeting})
     _tidy(conn, now)
     messages.enqueue_missing(conn, now)
 

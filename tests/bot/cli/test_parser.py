@@ -24,6 +24,7 @@ def usage(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (("people", "lst"), "unknown command 'lst'; did you mean 'list'?"),
         (("approvals", "allowlist", "ad"), "unknown command 'ad'; did you mean 'add'?"),
         (("history", "--agnt", "x"), "unrecognized arguments: --agnt; did you mean '--agent'?"),
+        (("run", "ls", "-l"), "arguments: -l; the command to run goes after --, or in -c 'LINE'"),
         (("grants", "list", "--jsn"), "unrecognized arguments: --jsn; did you mean '--json'?"),
     ],
 )

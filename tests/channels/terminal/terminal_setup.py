@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 
 from channels.base import Channel
-from channels.terminal.channel import TerminalChannel
+from channels.terminal.channel import UNREAD_S, TerminalChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.contracts.channel_examples import ID
@@ -27,6 +27,16 @@ class TerminalSetup:
     target: Target = field(default_factory=lambda: Target("terminal", "here"))
     screen: str = ""
     account: str = field(default_factory=lambda: f"uid:{os.getuid()}")
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Give the channel a clock that moves as the person reads."""
+        assert isinstance(self.channel, TerminalChannel)
+        self.channel.clock = lambda: self.seconds
+
+    def read(self, seconds: float = UNREAD_S) -> None:
+        """Look at the screen for some seconds."""
+        self.seconds += seconds
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
         """Type the letter that stands for a button."""
@@ -50,7 +60,8 @@ class TerminalSetup:
         await self.type(f"/approve {ID} {label.replace(' ', '')}")
 
     async def type(self, text: str) -> None:
-        """Type a line."""
+        """Read what is shown, then type a line."""
+        self.read()
         os.write(self.master, f"{text}\n".encode())
 
     async def sees(self, words: str) -> None:
@@ -64,7 +75,7 @@ class TerminalSetup:
     def can_press(self, message: str) -> bool:
         """Return whether a prompt is open."""
         assert isinstance(self.channel, TerminalChannel)
-        return message in self.channel._open
+        return message in self.channel.open_messages()
 
     def look(self) -> str:
         """Return all that was ever shown, lines joined as they were wrapped."""

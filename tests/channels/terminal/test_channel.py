@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from channels.cards import build_outcome, build_prompt
-from channels.commands import Approve, Malformed
-from channels.terminal.channel import TerminalChannel
+from channels.commands import Approve, BareReply, Malformed
+from channels.terminal.channel import UNREAD_S, TerminalChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId, Target
 from tests.channels.terminal.terminal_setup import TerminalSetup
@@ -130,6 +130,67 @@ class TestTerminal(ChannelContract):
         assert inbound.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
         await setup.channel.stop()
 
+    @pytest.mark.parametrize("typed", ["a", "A", "yes", "allow-once", "always 1h"])
+    async def test_what_allows_without_a_code_right_after_a_swap_is_refused(
+        self, setup: TerminalSetup, inbox: RecordingInbox, typed: str
+    ) -> None:
+        """An agent that takes back a harmless question cannot put another below a finger."""
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        setup.read(60)
+        await setup.channel.update(setup.target, ID, build_outcome(approval(resolution=resolved())))
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        setup.read(UNREAD_S * 0.9)
+        os.write(setup.master, f"{typed}\n".encode())
+
+        (early,) = await inbox.take()
+        assert early.command == Malformed("The question changed just now; read it and press again.")
+
+        setup.read(UNREAD_S * 0.1)
+        os.write(setup.master, f"{typed}\n".encode())
+
+        _, counted = await inbox.take(2)
+        assert isinstance(counted.command, Approve | BareReply)
+        assert counted.replied_to == OTHER_ID
+        await setup.channel.stop()
+
+    @pytest.mark.parametrize("typed", ["d", "no", "a 7K3F9Q", "/approve 7K3F9Q allow-once"])
+    async def test_a_denial_or_a_code_counts_at_once(
+        self, setup: TerminalSetup, inbox: RecordingInbox, typed: str
+    ) -> None:
+        """Denying runs nothing, and a code names the question that was read."""
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        os.write(setup.master, f"{typed}\n".encode())
+
+        (inbound,) = await inbox.take()
+
+        assert isinstance(inbound.command, Approve | BareReply)
+        await setup.channel.stop()
+
+    async def test_a_letter_for_what_is_left_of_two_prompts_waits_as_well(
+        self, setup: TerminalSetup, inbox: RecordingInbox
+    ) -> None:
+        """One of two ended: the letter now means the other, which may not be the one read."""
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.channel.post(setup.target, build_prompt(approval(id=OTHER_ID)))
+        setup.read(60)
+        ended = build_outcome(approval(resolution=resolved()))
+        await setup.channel.update(setup.target, ID, ended)
+        os.write(setup.master, b"a\n")
+        (early,) = await inbox.take()
+
+        # What ended before changes nothing: an edit that comes again holds nobody up.
+        await setup.type("")
+        await setup.channel.update(setup.target, ID, ended)
+        os.write(setup.master, b"a\n")
+        _, counted = await inbox.take(2)
+
+        assert isinstance(early.command, Malformed)
+        assert counted.command == Approve(OTHER_ID, ApprovalReply.ALLOW_ONCE)
+        await setup.channel.stop()
+
     async def test_a_failed_inbox_is_told_and_the_answer_can_be_repeated(
         self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
@@ -221,6 +282,26 @@ async def test_an_ascii_terminal_gets_ascii(tmp_path: Path) -> None:
     shown = path.read_text(encoding="ascii")
     assert "Allow this command?" in shown
     assert "\\u0444" in shown
+
+
+async def test_a_line_counts_from_where_it_began(inbox: RecordingInbox) -> None:
+    """In a pipe, where nothing half typed is dropped, a late Enter makes no early letter count."""
+    now = 0.0
+    reader_end, writer_end = os.pipe()
+    with os.fdopen(reader_end) as reader:
+        channel = TerminalChannel(reader, io.StringIO(), clock=lambda: now)
+        await channel.start(inbox)
+        await channel.post(_HERE, build_prompt(approval()))
+        os.write(writer_end, b"a")
+        await until(lambda: channel._buffer == b"a")
+        now = 60.0
+        os.write(writer_end, b"\na\n")
+        early, counted = await inbox.take(2)
+        os.close(writer_end)
+        await channel.stop()
+
+    assert isinstance(early.command, Malformed)
+    assert counted.command == Approve(ID, ApprovalReply.ALLOW_ONCE)
 
 
 async def test_answers_can_come_from_a_file(tmp_path: Path, inbox: RecordingInbox) -> None:

@@ -90,7 +90,7 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "origin_of": (origins.origin_of, (_QUESTION.plan.session,)),
     "thread_of": (threads.thread_of, (_QUESTION.plan.session, GROUP)),
     "next_due": (outbox.next_due, ()),
-    "reconcile": (outbox.reconcile, ()),
+    "reconcile": (outbox.reconcile, (("terminal",),)),
     "open_surfaces": (outbox.open_surfaces, ()),
     "evidence": (evidence_of, (_QUESTION.id,)),
     "views": (showings.record_views, ((_VIEW,),)),
