@@ -66,7 +66,11 @@ def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
 
 def test_requests_are_not_logged_between_prompts(tmp_path: Path) -> None:
     """Where the log has a file of its own, it has them: the control."""
-    environ = {**_set_up(tmp_path), "SAYSO_HTTP__ENABLED": "true", "SAYSO_HTTP__LISTEN": "127.0.0.1:0"}
+    environ = {
+        **_set_up(tmp_path),
+        "SAYSO_HTTP__ENABLED": "true",
+        "SAYSO_HTTP__LISTEN": "127.0.0.1:0",
+    }
     with _serving(environ) as screen:
         screen.wait_for("the API is at")
         screen.wait_for("\n")
