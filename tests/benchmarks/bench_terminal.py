@@ -17,7 +17,7 @@ from core.model.result import Finished
 from core.store import approvals
 from tests.support.agents import SCRIPT, agents_at, model, workshop
 from tests.support.executors import installed
-from tests.support.terminals import desk_at
+from tests.support.terminals import Desk, Opened, desk_at
 from tests.support.waiting import until
 
 SIZE, PIECES = 10_000_000, 60
@@ -47,49 +47,59 @@ def spread(seconds: list[float]) -> str:
     return f"p50 {statistics.median(ordered) * 1000:.2f} ms, p99 {p99 * 1000:.2f} ms"
 
 
+async def _read_once(desk: Desk, into: list[float]) -> None:
+    begin = time.perf_counter()
+    await desk.gate.store.read(approvals.pending, 10, None, None)
+    into.append(time.perf_counter() - begin)
+    await asyncio.sleep(0.002)
+
+
+async def _view(opened: Opened) -> None:
+    """Take 10 MB as a connection does, from here on."""
+    seen = 0
+    with opened.stream.viewer(opened.stream.total) as viewer:
+        opened.type(f"head -c {SIZE} /dev/zero; echo en''d\n")
+        while seen < SIZE:
+            data, _ = await opened.stream.next(viewer, 60)
+            json.dumps({"data": base64.b64encode(data).decode()})
+            seen += len(data)
+
+
+async def _beside(
+    desk: Desk, opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> tuple[float, float]:
+    """Return how long a read takes (s, p50) while nothing is shown, and beside 10 MB."""
+    quiet, busy = list[float](), list[float]()
+    for _ in range(200):
+        await _read_once(desk, quiet)
+    begin = time.perf_counter()
+    viewing = asyncio.ensure_future(_view(opened))
+    while not viewing.done():
+        await _read_once(desk, busy)
+    await viewing
+    seconds = time.perf_counter() - begin
+    say(
+        capsys, f"10 MB of a terminal in {seconds:.2f} s; a read of the store quiet {spread(quiet)}"
+    )
+    say(capsys, f"meanwhile {spread(busy)}")
+    return statistics.median(quiet), statistics.median(busy)
+
+
 @pytest.mark.benchmark
 async def test_a_gateway_beside_ten_megabytes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str
 ) -> None:
-    """A read of the store, quiet and while a viewer takes 10 MB as a connection does."""
+    """A read of the store, quiet and beside: each the best of three, delayed least by others."""
     async with desk_at(tmp_path, path) as desk:
         opened = await desk.opened()
-
-        async def read_once(into: list[float]) -> None:
-            begin = time.perf_counter()
-            await desk.gate.store.read(approvals.pending, 10, None, None)
-            into.append(time.perf_counter() - begin)
-            await asyncio.sleep(0.002)
-
-        quiet: list[float] = []
-        for _ in range(200):
-            await read_once(quiet)
-        opened.type(f"stty raw -echo; head -c {SIZE} /dev/zero; echo en''d\n")
-        seen, busy = 0, list[float]()
-
-        async def view() -> None:
-            nonlocal seen
-            with opened.stream.viewer(0) as viewer:
-                while seen < SIZE:
-                    data, _ = await opened.stream.next(viewer, 60)
-                    json.dumps({"data": base64.b64encode(data).decode()})
-                    seen += len(data)
-
-        begin = time.perf_counter()
-        viewing = asyncio.ensure_future(view())
-        while not viewing.done():
-            await read_once(busy)
-        await viewing
-        seconds = time.perf_counter() - begin
+        opened.type("stty raw -echo\n")
+        rounds = [await _beside(desk, opened, capsys) for _ in range(3)]
         opened.type("exit\n")
         await opened.end
-    ratio = statistics.median(busy) / statistics.median(quiet)
-    say(
-        capsys, f"10 MB of a terminal in {seconds:.2f} s; a read of the store quiet {spread(quiet)}"
-    )
-    say(capsys, f"meanwhile {spread(busy)} ({ratio:.2f} x)")
+    quiet, busy = (min(one) for one in zip(*rounds, strict=True))
+    say(capsys, f"{busy / quiet:.2f} x")
 
-    assert ratio <= BESIDE_GOAL
+    assert busy / quiet <= BESIDE_GOAL
 
 
 class Late:
