@@ -51,6 +51,8 @@ class AuditJournal:
     def __init__(self, path: Path, rotate_bytes: int | None = None) -> None:
         self._path = path
         opened = open_journal(path)
+        # Whoever moves the folder moves the journal with it: that the home is another is seen else.
+        self._folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._file, self._note, self._head = opened.file, opened.note, opened.head
         self._start = opened.start
         self._rotate_bytes = self._rotate_at = rotate_bytes
@@ -109,6 +111,7 @@ class AuditJournal:
         self._writer.join()
         os.close(self._note)
         os.close(self._file)
+        os.close(self._folder)
 
     def _recovered(self, cut: dict[str, object]) -> None:
         _LOG.warning("%s: removed a partial last line: %s", self._path, cut)
@@ -250,7 +253,7 @@ class AuditJournal:
         Raises:
             JournalError: the file was removed, replaced or cut off since it was opened.
         """
-        if not is_one_file(self._path, self._file):
+        if not is_one_file(self._path.name, self._file, self._folder):
             fault = "was moved, removed or replaced"
         elif os.fstat(self._file).st_size != self._head.end:
             fault = "was written to or cut off"

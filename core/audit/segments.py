@@ -108,9 +108,10 @@ def newest_first(path: Path) -> Iterator[BinaryIO]:
                 yield file
 
 
-def is_one_file(path: Path, file: int) -> bool:
-    """Return whether a path names the file that is open as ``file``."""
+def is_one_file(path: Path | str, file: int, folder: int | None = None) -> bool:
+    """Return whether a path names the file that is open as ``file``, in an open ``folder``."""
     try:
-        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(file))
+        named = os.stat(path, dir_fd=folder, follow_symlinks=False)
+        return os.path.samestat(named, os.fstat(file))
     except FileNotFoundError:
         return False

@@ -20,6 +20,9 @@ class Unguarded(AuditJournal):
     def _undo(self):
         pass
 
+    def _require_its_place(self):
+        pass
+
 async def fill(journal, acknowledged):
     for number in range(10_000):
         try:

@@ -110,6 +110,8 @@ def test_a_node_dies_with_the_tests_that_started_it(tmp_path: Path) -> None:
         "class Waits(NodeProcess):\n"
         "    def argv(self, *words): return ['sleep', '300']\n"
         "node = Waits(Path(sys.argv[1])); node.start(); print(node.process.pid, flush=True)\n"
+        "about = Path(f'/proc/{node.process.pid}/cmdline')\n"
+        "while not about.read_bytes().startswith(b'sleep'): pass  # until then it is not bound\n"
         "os.kill(os.getpid(), 9)"
     )
     argv = [sys.executable, "-c", code, str(tmp_path / "node")]

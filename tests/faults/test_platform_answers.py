@@ -67,6 +67,9 @@ CALLS = {
 """The calls of a gateway that asks and is answered; each other call that a channel makes is in
 ``test_channel_odd_calls.py`` of its platform."""
 
+MAYBE = {"discord": {"followup"}}
+"""Calls that are made where a press was answered with the prompt's own end before its reply."""
+
 
 async def run(
     tmp_path: Path, name: str, cases: dict[str, Odd], caplog: pytest.LogCaptureFixture
@@ -90,7 +93,7 @@ async def test_a_platform_as_it_is(
     assert (2, 2, 2) == (story.asked, story.shown, story.answered)
     assert [] == story.said
     assert len(story.fields) > 30
-    assert story.calls == set(CALLS[name])
+    assert story.calls - MAYBE.get(name, set()) == set(CALLS[name])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -29,6 +29,7 @@ from core.nodes.node_file import begin
 from core.store import Store
 from core.store.people import nodes
 from core.trust.identity import load_key
+from tests.support.runs import new_run
 from tests.support.waiting import until
 
 POLICY = ExecPolicy(host=ExecHost.NODE)
@@ -102,6 +103,14 @@ class Bench:
         await self.connection.link.send(frame)
         await until(lambda: len(self.endings(run_id)) > before)
         return self.endings(run_id)[-1]
+
+    async def ignores(self, frame: Run) -> bool:
+        """Send an order and then a question; return whether only the question was answered."""
+        run_id, barrier = json.loads(frame.payload)["run_id"], new_run()
+        await self.connection.link.send(frame)
+        await self.connection.link.send(Query(run_id=barrier))
+        await until(lambda: self.endings(barrier))
+        return not self.endings(run_id)
 
     def endings(self, run_id: ApprovalId) -> list[Ended | NotRun]:
         """Return what the node reported of a run."""

@@ -6,8 +6,11 @@ Run as that user. Prints ``ready``, then a line for each attempt on an executor:
 
 import ctypes
 import select
+import sys
 from pathlib import Path
 
+EXECUTOR = (sys.argv[1:] or ["sayso-executor"])[0].encode()
+"""What is in the words of an executor."""
 _SEIZE = 0x4206
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -27,14 +30,17 @@ def processes() -> set[str]:
 
 
 def is_in(name: str) -> bool:
-    """Attach; return whether it is an executor that was attached to."""
-    failed = _LIBC.ptrace(_SEIZE, int(name), 0, 0)
+    """Attach to an executor; return whether it is one that was attached to.
+
+    Nothing else is attached to: it would stay a zombie once it has ended.
+    """
     try:
         words = Path(f"/proc/{name}/cmdline").read_bytes()
     except OSError:
         return False
-    if b"sayso-executor" not in words or b"sudo" in words.split(b"\0")[0]:
+    if EXECUTOR not in words or b"sudo" in words.split(b"\0")[0]:
         return False
+    failed = _LIBC.ptrace(_SEIZE, int(name), 0, 0)
     print("refused" if failed else "in", name, flush=True)
     return not failed
 

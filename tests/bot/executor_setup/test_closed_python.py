@@ -76,7 +76,7 @@ def attacked(path: str) -> Iterator[Callable[[], tuple[bool, str]]]:
     """Yield what starts an executor under attack: whether it is closed, and the tracer's words."""
     with tempfile.TemporaryFile() as said:
         code = TRACER.read_text()
-        words = [interpreter(), "-I", "-c", code]
+        words = [interpreter(), "-I", "-c", code, path]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=said, **AS_OTHER) as tracer:
             wait_until("the tracer", lambda: b"ready" in os.pread(said.fileno(), 64, 0))
 

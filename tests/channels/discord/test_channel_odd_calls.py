@@ -73,6 +73,22 @@ async def press_for_long_reply(at: OddCall) -> bool:
     return False
 
 
+async def press_redelivered(at: OddCall) -> bool:
+    """Deliver a press again that has its reply: what its first answer was is looked up."""
+    assert isinstance(at.setup, DiscordGuild)
+    server = at.setup.server
+    await at.channel.start(at.inbox)
+    message = await at.channel.post(at.setup.target, build_prompt(approval()))
+    sent = await server.press(CHANNEL, int(message), ANA, "Deny")
+    await at.inbox.take()
+    await server.until(lambda: sent.notes)
+    at.begin()
+    await server.redeliver(sent)
+    await at.inbox.take()
+    await at.until_struck()
+    return False
+
+
 class TestOddCalls(OddCallsContract):
     """The contract."""
 
@@ -94,6 +110,7 @@ class TestOddCalls(OddCallsContract):
         "editChannel": update_in_archive,
         "callback": press,
         "editOriginal": press_slowly,
+        "getOriginal": press_redelivered,
         "followup": press_for_long_reply,
     }
     offered: ClassVar = {name for _, _, name, _ in ROUTES}
