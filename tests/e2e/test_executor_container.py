@@ -109,7 +109,8 @@ def test_the_guide_in_a_fresh_container(fresh: Machine) -> None:
     head = f"the guide to executors in a fresh container: {took:.1f} s, goal {_GOAL_S:.0f} s"
     sys.stdout.write("\n".join(["", f"{head} (load {os.getloadavg()[0]:.1f})", *lines, ""]))
 
-    assert first.count("done: ") == 7
+    # Debian closes the home of a user that it makes, so that one step has nothing to do.
+    assert (first.count("done: "), first.count("nothing to do: ")) == (6, 1)
     assert "All 9 checks passed." in checked
     assert printed.startswith("sayso_alice\n")
     assert fresh.root("stat -c %U /srv/work/made") == "sayso_alice\n"
@@ -122,7 +123,8 @@ def test_the_guide_in_a_fresh_container(fresh: Machine) -> None:
     assert all(word in missing for word in ("cannot be read", "sayso_exec", "does not exist"))
     assert fresh.root("ls -A /usr/local/libexec; getent group sayso_exec || true") == ""
     assert "done: " not in fresh.ann(undo)
-    assert fresh.ann(real).count("done: ") == 6
+    again = fresh.ann(real)  # its user and the home are still there: undo keeps what may hold work
+    assert (again.count("done: "), again.count("nothing to do: ")) == (5, 2)
     assert "All 9 checks passed." in fresh.ann(
         f"{real.replace('setup', 'user add sayso_alice')}; {doctor}"
     )
