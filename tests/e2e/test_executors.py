@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.executor_page import (
+    DELEGATED,
     EXECUTORS,
+    LEAVE,
     LINE,
     SAYSO,
     SECRET,
@@ -270,22 +272,6 @@ sed -i '1s|.*|#!/usr/bin/python3 -ISXutf8|' {FILE}
 traced 100
 """
 """Attacks on executors that start: as they are, and by a Python that everybody may read."""
-
-
-DELEGATED = """
-mount -t tmpfs none /mnt && mkdir /mnt/cgroups && mount -t cgroup2 none /mnt/cgroups
-own=/mnt/cgroups/sayso-e2e-$(stat -c %i /proc/self/ns/pid) && mkdir $own
-chown ann $own $own/cgroup.procs $own/cgroup.subtree_control $own/cgroup.threads
-echo $$ > $own/cgroup.procs
-"""
-"""Be in a cgroup of ann's, as systemd has a service whose unit says `Delegate=yes`."""
-LEAVE = """
-trap - EXIT
-echo $$ > /mnt/cgroups/cgroup.procs
-echo 1 > $own/cgroup.kill
-while ! rmdir $own; do sleep 0.1; rmdir $own/sayso-*; done 2> /dev/null
-umount /mnt/cgroups
-"""
 
 
 @pytest.mark.timeout(600)

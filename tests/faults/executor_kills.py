@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -63,6 +63,7 @@ class Seen:
     kills: Counter[str] = field(default_factory=Counter)
     most: int = 0
     looks: int = 0
+    contained: int = 0
     orphans: list[str] = field(default_factory=list)
     leaks: set[str] = field(default_factory=set)
     model: list[bool] = field(default_factory=list)
@@ -255,6 +256,26 @@ def others() -> dict[int, bytes]:
     return found
 
 
+def contained(pids: Iterable[int]) -> int:
+    """Return how many of these run in a cgroup that the gateway made."""
+    found = 0
+    for pid in pids:
+        with suppress(OSError):
+            group = Path(f"/proc/{pid}/cgroup").read_text().rpartition("0::")[2]
+            found += "/sayso-" in group.partition("/sayso-e2e-")[2]
+    return found
+
+
+def own_group() -> str:
+    """Return the cgroup of this process, from the top of the hierarchy."""
+    return Path("/proc/self/cgroup").read_text().rpartition("0::/")[2].strip()
+
+
+def groups() -> list[str]:
+    """Return the cgroups that are left below our own one."""
+    return [str(one) for one in Path("/mnt/cgroups", own_group()).glob("sayso-[0-9]*")]
+
+
 def victims(kind: str, gateway: Gateway, dice: random.Random) -> list[int]:
     """Return whom a kill of this kind hits now; possibly nobody."""
     own = gateway.pid
@@ -314,7 +335,9 @@ def cycle(gateway: Gateway, seen: Seen, dice: random.Random, plant: str) -> None
     time.sleep(dice.uniform(0.0, 0.7))
     kind = dice.choice(VICTIMS)
     hit = victims(kind, gateway, dice)
-    seen.most = max(seen.most, len(others()))
+    alices = others()
+    seen.most = max(seen.most, len(alices))
+    seen.contained += contained(alices)
     for pid in hit:
         if kind == "all":
             with suppress(ProcessLookupError):
@@ -399,6 +422,7 @@ def report(seen: Seen) -> dict[str, object]:
         "kills": dict(seen.kills),
         "most": seen.most,
         "looks": seen.looks,
+        "contained": seen.contained,
         "model": [sum(seen.model), len(seen.model)],
         "begun": len(times),
         "outcomes": dict(Counter(how for how, _ in outcomes.values())),
@@ -432,6 +456,8 @@ def planted(plant: str) -> None:
         (WORK / "leak").write_text(f"key={KEY}")
     elif plant == "argv":
         subprocess.Popen(["/bin/sh", "-c", f"sleep 1; : {TOKEN}x"])
+    elif plant == "group":
+        Path("/mnt/cgroups", own_group(), "sayso-1-1-1-0").mkdir()
 
 
 def main() -> None:
@@ -457,6 +483,7 @@ def main() -> None:
         over.set()
         looking.join()
     found |= {"leaks": sorted(seen.leaks), "files": files_with(CANARIES), "withdrawn": withdrawn()}
+    found["groups"] = groups()
     found["log"] = [line for line in LOG.read_text().splitlines() if "Traceback" in line]
     print(json.dumps(found))
 

@@ -2,9 +2,10 @@
 
 With real users, the real sudo and the real setup. After each kill nothing may run as the other
 user; at the end each run has had one ending and ran once; and what nobody may see, the API key and
-the session tokens, was in no file, no arguments and no environment.
+the session tokens, was in no file, no arguments and no environment. With a cgroup for each
+executor, as a service has it (`Delegate=yes`), and without, as a gateway started in a terminal.
 
-``SAYSO_FULL_EXECUTORS=1`` goes through 300 cycles instead of 5.
+``SAYSO_FULL_EXECUTORS=1`` goes through 150 cycles of each instead of 3.
 """
 
 import json
@@ -14,24 +15,27 @@ from typing import Any
 
 import pytest
 
-from tests.support.executor_page import ROOT, as_ann, blocks, followed
+from tests.support.executor_page import DELEGATED, LEAVE, ROOT, as_ann, blocks, followed
 
 FULL = bool(os.environ.get("SAYSO_FULL_EXECUTORS"))
-CYCLES = 300 if FULL else 5
+CYCLES = 150 if FULL else 3
 SEED = 20261124
 PAGE = ROOT / "docs/how-to/executors.md"
-NOTHING = ("orphans", "twice", "lost", "leaks", "files", "log")
+NOTHING = ("orphans", "twice", "lost", "leaks", "files", "log", "groups")
 
 
-def went_through(tmp_path: Path, cycles: int, plant: str = "", seconds: int = 580) -> Any:
+def went_through(
+    tmp_path: Path, cycles: int, plant: str = "", seconds: int = 580, *, contained: bool = True
+) -> Any:
     """Go through cycles of kills, in namespaces of their own; return the report."""
     setup, user, _doctor, folder, *_ = blocks(PAGE, "sh")
+    begin, end = (DELEGATED, LEAVE) if contained else ("", "")
     script = f"""cd /
-for folder in /tmp /var/tmp /var/log; do mount -t tmpfs -o mode=1777 none $folder; done
+{begin}for folder in /tmp /var/tmp /var/log; do mount -t tmpfs -o mode=1777 none $folder; done
 {as_ann(setup)}{as_ann(user)}{as_ann(folder)}rm /etc/sudoers.d/ann
 chown -R ann: /home/ann
 /opt/sayso/.venv/bin/python /opt/sayso/tests/faults/executor_kills.py {cycles} {SEED} {plant}
-"""
+{end}"""
     return json.loads(followed(tmp_path, script, seconds=seconds).splitlines()[-1])
 
 
@@ -41,13 +45,17 @@ def faults(found: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.timeout(3600 if FULL else 600)
-def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("contained", [True, False], ids=["in-cgroups", "without-cgroups"])
+def test_kill_9_at_random(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, contained: bool
+) -> None:
     """No orphan, no lost ending, no second run, no key in any file, argument or environment."""
-    found = went_through(tmp_path, CYCLES, seconds=3500 if FULL else 580)
+    found = went_through(tmp_path, CYCLES, seconds=3500 if FULL else 580, contained=contained)
     with capsys.disabled():
         print(f"\nkill -9 of executors: {json.dumps(found)}")
 
     assert not faults(found)
+    assert (found["contained"] > 0) == contained
     assert found["waiting"] == 0
     assert found["cycles"] == CYCLES
     assert found["begun"] > CYCLES
@@ -64,7 +72,13 @@ def test_kill_9_at_random(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("plant", "where"),
-    [("orphan", "orphans"), ("second", "twice"), ("leak", "files"), ("argv", "leaks")],
+    [
+        ("orphan", "orphans"),
+        ("second", "twice"),
+        ("leak", "files"),
+        ("argv", "leaks"),
+        ("group", "groups"),
+    ],
 )
 def test_a_planted_fault_is_found(tmp_path: Path, plant: str, where: str) -> None:
     """The negative controls: each kind of fault, made on purpose, is in the report."""

@@ -26,6 +26,21 @@ UNASKED = """
   tools: {{exec: {{host: "{}", security: "full", ask: "off"}}}},
   proof: {{every: 3600}},
 """
+DELEGATED = """
+mount -t tmpfs none /mnt && mkdir /mnt/cgroups && mount -t cgroup2 none /mnt/cgroups
+own=/mnt/cgroups/sayso-e2e-$(stat -c %i /proc/self/ns/pid) && mkdir $own
+chown ann $own $own/cgroup.procs $own/cgroup.subtree_control $own/cgroup.threads
+echo $$ > $own/cgroup.procs
+"""
+"""Be in a cgroup of ann's, as systemd has a service whose unit says `Delegate=yes`."""
+LEAVE = """
+trap - EXIT
+echo $$ > /mnt/cgroups/cgroup.procs
+echo 1 > $own/cgroup.kill
+while ! rmdir $own; do sleep 0.1; rmdir $own/sayso-*; done 2> /dev/null
+umount /mnt/cgroups
+"""
+"""End all that is left in it, and remove it."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
