@@ -70,6 +70,17 @@ def clause_of_prompt(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
     return clause(plan, evaluation)
 
 
+def is_plain(plan: ExecPlan, evaluation: Evaluation) -> bool:
+    """Return whether nothing but a list is why a person is asked, about the programs they see.
+
+    Every other reason warns of something that the line does not say by itself.
+    """
+    asking = [one for one in evaluation.segments if one.decision is not Decision.ALLOW]
+    reasons = {evaluation.reason, *(one.reason for one in asking)}
+    seen = plan.unreadable is None and not any(command.inner for command in plan.commands)
+    return seen and reasons <= {Reason.NOT_LISTED, Reason.ASK_ALWAYS}
+
+
 def mixed(evaluation: Evaluation) -> bool:
     """Return whether a person is asked about several commands for different reasons."""
     asking = (one for one in evaluation.segments if one.decision is not Decision.ALLOW)

@@ -7,7 +7,7 @@ reads the plan.
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from channels.card_summary import MOST_SENTENCES, clause, clause_of_prompt, does, mixed
+from channels.card_summary import MOST_SENTENCES, clause, clause_of_prompt, does, is_plain, mixed
 from channels.card_text import (
     agreement,
     concerns,
@@ -60,7 +60,7 @@ class PromptCard:
     line that policy would not let through by itself, each with its number. ``resolved`` are the
     programs that start, those of a wrapper below it, ``odd`` those among them that may deceive.
     ``does`` says what the command does, as far as the tables know, ``clause`` why a person is
-    asked, ``why`` the same as a sentence; ``mixed``: about several commands for different reasons.
+    asked (``plain``: only for a list), ``why`` the same as a sentence; ``mixed``: several reasons.
     ``promise`` is what allow-always would store; empty means that it is not offered. ``shell`` is
     empty where no shell runs. ``whole`` is false where the command is too long to be shown: then
     nothing may offer to allow it. ``asked`` counts the identical requests that wait. ``people``
@@ -100,6 +100,7 @@ class PromptCard:
     step_up: bool = False
     task: Redacted = NOTHING
     mixed: bool = False
+    plain: bool = False
     plan_digest: str = ""
     security: str = ""
     ask: str = ""
@@ -212,6 +213,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC, page_url: str = "") -> 
         zone=zone,
         step_up=approval.step_up,
         mixed=mixed(approval.evaluation),
+        plain=is_plain(plan, approval.evaluation),
         plan_digest=plan.digest,
         security=approval.evaluation.security or "",
         ask=approval.evaluation.ask or "",

@@ -21,6 +21,7 @@ from bot.factories.push import PushKeys
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.login import browser_label
 from bot.page.visit import Visit, data, elsewhere
+from channels.card_summary import is_plain
 from channels.push.payload import tag_of
 from channels.push.services import is_served
 from core.gate import Gate
@@ -144,4 +145,5 @@ class PushPages:
 def _fits(found: Approval, about: Answerable) -> bool:
     """Return whether a press in a notification is enough for what the approval is now."""
     routine = found.evaluation.tier is Tier.ROUTINE and not found.step_up
-    return routine and found.plan.digest == about.digest
+    plain = is_plain(found.plan, found.evaluation)
+    return routine and plain and found.plan.digest == about.digest

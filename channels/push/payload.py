@@ -1,7 +1,8 @@
 """Write cards as notifications: a title and a few lines, all of them masked; pure.
 
 A notification is a glance. It may be answered there only where nothing is left out: a short
-command of one line, and no line of the card that warns or that the notification has no room for.
+command of one line, asked about because it is on no list and for no other reason, and no line of
+the card that warns or that the notification has no room for.
 """
 
 import hashlib
@@ -17,7 +18,8 @@ _LONGEST_COMMAND: Final = 120
 _LONGEST_NAME: Final = 80
 _CUT: Final = 200
 _SHOWN: Final = frozenset({"Does", "Why", "Folder", "Agent", "Answer by", "Page"})
-"""The lines in front of a card whose content is in a notification, or that only describe."""
+"""The lines in front of a card whose content is in a notification, or that only describe; of
+``Why`` only where it names a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,11 @@ def encoded(note: Note, answer: str = "") -> bytes:
 def prompt(place: str, card: PromptCard) -> Note:
     """Return the notification of a question."""
     folder, host = (_short(one.text, _LONGEST_NAME) for one in (card.cwd, card.host))
-    lines = (_short(card.command.text, _CUT), f"in {folder}, on {host}", f"Check: {card.digest}")
+    command, does = _short(card.command.text, _CUT), _short(card.does.text, _LONGEST_COMMAND)
+    lines = (command, does, f"in {folder}, on {host}", f"Check: {card.digest}")
     title = f"{_short(card.agent.text, _LONGEST_NAME)} asks ({card.code})"
     tag = tag_of(place, card.id)
-    return Note("prompt", tag, title, "\n".join(lines), card.id, card.expires_at_ms)
+    return Note("prompt", tag, title, "\n".join(filter(None, lines)), card.id, card.expires_at_ms)
 
 
 def outcome(place: str, card: OutcomeCard) -> Note:
@@ -76,11 +79,12 @@ def notice(tag: str, card: NoticeCard) -> Note:
 def is_answerable(card: PromptCard) -> bool:
     """Return whether a notification shows all that an answer is decided by."""
     names = (card.cwd.text, card.host.text, card.agent.text)
-    fits = len(card.command.text) <= _LONGEST_COMMAND and card.command.text.isprintable()
+    texts = (card.command.text, card.does.text)
+    fits = all(len(one) <= _LONGEST_COMMAND and one.isprintable() for one in texts)
     named = all(len(one) <= _LONGEST_NAME and one.isprintable() for one in names)
     alone = all(fact.label in _SHOWN for fact in front(card))
-    plain = not card.step_up and not card.shell.text and card.segments == 1
-    return card.approvable and fits and named and alone and plain
+    single = not card.step_up and not card.shell.text and card.segments == 1
+    return card.approvable and card.plain and fits and named and alone and single
 
 
 def tag_of(place: str, about: str) -> str:

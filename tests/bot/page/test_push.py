@@ -156,6 +156,8 @@ _OPEN_ONLY = {
     "critical": {"command": "git push --force origin main"},
     "with an environment": {"command": PUSH, "env": {"LC_ALL": "C.UTF-8"}},
     "with input": {"command": "git apply -", "stdin": "aGVsbG8="},
+    "what a wrapper hides": {"command": "xargs rm"},
+    "another program": {"command": "sudo ls"},
     "a name with escapes": {"command": "git push origin \u202emain"},
 }
 

@@ -7,12 +7,14 @@ import pytest
 
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
 from channels.push import payload
+from core.model.decision import Reason
 from core.text.render import Redacted
 from tests.channels.prompt_checks import Entry, asked
 from tests.contracts.channel_examples import approval, plan, resolved
 from tests.project.tracked import ROOT
 from tests.support.hidden_characters import hidden
 
+LISTS = frozenset({Reason.NOT_LISTED, Reason.ASK_ALWAYS})
 SPOOFING: list[Entry] = json.loads((ROOT / "tests/corpus/prompts.json").read_text())
 
 
@@ -26,6 +28,7 @@ def test_a_prompt_says_who_asks_what_and_where() -> None:
     note = payload.prompt("place", card)
     assert note.title == f"{card.agent} asks ({card.code})"
     assert card.command.text in note.text
+    assert card.does.text in note.text
     assert card.digest in note.text
     assert note.about == card.id
     assert payload.is_answerable(card)
@@ -44,6 +47,9 @@ def test_the_largest_prompt_is_small(size: int) -> None:
     "change",
     [
         {"whole": False},
+        {"plain": False},
+        {"does": Redacted("x" * 121)},
+        {"does": Redacted("reads\nwrites")},
         {"step_up": True},
         {"shell": Redacted("runs in bash")},
         {"segments": 2},
@@ -64,6 +70,25 @@ def test_what_leaves_something_out_is_not_answerable(change: dict[str, object]) 
     card = _card()
     assert payload.is_answerable(card)
     assert not payload.is_answerable(replace(card, **change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reason", [one for one in Reason if one not in LISTS])
+def test_any_reason_but_a_list_is_not_answerable(reason: Reason) -> None:
+    """It warns of what the line does not say: settings, input, what a wrapper hides."""
+    asks = approval(plan(("git", "status")))
+    card = build_prompt(replace(asks, evaluation=replace(asks.evaluation, reason=reason)))
+    assert not payload.is_answerable(card)
+
+
+@pytest.mark.parametrize("reason", sorted(LISTS))
+def test_lists_are_answerable(reason: Reason) -> None:
+    """The control; and one that runs another program is not."""
+    asks = approval(plan(("git", "status")))
+    asks = replace(asks, evaluation=replace(asks.evaluation, reason=reason))
+    assert payload.is_answerable(build_prompt(asks))
+    (command,) = asks.plan.commands
+    wrapped = replace(asks.plan, commands=(replace(command, inner=(command,)),))
+    assert not payload.is_answerable(build_prompt(replace(asks, plan=wrapped)))
 
 
 def test_later_states_have_the_tag_of_the_first() -> None:
