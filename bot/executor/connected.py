@@ -4,11 +4,7 @@ import os
 from collections.abc import Iterator
 
 from core.runner import remains
-from core.runner.supervisor.processes import procfs
-
-_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
-_LOCAL, _REMOTE, _UID, _INODE = 1, 2, 7, 9
-"""Columns of the kernel's table (proc(5))."""
+from core.runner.supervisor.processes import procfs, tcp_peer
 
 
 def by_descendant(port: int, to: int) -> bool:
@@ -36,22 +32,11 @@ def _family() -> Iterator[int]:
 
 def _inode(port: int, to: int) -> str:
     """Return what the kernel knows this user's end of a connection by, ``""`` if there is none."""
-    ends, own = (f":{port:04X}", f":{to:04X}"), str(os.geteuid())
-    for table in _TABLES:
-        for row in _rows(table):
-            if row[_LOCAL].endswith(ends[0]) and row[_REMOTE].endswith(ends[1]):
-                return row[_INODE] if row[_UID] == own else ""
+    local, remote = f":{port:04X}", f":{to:04X}"
+    for end in tcp_peer.ends():
+        if end.local.endswith(local) and end.remote.endswith(remote):
+            return end.inode if end.uid == os.geteuid() else ""
     return ""
-
-
-def _rows(table: str) -> Iterator[list[str]]:
-    try:
-        with open(table, encoding="ascii") as file:  # noqa: PTH123 - outside the import budget
-            next(file, None)
-            for line in file:
-                yield line.split()
-    except OSError:
-        return
 
 
 def _open_files(pid: int) -> Iterator[str]:

@@ -29,7 +29,7 @@ from bot.page.cards import Cards
 from bot.page.gateway import GatewayPages
 from bot.page.install import InstallPages
 from bot.page.live import Live
-from bot.page.login import LoginPages, session_cookie
+from bot.page.login import LoginPages
 from bot.page.now import Now
 from bot.page.passkeys import PasskeyPages
 from bot.page.plans import PlanPages
@@ -42,7 +42,8 @@ from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
-from bot.page.visit import HEADERS, Visit, cookies, data, let_frame, page, wants_json
+from bot.page.session_cookie import SessionCookie
+from bot.page.visit import HEADERS, Visit, data, let_frame, page, wants_json
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
@@ -111,6 +112,7 @@ class ControlPage(Pages):
     _failed: Buckets = field(init=False)
     _streams: Places = field(init=False)
     _live: Live = field(init=False)
+    _cookie: SessionCookie = field(init=False)
     _routes: tuple[Route, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,6 +122,7 @@ class ControlPage(Pages):
         self._bearers = Bearers(room.gate.store, lambda: room.gate.broker.asking.approvers)
         self._failed = Buckets(_FAILURES_A_SECOND, limits.failures)
         self._streams = Places(limits.waiting)
+        self._cookie = SessionCookie(room.section, room.gate.broker.seals)
         cards = Cards(self.render)
         now = Now(room.table, room.gate, self.render, cards)
         self._live = Live(now, room.gate, self.wakes, limits.longest_stream)
@@ -166,7 +169,13 @@ class ControlPage(Pages):
         """Return the routes by which people sign in and prove who they are."""
         room = self.room
         login = LoginPages(
-            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+            room.gate.store,
+            room.gate.journal,
+            room.table,
+            room.section,
+            self.render,
+            self._failed,
+            self._cookie,
         )
         keys = PasskeyPages(
             room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
@@ -221,11 +230,11 @@ class ControlPage(Pages):
             raise Fault(FaultCode.WRONG_SITE, "Origin header missing.")
         state = scope["state"]
         state["caller"], state["login"] = None, None
-        session = cookies(scope).get(session_cookie(self.room.section), "")
-        if not session:
-            return
-        login = Login(session, Intake.HTTP, self._bearers.visitor)
         try:
+            session = self._cookie.token(scope)
+            if not session:
+                return
+            login = Login(session, Intake.HTTP, self._bearers.visitor)
             state["caller"], state["login"] = await login.caller(), login
         except Unauthenticated:
             self._count(scope)

@@ -19,6 +19,7 @@ from bot.api.http.bodies import header
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.intake.registry.method import Table, invoke
 from bot.page.render import Renderer
+from bot.page.session_cookie import SessionCookie
 from bot.page.visit import Visit, cookies, elsewhere, page
 from core.ports import Journal
 from core.settings.http import HttpSection
@@ -34,6 +35,7 @@ _REFUSALS = {
     LinkState.USED: "This link was used already; each signs in once.",
     LinkState.ELSEWHERE: "This link was opened in another browser first, and only works there.",
 }
+_GONE = "You are not signed in: the browser closed its connection too early. Ask for a new link."
 _GOES_TO = {"sec-fetch-mode": b"navigate", "sec-fetch-dest": b"document"}
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -52,11 +54,6 @@ _SYSTEMS = (
 )
 
 
-def session_cookie(section: HttpSection) -> str:
-    """Return the name of the session's cookie; the prefix makes browsers hold it to its host."""
-    return "__Host-sayso" if section.is_secure else "sayso_session"
-
-
 def _browser_cookie(section: HttpSection) -> str:
     return "__Host-sayso-browser" if section.is_secure else "sayso_browser"
 
@@ -71,6 +68,7 @@ class LoginPages:
     section: HttpSection
     render: Renderer
     failed: Buckets
+    cookie: SessionCookie
 
     async def offer(self, visit: Visit) -> Response:
         """Bind a link to this browser and offer to sign in."""
@@ -107,16 +105,23 @@ class LoginPages:
         return answer
 
     async def begin(self, visit: Visit, made: NewToken, label: str, answer: Response) -> None:
-        """Put a new session into this browser; the one that was there before is ended."""
+        """Put a new session into this browser; the one that was there before is ended.
+
+        Raises:
+            Fault: the browser's connection is closed, so nobody knows whose it is.
+        """
+        value = self.cookie.sealed(made.text, visit.scope)
         await self._note(visit, made, label)
-        self._set(answer, session_cookie(self.section), made.text, SESSION_LIFE_MS, "strict")
+        if value is None:
+            raise Fault(FaultCode.FORBIDDEN, _GONE)
+        self._set(answer, self.cookie.name, value, SESSION_LIFE_MS, "strict")
 
     async def leave(self, visit: Visit) -> Response:
         """Sign this browser out."""
         await visit.form()
         await invoke(self.table["page.end"], {"id": visit.who.token}, visit.who)
         answer = page(self.render.text("signed_out.html", bounce=False, passkeys=False))
-        answer.delete_cookie(session_cookie(self.section), secure=self.section.is_secure)
+        answer.delete_cookie(self.cookie.name, secure=self.section.is_secure)
         return answer
 
     async def _note(self, visit: Visit, made: NewToken, label: str) -> None:

@@ -1,5 +1,6 @@
 """Sign in to the control page as a browser does, and drive it with plain HTTP."""
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,14 @@ def link_for(
     """Make a link as `sayso login` does; return its path."""
     made = home.do(home.gateway.store.write(page_links.create, person, scopes, "uid:0"))
     return f"/login/{made.secret}"
+
+
+def session_token(home: ApiGateway, browser: "PageBrowser") -> str:
+    """Return the token that the session's cookie of a browser of this process is sealed around."""
+    sealed = browser.http.cookies["sayso_session"]
+    token = home.gateway.gate.broker.seals.opened(sealed, f"page session of user {os.geteuid()}")
+    assert token is not None
+    return token
 
 
 @dataclass(slots=True)

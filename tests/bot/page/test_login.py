@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import GOES_TO, PageBrowser, link_for
+from tests.support.page_browser import GOES_TO, PageBrowser, link_for, session_token
 
 
 def _cookie(answer: object, name: str) -> str:
@@ -138,9 +138,11 @@ def test_signing_out_ends_the_session(home: ApiGateway, ana: PageBrowser) -> Non
 
 def test_a_session_is_no_token_and_a_token_no_session(home: ApiGateway, ana: PageBrowser) -> None:
     """What leaks from one place opens no other; each opens its own."""
-    session = ana.http.cookies["sayso_session"]
-    bearer = {"Authorization": f"Bearer {session}"}
-    assert PageBrowser.at(home).get("/v1/approvals", headers=bearer).status_code == 401
+    bare = session_token(home, ana)
+    for session in (ana.http.cookies["sayso_session"], bare):
+        bearer = {"Authorization": f"Bearer {session}"}
+        assert PageBrowser.at(home).get("/v1/approvals", headers=bearer).status_code == 401
+    assert PageBrowser.at(home, Cookie=f"sayso_session={bare}").get("/").status_code == 401
     assert home.client("person").get("/v1/approvals").status_code == 200
     token = home.tokens["person"]
     assert PageBrowser.at(home, Cookie=f"sayso_session={token}").get("/").status_code == 401

@@ -12,7 +12,7 @@ import pytest
 
 from tests.bot.page.markup import Markup
 from tests.support.api_gateway import ApiGateway
-from tests.support.page_browser import PageBrowser, link_for
+from tests.support.page_browser import PageBrowser, link_for, session_token
 
 ORIGINS = (
     None,
@@ -240,11 +240,14 @@ def test_secrets_of_a_command_are_on_no_page(home: ApiGateway, ana: PageBrowser)
         assert secret not in text
 
 
-def test_the_session_is_in_no_page(ana: PageBrowser) -> None:
+def test_the_session_is_in_no_page(home: ApiGateway, ana: PageBrowser) -> None:
     """A page that leaks, as a screenshot or a cache, signs nobody in."""
     session = ana.http.cookies["sayso_session"]
+    token = session_token(home, ana)
     for path in ("/", "/sessions", "/history", "/exec-approvals", "/lock-down"):
-        assert session not in ana.get(path).text
+        text = ana.get(path).text
+        assert session not in text
+        assert token not in text
 
 
 def test_guessing_gets_slow(tmp_path_factory: pytest.TempPathFactory) -> None:

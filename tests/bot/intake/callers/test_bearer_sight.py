@@ -23,7 +23,7 @@ from core.model.identity import Actor, Intake
 from core.store.people import page_links, pairing
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.api_tokens import Api
-from tests.support.page_browser import PERSON_SCOPES, PageBrowser
+from tests.support.page_browser import PERSON_SCOPES, PageBrowser, session_token
 from tests.support.waiting import wait_until
 
 SECRET = "the-other-agents-branch"
@@ -241,7 +241,7 @@ def _methods_of(home: ApiGateway, browser: PageBrowser) -> tuple[Table, Caller]:
     """Return the methods of this gateway, and its caller for the session of a browser."""
     gate = home.gateway.gate
     bearers = Bearers(gate.store, lambda: gate.broker.asking.approvers)
-    secret = browser.http.cookies["sayso_session"]
+    secret = session_token(home, browser)
     table = Api.of(gate).table
     return table, home.do(bearers.visitor(secret, Intake.HTTP))
 

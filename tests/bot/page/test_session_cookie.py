@@ -1,0 +1,131 @@
+"""A page's session counts for the Unix user whose browser was signed in, and for nobody else."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from starlette.types import Scope as Request
+
+from bot.executor_setup.archive import interpreter
+from bot.page.session_cookie import SessionCookie
+from core.errors import Unauthenticated
+from core.settings.http import HttpSection
+from core.trust.sealing import Seals
+from tests.support.api_gateway import ApiGateway
+from tests.support.executors import UID
+from tests.support.page_browser import PageBrowser
+
+THIEF = """
+import re, socket, sys
+port, cookie, approval, leave = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4] == "leave"
+def sent(verb, path, body="", more="", close=False):
+    s = socket.create_connection(("127.0.0.1", port))
+    head = f"{verb} {path} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n"
+    head += f"Cookie: sayso_session={cookie}\\r\\n"
+    head += f"{more}Content-Length: {len(body)}\\r\\nConnection: close\\r\\n\\r\\n"
+    s.sendall(head.encode() + body.encode())
+    if close:
+        s.close()
+        return b""
+    answer = b""
+    while piece := s.recv(65536):
+        answer += piece
+    return answer
+page = sent("GET", "/sessions").decode()
+token = re.search(r'name="csrf" value="([0-9a-f]{64})"', page)
+form = "decision=allow-once&csrf=" + (token[1] if token else "0" * 64)
+kind = "Content-Type: application/x-www-form-urlencoded\\r\\n"
+kind += f"Origin: http://127.0.0.1:{port}\\r\\n"
+answer = sent("POST", f"/approve/{approval}/answer", form, kind, leave)
+print(page[9:12], answer[9:12].decode())
+"""
+
+
+@pytest.fixture
+def asked(home: ApiGateway) -> str:
+    """Ask about a command; return its approval."""
+    return str(home.ask("cat /etc/hostname | tee /dev/null")["id"])
+
+
+def _state(home: ApiGateway, approval: str) -> str:
+    found = home.client("person").get(f"/v1/approvals/{approval}")
+    return str(found.json()["state"])
+
+
+def _stolen(home: ApiGateway, ana: PageBrowser, approval: str, uid: int, how: str = "stay") -> str:
+    """Use Ana's cookie to answer, from a process of this user; return the two statuses."""
+    cookie = ana.http.cookies["sayso_session"]
+    words = (interpreter(), "-I", "-S", "-c", THIEF, str(home.address[1]), cookie, approval, how)
+    ran = subprocess.run(words, user=uid, capture_output=True, text=True, check=True, timeout=30)
+    return ran.stdout.strip()
+
+
+def test_another_user_of_the_machine_gets_nothing_for_the_cookie(
+    home: ApiGateway, ana: PageBrowser, asked: str
+) -> None:
+    """A web server on another port is sent the cookie by the browser; it is worth nothing there."""
+    assert _stolen(home, ana, asked, UID) == "401 401"
+    assert _state(home, asked) == "pending"
+    assert ana.get("/").status_code == 200
+    assert _stolen(home, ana, asked, os.geteuid()) == "200 303"  # the control
+    assert _state(home, asked) != "pending"
+
+
+def test_who_hangs_up_before_the_answer_is_nobody(
+    home: ApiGateway, ana: PageBrowser, asked: str
+) -> None:
+    """Of a closed connection the kernel does not know the user any more."""
+    for _ in range(20):
+        _stolen(home, ana, asked, UID, "leave")
+    assert _state(home, asked) == "pending"
+
+
+def _request(cookie: str, peer: tuple[str, int], own: tuple[str, int]) -> Request:
+    headers = [(b"cookie", f"sayso_session={cookie}; __Host-sayso={cookie}".encode())]
+    return {"type": "http", "headers": headers, "client": peer, "server": own}
+
+
+LAPTOP, OTHER, HERE = ("192.0.2.7", 5001), ("192.0.2.8", 5001), ("192.0.2.1", 8791)
+
+
+@pytest.fixture
+def cookie(tmp_path: Path) -> SessionCookie:
+    """Return a cookie of a page over plain HTTP."""
+    return SessionCookie(HttpSection(), Seals(tmp_path / "store.key"))
+
+
+def test_without_tls_another_machine_gets_nothing_for_the_cookie(cookie: SessionCookie) -> None:
+    """The address of the browser's machine counts; its port does not."""
+    value = cookie.sealed("token", _request("", LAPTOP, HERE))
+    assert value is not None
+    assert cookie.token(_request(value, (LAPTOP[0], 6002), HERE)) == "token"
+    for peer in (OTHER, ("127.0.0.1", 5001), HERE):
+        with pytest.raises(Unauthenticated):
+            cookie.token(_request(value, peer, HERE))
+
+
+def test_with_tls_a_phone_may_change_its_network(tmp_path: Path) -> None:
+    """Browsers show a Secure cookie to no server that has no certificate for its host."""
+    secure = HttpSection(url="https://sayso.example")
+    cookie = SessionCookie(secure, Seals(tmp_path / "store.key"))
+    value = cookie.sealed("token", _request("", LAPTOP, HERE))
+    assert value is not None
+    assert cookie.token(_request(value, OTHER, HERE)) == "token"
+    with pytest.raises(Unauthenticated):
+        cookie.token(_request(value, ("127.0.0.1", 5001), ("127.0.0.1", 8791)))
+
+
+def test_who_cannot_be_known_is_given_none(cookie: SessionCookie) -> None:
+    """A connection of this machine that is closed already."""
+    assert cookie.sealed("token", _request("", ("127.0.0.1", 1), ("127.0.0.1", 8791))) is None
+    assert cookie.sealed("token", _request("", ("::1", 1), ("::1", 8791))) is None
+    assert cookie.token({"type": "http", "headers": []}) == ""
+
+
+def test_another_key_or_a_bare_token_is_no_session(cookie: SessionCookie, tmp_path: Path) -> None:
+    """Of another gateway, or read from a place where tokens are."""
+    other = SessionCookie(cookie.section, Seals(tmp_path / "other.key"))
+    for value in (other.sealed("token", _request("", LAPTOP, HERE)), "token", "sealed:1:x:y"):
+        with pytest.raises(Unauthenticated):
+            cookie.token(_request(str(value), LAPTOP, HERE))
