@@ -32,6 +32,20 @@ _SCREEN = """() => {
   ServiceWorkerRegistration.prototype.showNotification = async (title, options) => {
     self.screen.set(options.tag, { title, ...options });
   };
+  ServiceWorkerRegistration.prototype.getNotifications = async ({ tag }) =>
+    [...self.screen.values()].filter((one) => one.tag === tag);
+}"""
+_LOSE = """(how) => {
+  const own = self.fetch;
+  self.fetch = async (path, ...more) => {
+    const lost = path === "/push/answer";
+    if (lost && how === "request") throw new TypeError("Failed to fetch");
+    const said = await own(path, ...more);
+    if (!lost) return said;
+    if (how === "response") throw new TypeError("Failed to fetch");
+    if (how === "body") return new Response((await said.text()).slice(0, 9));
+    return new Response("<h1>Bad gateway</h1>", { status: 502 });
+  };
 }"""
 _SHOWN = """() => [...self.screen.values()].map((one) => ({
   title: one.title, body: one.body, tag: one.tag, actions: one.actions.map((each) => each.action),
@@ -195,10 +209,36 @@ def test_a_long_command_is_only_opened(home: ApiGateway, device: Device) -> None
     assert _state(home, asked) == "pending"
 
 
+@pytest.mark.parametrize("how", ["response", "body", "proxy"])
+def test_an_answer_whose_response_was_lost_is_looked_up(
+    home: ApiGateway, device: Device, how: str
+) -> None:
+    """It was decided, so the notification says how, and not that nothing was."""
+    asked = home.ask(f"git push origin lost-{how}")["id"]
+    note = device.take(asked, "prompt")
+    device.shown("asks")
+    device.worker.evaluate(_LOSE, how)
+    device.click(note["tag"], "allow-once")
+    wait_until("the answer", lambda: _state(home, asked) == "allowed")
+    wait_until("its words", lambda: device.says("Allowed once by ana"))
+    assert not device.says("nothing")
+
+
+def test_an_answer_that_was_lost_on_its_way_is_said_to_be(home: ApiGateway, device: Device) -> None:
+    """It still waits, and the notification says that (the control of the test above)."""
+    asked = home.ask("git push origin never-arrived")["id"]
+    note = device.take(asked, "prompt")
+    device.shown("asks")
+    device.worker.evaluate(_LOSE, "request")
+    device.click(note["tag"], "allow-once")
+    wait_until("its words", lambda: device.says("It still waits for an answer"))
+    assert _state(home, asked) == "pending"
+
+
 def test_a_gateway_that_is_away_is_named(
     tmp_path: Path, chromium: Browser, service: PushService
 ) -> None:
-    """The press decided nothing, and the notification says so."""
+    """The notification says no more than what is known: the answer may not have arrived."""
     with tab(chromium, 390) as opened:
         with _gateway(tmp_path / "other", service) as home:
             sign_in(opened.page, home.url, link_for(home))
@@ -208,7 +248,7 @@ def test_a_gateway_that_is_away_is_named(
         device.click(note["tag"], "allow-once")
         wait_until(
             "the words on the notification",
-            lambda: device.says("cannot be reached"),
+            lambda: device.says("cannot be reached, so your answer may not have arrived"),
         )
 
 
