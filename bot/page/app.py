@@ -68,6 +68,7 @@ class Furnishing:
     section: HttpSection
     zone: tzinfo
     costs: Callable[[], Report]
+    mark: str
     page_url: Callable[[], str] = str
     framed_by: str = ""
 
@@ -166,7 +167,13 @@ class ControlPage(Pages):
         """Return the routes by which people sign in and prove who they are."""
         room = self.room
         login = LoginPages(
-            room.gate.store, room.gate.journal, room.table, room.section, self.render, self._failed
+            room.gate.store,
+            room.gate.journal,
+            room.table,
+            room.section,
+            self.render,
+            self._failed,
+            room.mark,
         )
         keys = PasskeyPages(
             room.gate.store, room.gate.journal, room.table, login, self._failed, room.page_url
@@ -221,7 +228,7 @@ class ControlPage(Pages):
             raise Fault(FaultCode.WRONG_SITE, "Origin header missing.")
         state = scope["state"]
         state["caller"], state["login"] = None, None
-        session = cookies(scope).get(session_cookie(self.room.section), "")
+        session = cookies(scope).get(session_cookie(self.room.section, self.room.mark), "")
         if not session:
             return
         login = Login(session, Intake.HTTP, self._bearers.visitor)

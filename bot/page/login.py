@@ -52,18 +52,24 @@ _SYSTEMS = (
 )
 
 
-def session_cookie(section: HttpSection) -> str:
-    """Return the name of the session's cookie; the prefix makes browsers hold it to its host."""
-    return "__Host-sayso" if section.is_secure else "sayso_session"
+def session_cookie(section: HttpSection, mark: str) -> str:
+    """Return the name of the session's cookie; the prefix makes browsers hold it to its host.
+
+    Browsers send cookies to all ports of a host: ``mark`` keeps its gateways apart.
+    """
+    return f"__Host-sayso-{mark}" if section.is_secure else f"sayso_session_{mark}"
 
 
-def _browser_cookie(section: HttpSection) -> str:
-    return "__Host-sayso-browser" if section.is_secure else "sayso_browser"
+def _browser_cookie(section: HttpSection, mark: str) -> str:
+    return f"__Host-sayso-browser-{mark}" if section.is_secure else f"sayso_browser_{mark}"
 
 
 @dataclass(frozen=True, slots=True)
 class LoginPages:
-    """The pages of who is not signed in yet; ``failed`` slows who tries links."""
+    """The pages of who is not signed in yet; ``failed`` slows who tries links.
+
+    ``mark`` is the gateway's, for the names of cookies.
+    """
 
     store: Store
     journal: Journal
@@ -71,13 +77,14 @@ class LoginPages:
     section: HttpSection
     render: Renderer
     failed: Buckets
+    mark: str
 
     async def offer(self, visit: Visit) -> Response:
         """Bind a link to this browser and offer to sign in."""
         secret = _secret(visit)
         if visit.scope["method"] == "HEAD":
             return page("")
-        known = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        known = cookies(visit.scope).get(_browser_cookie(self.section, self.mark), "")
         browser = known if _SECRET.fullmatch(known) else secrets.token_urlsafe(32)
         if _is_opened(visit):
             link = await self.store.write(page_links.open_in, secret, browser)
@@ -86,13 +93,15 @@ class LoginPages:
         if link.state is not LinkState.OPEN:
             return self._refused(visit, link)
         answer = page(self.render.text("login.html", person=link.person, path=visit.scope["path"]))
-        self._set(answer, _browser_cookie(self.section), browser, page_links.LIFE_MS, "lax")
+        self._set(
+            answer, _browser_cookie(self.section, self.mark), browser, page_links.LIFE_MS, "lax"
+        )
         return answer
 
     async def enter(self, visit: Visit) -> Response:
         """Sign in: a new session in this browser, whatever was there before is ended."""
         secret = _secret(visit)
-        browser = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        browser = cookies(visit.scope).get(_browser_cookie(self.section, self.mark), "")
         if not _SECRET.fullmatch(browser):
             link = await self.store.read(page_links.seen_by, secret, "")
             never_here = Link(LinkState.ELSEWHERE) if link.state is LinkState.OPEN else link
@@ -103,20 +112,24 @@ class LoginPages:
             return self._refused(visit, made)
         answer = elsewhere("/")
         await self.begin(visit, made, label, answer)
-        answer.delete_cookie(_browser_cookie(self.section), secure=self.section.is_secure)
+        answer.delete_cookie(
+            _browser_cookie(self.section, self.mark), secure=self.section.is_secure
+        )
         return answer
 
     async def begin(self, visit: Visit, made: NewToken, label: str, answer: Response) -> None:
         """Put a new session into this browser; the one that was there before is ended."""
         await self._note(visit, made, label)
-        self._set(answer, session_cookie(self.section), made.text, SESSION_LIFE_MS, "strict")
+        self._set(
+            answer, session_cookie(self.section, self.mark), made.text, SESSION_LIFE_MS, "strict"
+        )
 
     async def leave(self, visit: Visit) -> Response:
         """Sign this browser out."""
         await visit.form()
         await invoke(self.table["page.end"], {"id": visit.who.token}, visit.who)
         answer = page(self.render.text("signed_out.html", bounce=False, passkeys=False))
-        answer.delete_cookie(session_cookie(self.section), secure=self.section.is_secure)
+        answer.delete_cookie(session_cookie(self.section, self.mark), secure=self.section.is_secure)
         return answer
 
     async def _note(self, visit: Visit, made: NewToken, label: str) -> None:

@@ -57,6 +57,12 @@ class PageBrowser:
         more["headers"] = {**GOES_TO, **more.get("headers", {})}
         return self.http.get(path, **more)
 
+    @property
+    def session(self) -> str:
+        """Return the secret of the session, empty where this browser is not signed in."""
+        jar = self.http.cookies.jar
+        return next((one.value or "" for one in jar if "sayso_session" in one.name), "")
+
     def csrf(self, path: str = "/") -> str:
         """Return the CSRF token in the forms of a page."""
         found = _CSRF.search(self.get(path).text)

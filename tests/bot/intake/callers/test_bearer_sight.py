@@ -241,7 +241,7 @@ def _methods_of(home: ApiGateway, browser: PageBrowser) -> tuple[Table, Caller]:
     """Return the methods of this gateway, and its caller for the session of a browser."""
     gate = home.gateway.gate
     bearers = Bearers(gate.store, lambda: gate.broker.asking.approvers)
-    secret = browser.http.cookies["sayso_session"]
+    secret = browser.session
     table = Api.of(gate).table
     return table, home.do(bearers.visitor(secret, Intake.HTTP))
 
