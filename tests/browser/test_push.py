@@ -252,6 +252,39 @@ def test_a_gateway_that_is_away_is_named(
         )
 
 
+_KEPT = """
+  self.forgotten = [];
+  const one = (what) => async () => { self.forgotten.push(what); return true; };
+  ServiceWorkerRegistration.prototype.getNotifications = async () =>
+    [1, 2].map((number) => ({ close: one(`notification ${number}`) }));
+  PushManager.prototype.getSubscription = async () => ({ unsubscribe: one("subscription") });
+"""
+"""What a person's browser has and a headless one lacks: notifications and a subscription."""
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_a_browser_that_is_signed_out_keeps_nothing(
+    chromium: Browser, home: ApiGateway, where: str
+) -> None:
+    """What it shows is closed and its subscription ended; while it is signed in, nothing is."""
+    with tab(chromium, 390) as opened:
+        page = opened.page
+        page.add_init_script(_KEPT)
+        sign_in(page, home.url, link_for(home))
+        page.goto(f"{home.url}/sessions")
+        page.evaluate("navigator.serviceWorker.ready.then((one) => one.scope)")
+        assert page.evaluate("self.forgotten") == []
+        if where == "here":
+            page.get_by_role("button", name="Sign out", exact=True).click()
+        else:
+            path = page.locator("form:has([value=revoke])").last.get_attribute("action")
+            assert page.evaluate(_POST, [path, {"how": "revoke"}]) is not None
+            page.goto(home.url)
+        expect(page.get_by_role("heading", name="You are not signed in")).to_be_visible()
+        wait_until("all to be gone", lambda: len(page.evaluate("self.forgotten")) == 3)
+        assert page.evaluate("self.forgotten[2]") == "subscription"
+
+
 def test_nothing_asks_for_leave_before_a_press(chromium: Browser, home: ApiGateway) -> None:
     """Opening pages asks for no permission; the press says why this browser takes no push."""
     with tab(chromium, 390) as opened:
