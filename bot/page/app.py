@@ -69,6 +69,7 @@ class Furnishing:
     section: HttpSection
     zone: tzinfo
     costs: Callable[[], Report]
+    mark: str
     page_url: Callable[[], str] = str
     framed_by: str = ""
 
@@ -122,7 +123,7 @@ class ControlPage(Pages):
         self._bearers = Bearers(room.gate.store, lambda: room.gate.broker.asking.approvers)
         self._failed = Buckets(_FAILURES_A_SECOND, limits.failures)
         self._streams = Places(limits.waiting)
-        self._cookie = SessionCookie(room.section, room.gate.broker.seals)
+        self._cookie = SessionCookie(room.section, room.gate.broker.seals, room.mark)
         cards = Cards(self.render)
         now = Now(room.table, room.gate, self.render, cards)
         self._live = Live(now, room.gate, self.wakes, limits.longest_stream)

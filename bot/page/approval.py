@@ -20,11 +20,13 @@ from core.approvals.answer import Answer, AnswerOutcome
 from core.gate import Gate
 from core.gate.grant_preview import Previews, words_of
 from core.model.approval import Approval, ApprovalReply
+from core.model.result import Submission
 from core.store import approvals
 from core.store.engine.clock import wall_ms
 from core.store.views.status import status_of
 
 _SHORTEST = 4
+_WAITS = "It still waits for an answer: yours has not arrived. Open the page to answer."
 _MAY_NOT = frozenset({AnswerOutcome.NOT_LISTED, AnswerOutcome.REQUESTER, AnswerOutcome.REVOKED})
 _STATUS = {
     AnswerOutcome.UNKNOWN: 404,
@@ -44,9 +46,11 @@ class ApprovalPages:
     cards: Cards
 
     async def show(self, visit: Visit) -> Response:
-        """Show an approval: pending, decided, expired or withdrawn."""
+        """Show an approval: pending, decided, expired or withdrawn; in JSON in one sentence."""
         found = await self._meant(visit)
         status = await self.gate.store.read(status_of, found.id)
+        if visit.wants_json:
+            return data(self._state(found, status))
         card = None if found.resolution else self._opened(found, visit)
         text = self.render.text(
             "approval.html",
@@ -62,6 +66,12 @@ class ApprovalPages:
             now_ms=wall_ms(),
         )
         return page(text)
+
+    def _state(self, found: Approval, status: Submission | None) -> dict[str, object]:
+        """Return what became of a question, for a notification whose answer got lost."""
+        ended = found.resolution is not None
+        words = self.cards.outcome(found, status).headline.text if ended else _WAITS
+        return {"ended": ended, "sentence": words}
 
     def _opened(self, found: Approval, visit: Visit) -> str:
         """Return the whole card, and note who opened it."""

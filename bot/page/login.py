@@ -54,10 +54,6 @@ _SYSTEMS = (
 )
 
 
-def _browser_cookie(section: HttpSection) -> str:
-    return "__Host-sayso-browser" if section.is_secure else "sayso_browser"
-
-
 @dataclass(frozen=True, slots=True)
 class LoginPages:
     """The pages of who is not signed in yet; ``failed`` slows who tries links."""
@@ -75,7 +71,7 @@ class LoginPages:
         secret = _secret(visit)
         if visit.scope["method"] == "HEAD":
             return page("")
-        known = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        known = cookies(visit.scope).get(self.cookie.browser_name, "")
         browser = known if _SECRET.fullmatch(known) else secrets.token_urlsafe(32)
         if _is_opened(visit):
             link = await self.store.write(page_links.open_in, secret, browser)
@@ -84,13 +80,13 @@ class LoginPages:
         if link.state is not LinkState.OPEN:
             return self._refused(visit, link)
         answer = page(self.render.text("login.html", person=link.person, path=visit.scope["path"]))
-        self._set(answer, _browser_cookie(self.section), browser, page_links.LIFE_MS, "lax")
+        self._set(answer, self.cookie.browser_name, browser, page_links.LIFE_MS, "lax")
         return answer
 
     async def enter(self, visit: Visit) -> Response:
         """Sign in: a new session in this browser, whatever was there before is ended."""
         secret = _secret(visit)
-        browser = cookies(visit.scope).get(_browser_cookie(self.section), "")
+        browser = cookies(visit.scope).get(self.cookie.browser_name, "")
         if not _SECRET.fullmatch(browser):
             link = await self.store.read(page_links.seen_by, secret, "")
             never_here = Link(LinkState.ELSEWHERE) if link.state is LinkState.OPEN else link
@@ -101,7 +97,7 @@ class LoginPages:
             return self._refused(visit, made)
         answer = elsewhere("/")
         await self.begin(visit, made, label, answer)
-        answer.delete_cookie(_browser_cookie(self.section), secure=self.section.is_secure)
+        answer.delete_cookie(self.cookie.browser_name, secure=self.section.is_secure)
         return answer
 
     async def begin(self, visit: Visit, made: NewToken, label: str, answer: Response) -> None:

@@ -20,15 +20,27 @@ from core.trust.sealing import Seals
 
 @dataclass(frozen=True, slots=True)
 class SessionCookie:
-    """What the session's cookie is called, and what is in it."""
+    """What the session's cookie is called, and what is in it.
+
+    ``mark`` is the gateway's own: all gateways of a host are sent each other's cookies.
+    """
 
     section: HttpSection
     seals: Seals
+    mark: str
 
     @property
     def name(self) -> str:
         """Return the cookie's name; the prefix makes browsers hold it to its host."""
-        return "__Host-sayso" if self.section.is_secure else "sayso_session"
+        return (
+            f"__Host-sayso-{self.mark}" if self.section.is_secure else f"sayso_session_{self.mark}"
+        )
+
+    @property
+    def browser_name(self) -> str:
+        """Return the name of the cookie that binds a link to the browser that opened it."""
+        is_secure = self.section.is_secure
+        return f"__Host-sayso-browser-{self.mark}" if is_secure else f"sayso_browser_{self.mark}"
 
     def sealed(self, token: str, scope: Scope) -> str | None:
         """Return the cookie's value for who sent a request; ``None`` if nobody knows who did.

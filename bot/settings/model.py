@@ -1,8 +1,10 @@
 """Join the sections of core and of the channels into one frozen whole."""
 
+import hashlib
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -18,6 +20,7 @@ from channels.webhook.settings import WebhookSettings
 from core.settings import CoreSettings, LocalAccounts, LocalApprovers, Section
 from core.trust.sealing import SEALING_KEY, Seals
 
+_MARK_DIGITS: Final = 8
 trees: ContextVar[tuple[Tree, ...]] = ContextVar("trees", default=())
 """What the sources of the ``Settings`` under construction hold, strongest first.
 
@@ -86,6 +89,16 @@ class Settings(BaseSettings, CoreSettings):
         if self.store.url is not None:
             return self.store.url.get_secret_value()
         return f"sqlite:///{self.home / 'state.db'}"
+
+    @property
+    def mark(self) -> str:
+        """Return what the cookies of this gateway have in their names, which is no secret.
+
+        It is the same for gateways on one store, and another for each other store.
+        """
+        where = urlsplit(self.store_url)  # without what may be secret: the account and the query
+        named = f"{where.scheme}://{where.netloc.rpartition('@')[2]}{where.path}"
+        return hashlib.sha256(named.encode()).hexdigest()[:_MARK_DIGITS]
 
     @property
     def seals(self) -> Seals:

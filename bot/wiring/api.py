@@ -55,6 +55,7 @@ class Network:
     zone: tzinfo
     meters: "Meters | None"
     costs: Callable[[threading.Event], "CostReport"]
+    mark: str
     framed_by: str = ""
     listening_url: str = field(default="", init=False)
 
@@ -64,10 +65,10 @@ class Network:
         about = (settings.http, settings.home, ZoneInfo(settings.approvals.exec.zone))
         costs = partial(_costs, settings)
         if not settings.http.enabled:
-            return cls(*about, None, costs)
+            return cls(*about, None, costs, settings.mark)
         from bot.api.http.metrics import Meters  # noqa: PLC0415 - loaded where it is wanted only
 
-        return cls(*about, Meters(), costs, framed_by)
+        return cls(*about, Meters(), costs, settings.mark, framed_by)
 
     def page_url(self) -> str:
         """Return where people open the control page; nothing where it is off."""
@@ -111,7 +112,7 @@ class Network:
         stack.callback(stopped.set)
         costs = partial(self.costs, stopped)
         room = Furnishing(
-            table, gate, self.section, self.zone, costs, self.page_url, self.framed_by
+            table, gate, self.section, self.zone, costs, self.mark, self.page_url, self.framed_by
         )
         parts = Parts(
             table, gate, health, self.meters, self.section, self.home, pages=pages_of(room)

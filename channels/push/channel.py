@@ -5,7 +5,9 @@ which browser and how large it is. A later notification about the same question 
 an earlier one, at the service (Topic) and on the screen (tag).
 """
 
+import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Final, Protocol, cast
@@ -24,6 +26,8 @@ from core.settings.http import HttpPushSection
 
 _PATIENCE_S: Final = 10.0
 _LARGEST_ANSWER: Final = 65_536
+_READING_S: Final = 1.0
+"""Bytes and seconds of an answer's body: it is read to keep the connection, and counts nothing."""
 _OUTCOME_TTL_S: Final = 24 * 3_600
 _NOTICE_TTL_S: Final = 600
 _GONE: Final = frozenset({404, 410})
@@ -57,7 +61,25 @@ class Browsers(Protocol):
 
 
 class _Refused(aiohttp.ClientError):
-    """A push service did what none should: it was not followed, or not read to its end."""
+    """A push service did what none should: it was not followed."""
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer of a push service: its status says all, whatever its body is."""
+
+    async def text(self, encoding: str | None = None, errors: str = "strict") -> str:
+        """Return nothing; take a short body off the connection, and close it at a longer one."""
+        del encoding, errors
+        with suppress(aiohttp.ClientError, OSError, TimeoutError):
+            async with asyncio.timeout(_READING_S):
+                await self._drained()
+        self.close()
+        return ""
+
+    async def _drained(self) -> None:
+        left = _LARGEST_ANSWER
+        while left > 0 and not self.content.at_eof():
+            left -= len(await self.content.read(left))
 
 
 @dataclass(slots=True)
@@ -76,7 +98,11 @@ class PushChannel:
         del inbox
         patience = aiohttp.ClientTimeout(total=_PATIENCE_S)
         self._session = aiohttp.ClientSession(
-            timeout=patience, trust_env=False, trace_configs=[_bounds()]
+            timeout=patience,
+            trust_env=False,
+            trace_configs=[_bounds()],
+            auto_decompress=False,
+            response_class=_Answer,
         )
 
     async def stop(self) -> None:
@@ -213,17 +239,7 @@ def _bounds() -> aiohttp.TraceConfig:
     ) -> None:
         raise _Refused
 
-    async def received(
-        _session: aiohttp.ClientSession,
-        context: SimpleNamespace,
-        about: aiohttp.TraceResponseChunkReceivedParams,
-    ) -> None:
-        context.size = getattr(context, "size", 0) + len(about.chunk)
-        if context.size > _LARGEST_ANSWER:
-            raise _Refused
-
     traced.on_request_redirect.append(redirected)
-    traced.on_response_chunk_received.append(received)
     return traced
 
 

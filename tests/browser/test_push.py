@@ -32,6 +32,20 @@ _SCREEN = """() => {
   ServiceWorkerRegistration.prototype.showNotification = async (title, options) => {
     self.screen.set(options.tag, { title, ...options });
   };
+  ServiceWorkerRegistration.prototype.getNotifications = async ({ tag }) =>
+    [...self.screen.values()].filter((one) => one.tag === tag);
+}"""
+_LOSE = """(how) => {
+  const own = self.fetch;
+  self.fetch = async (path, ...more) => {
+    const lost = path === "/push/answer";
+    if (lost && how === "request") throw new TypeError("Failed to fetch");
+    const said = await own(path, ...more);
+    if (!lost) return said;
+    if (how === "response") throw new TypeError("Failed to fetch");
+    if (how === "body") return new Response((await said.text()).slice(0, 9));
+    return new Response("<h1>Bad gateway</h1>", { status: 502 });
+  };
 }"""
 _SHOWN = """() => [...self.screen.values()].map((one) => ({
   title: one.title, body: one.body, tag: one.tag, actions: one.actions.map((each) => each.action),
@@ -195,10 +209,36 @@ def test_a_long_command_is_only_opened(home: ApiGateway, device: Device) -> None
     assert _state(home, asked) == "pending"
 
 
+@pytest.mark.parametrize("how", ["response", "body", "proxy"])
+def test_an_answer_whose_response_was_lost_is_looked_up(
+    home: ApiGateway, device: Device, how: str
+) -> None:
+    """It was decided, so the notification says how, and not that nothing was."""
+    asked = home.ask(f"git push origin lost-{how}")["id"]
+    note = device.take(asked, "prompt")
+    device.shown("asks")
+    device.worker.evaluate(_LOSE, how)
+    device.click(note["tag"], "allow-once")
+    wait_until("the answer", lambda: _state(home, asked) == "allowed")
+    wait_until("its words", lambda: device.says("Allowed once by ana"))
+    assert not device.says("nothing")
+
+
+def test_an_answer_that_was_lost_on_its_way_is_said_to_be(home: ApiGateway, device: Device) -> None:
+    """It still waits, and the notification says that (the control of the test above)."""
+    asked = home.ask("git push origin never-arrived")["id"]
+    note = device.take(asked, "prompt")
+    device.shown("asks")
+    device.worker.evaluate(_LOSE, "request")
+    device.click(note["tag"], "allow-once")
+    wait_until("its words", lambda: device.says("It still waits for an answer"))
+    assert _state(home, asked) == "pending"
+
+
 def test_a_gateway_that_is_away_is_named(
     tmp_path: Path, chromium: Browser, service: PushService
 ) -> None:
-    """The press decided nothing, and the notification says so."""
+    """The notification says no more than what is known: the answer may not have arrived."""
     with tab(chromium, 390) as opened:
         with _gateway(tmp_path / "other", service) as home:
             sign_in(opened.page, home.url, link_for(home))
@@ -208,8 +248,41 @@ def test_a_gateway_that_is_away_is_named(
         device.click(note["tag"], "allow-once")
         wait_until(
             "the words on the notification",
-            lambda: device.says("cannot be reached"),
+            lambda: device.says("cannot be reached, so your answer may not have arrived"),
         )
+
+
+_KEPT = """
+  self.forgotten = [];
+  const one = (what) => async () => { self.forgotten.push(what); return true; };
+  ServiceWorkerRegistration.prototype.getNotifications = async () =>
+    [1, 2].map((number) => ({ close: one(`notification ${number}`) }));
+  PushManager.prototype.getSubscription = async () => ({ unsubscribe: one("subscription") });
+"""
+"""What a person's browser has and a headless one lacks: notifications and a subscription."""
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_a_browser_that_is_signed_out_keeps_nothing(
+    chromium: Browser, home: ApiGateway, where: str
+) -> None:
+    """What it shows is closed and its subscription ended; while it is signed in, nothing is."""
+    with tab(chromium, 390) as opened:
+        page = opened.page
+        page.add_init_script(_KEPT)
+        sign_in(page, home.url, link_for(home))
+        page.goto(f"{home.url}/sessions")
+        page.evaluate("navigator.serviceWorker.ready.then((one) => one.scope)")
+        assert page.evaluate("self.forgotten") == []
+        if where == "here":
+            page.get_by_role("button", name="Sign out", exact=True).click()
+        else:
+            path = page.locator("form:has([value=revoke])").last.get_attribute("action")
+            assert page.evaluate(_POST, [path, {"how": "revoke"}]) is not None
+            page.goto(home.url)
+        expect(page.get_by_role("heading", name="You are not signed in")).to_be_visible()
+        wait_until("all to be gone", lambda: len(page.evaluate("self.forgotten")) == 3)
+        assert page.evaluate("self.forgotten[2]") == "subscription"
 
 
 def test_nothing_asks_for_leave_before_a_press(chromium: Browser, home: ApiGateway) -> None:

@@ -8,8 +8,8 @@ import base64
 import json
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_bytes, token_hex
@@ -103,6 +103,10 @@ class PushService:
     refused: list[str] = field(default_factory=list)
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     """What to answer next instead of 201; the message is not taken then."""
+    bodies: list[tuple[dict[str, str], Iterable[bytes]]] = field(default_factory=list)
+    """Headers and body of the next answers, whatever their status; without a length."""
+    written: int = 0
+    """Bytes of bodies that were written."""
 
     def subscribe(self) -> Phone:
         """Return a browser that has subscribed here."""
@@ -184,10 +188,17 @@ def push_service() -> Iterator[PushService]:
             body = self.rfile.read(min(size, _LARGEST + 1))
             large = (413, dict[str, str]())
             status, more = large if size > _LARGEST else service.take(self.path, self.headers, body)
+            with_body = bool(service.bodies)
+            about, body_of = service.bodies.pop(0) if with_body else ({"Content-Length": "0"}, ())
             self.send_response(status)
-            for name, value in {**more, "Content-Length": "0"}.items():
+            for name, value in {**more, **about}.items():
                 self.send_header(name, value)
             self.end_headers()
+            self.close_connection = self.close_connection or with_body
+            with suppress(OSError):
+                for piece in body_of:
+                    self.wfile.write(piece)
+                    service.written += len(piece)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Log nothing."""

@@ -61,6 +61,11 @@ class ApiGateway:
         return self.gateway.api_url
 
     @property
+    def session_cookie(self) -> str:
+        """Return the name of the cookie that holds a session of its page, without TLS."""
+        return f"sayso_session_{self.gateway.settings.mark}"
+
+    @property
     def address(self) -> tuple[str, int]:
         """Return host and port."""
         parts = urlsplit(self.url)

@@ -27,7 +27,7 @@ def link_for(
 
 def session_token(home: ApiGateway, browser: "PageBrowser") -> str:
     """Return the token that the session's cookie of a browser of this process is sealed around."""
-    sealed = browser.http.cookies["sayso_session"]
+    sealed = browser.session
     token = home.gateway.gate.broker.seals.opened(sealed, f"page session of user {os.geteuid()}")
     assert token is not None
     return token
@@ -65,6 +65,12 @@ class PageBrowser:
         """Go to an address, as people do."""
         more["headers"] = {**GOES_TO, **more.get("headers", {})}
         return self.http.get(path, **more)
+
+    @property
+    def session(self) -> str:
+        """Return the secret of the session, empty where this browser is not signed in."""
+        jar = self.http.cookies.jar
+        return next((one.value or "" for one in jar if "sayso_session" in one.name), "")
 
     def csrf(self, path: str = "/") -> str:
         """Return the CSRF token in the forms of a page."""

@@ -5,7 +5,7 @@ import { keyboard } from "./keyboard.js";
 import { guard } from "./guard.js";
 import { answerForms } from "./answer.js";
 import { passkeyForms } from "./passkeys.js";
-import { pushForms } from "./push.js";
+import { forgetPush, pushForms } from "./push.js";
 import { countDown } from "./countdown.js";
 import { progress } from "./progress.js";
 
@@ -27,4 +27,5 @@ const one = document.querySelector("[data-follow]");
 if (one) followOne(one);
 const under = document.querySelector("[data-progress]");
 if (under) progress(under);
+if (document.querySelector("[data-signed-out]")) forgetPush().catch(() => {});
 if (location.hash === "#find") document.querySelector("#search input")?.focus();

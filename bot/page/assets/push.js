@@ -12,6 +12,16 @@ export function pushForms(root) {
   });
 }
 
+// Whoever is at this browser from now on sees nothing of who was signed in: neither what was shown
+// before nor what would come.
+export async function forgetPush() {
+  const worker = await navigator.serviceWorker?.getRegistration();
+  if (!worker) return;
+  for (const one of await worker.getNotifications()) one.close();
+  const kept = await worker.pushManager?.getSubscription();
+  await kept?.unsubscribe();
+}
+
 async function subscribe(form) {
   const button = form.querySelector("button");
   const fields = new URLSearchParams(new FormData(form));

@@ -50,21 +50,55 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(isAnswer ? answered(about, action) : opened(about.id));
 });
 
+// A response that is lost says nothing of the answer: it may have counted. So what became of the
+// question is looked up, and where that is not known the notification says no more than that.
+const UNKNOWN = "The gateway cannot be reached, so your answer may not have arrived. Open the page to see.";
+const PATIENCE_MS = 6_000;
+const LOOKS_AFTER_MS = [0, 2_000];
+
 async function answered({ tag, title, id, answer }, decision) {
-  let sentence = "The gateway cannot be reached, so nothing was decided. Open the page to answer.";
+  let text;
   try {
-    const said = await fetch("/push/answer", {
-      method: "POST", body: new URLSearchParams({ answer, decision }),
-      headers: { Accept: "application/json" }, redirect: "error",
-    });
-    ({ sentence } = await said.json());
-  } catch { /* it says so */ }
-  await shown({ kind: "outcome", tag, title, text: sentence, id });
+    text = await answerTo(answer, decision);
+  } catch {
+    text = await stateOf(id);
+    const newer = await self.registration.getNotifications({ tag });
+    if (newer.length) return; // pushed meanwhile, and it says how it ended
+  }
+  await shown({ kind: "outcome", tag, title, text, id });
+}
+
+function answerTo(answer, decision) {
+  return sentence("/push/answer", { method: "POST", body: new URLSearchParams({ answer, decision }) });
+}
+
+async function stateOf(id) {
+  for (const after of LOOKS_AFTER_MS) {
+    await new Promise((done) => { setTimeout(done, after); });
+    try {
+      return await sentence(pageOf(id), {});
+    } catch { /* it is looked at again */ }
+  }
+  return UNKNOWN;
+}
+
+async function sentence(path, more) {
+  const said = await fetch(path, {
+    ...more, headers: { Accept: "application/json" }, redirect: "error", cache: "no-store",
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
+  const { sentence: words } = await said.json();
+  if (typeof words !== "string") throw new TypeError("no sentence of the gateway");
+  return words;
 }
 
 async function opened(id) {
-  const path = /^[0-9a-z]{26}$/.test(id) ? `/approve/${id}` : "/";
+  const path = pageOf(id);
   const pages = await self.clients.matchAll({ type: "window" });
   const there = pages.find((one) => new URL(one.url).pathname === path);
   return there ? there.focus() : self.clients.openWindow(path);
+}
+
+function pageOf(id) {
+  return /^[0-9a-z]{26}$/.test(id) ? `/approve/${id}` : "/";
 }

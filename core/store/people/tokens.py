@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import BadRequest
@@ -21,7 +21,7 @@ from core.store.engine.clock import now_ms
 from core.store.engine.notifications import TOKENS, note
 from core.store.people import people, token_text
 from core.store.schema.json_columns import plain
-from core.store.schema.people_tables import accounts, tokens
+from core.store.schema.people_tables import accounts, push_subscriptions, tokens
 
 CHANGED: Final = TOKENS
 """The wake-up that says: some token was revoked, or the person whose it is."""
@@ -70,6 +70,10 @@ _REVOKE = (
     update(tokens)
     .where(tokens.c.id == bindparam("p_id"), tokens.c.revoked_ms.is_(None))
     .values(revoked_ms=bindparam("p_now"))
+)
+_PERSON = select(tokens.c.person).where(tokens.c.id == bindparam("p_id")).scalar_subquery()
+_PUSH_NO_MORE = delete(push_subscriptions).where(
+    push_subscriptions.c.person == _PERSON, push_subscriptions.c.session == bindparam("p_id")
 )
 
 
@@ -240,6 +244,7 @@ def revoke(conn: Connection, ref: str) -> Token | None:
     if row is None:
         return None
     conn.execute(_REVOKE, {"p_id": row["id"], "p_now": now_ms(conn)})
+    conn.execute(_PUSH_NO_MORE, {"p_id": row["id"]})
     if row["person"] is not None:
         people.revoke(conn, f"{API_CHANNEL}:{row['id']}")
     note(conn, CHANGED)
@@ -250,10 +255,11 @@ def revoke(conn: Connection, ref: str) -> Token | None:
 def sign_out(conn: Connection, token_id: str) -> bool:
     """End a session of the control page now; what was answered in it goes on to count.
 
-    ``False`` where there is no such session, or it has ended.
+    Its browser is pushed to no more. ``False`` where there is no such session, or it has ended.
     """
     ended = conn.execute(_END, {"p_id": token_id, "p_now": now_ms(conn)}).rowcount
     if ended:
+        conn.execute(_PUSH_NO_MORE, {"p_id": token_id})
         note(conn, CHANGED)
     return bool(ended)
 

@@ -28,8 +28,8 @@ def test_the_session_is_in_a_cookie_that_scripts_and_other_sites_do_not_get(
 ) -> None:
     """HttpOnly and SameSite=Strict, for the whole host; plain HTTP on loopback has no Secure."""
     browser, path = PageBrowser.at(home), link_for(home)
-    opened = _cookie(browser.get(path), "sayso_browser")
-    session = _cookie(browser.post(path), "sayso_session")
+    opened = _cookie(browser.get(path), home.session_cookie.replace("session", "browser"))
+    session = _cookie(browser.post(path), home.session_cookie)
 
     assert "HttpOnly" in opened
     assert "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict" in session
@@ -42,13 +42,15 @@ def test_behind_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path_factory:
     with api_gateway(folder, url="https://sayso.example") as home:
         host = {"Host": "sayso.example"}
         browser, path = PageBrowser.at(home, **host), link_for(home)
-        opened = _cookie(browser.get(path), "__Host-sayso-browser")
+        opened = _cookie(browser.get(path), f"__Host-sayso-browser-{home.gateway.settings.mark}")
         bound = opened.partition(";")[0]
         form = {**host, "Origin": "https://sayso.example", "Cookie": bound}
         entered = browser.http.post(path, headers=form)
 
         assert entered.status_code == 303, entered.text
-        assert "SameSite=Strict; Secure" in _cookie(entered, "__Host-sayso")
+        assert "SameSite=Strict; Secure" in _cookie(
+            entered, f"__Host-sayso-{home.gateway.settings.mark}"
+        )
         own = {**form, "Origin": "http://sayso.example"}
         assert browser.http.post(path, headers=own).status_code == 403  # used, or wrong site
 
@@ -99,7 +101,7 @@ def test_what_fetches_a_link_for_a_preview_uses_none_up(
         assert bot.http.get(path, headers=headers).status_code == 200
     assert person.get(path).status_code == 200
     assert bot.post(path).status_code == 403
-    assert "sayso_session" not in bot.http.cookies
+    assert not bot.session
     assert person.post(path).status_code == 303
 
 
@@ -120,32 +122,47 @@ def test_a_browser_that_does_not_say_where_it_goes_binds_by_the_button(home: Api
 
 def test_signing_in_anew_ends_the_session_before(home: ApiGateway, ana: PageBrowser) -> None:
     """A session that was planted in the browser, or forgotten there, is over."""
-    before = ana.http.cookies["sayso_session"]
+    before = ana.session
     ana.sign_in(link_for(home))
 
-    assert ana.http.cookies["sayso_session"] != before
-    old = PageBrowser.at(home, Cookie=f"sayso_session={before}")
+    assert ana.session != before
+    old = PageBrowser.at(home, Cookie=f"{home.session_cookie}={before}")
     assert old.get("/").status_code == 401
     assert ana.get("/").status_code == 200
 
 
 def test_signing_out_ends_the_session(home: ApiGateway, ana: PageBrowser) -> None:
     """The cookie is worth nothing from then on, wherever a copy of it is."""
-    kept = ana.http.cookies["sayso_session"]
+    kept = ana.session
     assert ana.submit("/logout").status_code == 200
-    assert PageBrowser.at(home, Cookie=f"sayso_session={kept}").get("/").status_code == 401
+    assert PageBrowser.at(home, Cookie=f"{home.session_cookie}={kept}").get("/").status_code == 401
 
 
 def test_a_session_is_no_token_and_a_token_no_session(home: ApiGateway, ana: PageBrowser) -> None:
     """What leaks from one place opens no other; each opens its own."""
     bare = session_token(home, ana)
-    for session in (ana.http.cookies["sayso_session"], bare):
+    for session in (ana.session, bare):
         bearer = {"Authorization": f"Bearer {session}"}
         assert PageBrowser.at(home).get("/v1/approvals", headers=bearer).status_code == 401
-    assert PageBrowser.at(home, Cookie=f"sayso_session={bare}").get("/").status_code == 401
+    assert PageBrowser.at(home, Cookie=f"{home.session_cookie}={bare}").get("/").status_code == 401
     assert home.client("person").get("/v1/approvals").status_code == 200
     token = home.tokens["person"]
-    assert PageBrowser.at(home, Cookie=f"sayso_session={token}").get("/").status_code == 401
+    assert PageBrowser.at(home, Cookie=f"{home.session_cookie}={token}").get("/").status_code == 401
+
+
+def test_gateways_of_one_host_do_not_sign_each_other_out(
+    home: ApiGateway, ana: PageBrowser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """All ports of a host get its cookies: by their names a browser is signed in at both."""
+    folder = tmp_path_factory.mktemp("beside") / "home"
+    with api_gateway(folder) as other:
+        beside = PageBrowser.at(other)
+        beside.http.cookies = ana.http.cookies
+        beside.sign_in(link_for(other))
+        assert beside.get("/").status_code == 200
+        assert ana.get("/").status_code == 200
+        assert beside.submit("/logout").status_code == 200
+        assert ana.get("/").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/login/short", f"/login/{'x' * 43}", "/login/%2e%2e"])
@@ -154,4 +171,4 @@ def test_an_unknown_link_opens_nothing(home: ApiGateway, path: str) -> None:
     browser = PageBrowser.at(home)
     assert browser.get(path).status_code in {403, 404}
     assert browser.post(path).status_code in {403, 404}
-    assert "sayso_session" not in browser.http.cookies
+    assert not browser.session

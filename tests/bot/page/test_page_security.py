@@ -79,7 +79,7 @@ def test_a_form_of_another_site_changes_nothing(
         lambda ana, home: PageBrowser.signed_in(home).csrf(),
         lambda ana, home: ana.csrf()[:-1],
         lambda ana, home: ana.csrf().upper(),
-        lambda ana, home: ana.http.cookies["sayso_session"],
+        lambda ana, home: ana.session,
     ],
 )
 @pytest.mark.parametrize("path", ["/approve/{id}/answer", "/runs/{id}/stop", "/lock-down"])
@@ -183,13 +183,13 @@ def test_a_mangled_link_is_none(home: ApiGateway, change: Callable[[str], str]) 
 def test_a_planted_session_is_never_taken_over(home: ApiGateway) -> None:
     """Fixation: whatever cookie a browser brings, signing in makes another."""
     thief = PageBrowser.signed_in(home, "bo")
-    planted = thief.http.cookies["sayso_session"]
+    planted = thief.session
     for value in (planted, home.tokens["person"], "chosen", ""):
         victim = PageBrowser.at(home)
         if value:
-            victim.http.cookies.set("sayso_session", value, domain="127.0.0.1")
+            victim.http.cookies.set(home.session_cookie, value, domain="127.0.0.1")
         victim.sign_in(link_for(home))
-        made = [one.value for one in victim.http.cookies.jar if one.name == "sayso_session"]
+        made = [one.value for one in victim.http.cookies.jar if one.name == home.session_cookie]
         assert made[-1] not in {value, planted}
     assert "ana" not in thief.get("/").text.split("</header>")[0]
 
@@ -199,7 +199,8 @@ def test_a_planted_browser_cookie_opens_no_link_of_another(home: ApiGateway) -> 
     chosen = "A" * 43
     victim, thief, path = PageBrowser.at(home), PageBrowser.at(home), link_for(home)
     victim.get(path)
-    thief.http.cookies.set("sayso_browser", chosen, domain="127.0.0.1")
+    name = home.session_cookie.replace("session", "browser")
+    thief.http.cookies.set(name, chosen, domain="127.0.0.1")
     assert thief.get(path).status_code == 403
     assert thief.post(path).status_code == 403
     assert victim.post(path).status_code == 303  # the control
@@ -242,7 +243,7 @@ def test_secrets_of_a_command_are_on_no_page(home: ApiGateway, ana: PageBrowser)
 
 def test_the_session_is_in_no_page(home: ApiGateway, ana: PageBrowser) -> None:
     """A page that leaks, as a screenshot or a cache, signs nobody in."""
-    session = ana.http.cookies["sayso_session"]
+    session = ana.session
     token = session_token(home, ana)
     for path in ("/", "/sessions", "/history", "/exec-approvals", "/lock-down"):
         text = ana.get(path).text

@@ -13,12 +13,14 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import Connection, select
 
 from core.model.access import Scope
 from core.model.identity import Actor, ApprovalId
 from core.store import approvals
 from core.store.people import page_links, pairing, people, push, tokens
 from core.store.people.push import Answerable
+from core.store.schema.people_tables import push_subscriptions
 from tests.bot.page.conftest import RATES
 from tests.emulators.web_push import Phone, PushService, bytes_of, push_service
 from tests.support.api_gateway import CRITICAL, ApiGateway, api_gateway
@@ -321,6 +323,15 @@ _ENDINGS: dict[str, Callable[[ApiGateway, PageBrowser], object]] = {
 }
 
 
+def _kept(home: ApiGateway) -> list[str]:
+    """Return all browsers that the store has, whether or not they are pushed to."""
+
+    def names(conn: Connection) -> list[str]:
+        return [str(one) for one in conn.execute(select(push_subscriptions.c.id)).scalars()]
+
+    return home.do(home.gateway.store.read(names))
+
+
 def _session(home: ApiGateway) -> str:
     return home.do(home.gateway.store.read(push.of_person, "ana"))[-1].session
 
@@ -335,9 +346,11 @@ def test_nothing_is_pushed_after_the_end_of_its_session(
     how: str,
 ) -> None:
     """Nor does what was pushed before answer any more, nor is its end pushed."""
+    assert len(_kept(home)) == 1
     asked = ask("git push origin before-the-end")
     note = _note(service, phone, asked)
     _ENDINGS[how](home, ana)
+    assert _kept(home) == []
     said = _post(ana, "/push/answer", answer=note["answer"], decision="allow-once")
     assert said.status_code in {401, 403}
     home.client("person").post(f"/v1/approvals/{asked}/resolve", json={"decision": "deny"})

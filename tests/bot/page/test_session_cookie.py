@@ -18,11 +18,12 @@ from tests.support.page_browser import PageBrowser
 
 THIEF = """
 import re, socket, sys
-port, cookie, approval, leave = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4] == "leave"
+port, name, cookie, approval = int(sys.argv[1]), *sys.argv[2:5]
+leave = sys.argv[5] == "leave"
 def sent(verb, path, body="", more="", close=False):
     s = socket.create_connection(("127.0.0.1", port))
     head = f"{verb} {path} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n"
-    head += f"Cookie: sayso_session={cookie}\\r\\n"
+    head += f"Cookie: {name}={cookie}\\r\\n"
     head += f"{more}Content-Length: {len(body)}\\r\\nConnection: close\\r\\n\\r\\n"
     s.sendall(head.encode() + body.encode())
     if close:
@@ -55,8 +56,8 @@ def _state(home: ApiGateway, approval: str) -> str:
 
 def _stolen(home: ApiGateway, ana: PageBrowser, approval: str, uid: int, how: str = "stay") -> str:
     """Use Ana's cookie to answer, from a process of this user; return the two statuses."""
-    cookie = ana.http.cookies["sayso_session"]
-    words = (interpreter(), "-I", "-S", "-c", THIEF, str(home.address[1]), cookie, approval, how)
+    about = (str(home.address[1]), home.session_cookie, ana.session, approval, how)
+    words = (interpreter(), "-I", "-S", "-c", THIEF, *about)
     ran = subprocess.run(words, user=uid, capture_output=True, text=True, check=True, timeout=30)
     return ran.stdout.strip()
 
@@ -82,7 +83,7 @@ def test_who_hangs_up_before_the_answer_is_nobody(
 
 
 def _request(cookie: str, peer: tuple[str, int], own: tuple[str, int]) -> Request:
-    headers = [(b"cookie", f"sayso_session={cookie}; __Host-sayso={cookie}".encode())]
+    headers = [(b"cookie", f"sayso_session_5a={cookie}; __Host-sayso-5a={cookie}".encode())]
     return {"type": "http", "headers": headers, "client": peer, "server": own}
 
 
@@ -92,7 +93,7 @@ LAPTOP, OTHER, HERE = ("192.0.2.7", 5001), ("192.0.2.8", 5001), ("192.0.2.1", 87
 @pytest.fixture
 def cookie(tmp_path: Path) -> SessionCookie:
     """Return a cookie of a page over plain HTTP."""
-    return SessionCookie(HttpSection(), Seals(tmp_path / "store.key"))
+    return SessionCookie(HttpSection(), Seals(tmp_path / "store.key"), "5a")
 
 
 def test_without_tls_another_machine_gets_nothing_for_the_cookie(cookie: SessionCookie) -> None:
@@ -108,7 +109,7 @@ def test_without_tls_another_machine_gets_nothing_for_the_cookie(cookie: Session
 def test_with_tls_a_phone_may_change_its_network(tmp_path: Path) -> None:
     """Browsers show a Secure cookie to no server that has no certificate for its host."""
     secure = HttpSection(url="https://sayso.example")
-    cookie = SessionCookie(secure, Seals(tmp_path / "store.key"))
+    cookie = SessionCookie(secure, Seals(tmp_path / "store.key"), "5a")
     value = cookie.sealed("token", _request("", LAPTOP, HERE))
     assert value is not None
     assert cookie.token(_request(value, OTHER, HERE)) == "token"
@@ -125,7 +126,7 @@ def test_who_cannot_be_known_is_given_none(cookie: SessionCookie) -> None:
 
 def test_another_key_or_a_bare_token_is_no_session(cookie: SessionCookie, tmp_path: Path) -> None:
     """Of another gateway, or read from a place where tokens are."""
-    other = SessionCookie(cookie.section, Seals(tmp_path / "other.key"))
+    other = SessionCookie(cookie.section, Seals(tmp_path / "other.key"), "5a")
     for value in (other.sealed("token", _request("", LAPTOP, HERE)), "token", "sealed:1:x:y"):
         with pytest.raises(Unauthenticated):
             cookie.token(_request(str(value), LAPTOP, HERE))

@@ -1,3 +1,4 @@
+import re
 import threading
 from pathlib import Path
 
@@ -405,3 +406,17 @@ def test_without_a_file_a_mistake_is_never_in_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfig) as failed:
         read(tmp_path, {"SAYSO_CHANNELS__TELEGRAM__TOKEN": "x"})
     assert str(failed.value).startswith("SAYSO_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token")
+
+
+def test_the_mark_of_a_gateway_is_its_stores_and_gives_no_secret_away(tmp_path: Path) -> None:
+    """The same at each start and for gateways on one store; a password is no part of it."""
+
+    def mark(home: str, **environ: str) -> str:
+        return load(tmp_path / home, environ=environ).mark
+
+    assert re.fullmatch(r"[0-9a-f]{8}", mark("one"))
+    assert mark("one") == mark("one") != mark("two")
+    first, other = ("postgresql://u:{}@db.example/x?password={}".format(*[one] * 2) for one in "pq")
+    shared = mark("one", SAYSO_STORE__URL=first)
+    assert shared == mark("two", SAYSO_STORE__URL=other) != mark("one")
+    assert shared != mark("one", SAYSO_STORE__URL="postgresql://u:p@db.example/y")

@@ -1,6 +1,9 @@
 """What the channel sends, to whom, and what it makes of each answer of a push service."""
 
-from collections.abc import AsyncIterator, Iterator
+import gzip
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -166,6 +169,62 @@ async def test_no_redirect_is_followed(
         await channel.post(PLACE, _card())
     assert not caught.value.permanent
     assert service.taken == []
+
+
+def _endless() -> Iterator[bytes]:
+    """Yield more than anybody would read, for 30 s at most."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        yield b"x" * 65_536
+
+
+def _slow() -> Iterator[bytes]:
+    for _ in range(300):
+        yield b"x"
+        time.sleep(0.1)
+
+
+_BODIES: dict[str, tuple[dict[str, str], Iterable[bytes]]] = {
+    "endless": ({}, _endless()),
+    "slow": ({}, _slow()),
+    "packed": ({"Content-Encoding": "gzip"}, [gzip.compress(bytes(1 << 27))]),
+    "badly packed": ({"Content-Encoding": "gzip"}, [b"no gzip"]),
+    "no text": ({"Content-Type": "text/plain; charset=utf-8"}, [b"\xff\xfe\x80"]),
+    "of no known charset": ({"Content-Type": "text/plain; charset=x"}, [b"yes"]),
+    "cut": ({"Content-Length": "1000"}, [b"half"]),
+    "large": ({"Content-Length": str(1 << 20)}, [bytes(1 << 20)]),
+}
+
+
+@pytest.mark.parametrize("kind", _BODIES)
+async def test_what_was_taken_is_taken_whatever_else_the_answer_says(
+    channel: PushChannel, service: PushService, kind: str
+) -> None:
+    """Pushed once, in little time and memory: no body of an answer is unpacked or read whole."""
+    service.bodies.append(_BODIES[kind])
+    service.written, began = 0, time.monotonic()
+    tracemalloc.start()
+    try:
+        await channel.post(PLACE, _card())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(service.taken) == 1
+    assert time.monotonic() - began < 5
+    assert most < 16 << 20
+    assert service.written < 32 << 20
+    assert (await channel.check()).ok
+
+
+async def test_a_refusal_counts_whatever_its_body(
+    channel: PushChannel, known: Known, service: PushService
+) -> None:
+    """By its status as well: gone is gone."""
+    service.answers.append((410, {}))
+    service.bodies.append(({}, _endless()))
+    with pytest.raises(ChannelError) as caught:
+        await channel.post(PLACE, _card())
+    assert (caught.value.permanent, known.forgotten) == (True, [PLACE.to])
 
 
 async def test_only_who_is_signed_in_at_a_known_service_is_sent_to(
