@@ -59,6 +59,15 @@ def postgres_url(postgres_server: PostgresServer) -> str:
     return postgres_server.create()
 
 
+@pytest.fixture(scope="session")
+def executor_path() -> Iterator[str]:
+    """Yield the path of an installed executor, one a test process; no test changes the file."""
+    from tests.support.executors import installed  # noqa: PLC0415 - most folders need none
+
+    with installed() as made:
+        yield made
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OpenStore]:
     """Yield a fresh store on each engine in turn, with a clock that the test moves."""

@@ -10,7 +10,7 @@ import socket
 import statistics
 import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -19,20 +19,13 @@ import pytest
 from bot.executor_setup.archive import interpreter
 from core.isolation.upkeep import Options
 from core.runner.runner import Runner
-from tests.support.executors import BUILD, USER, executors, installed
+from tests.support.executors import BUILD, USER, executors
 from tests.support.runs import Watcher, new_run, planned, request, running
 from tests.support.waiting import until
 
 STARTS, CALLS, RUNS = 40, 2000, 30
 START_GOAL, CALL_GOAL, RUN_GOAL = 5.0, 4.0, 0.25
 """How many times its floor a start to pong, and a call, may take; how much longer a run may."""
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 def say(capsys: pytest.CaptureFixture[str], words: str) -> None:
@@ -56,11 +49,11 @@ def python_floor() -> float:
 
 
 @pytest.mark.benchmark
-async def test_start_to_pong(capsys: pytest.CaptureFixture[str], path: str) -> None:
+async def test_start_to_pong(capsys: pytest.CaptureFixture[str], executor_path: str) -> None:
     """Cold, and with a spare; S2: below 500 ms."""
     cold: list[float] = []
     floors: list[float] = []
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         for _ in range(STARTS):
             begin = time.perf_counter()
             executor = await world.pool.take(USER)
@@ -69,7 +62,7 @@ async def test_start_to_pong(capsys: pytest.CaptureFixture[str], path: str) -> N
             await until(lambda: world.pool.live == 0)
             floors.append(python_floor())
     warm: list[float] = []
-    async with executors(path, options=Options(BUILD, warm_spare=True)) as world:
+    async with executors(executor_path, options=Options(BUILD, warm_spare=True)) as world:
         world.pool.drop(await world.pool.take(USER))
         for _ in range(STARTS):
             await until(lambda: USER in world.pool._spares)
@@ -117,11 +110,11 @@ async def echo_floor() -> AsyncIterator[Callable[[], Awaitable[float]]]:
 
 
 @pytest.mark.benchmark
-async def test_a_call(capsys: pytest.CaptureFixture[str], path: str) -> None:
+async def test_a_call(capsys: pytest.CaptureFixture[str], executor_path: str) -> None:
     """S2: below 1 ms."""
     calls: list[float] = []
     floors: list[float] = []
-    async with executors(path) as world, echo_floor() as once:
+    async with executors(executor_path) as world, echo_floor() as once:
         executor = await world.pool.take(USER)
         for _ in range(CALLS):
             begin = time.perf_counter()
@@ -148,12 +141,12 @@ async def timed(runner: Runner) -> tuple[float, float]:
 
 
 @pytest.mark.benchmark
-async def test_a_whole_run(capsys: pytest.CaptureFixture[str], path: str) -> None:
+async def test_a_whole_run(capsys: pytest.CaptureFixture[str], executor_path: str) -> None:
     """Beyond its start, a run in an executor takes as long as any other."""
     own: list[tuple[float, float]] = []
     other: list[tuple[float, float]] = []
     warm = replace(Options(BUILD), warm_spare=True)
-    async with running() as runner, executors(path, options=warm) as world:
+    async with running() as runner, executors(executor_path, options=warm) as world:
         theirs = world.executors.runner(USER)
         await timed(theirs)
         for _ in range(RUNS):

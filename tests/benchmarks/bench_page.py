@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 
 from core.store.engine.clock import wall_ms
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 from tests.support.pace import Pace, words
 from tests.support.page_browser import PageBrowser
 from tests.support.page_load import add_past, add_waiting
@@ -26,7 +26,6 @@ MANY_BYTES = 20_000
 _CHUNK = 50_000
 _LINKED = re.compile(r'(?:href|src)="(/static/[^"]+)"')
 _IMPORTED = re.compile(r'from "\./([a-z]+\.js)"')
-LIMITS = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 PAGES = (
     "/",
     "/history",
@@ -68,7 +67,7 @@ def size(request: pytest.FixtureRequest) -> Size:
 def home(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
     """Run a gateway whose store holds that much."""
     folder = tmp_path_factory.mktemp("load") / "home"
-    with api_gateway(folder, timeout=3600, limits=LIMITS) as running:
+    with api_gateway(folder, timeout=3600, limits=UNLIMITED) as running:
         real = running.ask("rm -r build/output")["id"]
         store = running.gateway.store
         now = wall_ms()

@@ -6,7 +6,6 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from bot.executor_setup.archive import interpreter
 from core.model.result import Finished
 from core.store import approvals
 from tests.support.agents import SCRIPT, agents_at, model, workshop
-from tests.support.executors import installed
 from tests.support.terminals import Desk, Opened, desk_at
 from tests.support.waiting import until
 
@@ -25,13 +23,6 @@ BESIDE_GOAL = 3.0
 """How many times longer a read of the store may take while a terminal shows 10 MB."""
 STREAM_GOAL_S = 0.02
 """How much later a piece may come through an executor, p50."""
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 def say(capsys: pytest.CaptureFixture[str], words: str) -> None:
@@ -87,10 +78,10 @@ async def _beside(
 
 @pytest.mark.benchmark
 async def test_a_gateway_beside_ten_megabytes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, executor_path: str
 ) -> None:
     """A read of the store, quiet and beside: each the best of three, delayed least by others."""
-    async with desk_at(tmp_path, path) as desk:
+    async with desk_at(tmp_path, executor_path) as desk:
         opened = await desk.opened()
         opened.type("stty raw -echo\n")
         rounds = [await _beside(desk, opened, capsys) for _ in range(3)]
@@ -154,13 +145,13 @@ def directly() -> list[float]:
 
 @pytest.mark.benchmark
 async def test_a_piece_through_an_executor(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, executor_path: str
 ) -> None:
     """S2 "streaming latency unchanged": from the agent's own clock to a watcher of its run."""
     direct = await asyncio.to_thread(directly)
     late: list[float] = []
     with workshop() as folder, model() as found:
-        async with agents_at(tmp_path, path, folder, found.url) as bench:
+        async with agents_at(tmp_path, executor_path, folder, found.url) as bench:
             under_way = bench.give(f"pace {PIECES}")
             await until(lambda: bench.gate.running)
             (run_id,) = bench.gate.running

@@ -23,13 +23,12 @@ from core.model.identity import Intake, Requester, SessionKey
 from core.model.result import Pending
 from core.store.people import people, tokens
 from tests.browser.live_pages import WATCH, live_browser, signed_in
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 from tests.support.forked_cli import Forked, forked
 from tests.support.gateway_process import ANA, CHAT, BotApi, GatewayProcess
 from tests.support.page_browser import link_for
 from tests.support.waiting import wait_until
 
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 _PAGE_S, _OTHER_S = 0.05, 0.3
 """How late each may be; a press on a page takes its time to travel through the browser."""
 _LABELS = {"allow": "Allow once", "deny": "Deny"}
@@ -79,7 +78,7 @@ def race_home(folder: Path, chat: BotApi) -> Iterator[ApiGateway]:
             "pollTimeout": 2,
         }
 
-    with api_gateway(folder, timeout=900, change=asks_there, limits=RATES) as running:
+    with api_gateway(folder, timeout=900, change=asks_there, limits=UNLIMITED) as running:
         running.do(running.gateway.store.write(people.add, "ben"))
         yield running
 

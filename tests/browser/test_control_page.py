@@ -9,15 +9,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from core.model.access import Scope
 from core.store.people import tokens
-from tests.browser.engines import ENGINES, store_of
-from tests.browser.playwright_page import Opened, browser, sign_in, tab
-from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import PERSON_SCOPES, link_for
+from tests.browser.playwright_page import Opened, sign_in, tab
+from tests.support.api_gateway import ApiGateway
+from tests.support.page_browser import ADMIN_SCOPES, link_for
 
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
-ADMIN = PERSON_SCOPES | {Scope.ADMIN}
 PATHS = (
     "/",
     "/history",
@@ -34,28 +30,11 @@ PATHS = (
 )
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
-
-
-@pytest.fixture(scope="module", params=ENGINES)
-def home(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApiGateway]:
-    """Run a gateway with a control page, on each engine."""
-    folder = tmp_path_factory.mktemp("browser") / "home"
-    with api_gateway(folder, timeout=600, store=store_of(request), limits=RATES) as running:
-        yield running
-
-
 @pytest.fixture
 def opened(chromium: Browser, home: ApiGateway) -> Iterator[Opened]:
     """Open a tab that Ana is signed in with; nothing may go wrong in it, nor leave this machine."""
     with tab(chromium) as made:
-        sign_in(made.page, home.url, link_for(home, scopes=ADMIN))
+        sign_in(made.page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         yield made
         hosts = {urlsplit(one).hostname for one in made.requests}
         assert hosts == {"127.0.0.1"}
@@ -153,7 +132,7 @@ def test_no_page_keeps_anybody_out(
     asked = home.ask("curl -fsSL https://example.org/install.sh | sh", task="release-2.4")["id"]
     run = home.ask("sleep 30")["id"]
     with tab(chromium, width, scheme) as made:
-        sign_in(made.page, home.url, link_for(home, scopes=ADMIN))
+        sign_in(made.page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         more = (f"/approve/{asked}", f"/history/{asked}", f"/history/{run}", "/approve/zzzzzz")
         for path in (*PATHS, *more, "/exec-approvals?agent=main&try=git+push"):
             made.page.goto(home.url + path)

@@ -8,19 +8,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from tests.browser.demo_screen import PATIENCE_MS, opened
-from tests.browser.playwright_page import Opened, browser, tab
+from tests.browser.playwright_page import Opened, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.demo import RunningDemo, demo
 from tests.support.waiting import wait_until
 
 PLACES = ("telegram", "slack", "discord")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

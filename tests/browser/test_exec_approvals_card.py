@@ -10,17 +10,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from core.model.access import Scope
 from tests.browser.engines import ENGINES, store_of
-from tests.browser.playwright_page import browser, sign_in, tab
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.browser.playwright_page import sign_in, tab
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 from tests.support.node_process import free_port
-from tests.support.page_browser import PERSON_SCOPES, link_for
+from tests.support.page_browser import ADMIN_SCOPES, link_for
 from tests.support.page_node import PagedNode, connected, paged_node
 from tests.support.waiting import wait_until
-
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
-ADMIN = PERSON_SCOPES | {Scope.ADMIN}
 
 
 @dataclass(slots=True)
@@ -59,13 +55,6 @@ class Card:
         assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all steps."""
-    with browser() as made:
-        yield made
-
-
 @pytest.fixture(scope="module", params=ENGINES)
 def places(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -73,7 +62,9 @@ def places(
     """Run a gateway with a node, on each engine."""
     folder, address = tmp_path_factory.mktemp("card"), f"127.0.0.1:{free_port()}"
     with (
-        api_gateway(folder / "home", nodes=address, store=store_of(request), limits=RATES) as home,
+        api_gateway(
+            folder / "home", nodes=address, store=store_of(request), limits=UNLIMITED
+        ) as home,
         paged_node(home, folder / "node", address, "web") as node,
     ):
         yield home, node
@@ -84,7 +75,7 @@ def card(places: tuple[ApiGateway, PagedNode], chromium: Browser) -> Iterator[Ca
     """Sign in as somebody who may change rules."""
     home, node = places
     with tab(chromium) as opened:
-        sign_in(opened.page, home.url, link_for(home, scopes=ADMIN))
+        sign_in(opened.page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         opened.page.set_default_timeout(10_000)
         yield Card(home, node, opened.page)
         assert [one for one in opened.complaints if "409" not in one] == []

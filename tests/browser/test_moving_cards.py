@@ -16,11 +16,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.live_pages import WATCH, Patch, live_browser, signed_in
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 from tests.support.page_browser import link_for
 
 PRESSES = 500 if os.environ.get("SAYSO_FULL_RACES") else 12
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 SOON_GONE: Patch = {"live.js": {"SHOWN_MS = 4000": "SHOWN_MS = 150"}}
 """An ended card leaves its place sooner, so that many come and go; nothing else is altered."""
 UNGUARDED: Patch = {**SOON_GONE, "guard.js": {"QUIET_MS = 300": "QUIET_MS = -100000"}}
@@ -44,7 +43,7 @@ def _above(config: dict[str, Any]) -> None:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
     """Run a gateway with a control page."""
     folder = tmp_path_factory.mktemp("moving") / "home"
-    with api_gateway(folder, timeout=900, change=_above, limits=RATES) as running:
+    with api_gateway(folder, timeout=900, change=_above, limits=UNLIMITED) as running:
         yield running
 
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from core.model.access import Scope
-from tests.browser.playwright_page import Scheme, browser, sign_in, tab
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.browser.playwright_page import Scheme, sign_in, tab
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 from tests.support.page_browser import PERSON_SCOPES, link_for
 
 OVERLAPS = Path(__file__).with_name("overlaps.js").read_text(encoding="utf-8")
@@ -17,20 +17,14 @@ RTL = "סוכן-פריסה"
 LONG = "git commit -m " + "word-" * 3_998 + "end"
 SIZES = ((390, 1.0), (1280, 1.0), (640, 2.0), (320, 2.0))
 """Widths of windows in CSS pixels, and pixels for each: the last two are 1280 and 640 at 200 %."""
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ApiGateway, tuple[str, ...]]]:
     """Run a gateway with hard things on its pages; yield their addresses."""
-    with api_gateway(tmp_path_factory.mktemp("looks") / "home", timeout=600, limits=RATES) as home:
+    with api_gateway(
+        tmp_path_factory.mktemp("looks") / "home", timeout=600, limits=UNLIMITED
+    ) as home:
         long = home.ask(LONG)["id"]
         mirrored = home.ask("git push origin main", session=RTL)["id"]
         burst = [home.ask(f"git push origin s-{n}", session="plan")["id"] for n in range(3)]

@@ -1,38 +1,14 @@
 """Evidence, lists and insight in a real browser: by keys alone, without scripts, on each engine."""
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import Browser, expect
 
 from core.model.access import Scope
 from core.store.people import tokens
 from core.store.people.tokens import TokenDraft
-from tests.browser.engines import ENGINES, store_of
-from tests.browser.playwright_page import browser, sign_in, tab
-from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.page_browser import PERSON_SCOPES, link_for
+from tests.browser.playwright_page import sign_in, tab
+from tests.support.api_gateway import ApiGateway
+from tests.support.page_browser import ADMIN_SCOPES, link_for
 from tests.support.waiting import wait_until
-
-ADMIN = PERSON_SCOPES | {Scope.ADMIN}
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
-
-
-@pytest.fixture(scope="module", params=ENGINES)
-def home(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApiGateway]:
-    """Run a gateway with a control page, on each engine."""
-    folder = tmp_path_factory.mktemp("records") / "home"
-    with api_gateway(folder, timeout=600, store=store_of(request), limits=RATES) as running:
-        yield running
 
 
 def test_what_was_shown_is_on_the_page_of_its_approval(home: ApiGateway, chromium: Browser) -> None:
@@ -40,7 +16,7 @@ def test_what_was_shown_is_on_the_page_of_its_approval(home: ApiGateway, chromiu
     asked = home.ask("git push origin evidence")["id"]
     with tab(chromium) as made:
         page = made.page
-        sign_in(page, home.url, link_for(home, scopes=ADMIN))
+        sign_in(page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         page.goto(f"{home.url}/approve/{asked}")
         expect(page.get_by_role("heading", name="Who was shown what")).to_be_visible()
         page.get_by_role("button", name="Deny", exact=False).first.click()
@@ -64,7 +40,7 @@ def test_keys_alone_revoke_a_token(home: ApiGateway, chromium: Browser) -> None:
     made = home.do(store.write(tokens.create, draft))
     with tab(chromium) as opened:
         page = opened.page
-        sign_in(page, home.url, link_for(home, scopes=ADMIN))
+        sign_in(page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         page.goto(f"{home.url}/lists/tokens")
         button = page.locator(f"form:has(input[value='{made.token.id}']) button")
         for _ in range(80):
@@ -88,7 +64,7 @@ def test_without_javascript_lists_and_plots_are_whole(home: ApiGateway, chromium
     home.ask("git push origin counted")
     with tab(chromium, 390, java_script_enabled=False) as made:
         page = made.page
-        sign_in(page, home.url, link_for(home, scopes=ADMIN))
+        sign_in(page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         page.goto(f"{home.url}/lists/people")
         page.get_by_label("Add a person").fill("dana")
         page.get_by_role("button", name="Add").click()

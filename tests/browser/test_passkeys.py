@@ -14,18 +14,10 @@ from core.store.people import passkeys, people
 from core.trust.passkeys import PasskeyProof, approval_challenge, check, relying_party
 from tests.browser.engines import ENGINES, store_of
 from tests.browser.passkey_browser import Device, new_device, register
-from tests.browser.playwright_page import browser, tab
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.browser.playwright_page import tab
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 
-RATES = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
 _NUMBERS = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -39,7 +31,7 @@ def home(
         config["approvals"]["exec"]["approvers"] = ["person:ana", "person:ben"]
 
     with api_gateway(
-        folder, timeout=900, step_up=True, store=store_of(request), change=both, limits=RATES
+        folder, timeout=900, step_up=True, store=store_of(request), change=both, limits=UNLIMITED
     ) as running:
         running.do(running.gateway.store.write(people.add, "ben"))
         yield running

@@ -1,32 +1,11 @@
 """Answer a burst on one card, as people do: with a mouse, with keys alone, and without scripts."""
 
-from collections.abc import Iterator
-
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from tests.browser.engines import ENGINES, store_of
-from tests.browser.playwright_page import browser, sign_in, tab
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.browser.playwright_page import sign_in, tab
+from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import link_for
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
-
-
-@pytest.fixture(scope="module", params=ENGINES)
-def home(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApiGateway]:
-    """Run a gateway with a page, on each engine."""
-    folder = tmp_path_factory.mktemp("plan") / "home"
-    with api_gateway(folder, timeout=600, store=store_of(request)) as running:
-        yield running
 
 
 def _burst(home: ApiGateway, name: str) -> list[str]:

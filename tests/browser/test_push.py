@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Worker, expect
 
-from tests.browser.playwright_page import browser, sign_in, tab
+from tests.browser.playwright_page import sign_in, tab
 from tests.emulators.web_push import Phone, PushService, push_service
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import link_for
@@ -58,13 +58,6 @@ _CLICK = """([tag, action]) => {
     self.dispatchEvent(event);
   } catch { /* only the browser's own events are waited for */ }
 }"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Run one browser for all tests."""
-    with browser() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.emulators.discord_objects import BOT, CHANNEL, THREAD
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack_rules import buttons, seen
 from tests.support.agents import KEY, equip, workshop
-from tests.support.executors import executors, installed
+from tests.support.executors import executors
 from tests.support.three_platforms import ThreePlatforms, three_platforms
 from tests.support.waiting import until
 
@@ -27,13 +27,6 @@ PLACES = ("slack", "discord", "telegram")
 _THREADS = {THREAD}
 ONE_PLACE = ("telegram", *(pytest.param(place, marks=pytest.mark.deep) for place in PLACES[:2]))
 """For what depends little on the platform."""
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -178,11 +171,11 @@ async def chats(
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_prompt_and_its_question_in_one_thread(
-    tmp_path: Path, path: str, folder: Path, place: str
+    tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
     """What the agent asks is allowed in its thread; the last message has words and ending."""
     file = folder / "work" / f"from-{place}"
-    async with chats(tmp_path, path, folder, place) as chat:
+    async with chats(tmp_path, executor_path, folder, place) as chat:
         given = await chat.give(f"write {file}")
         await given.press("Allow once")
         await until(given.ending)
@@ -196,10 +189,10 @@ async def test_a_prompt_and_its_question_in_one_thread(
 
 @pytest.mark.parametrize("place", ONE_PLACE)
 async def test_denied_stopped_and_two_at_once(
-    tmp_path: Path, path: str, folder: Path, place: str
+    tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
     """What misleads is escaped in card and words; of two prompts only the newest is stopped."""
-    async with chats(tmp_path, path, folder, place) as chat:
+    async with chats(tmp_path, executor_path, folder, place) as chat:
         denied = await chat.give(f"hidden {folder}/work/x")
         await denied.press("Deny")
         await until(denied.ending)
@@ -225,10 +218,12 @@ async def test_denied_stopped_and_two_at_once(
 
 
 @pytest.mark.parametrize("place", ONE_PLACE)
-async def test_nobody_answers_in_time(tmp_path: Path, path: str, folder: Path, place: str) -> None:
+async def test_nobody_answers_in_time(
+    tmp_path: Path, executor_path: str, folder: Path, place: str
+) -> None:
     """The agent hears a no, and goes on; nothing was written."""
     file = folder / "work" / f"late-{place}"
-    async with chats(tmp_path, path, folder, place, within_s=1) as chat:
+    async with chats(tmp_path, executor_path, folder, place, within_s=1) as chat:
         late = await chat.give(f"write {file}")
         await until(late.ending)
 
@@ -238,12 +233,12 @@ async def test_nobody_answers_in_time(tmp_path: Path, path: str, folder: Path, p
 
 @pytest.mark.parametrize("place", ONE_PLACE)
 async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
-    tmp_path: Path, path: str, folder: Path, place: str
+    tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
     """No edit gets through while the first gateway stops; the control is that none is there."""
     edits = {"slack": "chat.update", "discord": "editMessage", "telegram": "editMessageText"}
     async with AsyncExitStack() as servers:
-        async with chats(tmp_path, path, folder, place, servers) as chat:
+        async with chats(tmp_path, executor_path, folder, place, servers) as chat:
             given = await chat.give("hang")
             await until(lambda: any("hanging" in text for text in given.thread()))
             faults = getattr(chat.at, place).faults
@@ -262,10 +257,10 @@ async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
 
 @pytest.mark.parametrize("place", ["slack", "discord"])
 async def test_the_slash_command_opens_a_thread(
-    tmp_path: Path, path: str, folder: Path, place: str
+    tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
     """Its message is nobody's, so the thread has a title; the words are in it, and nowhere else."""
-    async with chats(tmp_path, path, folder, place) as chat:
+    async with chats(tmp_path, executor_path, folder, place) as chat:
         if place == "slack":
             line = "/agent main hello there"
             await chat.at.slack.people.slash(slack.CHANNEL, slack.ANA, line)
@@ -288,10 +283,10 @@ async def test_the_slash_command_opens_a_thread(
 
 @pytest.mark.parametrize("place", ONE_PLACE)
 async def test_who_is_no_sender_starts_nothing(
-    tmp_path: Path, path: str, folder: Path, place: str
+    tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
     """Ana may answer here, and not prompt."""
-    async with chats(tmp_path, path, folder, place, senders=False) as chat:
+    async with chats(tmp_path, executor_path, folder, place, senders=False) as chat:
         before = len(chat.at.running.gate.running)
         refused = await chat.give("hello there")
         await until(lambda: "is not in senders of" in chat.replies())

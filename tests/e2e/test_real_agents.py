@@ -14,7 +14,7 @@ from core.model.approval import Approval, ApprovalReply
 from core.model.result import Finished
 from tests.emulators.model import CONTENT, RealModel, real_model
 from tests.support.agents import KEY, Bench, agents_at, workshop
-from tests.support.executors import USER, installed
+from tests.support.executors import USER
 from tests.support.npm_packages import installed as npm_installed
 
 pytestmark = [pytest.mark.deep, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -83,13 +83,6 @@ _NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def programs() -> Path:
     """Return the folder of the agents' programs."""
     assert shutil.which("npm"), "npm is missing: tests/system_packages.sh installs it"
@@ -124,7 +117,7 @@ class Scene:
 async def scene(
     request: pytest.FixtureRequest,
     tmp_path: Path,
-    path: str,
+    executor_path: str,
     programs: Path,
     the_model: RealModel,
 ) -> AsyncIterator[Scene]:
@@ -146,7 +139,7 @@ async def scene(
         }
         async with agents_at(
             tmp_path,
-            path,
+            executor_path,
             folder,
             the_model.url,
             command=command,

@@ -32,6 +32,8 @@ HOLDERS: dict[str, tuple[frozenset[Scope], str | None, str | None]] = {
     "reader": (frozenset({Scope.READ}), None, None),
 }
 """Who calls in the tests: scopes, agent, person."""
+UNLIMITED = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
+"""Rates that no test reaches."""
 ALLOWED = ("/usr/bin/echo", "/usr/bin/true", "/usr/bin/sleep", "/usr/bin/seq")
 
 CRITICAL = {

@@ -12,6 +12,7 @@ from core.store.people import page_links
 from tests.support.api_gateway import ApiGateway
 
 PERSON_SCOPES = frozenset({Scope.APPROVE, Scope.READ})
+ADMIN_SCOPES = PERSON_SCOPES | {Scope.ADMIN}
 GOES_TO = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 """What browsers say of a page that a person goes to."""
 _CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')

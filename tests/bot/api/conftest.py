@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
     """Run a gateway with generous rates and short waits."""
-    rates = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
-    limits = {**rates, "failures": 100_000, "bodyBytes": 65_536, "patience": 1}
+    limits = {**UNLIMITED, "failures": 100_000, "bodyBytes": 65_536, "patience": 1}
     with api_gateway(tmp_path_factory.mktemp("api") / "home", limits=limits) as running:
         yield running

@@ -21,17 +21,9 @@ from core.store.sessions.agent_threads import AgentThread
 from tests.support.agent_chat import AgentChat, agent_chat
 from tests.support.agents import workshop
 from tests.support.chat import BOB, CARL, sending
-from tests.support.executors import installed
 from tests.support.gate import ANA, PLACE, layer
 from tests.support.store_records import run_draft
 from tests.support.waiting import until
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +34,9 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-async def chat(tmp_path: Path, path: str, folder: Path) -> AsyncIterator[AgentChat]:
+async def chat(tmp_path: Path, executor_path: str, folder: Path) -> AsyncIterator[AgentChat]:
     """Yield a chat with an agent."""
-    async with agent_chat(tmp_path, path, folder) as found:
+    async with agent_chat(tmp_path, executor_path, folder) as found:
         yield found
 
 
@@ -77,9 +69,9 @@ async def test_its_questions_are_answered_in_the_thread(
     assert ("yes-1" in said[-1]) is (reply is ApprovalReply.ALLOW_ONCE)
 
 
-async def test_nobody_answers_in_time(tmp_path: Path, path: str, folder: Path) -> None:
+async def test_nobody_answers_in_time(tmp_path: Path, executor_path: str, folder: Path) -> None:
     """The agent is told no, and goes on to its end."""
-    async with agent_chat(tmp_path, path, folder, timeout_ms=300) as chat:
+    async with agent_chat(tmp_path, executor_path, folder, timeout_ms=300) as chat:
         file = chat.work / "too-late"
         await chat.say(f"/agent main write {file}", message="m1")
         said = await chat.ended("m1")
@@ -173,9 +165,11 @@ async def test_long_words_are_cut_into_messages(chat: AgentChat) -> None:
     assert "messages before this one are left out" in many[-1]
 
 
-async def test_a_prompt_that_is_asked_about(tmp_path: Path, path: str, folder: Path) -> None:
+async def test_a_prompt_that_is_asked_about(
+    tmp_path: Path, executor_path: str, folder: Path
+) -> None:
     """Another person allows it in its thread; who gave it may not."""
-    async with agent_chat(tmp_path, path, folder, layer(ask=ExecAsk.ALWAYS)) as chat:
+    async with agent_chat(tmp_path, executor_path, folder, layer(ask=ExecAsk.ALWAYS)) as chat:
         await chat.say("/agent main hello there", message="m1")
         card = await chat.question("m1")
         await until(lambda: any(": waits for approval (" in text for text in chat.thread("m1")))
@@ -189,9 +183,13 @@ async def test_a_prompt_that_is_asked_about(tmp_path: Path, path: str, folder: P
     assert said[-1].endswith("you said: hello there")
 
 
-async def test_what_policy_forbids_is_said(tmp_path: Path, path: str, folder: Path) -> None:
+async def test_what_policy_forbids_is_said(
+    tmp_path: Path, executor_path: str, folder: Path
+) -> None:
     """With ``security: deny``, the default, an agent does not start."""
-    async with agent_chat(tmp_path, path, folder, layer(security=ExecSecurity.DENY)) as chat:
+    async with agent_chat(
+        tmp_path, executor_path, folder, layer(security=ExecSecurity.DENY)
+    ) as chat:
         await chat.say("/agent main hello there", message="m1")
         (text,) = await chat.ended("m1")
 

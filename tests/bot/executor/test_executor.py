@@ -30,9 +30,9 @@ def call(executor: Direct, method: str, **params: object) -> Any:
                 return said
 
 
-def test_handles_incoming_request(path: str) -> None:
+def test_handles_incoming_request(executor_path: str) -> None:
     """S2 "ping (echo request)": the answer has the id, and the time in ms."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         before = time.time() * 1000
         said = call(executor, "ping")
 
@@ -41,17 +41,17 @@ def test_handles_incoming_request(path: str) -> None:
     assert before - 1 <= said["result"]["timestamp"] <= time.time() * 1000 + 1
 
 
-def test_an_unknown_method_is_named(path: str) -> None:
+def test_an_unknown_method_is_named(executor_path: str) -> None:
     """S2's default branch, word for word."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         said = call(executor, "execute_prompts")
 
     assert said["error"] == {"code": -32601, "message": "Unknown method: execute_prompts"}
 
 
-def test_handles_malformed_json(path: str) -> None:
+def test_handles_malformed_json(executor_path: str) -> None:
     """What is no call is answered as such, and the next call is served."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         codes = [
             answer(executor, line)["error"]["code"]
             for line in (b"{nonsense\n", b"\xff\xfe\n", b"[]\n", b"3\n", b'{"id": 1}\n')
@@ -65,10 +65,10 @@ def test_handles_malformed_json(path: str) -> None:
     assert after is True
 
 
-def test_calls_come_in_pieces_and_in_heaps(path: str) -> None:
+def test_calls_come_in_pieces_and_in_heaps(executor_path: str) -> None:
     """Frames are lines, however the stream cuts them; a notification is not answered."""
     line = wire.request(1, "ping", {})
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         for place in range(len(line)):
             executor.say(line[place : place + 1])
         first = json.loads(executor.hear())
@@ -81,9 +81,9 @@ def test_calls_come_in_pieces_and_in_heaps(path: str) -> None:
     assert heard.count(b'"pong"') == 50
 
 
-def test_a_line_without_end_ends_the_executor(path: str) -> None:
+def test_a_line_without_end_ends_the_executor(executor_path: str) -> None:
     """Nobody fills its memory."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         try:
             for _ in range(40):
                 executor.say(b"x" * 65536)
@@ -101,9 +101,9 @@ def supervisor(executor: Direct, build: str = BUILD) -> tuple[socket.socket, Any
         return ours, json.loads(executor.hear())
 
 
-def test_run_starts_a_supervisor_and_reports_its_end(path: str) -> None:
+def test_run_starts_a_supervisor_and_reports_its_end(executor_path: str) -> None:
     """The link that came with the call leads to it; its token comes back with the report."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         link, said = supervisor(executor)
         pid = said["result"]["pid"]
         running = alive(pid)
@@ -116,9 +116,9 @@ def test_run_starts_a_supervisor_and_reports_its_end(path: str) -> None:
     assert report["params"] == {"session_token": "t", "status": "completed", "left": 0}
 
 
-def test_another_version_starts_nothing(path: str) -> None:
+def test_another_version_starts_nothing(executor_path: str) -> None:
     """The job of another gateway may mean something else; setup brings both together."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         link, said = supervisor(executor, "another")
         link.close()
         none = call(executor, "run", session_token="t", build=BUILD)
@@ -127,11 +127,11 @@ def test_another_version_starts_nothing(path: str) -> None:
     assert none["error"]["message"] == "no socket came with the call"
 
 
-def test_the_end_of_descriptor_0_ends_everything_within_50_ms(path: str) -> None:
+def test_the_end_of_descriptor_0_ends_everything_within_50_ms(executor_path: str) -> None:
     """Best of five: the bound is the executor's, not the machine's load."""
     took = []
     for _ in range(5):
-        with direct(path) as executor:
+        with direct(executor_path) as executor:
             link, said = supervisor(executor)
             began = time.monotonic()
             executor.sock.close()
@@ -143,9 +143,9 @@ def test_the_end_of_descriptor_0_ends_everything_within_50_ms(path: str) -> None
     assert min(took) < 0.05, took
 
 
-def test_term_ends_everything(path: str) -> None:
+def test_term_ends_everything(executor_path: str) -> None:
     """What sudo relays is obeyed at once, though the connection lives."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         link, said = supervisor(executor)
         executor.process.send_signal(signal.SIGTERM)
         assert executor.process.wait(20) == 0
@@ -153,9 +153,9 @@ def test_term_ends_everything(path: str) -> None:
         link.close()
 
 
-def test_a_killed_supervisor_is_reported(path: str) -> None:
+def test_a_killed_supervisor_is_reported(executor_path: str) -> None:
     """The executor lives on and says so."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         link, said = supervisor(executor)
         os.kill(said["result"]["pid"], signal.SIGKILL)
         report = json.loads(executor.hear())
@@ -166,9 +166,9 @@ def test_a_killed_supervisor_is_reported(path: str) -> None:
     assert pong is True
 
 
-def test_end_run_leaves_strangers_alone(path: str) -> None:
+def test_end_run_leaves_strangers_alone(executor_path: str) -> None:
     """A process number that another process has by now leads to nobody."""
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         link, said = supervisor(executor)
         pid, ticks = said["result"]["leaders"][0]
         kept = call(executor, "end_run", mark="SAYSO_RUN=nobody", leaders=[[pid, ticks + 1]])

@@ -41,24 +41,29 @@ def test_it_imports_the_standard_library_and_little_of_ours() -> None:
     assert loaded & HEAVY == set()
 
 
-def test_without_a_socket_nothing_starts(path: str) -> None:
+def test_without_a_socket_nothing_starts(executor_path: str) -> None:
     """A person who runs it learns what it is for."""
     done = subprocess.run(
-        [path], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False
+        [executor_path],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
     )
     usage = subprocess.run(
-        [path, "--sockets"], capture_output=True, text=True, timeout=20, check=False
+        [executor_path, "--sockets"], capture_output=True, text=True, timeout=20, check=False
     )
 
     assert (done.returncode, "descriptor 0 is not a socket" in done.stderr) == (1, True)
     assert (usage.returncode, usage.stderr[:6]) == (2, "usage:")
 
 
-def test_it_keeps_nothing_of_whoever_started_it(path: str) -> None:
+def test_it_keeps_nothing_of_whoever_started_it(executor_path: str) -> None:
     """Descriptors that were inherited are closed before the first call."""
     with open("/etc/hostname", "rb") as secret:  # noqa: PTH123 - its number is what matters
         os.set_inheritable(secret.fileno(), True)
-        with direct(path) as executor:
+        with direct(executor_path) as executor:
             executor.say(b'{"id":1,"method":"ping"}\n')
             executor.hear()
             fds = Path(f"/proc/{executor.process.pid}/fd")

@@ -23,10 +23,10 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_one_client_is_served(path: str, folder: Path) -> None:
+def test_one_client_is_served(executor_path: str, folder: Path) -> None:
     """S2's test by hand, as it stands there; the socket is gone once somebody connected."""
     place = folder / "s"
-    with subprocess.Popen([path, "--socket", str(place)]) as process:
+    with subprocess.Popen([executor_path, "--socket", str(place)]) as process:
         wait_until("the socket", place.exists)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(place))
@@ -70,7 +70,7 @@ def test_what_is_there_already_stays(folder: Path) -> None:
     assert (folder / "s").read_text() == "kept"
 
 
-def test_another_user_is_sent_away(path: str, folder: Path) -> None:
+def test_another_user_is_sent_away(executor_path: str, folder: Path) -> None:
     """The kernel says who connects; the folder keeps others out besides."""
     place = folder / "s"
     client = (
@@ -78,7 +78,7 @@ def test_another_user_is_sent_away(path: str, folder: Path) -> None:
         "os.O_PATH); os.setuid(65534); s.connect(f'/proc/self/fd/{d}/s'); print(s.recv(9))"
     )
     with subprocess.Popen(
-        [path, "--socket", str(place)], stderr=subprocess.PIPE, text=True
+        [executor_path, "--socket", str(place)], stderr=subprocess.PIPE, text=True
     ) as process:
         wait_until("the socket", place.exists)
         mode = stat.S_IMODE(place.stat().st_mode)

@@ -87,9 +87,9 @@ def shell(path: str, **given: object) -> Iterator[Shell]:
             os.close(fd)
 
 
-def test_the_answer_is_that_of_s2(path: str) -> None:
+def test_the_answer_is_that_of_s2(executor_path: str) -> None:
     """``{terminal_id, pty_fd}``; the descriptor comes beside it, and a shell is behind it."""
-    with shell(path) as found:
+    with shell(executor_path) as found:
         assert (found.answer["terminal_id"], found.answer["pty_fd"]) == ("t1", 0)
         found.type("stty size; tty; echo in $PWD; echo $TERM\n")
         found.shows(b"30 101")
@@ -97,9 +97,9 @@ def test_the_answer_is_that_of_s2(path: str) -> None:
         found.shows(b"in /tmp")
 
 
-def test_a_new_size_is_heard(path: str) -> None:
+def test_a_new_size_is_heard(executor_path: str) -> None:
     """The size is set at the gateway's end; `stty size` says so."""
-    with shell(path) as found:
+    with shell(executor_path) as found:
         found.type("echo re''ady\n")
         found.shows(b"ready")
         fcntl.ioctl(found.fd, termios.TIOCSWINSZ, SIZE.pack(44, 133, 0, 0))
@@ -107,9 +107,9 @@ def test_a_new_size_is_heard(path: str) -> None:
         found.shows(b"44 133")
 
 
-def test_ctrl_c_reaches_the_program_in_front(path: str) -> None:
+def test_ctrl_c_reaches_the_program_in_front(executor_path: str) -> None:
     """The terminal makes a signal of it, for the foreground alone; the shell goes on."""
-    with shell(path) as found:
+    with shell(executor_path) as found:
         found.type("sleep 1000; echo code-$?\n")
         found.type("echo la''ter\n")
         wait_until("sleep", lambda: procfs.count_descendants(found.answer["pid"], 9))
@@ -120,31 +120,31 @@ def test_ctrl_c_reaches_the_program_in_front(path: str) -> None:
         found.shows(b"still 23")
 
 
-def test_its_end_is_reported(path: str) -> None:
+def test_its_end_is_reported(executor_path: str) -> None:
     """The exit code comes, then the completion, with nothing left."""
-    with shell(path) as found:
+    with shell(executor_path) as found:
         found.type("sleep 1000 & exit 7\n")
         assert found.report("terminal_ended") == {"code": 7}
         assert found.report("completed")["left"] == 0
 
 
-def test_ended_gently_then_killed(path: str) -> None:
+def test_ended_gently_then_killed(executor_path: str) -> None:
     """Who ends by HUP or TERM does; who hears neither is killed after the grace."""
-    with shell(path) as found:
+    with shell(executor_path) as found:
         found.type("trap '' HUP TERM; trap 'echo bye' EXIT; echo arm''ed\n")
         found.shows(b"armed")
         found.executor.say(wire.request(8, wire.END_TERMINAL, {"session_token": "t"}))
         assert found.report("terminal_ended") == {"code": -9}
-    with shell(path) as found:
+    with shell(executor_path) as found:
         found.type("echo re''ady\n")
         found.shows(b"ready")
         found.executor.say(wire.request(8, wire.END_TERMINAL, {"session_token": "t"}))
         assert found.report("terminal_ended")["code"] in {-1, -15}
 
 
-def test_the_end_of_the_connection_ends_everything(path: str) -> None:
+def test_the_end_of_the_connection_ends_everything(executor_path: str) -> None:
     """A gateway that died leaves no shell and no background job; the control is alive before."""
-    with shell(path) as found:
+    with shell(executor_path) as found:
         found.type("setsid sleep 1000 & echo pid=$!-\n")
         found.shows(b"-\r\n")
         pid = found.answer["pid"]
@@ -157,7 +157,7 @@ def test_the_end_of_the_connection_ends_everything(path: str) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"shell": "sh"}, {"env": []}, {"rows": 0}, {"columns": "x"}, {"build": "another"}]
 )
-def test_wrong_params_start_nothing(path: str, wrong: dict[str, object]) -> None:
+def test_wrong_params_start_nothing(executor_path: str, wrong: dict[str, object]) -> None:
     """What is no request for a terminal is refused, and the executor serves on."""
     params = {
         "session_token": "t",
@@ -170,7 +170,7 @@ def test_wrong_params_start_nothing(path: str, wrong: dict[str, object]) -> None
         "columns": 80,
         **wrong,
     }
-    with direct(path) as executor:
+    with direct(executor_path) as executor:
         executor.say(wire.request(7, wire.SPAWN_TERMINAL, params))
         said = json.loads(executor.hear())
         executor.say(wire.request(8, wire.PING, {}))

@@ -14,15 +14,8 @@ from core.runner.supervisor.processes import procfs
 from core.store import approvals
 from core.store.schema.records import OrphanedRun
 from tests.support.agents import agents_at, workshop
-from tests.support.executors import UID, USER, installed
+from tests.support.executors import UID, USER
 from tests.support.runs import new_run
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +27,10 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.parametrize("dead", [True, False], ids=["a dead gateway's", "the control: our own"])
 async def test_questions_of_ended_agents(
-    tmp_path: Path, path: str, folder: Path, *, dead: bool
+    tmp_path: Path, executor_path: str, folder: Path, *, dead: bool
 ) -> None:
     """Nobody waits for the answer: they are withdrawn, with the reason; ours go on."""
-    async with agents_at(tmp_path, path, folder, "http://127.0.0.1:9") as bench:
+    async with agents_at(tmp_path, executor_path, folder, "http://127.0.0.1:9") as bench:
         bench.agents.owner = "of-the-dead" if dead else bench.gate.execution.owner
         under_way = bench.give(f"write {folder}/work/x")
         question = await bench.question()
@@ -71,12 +64,12 @@ def as_other_user(run_id: str) -> "subprocess.Popen[bytes]":
     )
 
 
-async def test_processes_of_other_users(tmp_path: Path, path: str, folder: Path) -> None:
+async def test_processes_of_other_users(tmp_path: Path, executor_path: str, folder: Path) -> None:
     """An executor of their user ends what has a run's mark, and nothing that has another."""
     runs = [new_run(), new_run()]
     left = [as_other_user(one) for one in runs]
     try:
-        async with agents_at(tmp_path, path, folder, "http://127.0.0.1:9") as bench:
+        async with agents_at(tmp_path, executor_path, folder, "http://127.0.0.1:9") as bench:
             recovery = ExecutorRecovery(bench.gate, bench.world.executors, (USER,))
             await recovery([OrphanedRun(runs[0], None, None, None, procfs.boot_id())])
         assert left[0].wait(20) == -9

@@ -1,7 +1,6 @@
 """The host ``gateway`` and plans that are bound to another Unix user."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,15 +9,8 @@ from core.errors import HostUnavailable
 from core.hosts.gateway import GatewayHost
 from core.model.command import ExecPlan
 from core.planning.digest import bind
-from tests.support.executors import USER, executors, installed
+from tests.support.executors import USER, executors
 from tests.support.runs import Watcher, new_run, planned, request, running
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 def bound(line: str, user: str = USER) -> ExecPlan:
@@ -26,9 +18,9 @@ def bound(line: str, user: str = USER) -> ExecPlan:
     return bind(replace(planned(request(line)), run_as=user))
 
 
-async def test_each_plan_runs_as_its_user(path: str) -> None:
+async def test_each_plan_runs_as_its_user(executor_path: str) -> None:
     """Side by side; cancel, tail and watch find both."""
-    async with running() as runner, executors(path) as world:
+    async with running() as runner, executors(executor_path) as world:
         host = GatewayHost(runner, world.executors)
         ours = await host.run(new_run(), planned(request("id -un")), Watcher())
         theirs = await host.run(new_run(), bound("id -un"), Watcher())
@@ -57,9 +49,9 @@ async def test_without_executors_such_a_plan_does_not_run() -> None:
     assert not watcher.started.is_set()
 
 
-async def test_what_could_not_start_is_known_before_anybody_is_asked(path: str) -> None:
+async def test_what_could_not_start_is_known_before_anybody_is_asked(executor_path: str) -> None:
     """A missing user or file; and the control."""
-    async with running() as runner, executors(path) as world:
+    async with running() as runner, executors(executor_path) as world:
         host = GatewayHost(runner, world.executors)
         await host.check(bound("id -un"))
         await host.check(planned(request("id -un")))

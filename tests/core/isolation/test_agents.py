@@ -37,9 +37,11 @@ def the_model() -> Iterator[Model]:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path, path: str, folder: Path, the_model: Model) -> AsyncIterator[Bench]:
+async def bench(
+    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
+) -> AsyncIterator[Bench]:
     """Yield agents behind a gate where everything is asked about."""
-    async with agents_at(tmp_path, path, folder, the_model.url) as found:
+    async with agents_at(tmp_path, executor_path, folder, the_model.url) as found:
         yield found
 
 
@@ -89,11 +91,11 @@ async def test_denied_there_is_no_file(bench: Bench) -> None:
 
 
 async def test_nobody_answers_in_time_there_is_no_file(
-    tmp_path: Path, path: str, folder: Path, the_model: Model
+    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
 ) -> None:
     """At the deadline the agent gets a single rejection, as for a denial."""
     file = folder / "work" / "late"
-    async with agents_at(tmp_path, path, folder, the_model.url, timeout_ms=300) as bench:
+    async with agents_at(tmp_path, executor_path, folder, the_model.url, timeout_ms=300) as bench:
         under_way = bench.give(f"write {file}")
         question = await bench.question()
         while not await bench.gate.expire():
@@ -255,7 +257,7 @@ async def test_where_there_is_no_key_the_model_is_not_asked(bench: Bench, the_mo
 
 
 async def test_without_security_nothing_starts(
-    tmp_path: Path, path: str, folder: Path, the_model: Model
+    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
 ) -> None:
     """security=deny refuses the prompt itself; full lets an agent's tools pass unasked."""
     deny, full = ExecSecurity.DENY, ExecSecurity.FULL
@@ -263,10 +265,10 @@ async def test_without_security_nothing_starts(
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     home = tmp_path / "one"
-    async with agents_at(home, path, folder, the_model.url, layer(security=deny)) as bench:
+    async with agents_at(home, executor_path, folder, the_model.url, layer(security=deny)) as bench:
         refused = await bench.give("hello")
     home = tmp_path / "two"
-    async with agents_at(home, path, folder, the_model.url, layer(security=full)) as bench:
+    async with agents_at(home, executor_path, folder, the_model.url, layer(security=full)) as bench:
         await bench.give(f"write {file}")
 
     assert isinstance(refused, Denied)

@@ -30,9 +30,11 @@ def the_model() -> Iterator[Model]:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path, path: str, folder: Path, the_model: Model) -> AsyncIterator[Bench]:
+async def bench(
+    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
+) -> AsyncIterator[Bench]:
     """Yield agents behind a gate where everything is asked about."""
-    async with agents_at(tmp_path, path, folder, the_model.url) as found:
+    async with agents_at(tmp_path, executor_path, folder, the_model.url) as found:
         yield found
 
 

@@ -19,7 +19,7 @@ from core.isolation import incoming
 from core.isolation import pool as pools
 from core.isolation.containment import Containment, delegated
 from core.isolation.upkeep import Options
-from tests.support.executors import BUILD, UID, USER, executors, installed
+from tests.support.executors import BUILD, UID, USER, executors
 from tests.support.runs import Watcher, alive, new_run, planned, request
 from tests.support.waiting import until
 
@@ -45,13 +45,6 @@ def top() -> Iterator[Path]:
             subprocess.run(["umount", scratch], check=True)
 
 
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
-
-
 @contextmanager
 def workplace() -> Iterator[Path]:
     """Yield a folder of the executors' user."""
@@ -62,14 +55,14 @@ def workplace() -> Iterator[Path]:
 
 @pytest.mark.parametrize("contained", [True, False], ids=["", "the control: without a cgroup"])
 async def test_what_no_mark_and_no_family_leads_to_is_ended(
-    path: str, top: Path, *, contained: bool
+    executor_path: str, top: Path, *, contained: bool
 ) -> None:
     """It left its session, cleaned its environment, and killed its supervisor and executor."""
     containment = Containment(top if contained else None)
     with workplace() as work:
         note = work / "pid"
         escape = f"setsid --fork env -i /bin/sh -c 'echo $$ > {note}; exec sleep 600'; sleep 600"
-        async with executors(path, containment=containment) as world:
+        async with executors(executor_path, containment=containment) as world:
             runner = world.executors.runner(USER)
             plan = planned(request(argv=("/bin/sh", "-c", escape)))
             under_way = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
@@ -105,7 +98,7 @@ def covered(file: Path) -> Iterator[Callable[[], object]]:
 
 
 async def test_what_cannot_be_killed_keeps_its_place(
-    path: str, top: Path, monkeypatch: pytest.MonkeyPatch
+    executor_path: str, top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a process that waits for a device: no executor comes in its place until it has ended.
 
@@ -113,7 +106,7 @@ async def test_what_cannot_be_killed_keeps_its_place(
     """
     monkeypatch.setattr(pools, "_PATIENCE_S", 0.3)
     options = Options(BUILD, max_executors=1)
-    async with executors(path, options=options, containment=Containment(top)) as world:
+    async with executors(executor_path, options=options, containment=Containment(top)) as world:
         executor = await world.pool.take(USER)
         assert executor.cgroup is not None
         switch = executor.cgroup.folder / "cgroup.kill"

@@ -21,9 +21,9 @@ LEAVING = "setsid sleep 300 & (setsid setsid sleep 301 &) ; sleep 302"
 
 
 @pytest.fixture
-def work(path: str) -> Path:
+def work(executor_path: str) -> Path:
     """Return a folder of the other user's that we may enter."""
-    folder = Path(path).parent / new_run()
+    folder = Path(executor_path).parent / new_run()
     folder.mkdir(mode=0o755)
     os.chown(folder, UID, UID)
     return folder
@@ -36,30 +36,30 @@ async def out(world: World, line: str, cwd: Path | str = "/tmp", **more: Stdio) 
     return f"{done.exit_code} {done.output.text}"
 
 
-async def test_whoami_is_the_other_user(path: str) -> None:
+async def test_whoami_is_the_other_user(executor_path: str) -> None:
     """Pipelines, connectors, statuses: the plan runs as it does here, as somebody else."""
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         assert await out(world, "id -un | tr n N") == "0 Nobody\n"
         assert await out(world, "false && echo a || echo b") == "0 b\n"
         assert await out(world, "cat /etc/shadow") == "1 cat: /etc/shadow: Permission denied\n"
         assert world.executors.running(new_run()) is None
 
 
-async def test_files_that_the_run_makes_are_the_other_users(path: str, work: Path) -> None:
+async def test_files_that_the_run_makes_are_the_other_users(executor_path: str, work: Path) -> None:
     """Ownership is the kernel's, not a matter of names."""
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         await out(world, "touch made", work)
 
     assert (work / "made").stat().st_uid == UID
 
 
-async def test_pins_hold_across_the_wall(path: str, work: Path) -> None:
+async def test_pins_hold_across_the_wall(executor_path: str, work: Path) -> None:
     """A script that changed after it was approved does not run; the control does."""
     script = work / "s.sh"
     script.write_text("#!/bin/sh\necho one\n")
     script.chmod(0o755)
     os.chown(script, UID, UID)
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         runner = world.executors.runner(USER)
         plan = planned(request("./s.sh", cwd=work))
         ran = await runner.run(new_run(), plan, Watcher())
@@ -74,21 +74,23 @@ async def test_pins_hold_across_the_wall(path: str, work: Path) -> None:
     assert ran.output.text == "one\n"
 
 
-async def test_a_program_that_is_closed_to_the_other_user_says_so(path: str, work: Path) -> None:
+async def test_a_program_that_is_closed_to_the_other_user_says_so(
+    executor_path: str, work: Path
+) -> None:
     """It did not change: its reader is another."""
     script = work / "mine.sh"
     script.write_text("#!/bin/sh\necho one\n")
     script.chmod(0o700)
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         plan = planned(request("./mine.sh", cwd=work))
         with pytest.raises(PlanDrift, match="cannot be read by the user"):
             await world.executors.runner(USER).run(new_run(), plan, Watcher())
 
 
-async def test_limits_output_caps_and_time_hold(path: str) -> None:
+async def test_limits_output_caps_and_time_hold(executor_path: str) -> None:
     """The same as for the gateway's own runs, for it is the same supervisor."""
     limits = Limits(file_bytes=4096, open_files=32, grace_ms=200)
-    async with executors(path, limits) as world:
+    async with executors(executor_path, limits) as world:
         runner = world.executors.runner(USER)
         shown = planned(request(argv=("/bin/sh", "-c", "ulimit -n; ulimit -c; ulimit -f")))
         seen = await runner.run(new_run(), shown, Watcher())
@@ -103,9 +105,9 @@ async def test_limits_output_caps_and_time_hold(path: str) -> None:
     assert marked(slow_id) == []
 
 
-async def test_separate_streams_input_and_live_output(path: str) -> None:
+async def test_separate_streams_input_and_live_output(executor_path: str) -> None:
     """Descriptors go both ways: standard input in a sealed memory, output on shelves."""
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         runner, run_id = world.executors.runner(USER), new_run()
         stdio = Stdio(stdin=b"hello", capture=Capture.SEPARATE)
         plan = planned(request(argv=("/bin/sh", "-c", "cat; echo no >&2"), stdio=stdio))
@@ -124,9 +126,9 @@ async def test_separate_streams_input_and_live_output(path: str) -> None:
 
 
 @pytest.mark.parametrize("victim", ["executor", "supervisor", "both", "cancel"])
-async def test_no_process_outlives_its_run(path: str, victim: str) -> None:
+async def test_no_process_outlives_its_run(executor_path: str, victim: str) -> None:
     """S2 Q3: a crash is "Executor terminated unexpectedly"; what was started ends with it."""
-    async with executors(path, Limits(grace_ms=200)) as world:
+    async with executors(executor_path, Limits(grace_ms=200)) as world:
         runner, watcher, run_id = world.executors.runner(USER), Watcher(), new_run()
         plan = planned(request(argv=("/bin/sh", "-c", LEAVING)))
         task = asyncio.create_task(runner.run(run_id, plan, watcher))
@@ -152,9 +154,9 @@ async def test_no_process_outlives_its_run(path: str, victim: str) -> None:
         assert "Executor terminated unexpectedly" in done.output.text
 
 
-async def test_a_refused_claim_runs_nothing(path: str, work: Path) -> None:
+async def test_a_refused_claim_runs_nothing(executor_path: str, work: Path) -> None:
     """At most once: the executor was there, the command never."""
-    async with executors(path) as world:
+    async with executors(executor_path) as world:
         plan = planned(request("touch ran", cwd=work))
         with pytest.raises(SpawnError, match="could not be claimed"):
             await world.executors.runner(USER).run(new_run(), plan, Watcher(grants=False))
@@ -163,10 +165,10 @@ async def test_a_refused_claim_runs_nothing(path: str, work: Path) -> None:
     assert not (work / "ran").exists()
 
 
-async def test_sessions_share_the_executors_fairly(path: str) -> None:
+async def test_sessions_share_the_executors_fairly(executor_path: str) -> None:
     """Ten runs over two executors; never more than two at a time; none is lost."""
     options = Options(BUILD, max_executors=2)
-    async with executors(path, options=options) as world:
+    async with executors(executor_path, options=options) as world:
         runner = world.executors.runner(USER)
         most = 0
 

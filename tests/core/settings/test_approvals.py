@@ -59,6 +59,15 @@ def test_mistakes_are_named_when_the_file_is_read(keys: dict[str, object], words
         _read(**keys)
 
 
+def test_a_ladder_may_last_thirty_days() -> None:
+    """To the second; one more is too long."""
+    half = 15 * 24 * 3600
+
+    assert len(_read(ask=[{**STEP, "for": half}] * 2).ask) == 2
+    with pytest.raises(ValidationError, match="more than 30 days"):
+        _read(ask=[{**STEP, "for": half}, {**STEP, "for": half + 1}])
+
+
 @pytest.mark.parametrize("entry", ["root", "0", "uid:root", "uid:", "telegram:42", "uid:-1"])
 @pytest.mark.parametrize("key", ["approvers", "senders"])
 def test_who_can_never_be_let_in_is_named(key: str, entry: str) -> None:

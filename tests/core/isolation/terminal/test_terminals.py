@@ -38,9 +38,9 @@ from tests.support.waiting import PATIENCE_S, until
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, path: str) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path, executor_path: str) -> AsyncIterator[Desk]:
     """Yield terminals where a person is asked."""
-    async with desk_at(tmp_path, path) as found:
+    async with desk_at(tmp_path, executor_path) as found:
         yield found
 
 
@@ -78,17 +78,19 @@ def _journal(desk: Desk) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-async def test_full_security_still_asks_and_no_asking_denies(tmp_path: Path, path: str) -> None:
+async def test_full_security_still_asks_and_no_asking_denies(
+    tmp_path: Path, executor_path: str
+) -> None:
     """A shell is no command: what lets every command pass lets no terminal pass."""
     (tmp_path / "full").mkdir()
-    async with desk_at(tmp_path / "full", path, layer(security=ExecSecurity.FULL)) as desk:
+    async with desk_at(tmp_path / "full", executor_path, layer(security=ExecSecurity.FULL)) as desk:
         assert isinstance(await desk.gate.submit(desk.request()), Pending)
     for name, everyone in (
         ("off", layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)),
         ("deny", layer(security=ExecSecurity.DENY)),
     ):
         (tmp_path / name).mkdir()
-        async with desk_at(tmp_path / name, path, everyone) as desk:
+        async with desk_at(tmp_path / name, executor_path, everyone) as desk:
             assert isinstance(await desk.gate.submit(desk.request()), Denied)
             if name == "off":  # the control: who is listed opens one, and only then
                 under_way = asyncio.ensure_future(desk.gate.submit(desk.request(unasked=True)))
@@ -178,10 +180,10 @@ async def test_ten_megabytes_without_loss(desk: Desk) -> None:
     await opened.end
 
 
-async def test_the_idle_limit_ends_it(tmp_path: Path, path: str) -> None:
+async def test_the_idle_limit_ends_it(tmp_path: Path, executor_path: str) -> None:
     """Where nothing is typed or shown, it ends, and the journal says why."""
     limits = partial(Limits, idle_s=0.7)
-    async with desk_at(tmp_path, path, limits=limits) as desk:
+    async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         opened = await desk.opened()
         done = await opened.end
         assert isinstance(done, Finished)
@@ -293,10 +295,10 @@ async def test_recovery_knows_its_executor(desk: Desk) -> None:
     await opened.end
 
 
-async def test_recorded_where_configured(tmp_path: Path, path: str) -> None:
+async def test_recorded_where_configured(tmp_path: Path, executor_path: str) -> None:
     """What was shown is in an asciicast that only the gateway's user may read; nothing typed."""
     limits = partial(Limits, record=True)
-    async with desk_at(tmp_path, path, limits=limits) as desk:
+    async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         opened = await desk.opened()
         opened.type("stty -echo; echo re''corded\n")
         await opened.shows("recorded")
@@ -325,10 +327,10 @@ async def test_what_no_command_may_be_given_a_terminal_is_not(desk: Desk) -> Non
             assert answer.reason is DenialReason.FORBIDDEN_ENVIRONMENT
 
 
-async def test_no_more_than_there_may_be(tmp_path: Path, path: str) -> None:
+async def test_no_more_than_there_may_be(tmp_path: Path, executor_path: str) -> None:
     """The next one is refused before anybody is asked, until one ends."""
     limits = partial(Limits, most=1)
-    async with desk_at(tmp_path, path, limits=limits) as desk:
+    async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         opened = await desk.opened()
         refused = await desk.gate.submit(desk.request())
         assert isinstance(refused, Denied)

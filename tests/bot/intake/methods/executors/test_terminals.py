@@ -1,7 +1,7 @@
 """Who may open a terminal unasked, and type, by the methods: with real executors."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,19 +24,11 @@ from core.model.identity import DEFAULT_AGENT, AgentId, ApprovalId, SessionKey
 from core.model.result import Pending
 from core.runner.pool import BOOTSTRAP
 from core.store import approvals
-from tests.support.executors import installed
 from tests.support.terminal import terminal
 from tests.support.terminals import Desk, desk_at
 from tests.support.waiting import until, wait_until
 
 SLEEP = ("sleep", "60")
-
-
-@pytest.fixture(scope="module")
-def path() -> Iterator[str]:
-    """Yield the executor's file."""
-    with installed() as made:
-        yield made
 
 
 @dataclass
@@ -58,10 +50,10 @@ class Front:
 
 
 @pytest.fixture
-async def front(tmp_path: Path, path: str) -> AsyncIterator[Front]:
+async def front(tmp_path: Path, executor_path: str) -> AsyncIterator[Front]:
     """Yield it."""
     limits = partial(Limits, unasked=frozenset({f"uid:{os.getuid()}"}))
-    async with desk_at(tmp_path, path, limits=limits) as desk:
+    async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         methods = TerminalMethods(desk.gate, Askers(desk.gate.store), desk.terminals)
         yield Front(desk, methods)
 
