@@ -42,7 +42,7 @@ from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
-from bot.page.visit import HEADERS, Visit, cookies, data, let_frame, page, wants_json
+from bot.page.visit import HEADERS, Visit, cookies, data, let_frame, page, says, wants_json
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
@@ -254,13 +254,21 @@ class ControlPage(Pages):
         elif fault.code is FaultCode.UNAUTHORISED:
             response = self._sign_in(scope)
         else:
-            state = scope["state"]
-            session = state.get("session", "")
-            visit = Visit(scope, _never, self.room.section, state.get("caller"), session)
-            text = self.render.text("said.html", visit=visit, words=fault.message)
-            response = page(text, fault.status)
+            response = self._said(fault, scope)
         response.headers.update(fault.headers or {})
         return self.framed(response)
+
+    def _said(self, fault: Fault, scope: Scope) -> Response:
+        """Return a page that says why, or that there is no page, and the way home."""
+        state = scope["state"]
+        session = state.get("session", "")
+        visit = Visit(scope, _never, self.room.section, state.get("caller"), session)
+        known = fault.code is not FaultCode.NOT_FOUND or self.owns(scope)
+        template = "said.html" if known else "not_found.html"
+        text = self.render.text(
+            template, visit=visit, words=fault.message, passkeys=self._has_passkeys
+        )
+        return page(text, fault.status)
 
     def framed(self, response: Response) -> Response:
         """Return an answer that the demo's screen may frame, where there is one."""
@@ -274,7 +282,7 @@ class ControlPage(Pages):
         Browsers keep a SameSite=Strict cookie from the first request after such a link, so the page
         asks for itself once more.
         """
-        crossed = header(scope, b"sec-fetch-site") == b"cross-site" and scope["method"] in _SAFE
+        crossed = says(scope, b"sec-fetch-site", b"cross-site") and scope["method"] in _SAFE
         return page(
             self.render.text("signed_out.html", bounce=crossed, passkeys=self._has_passkeys),
             200 if crossed else 401,

@@ -151,7 +151,12 @@ def cookies(scope: Scope) -> dict[str, str]:
 
 def wants_json(scope: Scope) -> bool:
     """Return whether a script of ours asks."""
-    return header(scope, b"accept") == b"application/json"
+    return says(scope, b"accept", b"application/json")
+
+
+def says(scope: Scope, name: bytes, value: bytes) -> bool:
+    """Return whether a request has a header once, with this value; for pages about faults."""
+    return [found for key, found in scope["headers"] if key == name] == [value]
 
 
 def page(text: str, status: int = 200) -> Response:
