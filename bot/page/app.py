@@ -26,6 +26,7 @@ from bot.intake.registry.method import Table
 from bot.page.approval import ApprovalPages
 from bot.page.assets import Assets
 from bot.page.cards import Cards
+from bot.page.forms import FORMS, QUERIES
 from bot.page.gateway import GatewayPages
 from bot.page.install import InstallPages
 from bot.page.live import Live
@@ -42,7 +43,17 @@ from bot.page.render import Renderer
 from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
-from bot.page.visit import HEADERS, Visit, cookies, data, let_frame, page, says, wants_json
+from bot.page.visit import (
+    HEADERS,
+    NO_FIELDS,
+    Visit,
+    cookies,
+    data,
+    let_frame,
+    page,
+    says,
+    wants_json,
+)
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
@@ -177,7 +188,10 @@ class ControlPage(Pages):
             Route("/passkeys", View(self, post=keys.register)),
             Route(f"{LOGIN_PATH}passkey/new", View(self, post=keys.offer, public=True)),
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
-            Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
+            Route(
+                f"{LOGIN_PATH}{{secret}}",
+                View(self, login.offer, _unfilled(login.enter), public=True),
+            ),
             Route("/logout", View(self, post=login.leave)),
         )
 
@@ -243,9 +257,10 @@ class ControlPage(Pages):
     def visit(self, scope: Scope, receive: Receive) -> Visit:
         """Return the request as the pages know it."""
         state = scope["state"]
-        state[ROUTE] = _template(self._routes, scope)
+        route = state[ROUTE] = _template(self._routes, scope)
         session = state.get("session", "")
-        return Visit(scope, receive, self.room.section, state["caller"], session)
+        fields, asks = FORMS.get(route, NO_FIELDS), QUERIES.get(route)
+        return Visit(scope, receive, self.room.section, state["caller"], session, fields, asks)
 
     def refusal(self, fault: Fault, scope: Scope) -> Response:
         """Return a fault as people read it; who is not signed in learns how."""
@@ -345,6 +360,16 @@ def pages_of(room: Furnishing) -> Callable[[Wakes, Buckets], Pages]:
 
 def _template(routes: Sequence[Route], scope: Scope) -> str:
     return next((one.path for one in routes if one.matches(scope)[0] is not Match.NONE), "")
+
+
+def _unfilled(handler: Handler) -> Handler:
+    """Return a handler of a form without fields, which it does not read itself."""
+
+    async def checked(visit: Visit) -> Response:
+        await visit.form(signed=False)
+        return await handler(visit)
+
+    return checked
 
 
 async def _never() -> dict[str, object]:

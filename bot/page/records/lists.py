@@ -16,7 +16,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke
 from bot.page.records.list_actions import ACTIONS, Action, Button
 from bot.page.render import Renderer
-from bot.page.visit import Visit, page
+from bot.page.visit import Fields, Visit, page, refuse_others
 from core.errors import BadRequest
 from core.model.decision import Tier
 
@@ -281,8 +281,9 @@ def _fields(form: Mapping[str, str], action: Action) -> dict[str, str]:
     """Return what the method takes.
 
     Raises:
-        Fault: something is missing or too long.
+        Fault: something is missing, too long, or of another action.
     """
+    refuse_others(form, Fields(frozenset({*action.fields, "confirm"})), "The form")
     found = {name: form.get(name, "").strip() for name in action.fields}
     if not all(0 < len(text) <= _LONGEST_FIELD for text in found.values()):
         raise Fault(FaultCode.BAD_REQUEST, "Fill in the field; nothing was changed.")
