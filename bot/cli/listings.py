@@ -141,6 +141,19 @@ def _limits(row: "Row") -> str:
     return "".join(f"{part}, " for part in parts)
 
 
+def rules(rows: "list[Row]") -> str:
+    """Word each rule: what it decides, about what, whose it is and where it is written."""
+    return "".join(map(_rule, rows)) or "No rules: see tools.exec.rules.\n"
+
+
+def _rule(row: "Row") -> str:
+    where = f"  in {row['within']}" if row["within"] else ""
+    tier = "" if row["tier"] == "routine" else f"  {row['tier']}"
+    why = f"       {row['reason']}\n" if row["reason"] else ""
+    head = f"{row['decide']:5}  {row['by']} {row['pattern']}{where}{tier}"
+    return f"{head}  ({row['place']})\n{why}"
+
+
 def tokens(rows: "list[Row]") -> str:
     """Word each token: whose, what for, until when, when it was used last."""
     return "".join(map(_token, rows)) or "No tokens yet. Create one with `sayso token create`.\n"

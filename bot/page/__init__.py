@@ -3,6 +3,7 @@
 ::
 
     app        the addresses; who is let in; faults as people read them
+    forms      the fields that each form has
       ▼
     login | passkeys | push | now | plans | approval | rules/ | gateway    what each address does
     install                    what a phone asks for before it installs the page

@@ -26,6 +26,7 @@ from bot.intake.registry.method import Table
 from bot.page.approval import ApprovalPages
 from bot.page.assets import Assets
 from bot.page.cards import Cards
+from bot.page.forms import FORMS, QUERIES
 from bot.page.gateway import GatewayPages
 from bot.page.install import InstallPages
 from bot.page.live import Live
@@ -43,7 +44,16 @@ from bot.page.rules.backtest import Tries
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
 from bot.page.session_cookie import SessionCookie
-from bot.page.visit import HEADERS, Visit, data, let_frame, page, wants_json
+from bot.page.visit import (
+    HEADERS,
+    NO_FIELDS,
+    Visit,
+    data,
+    let_frame,
+    page,
+    says,
+    wants_json,
+)
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
 from core.gate import Gate
@@ -187,7 +197,10 @@ class ControlPage(Pages):
             Route("/passkeys", View(self, post=keys.register)),
             Route(f"{LOGIN_PATH}passkey/new", View(self, post=keys.offer, public=True)),
             Route(f"{LOGIN_PATH}passkey", View(self, post=keys.enter, public=True)),
-            Route(f"{LOGIN_PATH}{{secret}}", View(self, login.offer, login.enter, public=True)),
+            Route(
+                f"{LOGIN_PATH}{{secret}}",
+                View(self, login.offer, _unfilled(login.enter), public=True),
+            ),
             Route("/logout", View(self, post=login.leave)),
         )
 
@@ -253,9 +266,10 @@ class ControlPage(Pages):
     def visit(self, scope: Scope, receive: Receive) -> Visit:
         """Return the request as the pages know it."""
         state = scope["state"]
-        state[ROUTE] = _template(self._routes, scope)
+        route = state[ROUTE] = _template(self._routes, scope)
         session = state.get("session", "")
-        return Visit(scope, receive, self.room.section, state["caller"], session)
+        fields, asks = FORMS.get(route, NO_FIELDS), QUERIES.get(route)
+        return Visit(scope, receive, self.room.section, state["caller"], session, fields, asks)
 
     def refusal(self, fault: Fault, scope: Scope) -> Response:
         """Return a fault as people read it; who is not signed in learns how."""
@@ -264,13 +278,21 @@ class ControlPage(Pages):
         elif fault.code is FaultCode.UNAUTHORISED:
             response = self._sign_in(scope)
         else:
-            state = scope["state"]
-            session = state.get("session", "")
-            visit = Visit(scope, _never, self.room.section, state.get("caller"), session)
-            text = self.render.text("said.html", visit=visit, words=fault.message)
-            response = page(text, fault.status)
+            response = self._said(fault, scope)
         response.headers.update(fault.headers or {})
         return self.framed(response)
+
+    def _said(self, fault: Fault, scope: Scope) -> Response:
+        """Return a page that says why, or that there is no page, and the way home."""
+        state = scope["state"]
+        session = state.get("session", "")
+        visit = Visit(scope, _never, self.room.section, state.get("caller"), session)
+        known = fault.code is not FaultCode.NOT_FOUND or self.owns(scope)
+        template = "said.html" if known else "not_found.html"
+        text = self.render.text(
+            template, visit=visit, words=fault.message, passkeys=self._has_passkeys
+        )
+        return page(text, fault.status)
 
     def framed(self, response: Response) -> Response:
         """Return an answer that the demo's screen may frame, where there is one."""
@@ -284,7 +306,7 @@ class ControlPage(Pages):
         Browsers keep a SameSite=Strict cookie from the first request after such a link, so the page
         asks for itself once more.
         """
-        crossed = header(scope, b"sec-fetch-site") == b"cross-site" and scope["method"] in _SAFE
+        crossed = says(scope, b"sec-fetch-site", b"cross-site") and scope["method"] in _SAFE
         return page(
             self.render.text("signed_out.html", bounce=crossed, passkeys=self._has_passkeys),
             200 if crossed else 401,
@@ -347,6 +369,16 @@ def pages_of(room: Furnishing) -> Callable[[Wakes, Buckets], Pages]:
 
 def _template(routes: Sequence[Route], scope: Scope) -> str:
     return next((one.path for one in routes if one.matches(scope)[0] is not Match.NONE), "")
+
+
+def _unfilled(handler: Handler) -> Handler:
+    """Return a handler of a form without fields, which it does not read itself."""
+
+    async def checked(visit: Visit) -> Response:
+        await visit.form(signed=False)
+        return await handler(visit)
+
+    return checked
 
 
 async def _never() -> dict[str, object]:

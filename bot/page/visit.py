@@ -6,9 +6,11 @@ POST with the CSRF token of the session, from our own origin.
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
+from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -22,7 +24,9 @@ from core.settings.http import HttpSection
 
 CSRF = "csrf"
 """The field of a form, and the key in templates."""
+_LONGEST_NAME = 60
 _FORM = b"application/x-www-form-urlencoded"
+_NO_FORM = "The form is not URL-encoded."
 _MOST_FIELDS = 4_000
 _LARGEST_FORM = 1 << 20
 _UNFRAMED = "frame-ancestors 'none'"
@@ -41,15 +45,40 @@ HEADERS: Mapping[str, str] = {
 """What every answer has. A stricter referrer policy would take Origin from our own forms."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What a form has: fields by name, and such as stand once for each thing on its page."""
+
+    names: frozenset[str] = frozenset()
+    each: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, names: str, each: str = "") -> "Fields":
+        """Return fields by their names with blanks between."""
+        return cls(frozenset(names.split()), re.compile(each) if each else None)
+
+    def has(self, name: str) -> bool:
+        """Return whether a field is one of these."""
+        return name in self.names or (self.each is not None and bool(self.each.fullmatch(name)))
+
+
+NO_FIELDS: Final = Fields()
+
+
 @dataclass(slots=True)
 class Visit:
-    """One request; ``caller`` is ``None`` for who is not signed in."""
+    """One request; ``caller`` is ``None`` for who is not signed in.
+
+    ``fields`` are those that its form may have, ``asks`` the parameters that its address may have.
+    """
 
     scope: Scope
     receive: Receive
     section: HttpSection
     caller: Caller | None
     session: str = field(default="", repr=False)
+    fields: Fields = NO_FIELDS
+    asks: Fields | None = None
     _form: dict[str, str] | None = None
 
     @property
@@ -93,27 +122,52 @@ class Visit:
         """Return the parameters of the address.
 
         Raises:
-            Fault: they are malformed, or one is given twice.
+            Fault: they are malformed, one is given twice, or is not known.
         """
-        return _pairs(self.scope["query_string"], "The address")
+        found = _pairs(self.scope["query_string"], "The address")
+        if self.asks is not None:
+            refuse_others(found, self.asks, "The address")
+        return found
 
     async def form(self, *, signed: bool = True) -> dict[str, str]:
         """Return the fields of the form, each once; ``signed``: with the session's CSRF token.
 
         Raises:
-            Fault: it is none of ours, or its CSRF token is not this session's.
+            Fault: it is none of ours, its CSRF token is not this session's, or it has a field that
+                is not known.
         """
         if self._form is None:
-            kind = (header(self.scope, b"content-type") or b"").partition(b";")[0].strip().lower()
-            if kind != _FORM:
-                raise Fault(FaultCode.WRONG_TYPE, "The form is not URL-encoded.")
-            most = min(_LARGEST_FORM, self.section.limits.body_bytes)
-            body = await read_body(self.scope, self.receive, most, self.section.limits.patience)
-            self._form = _pairs(body, "The form")
-            needed = signed and bool(self.session)
-            if needed and not hmac.compare_digest(self._form.pop(CSRF, ""), self.csrf):
-                raise Fault(FaultCode.WRONG_SITE, "The form is out of date. Reload the page.")
-        return self._form
+            self._form = await self._sent()
+        found = {name: text for name, text in self._form.items() if name != CSRF}
+        needed = signed and bool(self.session)
+        if needed and not hmac.compare_digest(self._form.get(CSRF, ""), self.csrf):
+            raise Fault(FaultCode.WRONG_SITE, "The form is out of date. Reload the page.")
+        refuse_others(found, self.fields, "The form")
+        return found
+
+    async def _sent(self) -> dict[str, str]:
+        """Return what was sent; nothing at all is a form without fields."""
+        kind = (header(self.scope, b"content-type") or b"").partition(b";")[0].strip().lower()
+        if kind not in {_FORM, b""}:
+            raise Fault(FaultCode.WRONG_TYPE, _NO_FORM)
+        most = min(_LARGEST_FORM, self.section.limits.body_bytes)
+        body = await read_body(self.scope, self.receive, most, self.section.limits.patience)
+        if body and not kind:
+            raise Fault(FaultCode.WRONG_TYPE, _NO_FORM)
+        return _pairs(body, "The form")
+
+
+def refuse_others(names: Iterable[str], known: Fields, what: str) -> None:
+    """Refuse names that are not known; ``what`` has them: the form, or the address.
+
+    Raises:
+        Fault: there is one.
+    """
+    other = next((name for name in names if not known.has(name)), None)
+    if other is not None:
+        shown = f"{other[:_LONGEST_NAME]!a}"
+        words = f"{what} has a field that is not known here: {shown}. Nothing was changed."
+        raise Fault(FaultCode.BAD_REQUEST, words)
 
 
 def csrf_of(session: str) -> str:
@@ -151,7 +205,12 @@ def cookies(scope: Scope) -> dict[str, str]:
 
 def wants_json(scope: Scope) -> bool:
     """Return whether a script of ours asks."""
-    return header(scope, b"accept") == b"application/json"
+    return says(scope, b"accept", b"application/json")
+
+
+def says(scope: Scope, name: bytes, value: bytes) -> bool:
+    """Return whether a request has a header once, with this value; for pages about faults."""
+    return [found for key, found in scope["headers"] if key == name] == [value]
 
 
 def page(text: str, status: int = 200) -> Response:

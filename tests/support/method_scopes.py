@@ -38,6 +38,7 @@ NEEDS = {
     "node.rename": "admin",
     "node.revoke": "admin",
     "policy.explain": "request read",
+    "policy.rules": "read",
     "policy.backtest.start": "read",
     "policy.backtest.get": "read",
     "people.list": "approve admin",

@@ -44,7 +44,7 @@ class Access:
     def end(self, seen: Seen) -> None:
         """Count the request and write its line; a status of 0 is a client that left first."""
         seconds = time.monotonic() - seen.began
-        verb, route = _verb(seen.scope), seen.scope["state"].get(ROUTE) or self._named(seen.scope)
+        verb, route = _verb(seen.scope), seen.scope["state"].get(ROUTE) or self.route_of(seen.scope)
         self.meters.request(verb, route, seen.status, seconds)
         if self.logged:
             caller = seen.scope["state"].get("caller")
@@ -53,7 +53,7 @@ class Access:
             fields = (where, who, verb, route, seen.status, seconds * 1000)
             _log.info("%s %s %s %s %d %.1f ms", *fields)
 
-    def _named(self, scope: Scope) -> str:
+    def route_of(self, scope: Scope) -> str:
         """Return the template that an address fits, whoever asked and with whichever verb."""
         for route in self.routes:
             if route.matches(scope)[0] is not Match.NONE:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.api.access.access_log import Access
+from bot.api.access.access_log import UNMATCHED, Access
 from bot.api.access.authentication import Door, token_of
 from bot.api.access.origin import check_site, client_key
 from bot.api.access.rate_limits import Buckets
@@ -24,6 +24,8 @@ from core.settings.http import HttpSection
 _log = logging.getLogger(__name__)
 OPEN_ROUTES = frozenset({"/health", "/openapi.json"})
 """What is answered without a token."""
+_API = "/v1/"
+_GOES = frozenset({"GET", "HEAD"})
 _ALWAYS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -130,11 +132,22 @@ class Guard:
         state["login"], state["caller"] = login, caller
 
     def _is_page(self, scope: Scope) -> bool:
-        return self.pages is not None and scope["type"] == "http" and self.pages.owns(scope)
+        if self.pages is None or scope["type"] != "http":
+            return False
+        return self.pages.owns(scope) or self._is_mistyped(scope)
+
+    def _is_mistyped(self, scope: Scope) -> bool:
+        """Return whether a browser goes to an address that there is not, outside of the API."""
+        goes = scope["method"] in _GOES and not f"{scope['path']}/".startswith(_API)
+        return goes and _reads_html(scope) and self.access.route_of(scope) == UNMATCHED
 
     def _is_open(self, scope: Scope) -> bool:
         path = scope["path"]
         return path in OPEN_ROUTES or (path == "/metrics" and self.section.metrics_open)
+
+
+def _reads_html(scope: Scope) -> bool:
+    return any(b"text/html" in value for name, value in scope["headers"] if name == b"accept")
 
 
 def _with_ours(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

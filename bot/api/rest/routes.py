@@ -110,6 +110,7 @@ _RULES = (
         about="Replace exec-approvals.json, if `baseHash` is still its hash.",
     ),
     Route("GET", "/v1/insight", "insight.get"),
+    Route("GET", "/v1/rules", "policy.rules"),
     Route("GET", "/v1/grants", "grants.list"),
     Route(
         "DELETE",

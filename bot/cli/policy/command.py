@@ -4,8 +4,8 @@ import argparse
 import os
 import sys
 
-from bot.cli import fail
-from bot.cli.call import show
+from bot.cli import fail, listings
+from bot.cli.call import Call, show
 from bot.cli.parser import arg, command, group
 from bot.cli.policy import checks, history
 
@@ -49,6 +49,10 @@ def register(commands: "Commands") -> None:
         arg("--task", metavar="T", help="as if the request named this task"),
         arg("--cwd", metavar="D", help="where it would run (default: here)"),
     )
+    listed = Call("policy.rules", "agent", listings.rules, rows="rules")
+    agent = arg("--agent", metavar="A", help="only what counts for this agent")
+    example = "sayso policy rules --agent coder --json"
+    command(inner, "rules", "list the rules in effect", example, listed, agent)
     checks.register(inner)
     history.register(inner)
 

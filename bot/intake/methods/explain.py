@@ -13,10 +13,15 @@ from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
-from bot.intake.registry.params import ExplainParams, Name, NoParams, Params
+from bot.intake.registry.params import AgentParams, ExplainParams, Name, NoParams, Params
 from bot.intake.results.backtest import BacktestAnswer, BacktestStartedAnswer
 from bot.intake.results.gateway import HealthAnswer
-from bot.intake.results.rules import ExplainAnswer, SkillsAnswer
+from bot.intake.results.rules import (
+    ExplainAnswer,
+    RuleAnswer,
+    RulesAnswer,
+    SkillsAnswer,
+)
 from bot.policy_tools.draft_backtest import DraftBacktests
 from bot.policy_tools.past_commands import span_ms
 from core.errors import BadRequest, NotFound
@@ -61,6 +66,16 @@ class OutlookMethods:
                 note="a node is asked for its plan and verdict",
                 result=ExplainAnswer,
             ),
+            Method(
+                name="policy.rules",
+                params=AgentParams,
+                scopes=READS,
+                handler=self.rules,
+                summary="List the rules of the configuration that are in effect.",
+                note="with `agent`, those of that agent and those of all",
+                result=RulesAnswer,
+                sifts=True,
+            ),
         )
 
     async def get_health(self, _params: NoParams, _caller: Caller) -> HealthAnswer:
@@ -70,6 +85,20 @@ class OutlookMethods:
     async def skills(self, _params: NoParams, _caller: Caller) -> SkillsAnswer:
         """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
         return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
+
+    async def rules(self, params: AgentParams, caller: Caller) -> RulesAnswer:
+        """List rules, those of single agents first; of agents that the caller does not see none."""
+        compiled = self.gate.rulebook.compiled
+        shared = {rule.place for rule in compiled.everyone.rules.rules}
+        own = [
+            RuleAnswer.of(rule, agent)
+            for agent, provisions in compiled.agents.items()
+            if params.agent in {None, agent} and caller.sees(agent)
+            for rule in provisions.rules.rules
+            if rule.place not in shared
+        ]
+        every = [RuleAnswer.of(rule, None) for rule in compiled.everyone.rules.rules]
+        return RulesAnswer(rules=[*own, *every])
 
     async def explain(self, params: ExplainParams, caller: Caller) -> ExplainAnswer:
         """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it.

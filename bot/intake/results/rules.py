@@ -1,5 +1,7 @@
 """Define what the methods about the policy answer: the file, grants, verdicts, tools, skills."""
 
+from collections.abc import Mapping
+from shlex import quote
 from typing import Literal
 
 from pydantic import RootModel
@@ -7,8 +9,12 @@ from pydantic import RootModel
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe, safe_or_none
 from core.gate.grant_preview import words_of
 from core.gate.tools.protocol import ToolError
-from core.model.decision import DenialReason
+from core.model.decision import Decision, DenialReason
 from core.policy.judge.preview import Preview
+from core.policy.matching.matchers import EffectMatch, GlobMatch, VectorMatch
+from core.policy.matching.word_pattern import WordsMatch
+from core.policy.rules.file_denials import ReadsMatch
+from core.policy.rules.rules import Match, Rule
 from core.policy.rules.skills import Skills
 from core.store.approvals.grants import Grant
 
@@ -111,6 +117,69 @@ class ExplainAnswer(Answer):
     node: dict[str, object] | None = None
     gateway: dict[str, object] | None = None
     plan: str | None = None
+
+
+_WORDS: Mapping[Decision, Literal["allow", "ask", "deny"]] = {
+    Decision.ALLOW: "allow",
+    Decision.ASK: "ask",
+    Decision.DENY: "deny",
+}
+
+
+class RuleAnswer(Answer):
+    """A rule of the configuration; `agent` is null where it is every agent's.
+
+    `by` is the key under `match`, `pattern` what it says there; `within` is the folder of `cwd`.
+    """
+
+    place: str
+    agent: str | None
+    decide: Literal["allow", "ask", "deny"]
+    by: Literal["argv", "glob", "effect", "reads", "words"]
+    pattern: str
+    within: str | None
+    tier: str
+    reason: str | None
+
+    @classmethod
+    def of(cls, rule: Rule, agent: str | None) -> "RuleAnswer":
+        """Return a rule as it is in the configuration."""
+        by, pattern = _matched(rule.match)
+        return cls(
+            place=safe(rule.place),
+            agent=safe_or_none(agent),
+            decide=_WORDS[rule.decide],
+            by=by,
+            pattern=safe(pattern),
+            within=None if rule.within is None else safe(rule.within.path),
+            tier=rule.tier.value,
+            reason=safe_or_none(rule.reason),
+        )
+
+
+def _matched(match: Match) -> tuple[Literal["argv", "glob", "effect", "reads", "words"], str]:
+    match match:
+        case VectorMatch():
+            return "argv", " ".join(map(_quoted, match.template.elements))
+        case GlobMatch():
+            return "glob", match.pattern
+        case EffectMatch():
+            return "effect", match.effect.value
+        case ReadsMatch():
+            return "reads", match.patterns[0]
+        case WordsMatch():
+            return "words", match.pattern
+
+
+def _quoted(element: str) -> str:
+    """Return one element; a template such as ``<NAME>`` is no word that needs quotes."""
+    return element if element.startswith("<") and " " not in element else quote(element)
+
+
+class RulesAnswer(Answer):
+    """The rules in effect, those of single agents first."""
+
+    rules: list[RuleAnswer]
 
 
 class SkillAnswer(Answer):

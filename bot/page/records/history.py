@@ -67,7 +67,7 @@ class HistoryPages:
 
     async def export(self, visit: Visit) -> Response:
         """Send what the filters keep as a file, 100,000 rows at most."""
-        wanted, _ = _wanted(visit, more=("format",))
+        wanted, _ = _wanted(visit)
         kind = wanted.pop("format", "jsonl")
         if kind not in {"jsonl", "csv"}:
             raise Fault(FaultCode.BAD_REQUEST, "The format is jsonl or csv.")
@@ -145,7 +145,7 @@ _jsonl = _Worded("jsonl")
 _csv = _Worded("csv", _row(list(_COLUMNS)))
 
 
-def _wanted(visit: Visit, more: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, int]]:
+def _wanted(visit: Visit) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the filters of an address that are filled in, and from when on it goes back.
 
     Raises:
@@ -153,8 +153,6 @@ def _wanted(visit: Visit, more: tuple[str, ...] = ()) -> tuple[dict[str, Any], d
     """
     query = {name: text.strip() for name, text in visit.query().items() if text.strip()}
     before = query.pop("before", "")
-    if unknown := set(query) - {*_FILTERS, *more}:
-        raise Fault(FaultCode.BAD_REQUEST, f"{len(unknown)} unknown parameters in the address.")
     if not before:
         return query, {}
     if not before.isascii() or not before.isdecimal() or len(before) > 15:  # noqa: PLR2004 - epoch ms

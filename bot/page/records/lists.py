@@ -1,4 +1,4 @@
-"""List people, tokens, grants, channels and agents' sessions, each with what may be done to it.
+"""List people, tokens, grants, channels, rules and sessions, with what may be done to each.
 
 What is shown and done is that of the methods, with their scopes. What takes something away is asked
 once more, on a page that works without scripts.
@@ -16,8 +16,9 @@ from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke
 from bot.page.records.list_actions import ACTIONS, Action, Button
 from bot.page.render import Renderer
-from bot.page.visit import Visit, page
+from bot.page.visit import Fields, Visit, page, refuse_others
 from core.errors import BadRequest
+from core.model.decision import Tier
 
 _MOST = 500
 _LONGEST_FIELD = 200
@@ -110,6 +111,20 @@ async def _channels(table: Table, caller: Caller) -> Rows:
     ]
 
 
+async def _rules(table: Table, caller: Caller) -> Rows:
+    found: Any = await invoke(table["policy.rules"], {}, caller)
+    return [_rule(one) for one in found["rules"]]
+
+
+def _rule(one: Mapping[str, Any]) -> Row:
+    where = [f"in {one['within']}"] if one["within"] else []
+    whose = f"agent {one['agent']}" if one["agent"] else "every agent"
+    tier = () if one["tier"] == Tier.ROUTINE else (str(one["tier"]),)
+    why = [one["reason"]] if one["reason"] else []
+    lines = (" · ".join([whose, *where, one["place"]]), *why)
+    return Row(f"{one['by']} {one['pattern']}", (str(one["decide"]), *tier), (), lines)
+
+
 async def _sessions(table: Table, caller: Caller) -> Rows:
     found: Any = await invoke(table["sessions.list"], {"limit": _MOST}, caller)
     rows: list[Row] = []
@@ -132,6 +147,7 @@ class Listing:
     about: str
     adds: str = ""
     none: str = "Nothing here."
+    links: tuple[tuple[str, str], ...] = ()
 
 
 LISTINGS: Mapping[str, Listing] = {
@@ -162,6 +178,19 @@ LISTINGS: Mapping[str, Listing] = {
         _channels,
         "Where people are asked. sayso doctor channels proves each of them.",
         none="No chat platform is configured: people answer at terminals and on this page.",
+    ),
+    "rules": Listing(
+        "Rules",
+        "policy.rules",
+        _rules,
+        "What tools.exec.rules of config.json5 says of single commands; of all that match, the "
+        "strictest counts. Each was checked with its examples when it was read. sayso policy test "
+        "checks a change before it counts, and sayso policy backtest tries it on the past.",
+        none="No rules: the allowlist of Exec approvals decides what runs without a question.",
+        links=(
+            ("Test a command", "/exec-approvals#try-title"),
+            ("What they cost, and what would save prompts", "/insight"),
+        ),
     ),
     "agent-sessions": Listing(
         "Agents' sessions",
@@ -252,8 +281,9 @@ def _fields(form: Mapping[str, str], action: Action) -> dict[str, str]:
     """Return what the method takes.
 
     Raises:
-        Fault: something is missing or too long.
+        Fault: something is missing, too long, or of another action.
     """
+    refuse_others(form, Fields(frozenset({*action.fields, "confirm"})), "The form")
     found = {name: form.get(name, "").strip() for name in action.fields}
     if not all(0 < len(text) <= _LONGEST_FIELD for text in found.values()):
         raise Fault(FaultCode.BAD_REQUEST, "Fill in the field; nothing was changed.")

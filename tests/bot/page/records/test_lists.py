@@ -20,7 +20,9 @@ def admin(home: ApiGateway) -> PageBrowser:
     return PageBrowser.signed_in(home, scopes=ADMIN)
 
 
-@pytest.mark.parametrize("name", ["people", "tokens", "grants", "channels", "agent-sessions"])
+@pytest.mark.parametrize(
+    "name", ["people", "tokens", "grants", "channels", "rules", "agent-sessions"]
+)
 def test_each_list_is_there_for_who_may_read_it(
     home: ApiGateway, admin: PageBrowser, ana: PageBrowser, name: str
 ) -> None:

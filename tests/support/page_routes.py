@@ -1,0 +1,25 @@
+"""The addresses of the control page as it makes them, so that no test keeps a list of its own."""
+
+from collections.abc import Mapping
+from datetime import UTC
+from typing import NoReturn
+
+from starlette.routing import Route
+
+from bot.api.access.rate_limits import Buckets
+from bot.api.rest.wakeups import Wakes
+from bot.page.app import ControlPage, Furnishing, View
+from tests.support.api_gateway import ApiGateway
+
+
+def _never() -> NoReturn:
+    raise AssertionError
+
+
+def views(home: ApiGateway) -> Mapping[str, View]:
+    """Return what each address shows and takes, by its template; the stream is none."""
+    running = home.gateway
+    room = Furnishing({}, running.gate, running.settings.http, UTC, _never)
+    made = ControlPage(room, Wakes(running.store), Buckets(1, 1))
+    routes: list[Route] = list(made.routes)
+    return {one.path: one.endpoint for one in routes if isinstance(one.endpoint, View)}
