@@ -133,6 +133,10 @@ class SpawnError(SaysoError):
     """The command could not be started. The message names the step that failed."""
 
 
+class CancelledFirst(SpawnError):
+    """The command was cancelled before it started, so nothing ran."""
+
+
 class ChannelError(SaysoError):
     """A chat platform refused a message or cannot be reached. `sayso doctor` checks its token."""
 
