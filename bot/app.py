@@ -42,6 +42,7 @@ from bot.jobs.periodic import TimedWork
 from bot.jobs.recovery import AfterDeath, Heart
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
+from bot.jobs.test_prompts import withdraw_test_prompts
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network
@@ -109,7 +110,7 @@ async def gateway(
         sending = _outbox(settings, ground.store, channels)
         gate = gate_of(settings, ground, machines, channels, node_host, sending)
         stack.callback(gate.rulebook.usage.flush)
-        await gate.rulebook.prepare()
+        await _prepare(gate)
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
@@ -132,6 +133,11 @@ async def gateway(
             gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
         )
         yield Gateway(settings, gate, ground.store, channels, reloading, url)
+
+
+async def _prepare(gate: Gate) -> None:
+    await gate.rulebook.prepare()
+    await withdraw_test_prompts(gate)  # before a channel or a terminal shows them again
 
 
 def _channels(settings: Settings, ground: Ground, console: Console | None) -> Mapping[str, Channel]:

@@ -18,7 +18,7 @@ def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
     absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
     words = "" if absent else f": {error.strerror or error}"
     is_set_up = os.path.exists(os.path.join(os.path.dirname(path), "config.json5"))  # noqa: PTH110, PTH118, PTH120 - see bot.cli.paths
-    first = "" if is_set_up else "`sayso init` sets Sayso up. "
+    first = "" if is_set_up else "Run `sayso init` first if you have not yet. "
     return errors.GatewayUnreachable(
         f"No gateway is listening on {path}{words}. {first}Start one with `sayso serve`."
     )

@@ -99,6 +99,10 @@ class JournalError(SaysoError):
     """The audit journal cannot be written, so nothing runs. Free space or fix its permissions."""
 
 
+class JournalBusy(JournalError):
+    """Another process is writing the audit journal, perhaps a running gateway. Stop it first."""
+
+
 class GatewayUnreachable(SaysoError):
     """No gateway is listening on the socket. Start one with `sayso serve`."""
 
@@ -127,6 +131,10 @@ class HostUnavailable(SaysoError):
 
 class SpawnError(SaysoError):
     """The command could not be started. The message names the step that failed."""
+
+
+class CancelledFirst(SpawnError):
+    """The command was cancelled before it started, so nothing ran."""
 
 
 class ChannelError(SaysoError):

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from bot.cli import remark
 from bot.cli.arg_types import count
 from bot.cli.call import print_json
 from bot.cli.parser import arg, command, group
@@ -95,12 +96,15 @@ def verify(args: argparse.Namespace) -> int:
             "firstBadLine": verdict.first_bad_line,
             "why": verdict.why,
             "head": verdict.head,
+            "endChecked": verdict.end_checked,
         }
         print_json(report, indent=None)
     elif verdict.ok:
         parts = f" in {verdict.segments} segments" if verdict.segments > 1 else ""
         words = f"{verdict.records} records{parts}, the chain is intact, head {verdict.head}"
         sys.stdout.write(f"{path}: {words}\n")
+        if verdict.unchecked:
+            remark("note", verdict.unchecked)
     else:
         bad = path.with_name(verdict.file)
         sys.stdout.write(f"{bad}:{verdict.first_bad_line}: {verdict.why}\n")

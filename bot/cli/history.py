@@ -8,7 +8,7 @@ import time
 from bot.cli import remark
 from bot.cli.arg_types import count
 from bot.cli.call import show as printed
-from bot.cli.listings import how_to_answer, indented, moment, programs, table
+from bot.cli.listings import how_to_answer, indented, moment, one_line, programs, table
 from bot.cli.parser import arg, command
 from bot.cli.paths import socket_path
 from bot.client import Client
@@ -146,7 +146,7 @@ def _stored_history(args: argparse.Namespace) -> "list[Row]":
 def _line(row: "Row") -> str:
     task = f"  task {row['task']}" if row.get("task") else ""
     head = f"{moment(row['atMs'])}  {row['code']}  {row['agent']}{task}  {row['how']}"
-    return f"{head}{_decided(row, '; ')}\n{indented(row['command'])}"
+    return f"{head}{_decided(row, '; ')}\n    {one_line(row['command'], 4)}\n"
 
 
 def _decided(row: "Row", before: str = "") -> str:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LEAST_ROOM = 30
+_PIPED = 240
+_CUT = " …"
+_UNIT = re.compile(r"\\u\{[0-9A-F]+\}(?:\\u\{\u00d7[0-9]+\})?|\[secret:[^\]]*\]|.")
+"""What stays whole: an escape with how often it repeats, a mask, a character."""
 _CODE = 6
 """Characters of an id that make its code; a test holds it to ``core.model.identity``."""
 
@@ -85,6 +89,33 @@ def _folded(line: str, room: int) -> list[str]:
 def indented(text: str) -> str:
     """Return a text with four spaces before each line."""
     return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def one_line(text: str, left: int) -> str:
+    """Return a command in one line that begins ``left`` columns into the terminal.
+
+    What does not fit is left out, at a mark of its own and never within an escape or a mask; where
+    no terminal shows it, up to ``_PIPED`` columns stay.
+    """
+    first, *more = text.splitlines() or [""]
+    room = max(columns() if sys.stdout.isatty() else _PIPED, _LEAST_ROOM) - left
+    if not more and len(first) <= room and first.isascii():
+        return first
+    taken, width, fits = "", 0, 0
+    for unit in _UNIT.findall(first):
+        width += sum(map(_columns, unit))
+        if width > room:
+            return f"{taken[:fits]}{_CUT}"
+        taken += unit
+        if width + len(_CUT) <= room:
+            fits = len(taken)
+    return f"{taken[:fits]}{_CUT}" if more else taken
+
+
+def _columns(character: str) -> int:
+    from unicodedata import combining, east_asian_width  # noqa: PLC0415 - other text than ASCII
+
+    return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
 
 
 def people(rows: "list[Row]") -> str:

@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 
 _PLAIN_WIDTH = 80
 _MARGIN = 2
+_REQUIRED = "the following arguments are required"
+"""How argparse begins what it says of arguments that are missing."""
+_SYNONYMS = {
+    "allow": "approve",
+    "reject": "deny",
+    "setup": "init",
+    "start": "serve",
+    "up": "serve",
+    "list": "pending",
+    "ls": "pending",
+    "log": "history",
+    "logs": "history",
+}
+"""What other programs call commands of ours; none is spelt like them."""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -54,6 +68,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> "NoReturn":
         """Report a mistake and exit with 2."""
+        if message.startswith(_REQUIRED):
+            message = f"{message}; see `{self.prog} --help`"
         raise SystemExit(fail(message, f"{self.prog}: error", usage=self.format_usage()))
 
     def unknown(self, words: "Iterable[str]") -> "NoReturn":
@@ -65,9 +81,23 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: "Any") -> None:  # noqa: ANN401 - argparse's own
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:  # noqa: SLF001
             names = ", ".join(action.choices)
-            hint = meant(value, action.choices) or f"; choose from {names}"
+            inner = _SYNONYMS.get(value) if "serve" in action.choices else None
+            inner = inner or _below(action, value)
+            hint = f"; did you mean {inner!r}?" if inner else meant(value, action.choices)
+            hint = hint or f"; choose from {names}"
             raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}")
         super()._check_value(action, value)
+
+
+def _below(commands: "Commands", word: str) -> str:
+    """Return the words that lead to a command of a command which is called so, empty for none."""
+    for name, parser in commands.choices.items():
+        for one in parser._actions:  # noqa: SLF001 - argparse offers no other way
+            if isinstance(one, argparse._SubParsersAction):  # noqa: SLF001 - the same
+                rest = word if word in [*one.choices] else _below(one, word)
+                if rest:
+                    return f"{name} {rest}"
+    return ""
 
 
 def meant(word: str, known: "Iterable[str]") -> str:

@@ -16,7 +16,14 @@ from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.usage import Usage
 from core.audit.journal import AuditJournal
 from core.companion.frames import NotRun, Ran, RunOrder
-from core.errors import ApprovalsFileError, JournalError, LockedDown, PlanDrift, SaysoError
+from core.errors import (
+    ApprovalsFileError,
+    CancelledFirst,
+    JournalError,
+    LockedDown,
+    PlanDrift,
+    SaysoError,
+)
 from core.gate import journal_records
 from core.gate.effective_policy import Rulebook
 from core.gate.guards.home_check import HomeCheck
@@ -40,6 +47,7 @@ _WHY = 2_000
 _REASONS: dict[type[SaysoError], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
+    CancelledFirst: DenialReason.CANCELLED,
     ApprovalsFileError: DenialReason.SECURITY_DENY,
 }
 

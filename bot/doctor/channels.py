@@ -5,13 +5,13 @@ about ``true`` through the running gateway, its copies as the outbox knows them,
 """
 
 import asyncio
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 
 from bot.client import Client
 from bot.documentation import document
 from bot.factories.channels import approvers, make_channels, senders
+from bot.gate_proof.test_prompt import new_session
 from bot.health.check import Finding, Verdict, ask_platform
 from bot.settings import Settings
 from channels.base import Channel, Proof, Provable
@@ -74,7 +74,7 @@ def prove_by_prompt(settings: Settings, seconds: float) -> Iterator[Finding]:
         params: dict[str, object] = {
             "argv": ["true"],
             "cwd": "/",
-            "session": f"test-prompt-{secrets.token_hex(4)}",
+            "session": new_session(),
             "ask": "always",
             "wait": False,
         }

@@ -154,7 +154,11 @@ def _journal(settings: Settings) -> Iterator[Finding]:
         return
     found = verify(path, first=max(finished(path), default=0) + 1)
     if found.ok:
-        yield Finding(Verdict.OK, "journal", f"is whole: {found.records} records in {path.name}")
+        words = f"is whole: {found.records} records in {path.name}"
+        if found.unchecked:
+            yield Finding(Verdict.WARN, "journal", f"{words}; {found.unchecked}")
+        else:
+            yield Finding(Verdict.OK, "journal", words)
         return
     line = f", line {found.first_bad_line}" if found.first_bad_line else ""
     why = f"{path}{line}: {found.why}; keep it as evidence, see `sayso audit verify`"

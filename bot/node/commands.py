@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 from pydantic.alias_generators import to_camel
 
 from bot.node.judge import Judge
-from core.approvals.file.base_hash import base_hash, must_be
+from core.approvals.file.base_hash import base_hash, replace_recorded
 from core.errors import ApprovalsFileError, BadRequest, Conflict, JournalError, StateError
 from core.model.command import PinnedFile
 from core.nodes.frames import Fault, Invoke, Invoked, NotInvoked
@@ -127,12 +127,9 @@ class NodeCommands:
         params = _read(FileParams, raw)
         if "socket" in params.file:
             raise BadRequest("`socket` is the node's own: leave it out. Nothing was changed.")
-        file = self.judge.rulebook.file
-        await asyncio.to_thread(must_be, file, params.base_hash)
         text = json.dumps(params.file, ensure_ascii=False)
-        record: dict[str, object] = {"by": f"gateway:{self.gateway}", "text": redact(text).text}
-        await self.journal.append("approvals file", record)
-        done = await asyncio.to_thread(file.replace, text, lambda: must_be(file, params.base_hash))
+        file, base, by = self.judge.rulebook.file, params.base_hash, f"gateway:{self.gateway}"
+        done = await replace_recorded(file, self.journal, text, base, by)
         return {"warnings": list(done.warnings)}
 
 

@@ -11,6 +11,7 @@ from bot.node.commands import NodeCommands
 from bot.node.judge import Judge
 from core.errors import (
     ApprovalsFileError,
+    CancelledFirst,
     HostUnavailable,
     JournalError,
     LockedDown,
@@ -56,6 +57,7 @@ _REASONS: dict[type[Exception], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
     HostUnavailable: DenialReason.HOST_UNAVAILABLE,
+    CancelledFirst: DenialReason.CANCELLED,
     SpawnError: DenialReason.SPAWN_FAILED,
     StateError: DenialReason.SPAWN_FAILED,
     JournalError: DenialReason.SPAWN_FAILED,

@@ -48,8 +48,8 @@ def refuse_existing(home: Path) -> None:
     path = home / CONFIG_NAME
     if path.exists() or path.is_symlink():
         raise StateError(
-            f"{path} exists, so nothing was changed. Edit it, or move it away and run "
-            "`sayso init` again."
+            f"{path} exists, so nothing was changed. `sayso serve` starts with it. To begin anew, "
+            "move it away and run `sayso init` again."
         )
 
 

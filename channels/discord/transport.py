@@ -203,7 +203,7 @@ class GatewayClient(discord.Client):
                     self._save()
         except ReconnectWebSocket:
             raise
-        except Exception:
+        except Exception:  # raised again, whatever it is
             # The library closes its socket and heartbeat thread only where the socket died.
             await self.ws.close(_KEEP_SESSION)
             raise

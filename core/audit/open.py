@@ -25,7 +25,7 @@ from core.audit.chain import (
 )
 from core.audit.rotate import settled, sync_folder
 from core.audit.segments import Start, is_one_file
-from core.errors import JournalError
+from core.errors import JournalBusy, JournalError
 
 _MODE = 0o600
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -102,9 +102,9 @@ def _lock(file: int, path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise JournalError(busy) from None
+        raise JournalBusy(busy) from None
     if not is_one_file(path, file):  # rotated between the opening and the lock
-        raise JournalError(busy)
+        raise JournalBusy(busy)
 
 
 def _noted(file: int, note: int, path: Path, start: Start) -> Head:

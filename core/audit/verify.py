@@ -28,7 +28,7 @@ class Verdict:
 
     ``first_bad_line`` counts from 1 in the file named ``file``; it is ``None`` if the journal is
     whole, or cannot be read. ``records`` counts the good ones that were read, ``segments`` the
-    files that were read to their end.
+    files that were read to their end. ``end_checked``: lines cut off at the end would have shown.
     """
 
     ok: bool
@@ -38,6 +38,14 @@ class Verdict:
     head: str
     file: str = ""
     segments: int = 1
+    end_checked: bool = False
+
+    @property
+    def unchecked(self) -> str:
+        """Return what nothing was found about in a journal that is whole, empty for nothing."""
+        if not self.ok or self.end_checked:
+            return ""
+        return "whether lines are missing at its end was not checked: its .head file is not there"
 
 
 def verify(path: Path, expected: Head | None = None, first: int = 1) -> Verdict:
@@ -155,7 +163,8 @@ class _Walk:
         known = self.known
         if known is not None and self.head.seq < known.seq:
             return self._bad(self.path.name, _left(known, self.head))
-        return Verdict(True, self._records(), None, "", self.head.hash, "", self.files)
+        checked = known is not None and known.seq > 0
+        return Verdict(True, self._records(), None, "", self.head.hash, "", self.files, checked)
 
     def _bad(self, name: str, why: str, line: int | None = None) -> Verdict:
         line = self.head.seq - self.begin + 1 if line is None else line
@@ -191,6 +200,8 @@ def main(arguments: list[str]) -> int:
     if verdict.ok:
         parts = f" in {verdict.segments} segments" if verdict.segments > 1 else ""
         sys.stdout.write(f"ok: {verdict.records} records{parts}, head {verdict.head}\n")
+        if verdict.unchecked:
+            sys.stdout.write(f"note: {verdict.unchecked}\n")
         return 0
     if verdict.first_bad_line is None:
         sys.stderr.write(f"{arguments[0]} {verdict.why}\n")

@@ -7,7 +7,8 @@ This one file needs Python 3.11 and its standard library, nothing of Sayso. It c
 - the prompts: each text has the SHA-256 by which it is called;
 - the decisions: what the journal says of each is what the export says, it came before the deadline,
   from somebody who had been shown the prompt, and the sum over all that was shown is the one in the
-  journal; nothing that was asked about started before it was allowed;
+  journal; the votes are those of the journal; nothing that was asked about started before it was
+  allowed;
 - the proofs: what a passkey signed is this approval, plan and answer, by its public key, on one
   page, by a person whom the passkey had verified; a code of an app is of the time of the answer.
 
@@ -65,6 +66,7 @@ class Export:
     lines: int = 0
     asked: dict[str, Json] = field(default_factory=dict)
     resolved: dict[str, Json] = field(default_factory=dict)
+    voted: dict[str, Json] = field(default_factory=dict)
     started: list[tuple[int, str, str]] = field(default_factory=list)
     approvals: dict[str, Json] = field(default_factory=dict)
     shown: dict[str, list[Json]] = field(default_factory=dict)
@@ -166,6 +168,8 @@ def _note(export: Export, line: Json) -> None:
         known = export.resolved.setdefault(run, line)
         if known["state"] != line["state"]:
             raise Broken(f"{run} ends twice in the journal: {known['state']}, {line['state']}")
+    elif kind == "vote":
+        export.voted[run] = line
     elif kind == "start":
         export.started.append((line["seq"], run, line["digest"]))
 
@@ -209,6 +213,7 @@ def _problems(export: Export) -> Iterator[str]:
     for one in export.approvals.values():
         yield from _asked(export, one)
         yield from _decision(export, one)
+        yield from _votes(export, one)
         yield from _proven(export, one)
     yield from _starts(export)
 
@@ -268,6 +273,20 @@ def _decision(export: Export, one: Json) -> Iterator[str]:
             yield f"{run}: the journal has another {theirs}"
     if not shared:
         yield from _rests_on(export, one, record)
+
+
+def _votes(export: Export, one: Json) -> Iterator[str]:
+    """Check the votes: those of the decision, before it at least those of the last vote."""
+    run, vote = one["id"], export.voted.get(one["id"])
+    end = export.resolved.get(run, {})
+    if "decided_ms" in end and "with" not in end and one["votes"] != end["votes"]:
+        yield f"{run}: the journal has other votes"
+    if vote is None:
+        return
+    if one["quorum"] != vote["quorum"]:
+        yield f"{run}: the journal has another quorum"
+    if "decided_ms" not in end and not set(vote["votes"]) <= set(one["votes"]):
+        yield f"{run}: votes of the journal are missing"
 
 
 def _rests_on(export: Export, one: Json, record: Json) -> Iterator[str]:
@@ -616,6 +635,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.write(f"broken: {_printable(problem)}\n")
     if verdict.problems:
         return 1
+    if not (args.sha256 or args.head):
+        verdict.notes.append("checked by nothing that was noted elsewhere (--sha256, --head)")
     found, notes = verdict.export, "".join(f"; {one}" for one in verdict.notes)
     decided = sum(one["by"] is not None for one in found.approvals.values())
     sys.stdout.write(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import (
+    CancelledFirst,
     HostUnavailable,
     JournalError,
     LockedDown,
@@ -40,6 +41,7 @@ _REASONS: dict[type[SaysoError], DenialReason] = {
     PlanDrift: DenialReason.PLAN_DRIFT,
     LockedDown: DenialReason.LOCKED_DOWN,
     HostUnavailable: DenialReason.HOST_UNAVAILABLE,
+    CancelledFirst: DenialReason.CANCELLED,
 }
 
 # A command shorter than this leaves nothing to find: its supervisor ends it with the gateway.
@@ -103,7 +105,7 @@ class Execution:
                     run_id, claim, DenialReason.HOST_UNAVAILABLE, _nowhere(plan)
                 )
             finished = await host.run(run_id, plan, watcher)
-        except (PlanDrift, LockedDown, HostUnavailable) as refusal:
+        except (PlanDrift, LockedDown, HostUnavailable, CancelledFirst) as refusal:
             return await self._refuse(run_id, claim, _REASONS[type(refusal)], str(refusal))
         except SpawnError as failure:
             if watcher.lost:

@@ -19,7 +19,15 @@ from core.companion.client import (
     probe,
 )
 from core.companion.frames import NotRun, Ran, RunOrder
-from core.errors import BadRequest, HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
+from core.errors import (
+    BadRequest,
+    CancelledFirst,
+    HostUnavailable,
+    LockedDown,
+    PlanDrift,
+    SaysoError,
+    SpawnError,
+)
 from core.ipc.peer import Peer
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
@@ -36,6 +44,7 @@ _FAILURES: dict[DenialReason, type[SaysoError]] = {
     DenialReason.PLAN_DRIFT: PlanDrift,
     DenialReason.LOCKED_DOWN: LockedDown,
     DenialReason.SPAWN_FAILED: SpawnError,
+    DenialReason.CANCELLED: CancelledFirst,
 }
 
 

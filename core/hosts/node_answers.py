@@ -6,7 +6,14 @@ And name where their runs are kept.
 from dataclasses import replace
 from typing import Protocol
 
-from core.errors import HostUnavailable, LockedDown, PlanDrift, SaysoError, SpawnError
+from core.errors import (
+    CancelledFirst,
+    HostUnavailable,
+    LockedDown,
+    PlanDrift,
+    SaysoError,
+    SpawnError,
+)
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
@@ -79,6 +86,7 @@ def _argv(plan: ExecPlan) -> tuple[str, ...]:
 _FAILURES: dict[DenialReason, type[SaysoError]] = {
     DenialReason.PLAN_DRIFT: PlanDrift,
     DenialReason.SPAWN_FAILED: SpawnError,
+    DenialReason.CANCELLED: CancelledFirst,
     DenialReason.LOCKED_DOWN: LockedDown,
 }
 

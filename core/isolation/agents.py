@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.errors import HostUnavailable, SaysoError, SpawnError
+from core.errors import CancelledFirst, HostUnavailable, SaysoError, SpawnError
 from core.isolation import wire
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
@@ -393,5 +393,5 @@ def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -
     )
 
 
-def _cancelled(run_id: ApprovalId) -> SpawnError:
-    return SpawnError(f"run {run_id} was cancelled before it started")
+def _cancelled(run_id: ApprovalId) -> CancelledFirst:
+    return CancelledFirst(f"run {run_id} was cancelled before it started")

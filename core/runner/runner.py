@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from core.errors import SpawnError
+from core.errors import CancelledFirst, SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
@@ -266,5 +266,5 @@ async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: Progress) -> None
         raise _cancelled(run_id)
 
 
-def _cancelled(run_id: ApprovalId) -> SpawnError:
-    return SpawnError(f"run {run_id} was cancelled before it started")
+def _cancelled(run_id: ApprovalId) -> CancelledFirst:
+    return CancelledFirst(f"run {run_id} was cancelled before it started")

@@ -56,11 +56,12 @@ def request(
     argv: tuple[str, ...] | None = None,
     key: str | None = None,
     overrides: ExecOverrides | None = None,
+    session: str = "main",
 ) -> ExecRequest:
     """Return a wish of the agent."""
     return ExecRequest(
         requester=AGENT,
-        session=SessionKey("main"),
+        session=SessionKey(session),
         cwd=str(cwd),
         line=line,
         argv=argv,

@@ -95,7 +95,7 @@ class Guard:
         try:
             await self._admit(scope)
             await self.app(scope, receive, starting)
-        except Exception as error:
+        except Exception as error:  # a handler's bug must be answered, and is logged
             fault = _fault_of(error)
             if started:
                 # Half an answer is no answer: uvicorn disconnects.

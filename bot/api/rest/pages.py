@@ -105,12 +105,14 @@ class MetricsPage:
 
         Raises:
             Fault: a wrong verb or a parameter.
-            Forbidden: the token may not read.
+            Forbidden: the token may not read, or not all agents'.
         """
         _check(scope, "/metrics")
         caller = scope["state"]["caller"]
         if caller is not None and not caller.may(Right.READ):
             raise Forbidden("/metrics needs a token with the scope read.")
+        if caller is not None and not caller.sees_all:
+            raise Forbidden("/metrics covers all agents; an agent's token may not read it.")
         text = self.meters.text(await self.status())
         await Response(text, media_type=CONTENT_TYPE)(scope, receive, send)
 

@@ -14,8 +14,8 @@ from bot.cli.paths import home
 if TYPE_CHECKING:
     from bot.cli.approvals.node_file import NodeApprovals
     from bot.cli.parser import Commands, Parser
+    from bot.policy_tools.own_approvals import OwnApprovals
     from core.approvals.file.file import ApprovalsFile
-    from core.model.approval import AllowlistEntry
 
 _GET = """\
 sayso approvals get                   every agent's settings and patterns, with their last use
@@ -73,7 +73,8 @@ def register(commands: "Commands") -> None:
 def _whose(parser: "Parser") -> "Parser":
     """Let a command name whose file is meant."""
     choice = parser.add_mutually_exclusive_group()
-    choice.add_argument("--gateway", action="store_true", help="the gateway's file (default)")
+    own = "the gateway's file (default); while it runs, a change takes a terminal"
+    choice.add_argument("--gateway", action="store_true", help=own)
     node = "a node's file, through the running gateway; a change takes a terminal"
     choice.add_argument("--node", metavar="N", help=node)
     return parser
@@ -81,7 +82,7 @@ def _whose(parser: "Parser") -> "Parser":
 
 def get(args: argparse.Namespace) -> int:
     """Print the file with each entry's last use, and what is wrong with it."""
-    file = _file(args)
+    file = _reader(args)
     text: dict[str, Any] = file.shown()
     if args.agent is not None:
         agents = text.get("agents", {})
@@ -102,13 +103,14 @@ def put(args: argparse.Namespace) -> int:
         text = Path(source).read_bytes().decode(errors="surrogateescape")
     except OSError as error:
         raise BadRequest(f"{source} cannot be read: {error.strerror}.") from error
-    file = _file(args)
+    file = _writer(args)
     file.replace(text)
     if args.json:
         print_json({"warnings": list(file.lint())})
-        return 0
+        return _unrecorded(file)
     sys.stdout.write(f"{_named(args)} was replaced\n")
-    return _warn(file)
+    _warn(file)
+    return _unrecorded(file)
 
 
 def add(args: argparse.Namespace) -> int:
@@ -127,7 +129,8 @@ def add(args: argparse.Namespace) -> int:
         return _try(args, argv)
     from core.policy.rules.lint_entries import counts_in_part  # noqa: PLC0415 - slow to import
 
-    entry = _added(args, argv)
+    file = _writer(args)
+    entry = file.add(args.agent, args.pattern, argv)
     if args.json:
         limit = {} if argv is None else {"argv": list(argv)}
         print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
@@ -136,17 +139,7 @@ def add(args: argparse.Namespace) -> int:
     part = counts_in_part(args.pattern, argv)
     if part is not None:
         remark("note", plain(part))
-    return 0
-
-
-def _added(args: argparse.Namespace, argv: tuple[str, ...] | None) -> "AllowlistEntry":
-    import os  # noqa: PLC0415 - only here
-
-    from bot.policy_tools.allowlist_add import add as add_entry  # noqa: PLC0415 - slow to import
-
-    if args.node is not None:
-        return _of_node(args).add(args.agent, args.pattern, argv)
-    return add_entry(_own(), os.environ, args.agent, args.pattern, argv)
+    return _unrecorded(file)
 
 
 def _try(args: argparse.Namespace, argv: tuple[str, ...] | None) -> int:
@@ -171,7 +164,8 @@ def remove(args: argparse.Namespace) -> int:
     Raises:
         NotFound: the agent has none by that pattern or id.
     """
-    if not _file(args).remove(args.agent, args.pattern):
+    file = _writer(args)
+    if not file.remove(args.agent, args.pattern):
         from core.errors import NotFound  # noqa: PLC0415
 
         agent, pattern = plain(args.agent), plain(args.pattern)
@@ -179,14 +173,15 @@ def remove(args: argparse.Namespace) -> int:
         seen = f"see `sayso approvals allowlist list --agent {agent}{whose}`"
         raise NotFound(f"Agent {agent} has no entry {pattern}; {seen}.")
     if args.json:
-        return print_json({"removed": True})
-    sys.stdout.write(f"{plain(args.pattern)} was removed\n")
-    return 0
+        print_json({"removed": True})
+    else:
+        sys.stdout.write(f"{plain(args.pattern)} was removed\n")
+    return _unrecorded(file)
 
 
 def show(args: argparse.Namespace) -> int:
     """Print an agent's entries, one a line, with their last use."""
-    file = _file(args)
+    file = _reader(args)
     text: dict[str, Any] = file.shown()
     part = text.get("agents", {}).get(args.agent, {})
     entries = part.get("allowlist", [])
@@ -206,8 +201,22 @@ def _named(args: argparse.Namespace) -> str:
     return str(_path()) if args.node is None else plain(_of_node(args).words)
 
 
-def _file(args: argparse.Namespace) -> "ApprovalsFile | NodeApprovals":
-    return _own() if args.node is None else _of_node(args)
+def _reader(args: argparse.Namespace) -> "ApprovalsFile | NodeApprovals":
+    if args.node is not None:
+        return _of_node(args)
+    from core.approvals.file.file import ApprovalsFile  # noqa: PLC0415 - pydantic costs 60 ms
+
+    return ApprovalsFile(_path())
+
+
+def _writer(args: argparse.Namespace) -> "OwnApprovals | NodeApprovals":
+    if args.node is not None:
+        return _of_node(args)
+    import os  # noqa: PLC0415 - only here
+
+    from bot.policy_tools.own_approvals import OwnApprovals  # noqa: PLC0415 - slow to import
+
+    return OwnApprovals(os.environ)
 
 
 def _of_node(args: argparse.Namespace) -> "NodeApprovals":
@@ -216,13 +225,14 @@ def _of_node(args: argparse.Namespace) -> "NodeApprovals":
     return NodeApprovals(args.node)
 
 
-def _own() -> "ApprovalsFile":
-    from core.approvals.file.file import ApprovalsFile  # noqa: PLC0415 - pydantic costs 60 ms
-
-    return ApprovalsFile(_path())
-
-
-def _warn(file: "ApprovalsFile | NodeApprovals") -> int:
+def _warn(file: "ApprovalsFile | OwnApprovals | NodeApprovals") -> int:
     for line in file.lint():
         remark("warning", plain(line))
+    return 0
+
+
+def _unrecorded(file: "OwnApprovals | NodeApprovals") -> int:
+    """Say where a change is in no journal."""
+    if file.unrecorded:
+        remark("note", plain(file.unrecorded))
     return 0

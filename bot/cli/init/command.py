@@ -25,6 +25,10 @@ sayso init --channel terminal --yes                    ask in the gateway's term
 sayso init --channel telegram --token-file F --yes     without questions
 sayso init --channel slack --token-file BOT --app-token-file APP --yes
 """
+_UNASKED = (
+    "`sayso init --channel terminal --yes`, or with a bot `sayso init --channel telegram "
+    "--token-file FILE --yes`. Nothing was written"
+)
 _CHANNELS = ("terminal", "telegram", "slack", "discord")
 
 
@@ -61,9 +65,10 @@ def init(args: argparse.Namespace) -> int:
     from bot.setup.initialise import SetUp  # noqa: PLC0415
 
     if args.yes and args.channel is None:
-        return fail("--yes needs --channel", "sayso init")
+        return fail(f"--yes needs --channel, to know whom to ask where: {_UNASKED}", "sayso init")
     if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return fail("not a terminal; give --channel, the token files and --yes", "sayso init")
+        words = f"this is not a terminal, so nothing can be asked here. Say it all: {_UNASKED}"
+        return fail(words, "sayso init")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     logging.getLogger().addHandler(logging.NullHandler())  # the screen says what is wrong, once

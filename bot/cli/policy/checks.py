@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from bot.cli import remark
 from bot.cli.call import show
 from bot.cli.parser import arg, command
 
@@ -93,5 +94,7 @@ def bring(args: argparse.Namespace) -> int:
         trust_source=args.trust_source,
     )
     if args.write:
-        write.write(imported, source, os.environ)
+        unrecorded = write.write(imported, source, os.environ)
+        if unrecorded:
+            remark("note", unrecorded)
     return show(args, report.to_json(imported) if args.json else imported, report.shown)

@@ -20,10 +20,9 @@ from bot.intake.registry.params import AgentParams, Params
 from bot.intake.results import visibility
 from bot.intake.results.answer import safe
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
-from core.approvals.file.base_hash import base_hash, must_be
+from core.approvals.file.base_hash import base_hash, replace_recorded
 from core.gate.effective_policy import Rulebook
 from core.ports import Journal
-from core.text.render import redact
 
 
 class FileParams(Params):
@@ -84,12 +83,9 @@ class ApprovalsFileMethods:
         why = await self.askers.refusal(caller)
         if why is not None:
             return FileChangeAnswer.of(why, done=False)
-        file = self.rulebook.file
-        await asyncio.to_thread(must_be, file, params.base_hash)
         text = json.dumps(params.file, ensure_ascii=False)
-        record: dict[str, object] = {"by": caller.ref, "text": redact(text).text}
-        await self.journal.append("approvals file", record)
-        done = await asyncio.to_thread(file.replace, text, lambda: must_be(file, params.base_hash))
+        file, base = self.rulebook.file, params.base_hash
+        done = await replace_recorded(file, self.journal, text, base, caller.ref)
         return FileChangeAnswer(
             done=True,
             sentence="exec-approvals.json was replaced.",

@@ -211,7 +211,8 @@ class NodeCommandMethods:
             return FileChangeAnswer.of(why, done=False)
         node = await meant(self.store, params.id)
         text = redact(str(params.file)).text
-        record: dict[str, object] = {"by": caller.ref, "node": node.id, "text": text}
+        by, base = caller.ref, params.base_hash
+        record: dict[str, object] = {"by": by, "node": node.id, "before": base, "text": text}
         await self.journal.append("approvals file", record)
         wanted = _JSON.validate_python({"file": params.file, "baseHash": params.base_hash})
         done = await self._on(node, "system.execApprovals.set", wanted)

@@ -84,6 +84,7 @@ class NodeMethods:
                 handler=self.listed,
                 summary="List the paired nodes, and those that wait to be allowed.",
                 result=NodesAnswer,
+                of_all=True,
             ),
             Method(
                 name="node.get",
@@ -92,6 +93,7 @@ class NodeMethods:
                 handler=self.get,
                 summary="Show one paired node: how it is connected, and what it takes.",
                 result=NodeAnswer,
+                of_all=True,
             ),
         )
 

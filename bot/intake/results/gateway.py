@@ -57,7 +57,10 @@ class RotatedAnswer(Answer):
 
 
 class VerifiedAnswer(Answer):
-    """Whether the journal's chain is whole, how much was read, and what is wrong first."""
+    """Whether the journal's chain is whole, how much was read, and what is wrong first.
+
+    ``endChecked``: lines cut off at the end would have shown.
+    """
 
     ok: bool
     records: int
@@ -66,6 +69,7 @@ class VerifiedAnswer(Answer):
     first_bad_line: int | None
     why: str
     head: str
+    end_checked: bool
 
     @classmethod
     def of(cls, verdict: Verdict) -> "VerifiedAnswer":
@@ -78,4 +82,5 @@ class VerifiedAnswer(Answer):
             first_bad_line=verdict.first_bad_line,
             why=safe(verdict.why),
             head=verdict.head,
+            end_checked=verdict.end_checked,
         )

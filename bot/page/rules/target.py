@@ -40,7 +40,9 @@ class Targets:
     table: Table
 
     async def listed(self, caller: Caller) -> tuple[Target, ...]:
-        """Return the gateway, then the nodes by name."""
+        """Return the gateway, then the nodes by name; no nodes for who sees some agents only."""
+        if not caller.sees_all:
+            return (GATEWAY,)
         found: Any = await invoke(self.table["node.list"], {}, caller)
         nodes = sorted(found["nodes"], key=lambda one: (one["name"], one["id"]))
         return (GATEWAY, *(_node(one) for one in nodes))

@@ -8,9 +8,12 @@ from pathlib import Path
 from bot.policy_tools.importing.import_files import Source
 from bot.policy_tools.importing.result import Fate, Imported, ImportedRule
 from bot.policy_tools.judge import APPROVALS_NAME, present_settings
+from bot.policy_tools.own_approvals import OwnApprovals
 from bot.settings import Settings, ensure_home, home_folder
 from bot.settings.home import CONFIG_NAME
+from core.approvals.file import edit
 from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.schema import Raw
 from core.errors import BadRequest, SaysoError
 from core.model.identity import DEFAULT_AGENT, AgentId
 from core.model.policy import AskFallback, ExecHost, ExecPolicy, ExecSecurity
@@ -25,8 +28,10 @@ _SAFE_BINS: Mapping[Source, tuple[str, ...]] = {
 _MOST_NAMED = 10
 
 
-def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> None:
+def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> str:
     """Add the entries to exec-approvals.json, once every rule is in the configuration.
+
+    Returns why no journal has the change; empty where one has.
 
     Where there is no configuration yet, one with the rules is made, in which commands run on this
     machine and what is not listed is asked about. An existing one is its owner's text, comments and
@@ -50,9 +55,18 @@ def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> Non
         except SaysoError:
             config.unlink()
             raise
-    approvals = ApprovalsFile(home / APPROVALS_NAME)
-    for one in imported.entries:
-        approvals.add(one.agent, one.entry.pattern, one.entry.argv)
+    own = OwnApprovals(environ)
+    own.change(lambda raw: (None, _add(raw, imported)))
+    return own.unrecorded
+
+
+def _add(raw: Raw, imported: Imported) -> bool:
+    """Add the entries, and return whether one of them was not there."""
+    added = [
+        edit.add_entry(raw, one.agent, one.entry.pattern, one.entry.argv)
+        for one in imported.entries
+    ]
+    return any(changed for _, changed in added)
 
 
 def _create(config: Path, text: str) -> None:

@@ -193,7 +193,8 @@ class ApprovalsFile:
         """Put a whole new text in the file's place, also of a corrupt or lost one.
 
         A text without ``socket`` keeps the present one. A corrupt file is kept beside it as
-        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop.
+        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop; once more
+        right before the file is replaced, for an editor takes no lock.
 
         Raises:
             ApprovalsFileError: the new text is not valid; nothing was changed.
@@ -209,7 +210,7 @@ class ApprovalsFile:
                 back_up(self._path, self._beside(".broken"))
             edit.keep_socket(raw, old, self._socket_path())
             fill_in(raw, {} if old is None else uses_of(old))
-            self._write(edit.dumped(raw))
+            self._write(edit.dumped(raw), lambda: _passes(check, old))
             return self._load()
 
     def _change(self, change: Callable[[Raw], tuple[Result, bool]]) -> Result:
@@ -347,3 +348,10 @@ class ApprovalsFile:
 
     def _socket_path(self) -> str:
         return str(self._path.with_suffix(".sock"))
+
+
+def _passes(check: Callable[[], None], old: Raw | None) -> bool:
+    """Check once more; a corrupt file was put aside meanwhile, so that it is no longer the same."""
+    if old is not None:
+        check()
+    return True

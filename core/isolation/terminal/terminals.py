@@ -14,7 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError, StoreError
+from core.errors import (
+    CancelledFirst,
+    HostUnavailable,
+    JournalError,
+    SaysoError,
+    SpawnError,
+    StoreError,
+)
 from core.isolation import wire
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
@@ -180,7 +187,7 @@ class Terminals:
         try:
             async with self._executors.turns.turn(terminal.unwanted, plan.session) as begun:
                 if not begun:
-                    raise SpawnError(f"run {run_id} was cancelled before it started")
+                    raise CancelledFirst(f"run {run_id} was cancelled before it started")
                 await self._run(terminal, watcher)
         finally:
             terminal.ended = terminal.ended or "it was not opened"

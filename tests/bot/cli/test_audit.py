@@ -64,7 +64,12 @@ def _moved_away(gateway: GatewayProcess) -> None:
     assert missing.returncode == 3
     assert missing.stdout.endswith("audit.jsonl.000001:1: segment 1 is missing\n")
     assert gateway.cli("audit", "verify", "--from", "2").returncode == 0
-    assert gateway.cli("audit", "verify", str(archive)).returncode == 0
+    assert gateway.json("audit", "verify", "--from", "2")["endChecked"]
+    alone = gateway.cli("audit", "verify", str(archive))
+    assert (alone.returncode, "at its end was not checked" in alone.stderr) == (0, True)
+    assert not json.loads(gateway.cli("audit", "verify", str(archive), "--json").stdout)[
+        "endChecked"
+    ]
     nowhere = gateway.cli("audit", "rotate", "--file", str(archive.parent / "none.jsonl"))
     assert nowhere.returncode == 2
 

@@ -110,6 +110,7 @@ TAMPERED: dict[str, Change] = {
     "decided earlier": edited("approval", "decided_ms", 1),
     "decided later": edited("approval", "decided_ms", LATE),
     "a later deadline": edited("approval", "deadline_ms", LATE),
+    "other votes": edited("approval", "votes", ["slack:U0MALLORY"]),
     "a quorum": edited("approval", "quorum", 2),
     "asked later": edited("approval", "created_ms", LATE),
     "another text": edited("text", "text", "[]"),
@@ -170,6 +171,63 @@ def test_a_change_is_found_though_the_file_was_sealed_anew(made: bytes, name: st
     records = [json.loads(line) for line in made.splitlines()]
     TAMPERED[name](records)
     assert problems(resealed(records))
+
+
+VOTES = ["slack:U0ANA", "telegram:77"]
+VOTE = {"run": "", "digest": "", "reply": "allow-once", "by": VOTES[0], "votes": VOTES[:1]}
+
+
+def voted(made: bytes) -> Records:
+    """Return the export with an approval that two people allowed, as its journal says."""
+    records = [json.loads(line) for line in made.splitlines()]
+    rechained(records, "resolve", votes=VOTES)
+    of(records, "approval").update(votes=VOTES, quorum=2)
+    return records
+
+
+@pytest.mark.parametrize("votes", [[], VOTES[:1], VOTES[::-1], [*VOTES, "discord:9"]])
+def test_votes_are_those_of_the_journal(made: bytes, votes: list[str]) -> None:
+    """Emptied, one less, another order, one more: found without a noted hash; not the control."""
+    records = voted(made)
+    assert problems(resealed(records)) == []
+    of(records, "approval")["votes"] = votes
+    assert problems(resealed(records)) == [
+        f"{of(records, 'approval')['id']}: the journal has other votes"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"votes": []}, "votes of the journal are missing"),
+        ({"quorum": 1}, "another quorum"),
+        ({}, ""),
+    ],
+)
+def test_votes_before_a_decision_are_there(made: bytes, changes: Record, words: str) -> None:
+    """Of a question that waits, the journal's last vote names those that counted; the control."""
+    records = [json.loads(line) for line in made.splitlines()]
+    waiting = of(records, "approval", 2)
+    waiting.update({"votes": VOTES[:1], "quorum": 2, **changes})
+    vote = {**VOTE, "kind": "vote", "run": waiting["id"], "quorum": 2}
+    relined(journal(records, "finish"), **vote)
+    rechained(records, "ask")
+    found = problems(resealed(records))
+    assert [words in one for one in found] == ([True] if words else [])
+
+
+def test_what_was_not_checked_is_said(
+    made: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a noted hash nobody knows whether all was made anew; with one that is not said."""
+    file = tmp_path / "evidence.jsonl"
+    file.write_bytes(made)
+    assert main([str(file)]) == 0
+    alone = capsys.readouterr().out
+    assert main([str(file), "--sha256", hashlib.sha256(made).hexdigest()]) == 0
+
+    assert "nothing that was noted elsewhere" in alone
+    assert "noted elsewhere" not in capsys.readouterr().out
 
 
 def test_a_rewritten_chain_that_fits_is_found_by_what_was_noted(made: bytes) -> None:

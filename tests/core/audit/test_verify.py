@@ -93,6 +93,19 @@ def test_a_cut_and_its_forged_note_show_against_a_head_kept_elsewhere(path: Path
     assert verify(path, kept).first_bad_line == 4
 
 
+def test_that_the_end_was_not_checked_is_in_the_verdict(path: Path) -> None:
+    """Without the note, lines cut off at the end do not show; the control has it."""
+    noted = verify(path)
+    path.with_name(f"{path.name}.head").unlink()
+    whole = verify(path)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    cut = verify(path)
+
+    assert (noted.end_checked, noted.unchecked) == (True, "")
+    assert (whole.ok, whole.end_checked, cut.ok, cut.end_checked) == (True, False, True, False)
+    assert "at its end was not checked" in cut.unchecked
+
+
 def test_a_missing_journal_is_not_whole(tmp_path: Path) -> None:
     """No file gives a verdict, not a traceback."""
     assert not verify(tmp_path / "none").ok
@@ -103,6 +116,10 @@ def test_it_runs_offline_with_the_standard_library_only(path: Path) -> None:
     command = [sys.executable, "-S", "-m", "core.audit.verify"]
     good = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
     assert (good.returncode, good.stdout[:14]) == (0, "ok: 6 records,")
+    assert "note: " not in good.stdout
+    path.with_name(f"{path.name}.head").unlink()
+    alone = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
+    assert "note: whether lines are missing at its end was not checked" in alone.stdout
     path.write_bytes(path.read_bytes()[:-1])
     bad = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
     assert bad.returncode == 1

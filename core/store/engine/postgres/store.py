@@ -175,7 +175,7 @@ class PostgresStore:
             return await conn.run_sync(self._perform, call)
         except ClockStepped:
             raise
-        except Exception as error:
+        except Exception as error:  # the caller's own too: all leave as what they are to the store
             if _is_lost(error) or is_conflict(error):
                 raise _Again from error
             raise translated(error, self._where) from error
@@ -195,7 +195,7 @@ class PostgresStore:
     async def _commit(self, conn: AsyncConnection) -> None:
         try:
             await conn.commit()
-        except Exception as error:
+        except Exception as error:  # what the driver raises when a link breaks is no one family
             if is_conflict(error):
                 raise _Again from error
             if _is_lost(error):

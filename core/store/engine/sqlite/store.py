@@ -143,7 +143,7 @@ class SqliteStore:
                 self._reader = open_connection(self._path, self._clock, self._boot, read_only=True)
             with self._reader.begin():
                 return call(self._reader)
-        except Exception as error:
+        except Exception as error:  # the driver's faults become ours, a caller's stays its own
             raise translated(error, str(self._path)) from error
 
     def _read_beside(self, call: Callable[[Connection], T]) -> T:
@@ -156,7 +156,7 @@ class SqliteStore:
             finally:
                 conn.close()
                 conn.engine.dispose()
-        except Exception as error:
+        except Exception as error:  # as in ``_read``
             raise translated(error, str(self._path)) from error
 
 

@@ -139,7 +139,7 @@ class Writer:
                 try:
                     with conn.begin_nested():
                         job.attempt(conn)
-                except Exception as error:
+                except Exception as error:  # one job's bug must not end the others of its group
                     context_of(conn).notes.clear()
                     if self._is_full(error) or not _raw(conn).in_transaction:
                         raise _GroupLost from error

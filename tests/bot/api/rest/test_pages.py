@@ -105,6 +105,8 @@ def test_the_metrics_are_a_readers_or_everybodys(tmp_path: Path, home: ApiGatewa
     """Without a token only where the configuration says so."""
     assert home.client(None).get("/metrics").status_code == 401
     assert home.client("asker").get("/metrics").status_code == 403
+    bound = home.client("agent").get("/metrics")
+    assert (bound.status_code, "covers all agents" in bound.text) == (403, True)
     answer = home.client("reader").get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain")

@@ -193,6 +193,10 @@ def test_each_route_needs_its_scope(scene: Scene) -> None:
     for who in ("asker", "approver"):
         assert scene.get("", who).status_code == 403, who
         assert scene.get("/web/approvals", who).status_code == 403, who
+    for path in ("", "/web"):
+        refused = scene.get(path, "agent")
+        assert (refused.status_code, "covers all agents" in refused.text) == (403, True), path
+        assert scene.get(path, "reader").is_success, path
     assert scene.api.client(None).get("/v1/nodes").status_code == 401
     assert scene.get("/web/approvals").json() == before
 

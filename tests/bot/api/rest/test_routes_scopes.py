@@ -16,7 +16,13 @@ SCOPES = {
     if route.method in NEEDS
 }
 
-NOT_FOR_AGENTS = {"/exec/sessions", "/diagnostics/exec", "/v1/insight"}
+NOT_FOR_AGENTS = {
+    "/exec/sessions",
+    "/diagnostics/exec",
+    "/v1/insight",
+    "/v1/nodes",
+    "/v1/nodes/{id}",
+}
 """What tells of other agents' doings is no agent's to read."""
 
 

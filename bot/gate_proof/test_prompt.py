@@ -1,0 +1,15 @@
+"""Name what the test prompt of `sayso init` and `sayso doctor channels --prompt` is asked under."""
+
+import secrets
+
+_SESSION = "test-prompt-"
+
+
+def new_session() -> str:
+    """Return a session of its own for one test prompt."""
+    return f"{_SESSION}{secrets.token_hex(4)}"
+
+
+def is_test(session: str) -> bool:
+    """Return whether a session, with or without its agent, is a test prompt's."""
+    return session.rpartition(":")[2].startswith(_SESSION)

@@ -1,0 +1,174 @@
+"""Change this home's exec-approvals.json so that the journal has it: who, what, before and after.
+
+A running gateway makes the change and the record, by its method; without one both are made here,
+under the journal's lock, which a gateway that starts meanwhile has to wait for.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from bot.client import Client
+from bot.factories.policy import idle_of
+from bot.policy_tools.judge import APPROVALS_NAME, present_settings
+from bot.settings import InvalidConfig, home_folder
+from core.approvals.file import edit
+from core.approvals.file.base_hash import base_hash, must_be, present_hash, replace_recorded
+from core.approvals.file.file import ApprovalsFile
+from core.approvals.file.schema import NEW_TEXT, VERSION, Raw, parse
+from core.audit.journal import AuditJournal
+from core.errors import BadRequest, Conflict, Forbidden, GatewayUnreachable, JournalBusy
+from core.model.approval import AllowlistEntry
+from core.nodes.node_file import NODE_JOURNAL
+
+Result = TypeVar("Result")
+
+_TRIES = 20
+_PATIENCE_S = 10.0
+_POLL_S = 0.05
+
+
+class OwnApprovals:
+    """The file of a home. ``unrecorded`` says why the last change is in no journal, if it is not.
+
+    Each change may raise Forbidden, where a running gateway does not let this caller, and
+    JournalError, where it cannot be recorded; then nothing was changed.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self.home = home_folder(None, environ)
+        self.file = ApprovalsFile(self.home / APPROVALS_NAME)
+        self.unrecorded = ""
+
+    def lint(self) -> tuple[str, ...]:
+        """Return one sentence for each thing in the file that a person should look at.
+
+        Raises:
+            ApprovalsFileError: it is corrupt, unsafe or lost.
+        """
+        return self.file.lint()
+
+    def replace(self, text: str) -> None:
+        """Put a whole new text in the file's place, also of a corrupt or lost one.
+
+        Raises:
+            ApprovalsFileError: the new text is not valid; nothing was changed.
+            SaysoError: see the class.
+        """
+        raw, _ = parse(text.encode(errors="surrogatepass"), NEW_TEXT)
+        self._put(raw, present_hash(self.file))
+
+    def add(self, agent: str, pattern: str, argv: tuple[str, ...] | None) -> AllowlistEntry:
+        """Add an entry and return it, or the existing one; what is listed and idle starts over.
+
+        Raises:
+            BadRequest: the entry could never count, or it is idle and cannot be distinguished from
+            another. SaysoError: see ``change``.
+        """
+
+        def added(raw: Raw) -> tuple[AllowlistEntry, bool]:
+            entry, changed = edit.add_entry(raw, agent, pattern, argv)
+            if changed or not self._is_idle(agent, entry):
+                return entry, changed
+            self._must_be_distinct(agent, entry)
+            # A new id is a new entry to a gateway that runs: its time begins when it is first seen.
+            edit.remove_entry(raw, agent, entry.id or pattern)
+            return edit.add_entry(raw, agent, pattern, argv)
+
+        return self.change(added)
+
+    def remove(self, agent: str, pattern_or_id: str) -> bool:
+        """Remove an agent's entry by pattern or id; ``False`` if there was none.
+
+        Raises:
+            SaysoError: see ``change``.
+        """
+        return self.change(lambda raw: (edit.remove_entry(raw, agent, pattern_or_id),) * 2)
+
+    def change(self, edit_it: Callable[[Raw], tuple[Result, bool]]) -> Result:
+        """Apply an edit, which says whether it changed anything; again if the file did meanwhile.
+
+        Raises:
+            ApprovalsFileError: the file is corrupt, unsafe or lost; it was left as it is.
+            SaysoError: see the class.
+        """
+        for _ in range(_TRIES - 1):
+            try:
+                return self._changed(edit_it)
+            except Conflict:
+                continue
+        return self._changed(edit_it)
+
+    def _changed(self, edit_it: Callable[[Raw], tuple[Result, bool]]) -> Result:
+        shown = self.file.shown()
+        base = base_hash(shown)
+        raw = {"version": VERSION, **shown}
+        result, changed = edit_it(raw)
+        if changed:
+            self._put(raw, base)
+        return result
+
+    def _put(self, raw: Raw, base: str) -> None:
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return self._by_gateway(raw, base)
+            except GatewayUnreachable:
+                pass
+            try:
+                return self._here(raw, base)
+            except JournalBusy:  # another command, or a gateway that is about to listen
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_POLL_S)
+
+    def _by_gateway(self, raw: Raw, base: str) -> None:
+        with Client(str(self.home / "gateway.sock")) as client:
+            done = client.call("exec.approvals.set", {"file": raw, "baseHash": base})
+        if not done["done"]:
+            raise Forbidden(done["sentence"])
+
+    def _here(self, raw: Raw, base: str) -> None:
+        path, text = self._journal(), json.dumps(raw, ensure_ascii=False)
+        if not path.exists():
+            self.file.replace(text, lambda: must_be(self.file, base))
+            self.unrecorded = self._why_not(path)
+            return
+        with AuditJournal(path) as journal:
+            by = f"uid:{os.getuid()}"
+            asyncio.run(replace_recorded(self.file, journal, text, base, by))
+
+    def _journal(self) -> Path:
+        try:
+            return present_settings(self._environ).audit_path
+        except InvalidConfig:
+            return self.home / "audit.jsonl"
+
+    def _why_not(self, path: Path) -> str:
+        if (self.home / NODE_JOURNAL).exists():
+            why = "a node's journal has only what its gateway changes"
+        else:
+            why = f"{path} is not there; a gateway makes it at its first start"
+        return f"no journal has this change: {why}"
+
+    def _is_idle(self, agent: str, entry: AllowlistEntry) -> bool:
+        try:
+            settings = present_settings(self._environ)
+        except InvalidConfig:
+            return False  # no gateway starts with it; what it would say of idle entries is unknown
+        owner = edit.known_agent(agent)
+        idle = idle_of(settings, settings.home).sort(owner, self.file.entries(owner))
+        return any(one == entry for one, _ in idle.idle)
+
+    def _must_be_distinct(self, agent: str, entry: AllowlistEntry) -> None:
+        entries = self.file.entries(edit.known_agent(agent))
+        if entry.id is None and sum(one.pattern == entry.pattern for one in entries) > 1:
+            raise BadRequest(
+                f"{entry.words!r} is listed but idle, has no id and shares its pattern with "
+                "another entry. Remove them and add each again."
+            )

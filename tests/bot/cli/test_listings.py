@@ -1,0 +1,46 @@
+"""A command in one line of a list."""
+
+import pytest
+
+from bot.cli.listings import one_line
+
+
+@pytest.mark.parametrize("text", ["git status", "echo ü", "x" * 236, "字" * 118, ""])
+def test_what_fits_is_shown_whole(text: str) -> None:
+    """Nothing is marked where nothing is left out."""
+    assert text == one_line(text, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("x" * 10_000, "x …"),
+        ("字" * 200, "字 …"),
+        ("one⏎\ntwo", "one⏎ …"),
+        ("x" * 237, "x …"),
+    ],
+)
+def test_what_does_not_fit_is_marked(text: str, ends: str) -> None:
+    """One line of the width that there is, with a mark at its end."""
+    line = one_line(text, 4)
+    assert line.endswith(ends)
+    assert "\n" not in line
+    assert sum(2 if one == "字" else 1 for one in line) <= 236
+
+
+@pytest.mark.parametrize(
+    "whole", ["\\u{202E}", "\\u{0020}\\u{\u00d7400}", "[secret: GitHub token]"]
+)
+def test_no_escape_and_no_mask_is_cut_in_two(whole: str) -> None:
+    """Wherever the line ends, an escape is there with all of it or not at all."""
+    for before in range(200, 240):
+        line = one_line("x" * before + whole + "y" * 300, 4)
+        rest = line.lstrip("x").removeprefix(whole)
+        assert set(rest) <= set("y …"), line
+
+
+def test_a_narrow_terminal_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The width of the terminal counts where there is one."""
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert one_line("x" * 100, 4) == f"{'x' * 34} …"
