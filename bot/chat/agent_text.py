@@ -68,11 +68,11 @@ def ended(speaker: Speaker, shown: Sequence[AgentMessage], status: str) -> list[
     return [*before, AgentMessage(speaker.head(status, len(shown) or 1), last.text)]
 
 
-def status_of(end: Submission) -> str:
-    """Describe in a few words the status of a prompt, or how it ended."""
+def status_of(end: Submission, stopped: str = "") -> str:
+    """Describe in a few words the status of a prompt, or how it ended; ``stopped``: by whom."""
     match end:
         case Finished():
-            return _finished(end)
+            return _finished(end, stopped)
         case Denied():
             return f"did not run ({end.reason}): {end.why}"
         case Unknown():
@@ -94,12 +94,12 @@ def given(agent: AgentId) -> Redacted:
     return phrase("Given to {}. Its words follow.", redact(agent, strict=True))
 
 
-def _finished(end: Finished) -> str:
+def _finished(end: Finished, stopped: str) -> str:
     usage = ", ".join(f"{name} {count}" for name, count in end.token_usage)
     took = f"{end.duration_ms / 1000:.1f} s"
     behind = f" ({took}; {usage})" if usage else f" ({took})"
     if end.cancelled:
-        return f"cancelled{behind}"
+        return f"{', '.join(filter(None, ('cancelled', stopped)))}{behind}"
     if end.exit_code == 0:
         return f"completed{behind}"
     return f"failed: {_why(end) or 'no reason was given'}{behind}"

@@ -205,7 +205,7 @@ class AgentThreads:
                     answer = await self._while_it_lasts(thread, speaker, heard, waiting)
                 finally:
                     waiting.cancel()
-        status = agent_text.status_of(answer)
+        status = agent_text.status_of(answer, self.gate.stopped(run_id))
         if not isinstance(answer, Finished):
             await self._end(thread, speaker, status)
             return
