@@ -13,6 +13,7 @@ from core.model.identity import CODE_LENGTH, AgentId, ApprovalId
 from core.model.result import Denied, Finished, Pending, Submission, Unknown
 from core.store.outbox.agent_messages import AgentMessage
 from core.text.render import Redacted, own_lines, phrase, printed, redact
+from core.text.secrets import mask
 
 WORKS = "works; /agent stop ends it"
 _ROOM = 300
@@ -23,6 +24,9 @@ _LONGEST_WORD = 500
 _GOES_ON = "goes on below"
 _WHY = "sayso: "
 _UNFINISHED = re.compile(r"\S+\Z")
+_OF_A_LANGUAGE = re.compile(r"[(\"'*`]*(?:[A-Z]?[a-z]{1,20}(?:['.-][a-z]{1,20})?)?[.,:;!?)\"'*`]*")
+_PROBE = "x9Q7" * 4
+"""Goes on with a last word, as a secret would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +46,22 @@ class Speaker:
         return f"{names}{numbered}: {short}"
 
 
-def settled(text: str) -> str:
-    """Return what can be shown while more may follow: no beginning of a word, however secret."""
+def settled(text: str, *, rests: bool = False) -> str:
+    """Return what can be shown while more may follow: no beginning of a word, however secret.
+
+    ``rests``: nothing has followed for a while. Then a last word is shown that begins no secret.
+    """
     found = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_WORD))
-    return text[: found.start()] if found and found.start() else "" if found else text
+    if found is None or (rests and _begins_no_secret(text, found[0])):
+        return text
+    return text[: found.start()]
+
+
+def _begins_no_secret(text: str, word: str) -> bool:
+    """Return whether a last word is one of a language, and not where a secret is expected."""
+    if not _OF_A_LANGUAGE.fullmatch(word):
+        return False
+    return mask(text + _PROBE) == mask(text) + _PROBE
 
 
 def messages(speaker: Speaker, channel: Channel, text: str, status: str) -> list[AgentMessage]:
@@ -68,11 +84,11 @@ def ended(speaker: Speaker, shown: Sequence[AgentMessage], status: str) -> list[
     return [*before, AgentMessage(speaker.head(status, len(shown) or 1), last.text)]
 
 
-def status_of(end: Submission) -> str:
-    """Describe in a few words the status of a prompt, or how it ended."""
+def status_of(end: Submission, stopped: str = "") -> str:
+    """Describe in a few words the status of a prompt, or how it ended; ``stopped``: by whom."""
     match end:
         case Finished():
-            return _finished(end)
+            return _finished(end, stopped)
         case Denied():
             return f"did not run ({end.reason}): {end.why}"
         case Unknown():
@@ -94,12 +110,12 @@ def given(agent: AgentId) -> Redacted:
     return phrase("Given to {}. Its words follow.", redact(agent, strict=True))
 
 
-def _finished(end: Finished) -> str:
+def _finished(end: Finished, stopped: str) -> str:
     usage = ", ".join(f"{name} {count}" for name, count in end.token_usage)
     took = f"{end.duration_ms / 1000:.1f} s"
     behind = f" ({took}; {usage})" if usage else f" ({took})"
     if end.cancelled:
-        return f"cancelled{behind}"
+        return f"{', '.join(filter(None, ('cancelled', stopped)))}{behind}"
     if end.exit_code == 0:
         return f"completed{behind}"
     return f"failed: {_why(end) or 'no reason was given'}{behind}"

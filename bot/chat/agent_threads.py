@@ -205,7 +205,7 @@ class AgentThreads:
                     answer = await self._while_it_lasts(thread, speaker, heard, waiting)
                 finally:
                     waiting.cancel()
-        status = agent_text.status_of(answer)
+        status = agent_text.status_of(answer, self.gate.stopped(run_id))
         if not isinstance(answer, Finished):
             await self._end(thread, speaker, status)
             return
@@ -226,8 +226,7 @@ class AgentThreads:
         while not end.done():
             heard.news.clear()
             status = await self._status(speaker)
-            # Once nothing follows for a while, the last word is whole.
-            text = heard.text if heard.text == read else agent_text.settled(heard.text)
+            text = agent_text.settled(heard.text, rests=heard.text == read)
             read = heard.text
             wanted = agent_text.messages(speaker, channel, text, status)
             # What an earlier gateway showed stays until there is something to hear here.

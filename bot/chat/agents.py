@@ -117,7 +117,13 @@ class AgentPrompts:
         if not command.ref:
             return await self.threads.newest(inbound.actor.ref, inbound.place)
         found = await self.gate.store.read(matching, command.ref)
-        return found[0] if len(found) == 1 else None
+        return found[0] if len(found) == 1 and await self._may_be_prompt(found[0]) else None
+
+    async def _may_be_prompt(self, run_id: ApprovalId) -> bool:
+        """Return whether a request is a prompt, as far as it is known what it is."""
+        plan = await self.gate.plan_of(run_id)
+        part = None if plan is None else plan.part
+        return plan is None or (part is not None and part.kind is AgentPartKind.PROMPT)
 
     def _unknown(self, name: str, folders: Folders) -> Reply:
         if not folders:

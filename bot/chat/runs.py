@@ -106,7 +106,8 @@ class ChatRuns:
                 end = await self.gate.wait(end.run_id)
             if end is not None:
                 said = _said(end) if isinstance(end, Finished) else ""
-                payload = json.dumps({"text": _words(end), "output": said})
+                words = _words(end, self.gate.stopped(end.run_id))
+                payload = json.dumps({"text": words, "output": said})
                 notice = partial(outbox.enqueue_notice, idem_key=f"run:{key}")
                 await self.gate.execution.deferred.write(
                     lambda: self.store.write(notice, None, place, payload)
@@ -163,12 +164,13 @@ def _reply_for(end: Submission) -> Reply:
     return Reply(text, Tone.REFUSED if isinstance(end, Denied) else Tone.INFO, handles)
 
 
-def _words(end: Submission) -> str:
-    """Describe in one sentence the status of a request or how it ended."""
+def _words(end: Submission, stopped: str = "") -> str:
+    """Describe in one sentence the status of a request or how it ended; ``stopped``: by whom."""
     code = _code(end.run_id)
     match end:
         case Finished():
-            return f"{code}: {ran(end)}."
+            by = f", {stopped}" if end.cancelled and stopped else ""
+            return f"{code}: {ran(end)}{by}."
         case Denied():
             return f"{code} did not run ({end.reason}): {end.why}"
         case Unknown():

@@ -3,6 +3,7 @@
 ::
 
     play      the scenes: what is asked, who answers, when it ends
+    ending    what a signal does
     steps     what is asked, a harmless command each
     viewer    what is printed
     screen    a server of its own: three fake chats and the control page side by side

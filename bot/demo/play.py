@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -12,12 +11,15 @@ from pathlib import Path
 from bot.app import Gateway, gateway
 from bot.client import Client
 from bot.demo.chats import PLACES, Chats
+from bot.demo.ending import Ending
 from bot.demo.screen import PERSON, Screen, open_to_browsers, screen_of
 from bot.demo.steps import COUNT_SH, MORE, STEPS, Step
 from bot.demo.viewer import Viewer
 from bot.factories.channels import Console
 from bot.settings import load
 from channels.memory import MemoryChannel
+from core.errors import StateError
+from core.ipc.socket_file import LONGEST_PATH
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor
 from core.store.engine.wakeups import wakeups
@@ -25,22 +27,33 @@ from core.store.engine.wakeups import wakeups
 _EVENT_S = 0.1  # so that the session's events stand before the result that they lead to
 _BETWEEN_S = 2.0
 """Seconds between what one agent asks and its next question, while the screen is open."""
-_ENDS_BY = (signal.SIGINT, signal.SIGTERM)
+_NAME, _SOCKET = "sayso-demo-", "gateway.sock"
 
 
 async def show(answer: str | None, *, json_lines: bool = False) -> int:
     """Play the demo and return the exit code: 0 when each step ended as it should.
 
     In a terminal the viewer answers, there or on the screen; elsewhere ``answer`` is given for
-    them, and nobody looks at a screen.
+    them, and nobody looks at a screen. A signal ends it early; nothing of it is left behind.
+
+    Raises:
+        StateError: there is no room for a scratch home.
     """
+    ending = Ending()
+    return await ending.of(_shown(answer, ending, json_lines=json_lines))
+
+
+async def _shown(answer: str | None, ending: Ending, *, json_lines: bool) -> int:
     console = Console.here() if answer is None else None
     with _scratch() as home:
         viewer = Viewer(home, json_lines=json_lines)
         if console is not None:
-            return await _with_viewer(viewer, console)
-        given = ApprovalReply.ALLOW_ONCE if answer is None else ApprovalReply(answer)
-        return await _alone(viewer, given, by_itself=answer is None)
+            code = await _with_viewer(viewer, console, ending)
+        else:
+            given = ApprovalReply.ALLOW_ONCE if answer is None else ApprovalReply(answer)
+            code = await _alone(viewer, given, by_itself=answer is None)
+    viewer.closing()
+    return code
 
 
 async def _alone(viewer: Viewer, answer: ApprovalReply, *, by_itself: bool) -> int:
@@ -52,12 +65,11 @@ async def _alone(viewer: Viewer, answer: ApprovalReply, *, by_itself: bool) -> i
         viewer.opening(by_itself=by_itself)
         async with _events(running, viewer), _person_at(memory, answer, viewer):
             ended = await _play(viewer)
-            viewer.closing()
     wanted = "denied" if answer is ApprovalReply.DENY else "finished"
     return 0 if ended == ["finished", "denied", wanted] else 1
 
 
-async def _with_viewer(viewer: Viewer, console: Console) -> int:
+async def _with_viewer(viewer: Viewer, console: Console, ending: Ending) -> int:
     """Play the steps, and go on for as long as the screen is open."""
     chats = Chats(MemoryChannel(), Actor("memory", _person(), PERSON))
     places = {"terminal": ("here",), "memory": tuple(PLACES)}
@@ -72,8 +84,7 @@ async def _with_viewer(viewer: Viewer, console: Console) -> int:
         async with _events(running, viewer):
             ended = await _play(viewer)
             if screen.watching:
-                await _go_on(viewer, screen)
-            viewer.closing()
+                await _go_on(viewer, screen, ending)
     return 0 if ended[:2] == ["finished", "denied"] else 1
 
 
@@ -89,23 +100,18 @@ async def _play(viewer: Viewer) -> list[str]:
     return ended
 
 
-async def _go_on(viewer: Viewer, screen: Screen) -> None:
+async def _go_on(viewer: Viewer, screen: Screen, ending: Ending) -> None:
     """Ask on until the viewer ends it or nobody has the screen open any more."""
     viewer.goes_on()
-    ending = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for one in _ENDS_BY:
-        loop.add_signal_handler(one, ending.set)
-    asking = [asyncio.create_task(_ask_on(viewer, steps)) for steps in MORE]
-    over = [asyncio.create_task(screen.left()), asyncio.create_task(ending.wait())]
-    try:
-        await asyncio.wait([*asking, *over], return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (*asking, *over):
-            task.cancel()
-        await asyncio.gather(*asking, *over, return_exceptions=True)
-        for one in _ENDS_BY:
-            loop.remove_signal_handler(one)
+    with ending.awaited() as ended:
+        asking = [asyncio.create_task(_ask_on(viewer, steps)) for steps in MORE]
+        over = [asyncio.create_task(screen.left()), asyncio.create_task(ended.wait())]
+        try:
+            await asyncio.wait([*asking, *over], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*asking, *over):
+                task.cancel()
+            await asyncio.gather(*asking, *over, return_exceptions=True)
 
 
 async def _ask_on(viewer: Viewer, steps: Sequence[Step]) -> None:
@@ -127,9 +133,25 @@ def _ask(home: Path, step: Step) -> dict[str, object]:
 
 
 @contextmanager
+def _folder() -> Iterator[Path]:
+    """Make a folder whose name leaves room for the paths of sockets; remove it at the end.
+
+    Raises:
+        StateError: there is none.
+    """
+    longest = len(os.fsencode(tempfile.gettempdir())) + len(f"/{_NAME}12345678/{_SOCKET}")
+    if longest > LONGEST_PATH:
+        raise StateError(
+            f"{tempfile.gettempdir()} has too long a name for sockets below it, whose paths have "
+            f"{LONGEST_PATH} bytes at most. Set TMPDIR to a shorter path."
+        )
+    with tempfile.TemporaryDirectory(prefix=_NAME) as folder:
+        yield Path(folder)
+
+
+@contextmanager
 def _scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="sayso-demo-") as folder:
-        home = Path(folder)
+    with _folder() as home:
         (home / "work").mkdir()
         (home / "work" / "notes.txt").write_text("Say so, and it runs.\n")
         (home / "work" / "count.sh").write_text(COUNT_SH)

@@ -15,7 +15,6 @@ LONGEST_INPUT = 256 * 1024
 """Bytes of what a tool call is about; more than that nobody could judge."""
 _AUTH_REQUIRED = -32000
 _MOST_WORDS = 2_000
-_MOST_COUNTS, _LARGEST_COUNT = 32, 2**53
 
 Answer = Callable[[str], None]
 """Takes how a permission was decided: ``allow``, ``deny`` or ``cancelled``."""
@@ -124,8 +123,13 @@ class Conversation:
     def _ended(self, result: wire.Object) -> None:
         reason = result.get("stopReason")
         usage = result.get("usage") or _google(result.get("_meta")) or self._usage
-        status = "cancelled" if self._cancelled or reason == "cancelled" else "completed"
-        self._hearer.over(status, {"stop_reason": _words(reason), "token_usage": _counts(usage)})
+        if reason == "cancelled" and not self._cancelled:
+            self._fail("the agent says that it was cancelled, and nobody stopped it")
+            return
+        status = "cancelled" if self._cancelled else "completed"
+        self._hearer.over(
+            status, {"stop_reason": _words(reason), "token_usage": wire.counts(usage)}
+        )
 
     def _refused(self, waiting: Callable[[wire.Object], None], failure: wire.Object) -> None:
         """Log in where that is what a new session wants, else end."""
@@ -254,13 +258,6 @@ def _google(meta: object) -> object:
     quota = meta.get("quota") if isinstance(meta, dict) else None
     counts = quota.get("token_count") if isinstance(quota, dict) else None
     return counts if isinstance(counts, dict) else None
-
-
-def _counts(usage: object) -> wire.Object:
-    if not isinstance(usage, dict):
-        return {}
-    counts = [(str(name)[:64], count) for name, count in usage.items() if type(count) is int]
-    return {name: count for name, count in counts[:_MOST_COUNTS] if 0 <= count <= _LARGEST_COUNT}
 
 
 def _words(value: object) -> str:

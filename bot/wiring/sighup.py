@@ -53,7 +53,7 @@ class Hangup:
     def hear(self, stop: asyncio.Event) -> None:
         """Take SIGHUP."""
         if self.foreground:
-            self._let_go()
+            let_go(self.terminal)
             stop.set()
         else:
             self._wanted.set()
@@ -67,12 +67,13 @@ class Hangup:
             await reloading.reload()
             notifier.ready()
 
-    def _let_go(self) -> None:
-        """Give what is still written a place: a closed terminal fails each write, and the exit."""
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        for fd in self.terminal:
-            os.dup2(null, fd)
-        os.close(null)
+
+def let_go(terminal: tuple[int, ...]) -> None:
+    """Give what is still written a place: a closed terminal fails each write, and the exit."""
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for fd in terminal:
+        os.dup2(null, fd)
+    os.close(null)
 
 
 def _in_foreground() -> bool:

@@ -12,7 +12,7 @@ A denial is a result. An exception means that Sayso failed, and then nothing run
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from core.approvals.answer import Answer, Answered, AnswerOutcome
@@ -46,6 +46,8 @@ from core.store.runs import runs
 
 Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
+_MOST_STOPPED = 1_000
+"""Runs of which it is known who ended them."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class Gate:
     _sessions: SessionLayers = field(init=False)
     _remembering: Remembering = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
+    _stopped: dict[ApprovalId, str] = field(default_factory=dict)
     _closing: Closing = field(init=False)
     _recording: record.Recording = field(default_factory=record.Recording, init=False)
 
@@ -333,12 +336,34 @@ class Gate:
         """Yield what a run prints from its start on, until its end; nothing if it is not here."""
         return self.execution.watch(run_id, self._running.get(run_id))
 
+    async def plan_of(self, run_id: ApprovalId) -> ExecPlan | None:
+        """Return what runs here, or is or was asked about; ``None`` for all else."""
+        plan = self._running.get(run_id)
+        asked = None if plan else await self.store.read(approvals.get, run_id)
+        return plan if asked is None else asked.plan
+
+    def stopped(self, run_id: ApprovalId) -> str:
+        """Return who ended a running command, in words; empty where nobody did, or not here."""
+        return self._stopped.get(run_id, "")
+
+    async def _stop(self, run_id: ApprovalId, note: str, ending: Awaitable[bool]) -> bool:
+        """End a running command; who did it is known before anybody hears of the end."""
+        known = self._stopped.setdefault(run_id, note)
+        if not await ending:
+            if known is note:
+                del self._stopped[run_id]
+            return False
+        await self.journal.append("stop", journal_records.stopped(run_id, note))
+        while len(self._stopped) > _MOST_STOPPED:
+            del self._stopped[next(iter(self._stopped))]
+        return True
+
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
         plan = self._running.get(run_id)
         if plan is not None:
-            return await self.execution.cancel(run_id, plan)
-        if self.nodes is not None and await self.nodes.cancel(run_id):
+            return await self._stop(run_id, note, self.execution.cancel(run_id, plan))
+        if self.nodes is not None and await self._stop(run_id, note, self.nodes.cancel(run_id)):
             return True
         asked = await self.store.read(approvals.get, run_id)
         if asked is None or asked.resolution is not None:

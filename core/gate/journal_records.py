@@ -82,6 +82,11 @@ def voted(approval: Approval, answer: Answer) -> dict[str, object]:
     }
 
 
+def stopped(run_id: ApprovalId, note: str) -> dict[str, object]:
+    """Record that somebody ended a running command; ``note`` says who, in words."""
+    return {"run": run_id, "note": redact(note).text}
+
+
 def finished(result: Finished) -> dict[str, object]:
     """Record how a run ended."""
     drift = {"denial": DenialReason.PLAN_DRIFT, "why": redact(result.drift).text}

@@ -379,8 +379,6 @@ def _asker(run: _Run) -> Requester:
 def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -> Finished:
     cancelled = run.unwanted.is_set() or status == "cancelled"
     ended = status == "completed" and not cancelled
-    usage = answer.get("token_usage")
-    counts = usage if isinstance(usage, dict) else {}
     return Finished(
         run.run_id,
         0 if ended else None if cancelled else 1,
@@ -389,7 +387,7 @@ def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -
         round((time.monotonic() - run.began) * 1000),
         timed_out=timed_out,
         cancelled=cancelled,
-        token_usage=tuple(sorted((name, n) for name, n in counts.items() if type(n) is int)[:32]),
+        token_usage=tuple(sorted(wire.counts(answer.get("token_usage")).items())),
     )
 
 

@@ -4,6 +4,7 @@ Both sides use it, so it needs the standard library only.
 """
 
 import json
+import re
 
 LONGEST_LINE = 1024 * 1024
 """Bytes: a line that is longer ends the connection; what commands print goes another way."""
@@ -30,6 +31,21 @@ INVALID_PARAMS = -32602
 FAILED = -32000
 
 Object = dict[str, object]
+
+_COUNT = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
+"""The name of a count, such as ``inputTokens``: no room for a sentence or for a secret."""
+_MOST_COUNTS, _LARGEST_COUNT = 32, 2**53
+
+
+def counts(usage: object) -> dict[str, int]:
+    """Return what an agent says that its model used, as far as it is counts with plain names."""
+    found = usage.items() if isinstance(usage, dict) else ()
+    plain = [
+        (name, count)
+        for name, count in found
+        if isinstance(name, str) and _COUNT.fullmatch(name) and type(count) is int
+    ]
+    return {name: count for name, count in plain[:_MOST_COUNTS] if 0 <= count <= _LARGEST_COUNT}
 
 
 class LongLine(Exception):

@@ -86,7 +86,7 @@ class Chats:
 
     def ending(self) -> str:
         """Return the message whose first line says that the prompt ended."""
-        words = (": completed (", ": cancelled (", ": failed: ", ": ended: ")
+        words = (": completed (", ": cancelled, ", ": failed: ", ": ended: ")
         return next((text for text in self.thread() if any(one in text for one in words)), "")
 
     def asked(self) -> list[str]:
@@ -213,8 +213,8 @@ async def test_denied_stopped_and_two_at_once(
     assert "no-1" in denied.ending()
     assert "you said: a\\u{202E}b \\u{200B}c" in everything
     assert not {"\u202e", "\x1b", "\u200b"} & set(everything)
-    assert "main: cancelled (" in second.ending()
-    assert "main: cancelled (" in first.ending()
+    assert "main: cancelled, stopped by " in second.ending()
+    assert "main: cancelled, stopped by " in first.ending()
 
 
 @pytest.mark.parametrize("place", ONE_PLACE)

@@ -2,13 +2,17 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tests.support.gateway_process import ROOT
 from tests.support.terminal import Screen, terminal
+from tests.support.waiting import wait_until
 
 DEMO = (sys.executable, "-m", "bot", "demo")
 
@@ -57,3 +61,66 @@ def test_in_a_terminal_a_key_answers() -> None:
         screen.wait_for("sets up your own")
         assert process.wait(30) == 0
     assert "ran, exit code 0" in screen.text
+
+
+def _left(folder: Path) -> list[str]:
+    """Return the scratch homes in a folder, and the processes that were given it as TMPDIR."""
+    mark, found = f"TMPDIR={folder}\0".encode(), [one.name for one in folder.glob("sayso-demo-*")]
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+_SIGNALS = pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+
+
+@_SIGNALS
+@pytest.mark.parametrize("begun", ["starting", "asking", "running"])
+def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, begun: str) -> None:
+    """While the gateway starts, while a prompt waits, and while its command runs: all is ended."""
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    with terminal(*DEMO, environ=environ) as (process, master):
+        wait_until("the scratch home", lambda: _left(tmp_path)[1:], pause=0.01)
+        if begun != "starting":
+            screen = Screen(master)
+            screen.wait_for("a allow once")
+            if begun == "running":
+                screen.answer("a")
+                screen.wait_for("started")
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+    wait_until("all to be gone", lambda: not _left(tmp_path))
+
+
+@_SIGNALS
+def test_a_signal_leaves_nothing_behind_without_a_terminal(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """As another program starts it: whatever comes again while it is put away changes nothing."""
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([*DEMO, "--answer", "deny"], cwd=ROOT, env=environ, stdout=-3)
+    wait_until("the scratch home", lambda: _left(tmp_path)[1:], pause=0.01)
+    for _ in range(3):
+        process.send_signal(number)
+    assert process.wait(30) == 128 + number
+    wait_until("all to be gone", lambda: not _left(tmp_path))
+
+
+def test_a_temporary_folder_with_a_long_name_is_named(tmp_path: Path) -> None:
+    """What to set is said, which is not SAYSO_HOME here."""
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    done = subprocess.run(
+        [*DEMO, "--answer", "deny"],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Set TMPDIR to a shorter path." in done.stderr
+    assert "Traceback" not in done.stderr

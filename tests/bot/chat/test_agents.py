@@ -94,7 +94,7 @@ async def test_stop_ends_the_newest_and_withdraws_its_question(chat: AgentChat) 
 
     assert elsewhere.startswith("No prompt of yours is under way here.")
     assert stopped.endswith("is being stopped.")
-    assert ": cancelled (" in said[-1].partition("\n")[0]
+    assert ": cancelled, stopped by Ana (memory) (" in said[-1].partition("\n")[0]
     assert found is not None
     assert found.resolution is not None
     assert (found.resolution.state, found.resolution.note) == (
@@ -121,6 +121,33 @@ async def test_two_at_once_keep_apart_and_are_stopped_by_code(chat: AgentChat) -
     assert "hanging" in first[-1]
     assert ": completed" in second[-1]
     assert "hanging" not in "".join(second)
+
+
+async def test_who_gave_a_prompt_learns_who_stopped_it(chat: AgentChat, tmp_path: Path) -> None:
+    """Bob stops Ana's from another place: her thread names him, and so does the journal."""
+    await chat.say("/agent main hang", message="m1")
+    await until(lambda: any("hanging" in text for text in chat.thread("m1")))
+    code = chat.thread("m1")[0].partition(" ")[0]
+    await chat.say(f"/agent stop {code}", BOB, Target("memory", "elsewhere"))
+    said = await chat.ended("m1")
+
+    assert ": cancelled, stopped by Bob (memory) (" in said[-1].partition("\n")[0]
+    assert '"note":"stopped by Bob (memory)"' in (tmp_path / "audit.jsonl").read_text()
+
+
+async def test_only_a_prompt_is_stopped_as_one(chat: AgentChat) -> None:
+    """A command's question is no prompt; `/stop` withdraws it (the control)."""
+    await chat.say("/run touch file", message="m1")
+    await until(lambda: [one for one in chat.channel.shown.values() if one.open])
+    (card,) = (one for one in chat.channel.shown.values() if one.open)
+    assert card.prompt is not None
+    refused = await chat.say(f"/agent stop {card.prompt.code}")
+    found = await chat.gate.store.read(approvals.get, card.prompt.id)
+    code = card.prompt.code.lower()
+    assert refused == f"No prompt here has the id or code {code}. See /history."
+    assert found is not None
+    assert found.resolution is None
+    assert (await chat.say(f"/stop {card.prompt.code}")).endswith("is being stopped.")
 
 
 async def test_a_killed_executor_is_said(chat: AgentChat) -> None:
@@ -271,7 +298,7 @@ async def test_a_gateway_that_starts_goes_on(chat: AgentChat) -> None:
     never = await chat.ended("m2")
     await threads.stop()
 
-    assert ": cancelled (" in said[-1]
+    assert ": cancelled, stopped by Ana (memory) (" in said[-1]
     assert "hanging" in said[-1]
     assert ": did not begin: the gateway stopped" in never[-1]
 

@@ -152,6 +152,38 @@ def test_unknown_methods_and_noise(scene: Scene) -> None:
     assert answer["error"] == {"code": -32601, "message": "Unknown method: fs/write_text_file"}
 
 
+def test_nobody_is_said_to_have_stopped_what_nobody_stopped(scene: Scene) -> None:
+    """An agent that ends its prompt as cancelled by itself has failed; asked to, it has not."""
+    scene.hear(id=3, result={"stopReason": "cancelled"})
+    words = "the agent says that it was cancelled, and nobody stopped it"
+    assert scene.ends == [("failed", {"error": words})]
+
+
+def test_what_was_used_has_plain_names_and_counts(scene: Scene) -> None:
+    """Nothing else is passed on: no sentence, no line of its own, no secret, no odd number."""
+    usage = {
+        "inputTokens": 7,
+        "output_tokens": 2**53,
+        "x) completed (1 s": 1,
+        "two\nlines": 1,
+        "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8": 1,
+        "n\u200bame": 1,
+        "a" * 41: 1,
+        "": 1,
+        "real": 1.5,
+        "true": True,
+        "text": "1",
+        "less": -1,
+        "more": 2**53 + 1,
+    }
+    scene.hear(id=3, result={"stopReason": "end_turn", "usage": usage})
+    ((status, data),) = scene.ends
+    assert (status, data["token_usage"]) == (
+        "completed",
+        {"inputTokens": 7, "output_tokens": 2**53},
+    )
+
+
 def test_messages_and_tool_calls(scene: Scene) -> None:
     """Texts are said, tool calls reported; thoughts are not."""
     for update in (

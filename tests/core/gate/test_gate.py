@@ -354,6 +354,9 @@ async def test_an_approved_command_that_runs_is_ended(tmp_path: Path) -> None:
     assert 15 == result.signal
     ends = [line for line in records(tmp_path) if line["kind"] == "resolve"]
     assert ["allowed"] == [line["state"] for line in ends]
+    stops = [line for line in records(tmp_path) if line["kind"] == "stop"]
+    assert [(run_id, "enough")] == [(line["run"], line["note"]) for line in stops]
+    assert gate.stopped(run_id) == "enough"
 
 
 async def test_identical_questions_that_end_together_are_all_in_the_journal(tmp_path: Path) -> None:

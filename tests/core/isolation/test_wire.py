@@ -31,3 +31,11 @@ def test_a_long_line_is_refused_before_it_ends() -> None:
     assert Lines().feed(b"x" * wire.LONGEST_LINE + b"\n") == [b"x" * wire.LONGEST_LINE]
     with pytest.raises(LongLine):
         Lines().feed(b"x" * (wire.LONGEST_LINE + 1))
+
+
+def test_counts_have_plain_names() -> None:
+    """What an executor passes on is looked at again: it is another user's process."""
+    odd = {"inputTokens": 3, "x) completed": 1, "a\nb": 2, "n1": 3, "kind": "text", "no": -1}
+    assert wire.counts(odd) == {"inputTokens": 3}
+    assert wire.counts(["inputTokens", 3]) == wire.counts(None) == {}
+    assert len(wire.counts({"a" * number: number for number in range(1, 41)})) == 32
