@@ -10,41 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.bot.page.attacks import HOSTS, ORIGINS, PAYLOADS
 from tests.bot.page.markup import Markup
 from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import PageBrowser, link_for, session_token
-
-ORIGINS = (
-    None,
-    "null",
-    "https://evil.example",
-    "http://127.0.0.1",
-    "http://127.0.0.1:1",
-    "http://localhost.evil.example",
-    "https://127.0.0.1:{port}",
-    "http://127.0.0.1:{port}.evil.example",
-    "http://user@127.0.0.1:{port}",
-    "http://127.0.0.1:{port}/",
-    "file://",
-)
-HOSTS = ("evil.example", "127.0.0.1.evil.example", "sayso.evil.example:80", "evil.example:{port}")
-PAYLOADS = (
-    "<script>alert(1)</script>",
-    "</code></pre><script>alert(1)</script>",
-    "'\"><img src=x onerror=alert(1)>",
-    "<svg/onload=alert(1)>",
-    "javascript:alert(1)",
-    "{{ 7*7 }}{% include 'base.html' %}",
-    "</title><script>alert(1)</script>",
-    "<iframe srcdoc='<script>alert(1)</script>'>",
-    "<a href=javascript:alert(1)>allow</a>",
-    "<form action=//evil.example><button>Allow once",
-    "<style>*{display:none}</style>",
-    "<meta http-equiv=refresh content=0;url=//evil.example>",
-    "&lt;script&gt;alert(1)&lt;/script&gt;",
-    "<base href=//evil.example/>",
-    "<details ontoggle=alert(1) open>",
-)
 
 
 @pytest.fixture

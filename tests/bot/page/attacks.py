@@ -1,0 +1,408 @@
+"""Attempts on the control page, each with what it would look like if it succeeded.
+
+An attempt returns whether it succeeded, judged by what came of it (an answer, a session, markup,
+a page that can be framed), never by the status alone. ``CONTROLS`` are the same judges on what does
+succeed: our own form, a link in its own browser, markup that was not escaped.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import httpx
+
+from bot.page.visit import HEADERS, let_frame, page
+from core.store.people import page_links, people
+from tests.bot.page.markup import Markup
+from tests.support.api_gateway import ApiGateway
+from tests.support.page_browser import PERSON_SCOPES, PageBrowser, link_for
+from tests.support.page_routes import views
+
+ORIGINS = (
+    None,
+    "null",
+    "https://evil.example",
+    "http://127.0.0.1",
+    "http://127.0.0.1:1",
+    "http://localhost.evil.example",
+    "https://127.0.0.1:{port}",
+    "http://127.0.0.1:{port}.evil.example",
+    "http://user@127.0.0.1:{port}",
+    "http://127.0.0.1:{port}/",
+    "file://",
+)
+HOSTS = ("evil.example", "127.0.0.1.evil.example", "sayso.evil.example:80", "evil.example:{port}")
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "</code></pre><script>alert(1)</script>",
+    "'\"><img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "javascript:alert(1)",
+    "{{ 7*7 }}{% include 'base.html' %}",
+    "</title><script>alert(1)</script>",
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    "<a href=javascript:alert(1)>allow</a>",
+    "<form action=//evil.example><button>Allow once",
+    "<style>*{display:none}</style>",
+    "<meta http-equiv=refresh content=0;url=//evil.example>",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "<base href=//evil.example/>",
+    "<details ontoggle=alert(1) open>",
+)
+REFLECTED = (
+    "/history?grep={text}",
+    "/history?agent={text}",
+    "/exec-approvals?agent={text}",
+    "/exec-approvals?agent=main&try={text}&cwd={text}",
+    "/lists/{text}",
+    "/approve/{text}",
+    "/{text}",
+    "/history?{text}=1",
+)
+"""Addresses that put what is in them, or in what they lead to, on their page."""
+SESSION = "sayso_session"
+_SCRIPTING = {"img", "svg", "iframe", "base", "object", "embed", "style"}
+
+
+class Kind(StrEnum):
+    """The classes of attempts."""
+
+    CSRF = "cross-site request forgery"
+    XSS = "cross-site scripting"
+    FRAMING = "clickjacking"
+    REPLAY = "link replay"
+    FIXATION = "session fixation"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Who is attacked, and where."""
+
+    home: ApiGateway
+    ana: PageBrowser
+
+    @property
+    def port(self) -> int:
+        """Return the port that the page is served at."""
+        return self.home.address[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt; ``succeeds`` makes it and returns what came of it."""
+
+    kind: Kind
+    name: str
+    succeeds: Callable[[Scene], bool]
+
+
+def attempts(home: ApiGateway) -> Iterator[Attempt]:
+    """Yield all attempts."""
+    yield from _forged()
+    yield from _scripted()
+    shown = [path for path, view in views(home).items() if view.get is not None]
+    for path in (*shown, "/no-such-page"):
+        yield Attempt(Kind.FRAMING, path, lambda at, path=path: _framable(_got(at, path)))
+    yield from (Attempt(Kind.REPLAY, one.__name__[1:], one) for one in _REPLAYS)
+    for name, cookie in _PLANTED.items():
+        yield Attempt(Kind.FIXATION, name, lambda at, cookie=cookie: _taken_over(at, cookie))
+
+
+def controls() -> Iterator[Attempt]:
+    """Yield what succeeds, judged as the attempts are: one at least of each class."""
+    yield Attempt(Kind.CSRF, "our own form", lambda at: _answers(at, _own_form))
+    yield Attempt(Kind.XSS, "markup that is not escaped", lambda _: _scripts("<p><img src=x></p>"))
+    yield Attempt(Kind.XSS, "a handler", lambda _: _scripts("<p onclick=x></p>"))
+    yield Attempt(Kind.XSS, "an address", lambda _: _scripts("<a href=javascript:x>x</a>"))
+    yield Attempt(Kind.FRAMING, "a page that the demo's screen frames", lambda _: _demo_frames())
+    yield Attempt(Kind.REPLAY, "a link in its own browser", _used_as_meant)
+    yield Attempt(
+        Kind.FIXATION, "the session that was made", lambda at: _reads(at, _own_session(at))
+    )
+
+
+# Cross-site request forgery: is anything answered, stopped, locked or changed?
+
+
+def _forged() -> Iterator[Attempt]:
+    def form(**headers: str) -> Callable[[Scene, str], httpx.Response]:
+        return lambda at, asked: at.ana.http.post(
+            f"/approve/{asked}/answer",
+            data={"csrf": at.ana.csrf(), "decision": "deny"},
+            headers={name: text.format(port=at.port) for name, text in headers.items()},
+        )
+
+    for origin in ORIGINS:
+        headers = {} if origin is None else {"Origin": origin}
+        yield _forgery(f"Origin {origin}", form(**headers))
+    for host in HOSTS:
+        yield _forgery(f"Host {host}", form(Host=host, Origin=f"http://{host}"))
+    for name, token in _TOKENS.items():
+        yield _forgery(
+            f"token {name}", lambda at, asked, token=token: _with_token(at, asked, token)
+        )
+    for kind in ("text/plain", "multipart/form-data; boundary=x", "application/json", ""):
+        yield _forgery(f"type {kind}", lambda at, asked, kind=kind: _of_type(at, asked, kind))
+    for verb in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"):
+        yield _forgery(f"verb {verb}", lambda at, asked, verb=verb: _by_verb(at, asked, verb))
+
+
+def _forgery(name: str, sends: Callable[[Scene, str], httpx.Response]) -> Attempt:
+    return Attempt(Kind.CSRF, name, lambda at: _answers(at, sends))
+
+
+def _answers(at: Scene, sends: Callable[[Scene, str], httpx.Response]) -> bool:
+    """Return whether what is sent answers a question that waits."""
+    asked = str(at.home.ask("git push origin forged")["id"])
+    sends(at, asked)
+    state = at.home.client("person").get(f"/v1/approvals/{asked}").json()["state"]
+    at.home.client("agent").delete(f"/v1/requests/{asked}")
+    return bool(state != "pending")
+
+
+def _own_form(at: Scene, asked: str) -> httpx.Response:
+    return at.ana.answer(asked, "deny")
+
+
+_TOKENS: dict[str, Callable[[Scene], str]] = {
+    "missing": lambda _: "",
+    "of zeros": lambda _: "0" * 64,
+    "short": lambda _: "x",
+    "of another session": lambda at: PageBrowser.signed_in(at.home).csrf(),
+    "cut": lambda at: at.ana.csrf()[:-1],
+    "in capitals": lambda at: at.ana.csrf().upper(),
+    "the session itself": lambda at: at.ana.http.cookies[SESSION],
+}
+
+
+def _with_token(at: Scene, asked: str, token: Callable[[Scene], str]) -> httpx.Response:
+    given = {"csrf": text} if (text := token(at)) else {}
+    return at.ana.post(f"/approve/{asked}/answer", decision="deny", **given)
+
+
+def _of_type(at: Scene, asked: str, kind: str) -> httpx.Response:
+    body = f"csrf={at.ana.csrf()}&decision=deny"
+    headers = {"Origin": at.home.url, "Content-Type": kind}
+    return at.ana.http.post(f"/approve/{asked}/answer", content=body, headers=headers)
+
+
+def _by_verb(at: Scene, asked: str, verb: str) -> httpx.Response:
+    path = f"/approve/{asked}/answer?csrf={at.ana.csrf()}&decision=deny"
+    return at.ana.http.request(verb, path, headers={"Origin": at.home.url})
+
+
+# Cross-site scripting: is there an element, a handler or an address that is not ours?
+
+
+def _scripted() -> Iterator[Attempt]:
+    for text in PAYLOADS:
+        yield Attempt(Kind.XSS, f"stored {text}", lambda at, text=text: _stored(at, text))
+    for path in REFLECTED:
+        for text in ("<img src=x onerror=alert(1)>", '"><script>alert(1)</script>'):
+            yield Attempt(
+                Kind.XSS,
+                f"{path} {text}",
+                lambda at, path=path, text=text: _scripts(
+                    _got(at, path.format(text=httpx.QueryParams({"x": text}).__str__()[2:])).text
+                ),
+            )
+
+
+def _stored(at: Scene, text: str) -> bool:
+    """Return whether markup in a command, a session or a reason is any on a page."""
+    quoted = "'" + text.replace("'", "'\\''") + "'"
+    asked = at.home.ask(f"printf %s {quoted} | tee /dev/null", session=text[:190])["id"]
+    pages = [at.ana.get(path).text for path in ("/", f"/approve/{asked}", "/history")]
+    at.ana.answer(asked, "deny", note=text)
+    after = (f"/approve/{asked}", f"/history/{asked}", "/lists/agent-sessions")
+    return any(map(_scripts, (*pages, *(at.ana.get(path).text for path in after))))
+
+
+def _scripts(html: str) -> bool:
+    for one in Markup.of(html).elements:
+        foreign = one.tag in _SCRIPTING or any(name.startswith("on") for name in one.attributes)
+        if one.tag == "script":
+            foreign = bool(one.text) or not one.attributes.get("src", "").startswith("/static/")
+        for name in ("href", "action"):
+            foreign = foreign or not one.attributes.get(name, "/").startswith(("/", "#"))
+        if foreign:
+            return True
+    return False
+
+
+# Clickjacking: may another site show it in a frame?
+
+
+def _got(at: Scene, path: str) -> httpx.Response:
+    known = {"ref": "zzzz", "name": "grants", "id": "zzzz", "secret": "z" * 43, "version": "z"}
+    address = re.sub(r"\{(\w+)\}", lambda one: known[one[1]], path)
+    return at.ana.get(address, headers={"Accept": "text/html"})
+
+
+def _framable(answer: httpx.Response) -> bool:
+    policy = answer.headers.get("content-security-policy", "")
+    by_policy = "frame-ancestors 'none'" in policy and "default-src 'none'" in policy
+    return not (by_policy and answer.headers.get("x-frame-options") == "DENY")
+
+
+def _demo_frames() -> bool:
+    made = page("")
+    assert dict(HEADERS)["X-Frame-Options"] == "DENY"
+    let_frame(made, "http://127.0.0.1:1")
+    return _framable(httpx.Response(200, headers=dict(made.headers)))
+
+
+# Link replay: does somebody get a session by a link that was used, opened or made elsewhere?
+
+
+def _enters(browser: PageBrowser, path: str) -> bool:
+    browser.post(path)
+    return browser.get("/").status_code == 200
+
+
+def _used_as_meant(at: Scene) -> bool:
+    browser, path = PageBrowser.at(at.home), link_for(at.home)
+    browser.get(path)
+    return _enters(browser, path)
+
+
+def _used_before(at: Scene) -> bool:
+    path = link_for(at.home)
+    PageBrowser.at(at.home).sign_in(path)
+    thief = PageBrowser.at(at.home)
+    thief.get(path)
+    return _enters(thief, path)
+
+
+def _used_before_in_this_browser(at: Scene) -> bool:
+    browser, path = PageBrowser.at(at.home), link_for(at.home)
+    browser.sign_in(path)
+    browser.submit("/logout")
+    return _enters(browser, path)
+
+
+def _opened_elsewhere(at: Scene) -> bool:
+    path = link_for(at.home)
+    PageBrowser.at(at.home).get(path)
+    thief = PageBrowser.at(at.home)
+    thief.get(path)
+    return _enters(thief, path)
+
+
+def _never_opened(at: Scene) -> bool:
+    return _enters(PageBrowser.at(at.home), link_for(at.home))
+
+
+def _opened_by_head(at: Scene) -> bool:
+    path, thief = link_for(at.home), PageBrowser.at(at.home)
+    thief.http.head(path)
+    return _enters(thief, path)
+
+
+def _with_a_chosen_browser(at: Scene) -> bool:
+    path, thief = link_for(at.home), PageBrowser.at(at.home)
+    PageBrowser.at(at.home).get(path)
+    thief.http.cookies.set("sayso_browser", "A" * 43, domain="127.0.0.1")
+    thief.get(path)
+    return _enters(thief, path)
+
+
+def _mangled(at: Scene) -> bool:
+    path = link_for(at.home)
+    changed = (path[:-1], f"{path}A", "/login/" + path[7:].swapcase(), f"{path}/", f"{path}%00")
+    found = []
+    for one in changed:
+        thief = PageBrowser.at(at.home)
+        thief.get(one)
+        found.append(_enters(thief, one))
+    return any(found)
+
+
+def _withdrawn_by_the_next(at: Scene) -> bool:
+    store = at.home.gateway.store
+    made = [
+        at.home.do(store.write(page_links.create_anew, "ana", PERSON_SCOPES, "chat:test:1"))
+        for _ in range(2)
+    ]
+    thief, path = PageBrowser.at(at.home), f"/login/{made[0].secret}"
+    thief.get(path)
+    return _enters(thief, path)
+
+
+def _of_a_revoked_person(at: Scene) -> bool:
+    store, path = at.home.gateway.store, link_for(at.home, "bo")
+    at.home.do(store.write(people.revoke, "bo"))
+    thief = PageBrowser.at(at.home)
+    thief.get(path)
+    entered = _enters(thief, path)
+    at.home.do(store.write(people.restore, "bo"))
+    return entered
+
+
+def _from_another_site(at: Scene) -> bool:
+    thief, path = PageBrowser.at(at.home), link_for(at.home)
+    thief.get(path)
+    thief.post(path, origin="https://evil.example")
+    return thief.get("/").status_code == 200
+
+
+_REPLAYS = (
+    *(_used_before, _used_before_in_this_browser, _opened_elsewhere, _never_opened),
+    *(_opened_by_head, _with_a_chosen_browser, _mangled, _withdrawn_by_the_next),
+    *(_of_a_revoked_person, _from_another_site),
+)
+
+
+# Session fixation: does a cookie that somebody else knows read as the person who signs in?
+
+
+def _own_session(at: Scene) -> str:
+    browser = PageBrowser.signed_in(at.home)
+    return f"{SESSION}={browser.http.cookies[SESSION]}"
+
+
+def _reads(at: Scene, cookie: str) -> bool:
+    """Return whether a cookie reads as Ana."""
+    answer = PageBrowser.at(at.home, Cookie=cookie).get("/")
+    return answer.status_code == 200 and "<bdi>ana</bdi>" in answer.text.split("</header>")[0]
+
+
+_PLANTED: dict[str, Callable[[Scene], str]] = {
+    "a chosen value": lambda _: f"{SESSION}=chosen",
+    "an empty value": lambda _: f"{SESSION}=",
+    "the thief's own session": lambda at: (
+        f"{SESSION}={PageBrowser.signed_in(at.home, 'bo').http.cookies[SESSION]}"
+    ),
+    "a token of the API": lambda at: f"{SESSION}={at.home.tokens['person']}",
+    "two of a name": lambda _: f"{SESSION}=one; {SESSION}=two",
+    "a name in capitals": lambda _: f"{SESSION.upper()}=chosen",
+    "the name for TLS": lambda _: "__Host-sayso=chosen",
+    "the secret of a link": lambda at: f"{SESSION}={link_for(at.home)[7:]}",
+    "a quoted value": lambda _: f'{SESSION}="chosen"',
+    "the browser's cookie": lambda _: f"sayso_browser={'A' * 43}; {SESSION}={'A' * 43}",
+    "a session before signing in anew": lambda at: _own_ended(at, "again"),
+    "a session that was signed out": lambda at: _own_ended(at, "out"),
+}
+
+
+def _own_ended(at: Scene, how: str) -> str:
+    browser = PageBrowser.signed_in(at.home)
+    kept = browser.http.cookies[SESSION]
+    if how == "again":
+        browser.sign_in(link_for(at.home))
+    else:
+        browser.submit("/logout")
+    return f"{SESSION}={kept}"
+
+
+def _taken_over(at: Scene, cookie: Callable[[Scene], str]) -> bool:
+    """Plant a cookie, let Ana sign in over it, and return whether it reads as Ana."""
+    planted = cookie(at)
+    victim, path = PageBrowser.at(at.home), link_for(at.home)
+    victim.get(path)
+    bound = f"sayso_browser={victim.http.cookies['sayso_browser']}"
+    headers = {"Origin": at.home.url, "Cookie": f"{planted}; {bound}"}
+    entered = httpx.post(f"{at.home.url}{path}", headers=headers)
+    fresh = re.search(rf"{SESSION}=([^;]+)", entered.headers.get("set-cookie", ""))
+    return _reads(at, planted) or bool(fresh and f"{SESSION}={fresh[1]}" == planted)
