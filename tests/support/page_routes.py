@@ -19,7 +19,7 @@ def _never() -> NoReturn:
 def views(home: ApiGateway) -> Mapping[str, View]:
     """Return what each address shows and takes, by its template; the stream is none."""
     running = home.gateway
-    room = Furnishing({}, running.gate, running.settings.http, UTC, _never)
+    room = Furnishing({}, running.gate, running.settings.http, UTC, _never, running.settings.mark)
     made = ControlPage(room, Wakes(running.store), Buckets(1, 1))
     routes: list[Route] = list(made.routes)
     return {one.path: one.endpoint for one in routes if isinstance(one.endpoint, View)}

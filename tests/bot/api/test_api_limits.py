@@ -50,14 +50,16 @@ def statuses(home: ApiGateway, who: str, number: int, **headers: str) -> Counter
 
 def test_a_token_has_its_rate(strict: ApiGateway, loose: ApiGateway) -> None:
     """Beyond its burst a token is told to wait; another token is served all the same."""
-    limited = statuses(strict, "agent", 30)
+    began = time.monotonic()
+    limited = Counter[int]()
+    while not limited[429]:  # a slow machine asks no faster than the rate for a while
+        limited += statuses(strict, "agent", 30)
+    earned = LIMITS["rate"] * (time.monotonic() - began)
     other = statuses(strict, "other", 3)
-    answer = strict.client("agent").get("/v1/events?session=main")
 
-    assert 5 <= limited[200] <= 15
-    assert limited[200] + limited[429] == 30
+    assert LIMITS["burst"] <= limited[200] <= LIMITS["burst"] + earned + 1
+    assert set(limited) == {200, 429}
     assert other == {200: 3}
-    assert answer.status_code in {200, 429}
     time.sleep(0.3)
     assert statuses(strict, "agent", 1) == {200: 1}
     assert statuses(loose, "agent", 30) == {200: 30}, "negative control: nothing else limits"
