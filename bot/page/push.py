@@ -24,10 +24,12 @@ from bot.page.visit import Visit, data, elsewhere
 from channels.card_summary import is_plain
 from channels.push.payload import tag_of
 from channels.push.services import is_served
+from core.errors import SaysoError
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.decision import Tier
 from core.model.evidence import Surface, View
+from core.model.identity import PersonId
 from core.settings.http import HttpPushSection
 from core.store import approvals
 from core.store.people import push
@@ -38,6 +40,10 @@ _BACK: Final = "/sessions#push"
 _NOT_OURS: Final = (
     "This browser's push service is none that Sayso speaks to. Whoever runs the gateway may name "
     "it in http.push.services."
+)
+_OF_NOTHING: Final = (
+    "This browser is kept, and notified of nothing: you are on no list of approvers. Once you are, "
+    "it is notified."
 )
 _SPENT: Final = "This notification was answered before, is too old, or is of another session."
 
@@ -68,17 +74,30 @@ class PushPages:
         if not are_browser_keys(taken["p256dh"], taken["auth"]):
             raise Fault(FaultCode.BAD_REQUEST, "These are no keys of a browser.")
         made = self._draft(visit, taken)
-        await self._record(visit, "push browser", made.id)
         if not await self.gate.store.write(push.subscribe, made):
             words = f"{push.MOST} browsers are notified already. Remove one first."
             raise Fault(FaultCode.CONFLICT, words)
-        return data({"done": True, "sentence": "This browser is notified from now on."})
+        try:
+            await self._record(visit, "push browser", made.id)
+        except SaysoError:
+            await self.gate.store.write(push.remove, made.id)  # nothing is pushed off the record
+            raise
+        return data({"done": True, "sentence": self._of_what(visit)})
+
+    def _of_what(self, visit: Visit) -> str:
+        """Return what this browser is notified of: nothing, where its person may answer nothing."""
+        actor, approvers = visit.who.actor, self.gate.broker.asking.approvers
+        if actor is None or approvers.sight((actor,), PersonId(visit.person)).is_empty:
+            return _OF_NOTHING
+        return "This browser is notified from now on."
 
     async def remove(self, visit: Visit) -> Response:
         """Notify a browser no more; a person's own."""
         await visit.form()
         place = visit.path("id")
-        await self._record(visit, "forget push browser", place)
+        own = await self.gate.store.read(push.of_person, visit.person)
+        if place in {one.id for one in own}:
+            await self._record(visit, "forget push browser", place)
         if not await self.gate.store.write(push.remove, place, visit.person):
             raise Fault(FaultCode.NOT_FOUND, "No such browser is notified. Nothing was changed.")
         return elsewhere(_BACK)

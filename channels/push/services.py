@@ -21,6 +21,9 @@ _HOSTS = frozenset(
     }
 )
 _DOMAINS = (".push.services.mozilla.com", ".notify.windows.com", ".push.apple.com")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*|[0-9a-f:.]+")
+"""A name (RFC 1123) or an address: what libraries read differently is no host of a service."""
 _PLAIN = re.compile(r"https?://[!-~]+")
 
 
@@ -44,10 +47,11 @@ def origin_of(endpoint: str) -> str:
         port = parts.port
     except ValueError:
         return ""
-    if "@" in parts.netloc or parts.fragment or not parts.hostname:
+    named = parts.hostname or ""
+    if "@" in parts.netloc or parts.fragment or not _HOST.fullmatch(named):
         return ""
     shown = "" if port is None or port == _own_port(parts.scheme) else f":{port}"
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{named}]" if ":" in named else named
     return f"{parts.scheme}://{host}{shown}"
 
 

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 VAPID_USE: Final = "push:vapid"
 """What the key is sealed for."""
 _KEY_BYTES: Final = 32
+_POINT_BYTES: Final = 65
 _AUTH_BYTES: Final = 16
 
 
@@ -27,9 +28,12 @@ def public_key(private: str) -> str:
 
 
 def are_browser_keys(p256dh: str, auth: str) -> bool:
-    """Return whether these are the keys of a subscription: a point of P-256 and 16 bytes."""
+    """Return whether these are the keys of a subscription: a whole point of P-256, 16 bytes."""
     try:
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _bytes(p256dh))
+        point = _bytes(p256dh)
+        if len(point) != _POINT_BYTES:  # RFC 8291 has no compressed ones, and nothing opens them
+            return False
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
         return len(_bytes(auth)) == _AUTH_BYTES
     except (ValueError, binascii.Error):
         return False

@@ -245,6 +245,21 @@ def test_a_gateway_that_is_away_is_named(
         )
 
 
+def test_a_subscription_that_the_browser_ended_is_said(home: ApiGateway, device: Device) -> None:
+    """The worker cannot subscribe again by itself; it says where to."""
+    device.page.goto(home.url)
+    device.worker.evaluate("""() => {
+      self.gone = [];
+      self.clients.openWindow = async (path) => { self.gone.push(path); };
+      try {
+        self.dispatchEvent(new ExtendableEvent("pushsubscriptionchange"));
+      } catch { /* only the browser's own events are waited for */ }
+    }""")
+    wait_until("its words", lambda: device.says("it has ended its subscription"))
+    device.click("ended", "")
+    wait_until("the page", lambda: device.worker.evaluate("self.gone") == ["/sessions"])
+
+
 _KEPT = """
   self.forgotten = [];
   const one = (what) => async () => { self.forgotten.push(what); return true; };

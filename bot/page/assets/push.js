@@ -3,6 +3,9 @@
 import { say } from "./said.js";
 import { add, bytes, post, text } from "./passkeys.js";
 
+// How long what was said can be read before the list is shown anew.
+const READ_MS = 3000;
+
 export function pushForms(root) {
   root.addEventListener("submit", (event) => {
     const form = event.target.closest("form[data-push]");
@@ -34,7 +37,7 @@ async function subscribe(form) {
     const made = await subscription(bytes(key));
     const { endpoint, keys } = made.toJSON();
     const said = await post(form.action, add(fields, { endpoint, ...keys }));
-    if (said.done) location.reload();
+    if (said.done) setTimeout(() => location.reload(), READ_MS);
     else await made.unsubscribe();
     say(said.sentence);
   } catch (error) {

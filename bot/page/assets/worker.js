@@ -33,21 +33,29 @@ self.addEventListener("push", (event) => {
 });
 
 // A later notification with the same tag takes the place of an earlier one.
-function shown({ kind, tag, title, text, id, until, answer }) {
+function shown({ kind, tag, title, text, id, until, answer, place }) {
   const asks = kind === "prompt";
   return self.registration.showNotification(title, {
     body: text, tag, renotify: asks, requireInteraction: asks,
-    timestamp: Date.now(), data: { tag, title, id, until, answer },
+    timestamp: Date.now(), data: { tag, title, id, until, answer, place },
     actions: asks ? (answer ? ANSWERS : OPEN) : [],
   });
 }
+
+// Only a page that is signed in can subscribe again, so the person is asked to open it.
+self.addEventListener("pushsubscriptionchange", (event) => {
+  event.waitUntil(shown({
+    kind: "notice", tag: "ended", title: "Sayso", place: "/sessions",
+    text: "This browser is notified no more: it has ended its subscription. Open Sessions to press Notify me here again.",
+  }));
+});
 
 self.addEventListener("notificationclick", (event) => {
   const { notification, action } = event;
   const about = notification.data;
   notification.close();
   const isAnswer = about.answer && ANSWERS.some((one) => one.action === action);
-  event.waitUntil(isAnswer ? answered(about, action) : opened(about.id));
+  event.waitUntil(isAnswer ? answered(about, action) : opened(about.place ?? pageOf(about.id)));
 });
 
 // A response that is lost says nothing of the answer: it may have counted. So what became of the
@@ -92,8 +100,7 @@ async function sentence(path, more) {
   return words;
 }
 
-async function opened(id) {
-  const path = pageOf(id);
+async function opened(path) {
   const pages = await self.clients.matchAll({ type: "window" });
   const there = pages.find((one) => new URL(one.url).pathname === path);
   return there ? there.focus() : self.clients.openWindow(path);

@@ -384,7 +384,9 @@ def test_who_may_not_answer_is_not_notified(
     """Somebody who is on no list gets nothing; Ana does (the control)."""
     home.do(home.gateway.store.write(people.add, "dee"))
     device = service.subscribe()
-    assert _subscribe(PageBrowser.signed_in(home, "dee"), device).status_code == 200
+    kept = _subscribe(PageBrowser.signed_in(home, "dee"), device)
+    assert kept.status_code == 200
+    assert "notified of nothing: you are on no list of approvers" in kept.json()["sentence"]
     _note(service, phone, ask())
     assert service.notes(device) == []
 
@@ -489,7 +491,19 @@ def test_browsers_are_listed_and_removed_by_their_own_person(
     assert [one.id == place for one in again] == [False]
     for _ in range(push.MOST - 1):
         assert _subscribe(ana, service.subscribe()).status_code == 200
+    recorded = _recorded(home)
     assert _subscribe(ana, service.subscribe()).status_code == 409
+    assert ana.submit("/push/0123456789abcdef/remove").status_code == 404
+    assert _recorded(home) == recorded
+    assert recorded.count("push browser") >= push.MOST
+    assert ana.submit(f"/push/{_place(home)}/remove").status_code == 303
+    assert _recorded(home)[len(recorded) :] == ["forget push browser"]
+
+
+def _recorded(home: ApiGateway) -> list[str]:
+    """Return what the journal has of browsers and push."""
+    lines = (json.loads(one) for one in (home.home / "audit.jsonl").read_text().splitlines())
+    return [one["what"] for one in lines if one["kind"] == "people" and "push" in one["what"]]
 
 
 def test_what_is_kept_is_sealed(home: ApiGateway, phone: Phone) -> None:

@@ -29,6 +29,22 @@ def test_the_settings_add_origins_with_their_own_port() -> None:
         assert not is_served(other, more)
 
 
+@pytest.mark.parametrize("odd", "%;,'!$&()*+=_~^`{}|<>\"")
+def test_a_host_has_plain_characters(odd: str) -> None:
+    """Whatever some library makes of the others; a name of plain ones is taken (the control)."""
+    for host in (f"a{odd}b", odd, f"evil.example{odd}x", f"a.{odd}", f"{odd}a"):
+        assert not is_served(f"https://{host}.push.apple.com/x")
+    assert is_served("https://a-1.b2.push.apple.com/x")
+
+
+@pytest.mark.parametrize("host", ["a..push.apple.com", ".push.apple.com", "-a.push.apple.com"])
+def test_a_host_has_whole_labels(host: str) -> None:
+    """Neither empty ones nor ones that begin with a hyphen, nor longer ones than DNS has."""
+    assert not is_served(f"https://{host}/x")
+    assert not is_served(f"https://{'a' * 64}.push.apple.com/x")
+    assert not is_served("https://web.push.apple.com./x")
+
+
 @pytest.mark.parametrize("odd", ["https://[::1", "https://a:99999/", "https:///x", "https://a b/"])
 def test_what_is_no_address_has_no_origin(odd: str) -> None:
     """It is refused, and no error."""

@@ -4,7 +4,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from core.trust.vapid import are_browser_keys, new_key, public_key
-from tests.emulators.web_push import Phone, bytes_of
+from tests.emulators.web_push import Phone, bytes_of, text_of
 
 
 def test_a_key_is_new_and_its_point_is_of_the_curve() -> None:
@@ -33,5 +33,8 @@ def test_other_keys_than_a_browsers_are_refused(name: str, text: str) -> None:
     assert are_browser_keys(own["p256dh"], own["auth"])
     wrong = own | {name: text}
     assert not are_browser_keys(wrong["p256dh"], wrong["auth"])
+    point = bytes_of(own["p256dh"])
+    short = text_of(bytes([2 + point[64] % 2]) + point[1:33])
+    assert not are_browser_keys(short, own["auth"])
     flipped = own["p256dh"][:-2] + ("AA" if own["p256dh"][-2:] != "AA" else "BA")
     assert not are_browser_keys(flipped, own["auth"])
