@@ -39,10 +39,9 @@ from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork
-from bot.jobs.recovery import AfterDeath, Heart
+from bot.jobs.recovery import AfterDeath, Heart, withdraw_test_prompts
 from bot.jobs.run_dispatcher import Dispatch
 from bot.jobs.scheduler import Clock
-from bot.jobs.test_prompts import withdraw_test_prompts
 from bot.jobs.weekly_report import every_week
 from bot.settings import Settings
 from bot.wiring.api import Network

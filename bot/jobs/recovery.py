@@ -12,8 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.gate_proof.test_prompt import is_test
 from core.audit.latest import Record, latest
 from core.errors import SaysoError
+from core.gate import Gate
 from core.gate.journal_records import result_of
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
@@ -21,6 +23,7 @@ from core.ports import Journal
 from core.runner.orphans import end_orphan
 from core.runner.process_liveness import Fate, fate
 from core.store import Store
+from core.store.approvals.queries import pending
 from core.store.engine import replicas
 from core.store.engine.clock import steady_ms
 from core.store.runs import runs
@@ -29,6 +32,8 @@ from core.store.schema.records import OrphanedRun
 _log = logging.getLogger(__name__)
 AfterDeath = Callable[[Sequence[OrphanedRun]], Awaitable[None]]
 """Hear of the runs of gateways that died."""
+_MOST_PROMPTS = 100
+WITHDRAWN = "it was a test prompt; the command that sent it is gone"
 _LOOK_BACK_MS = 2 * 86_400_000
 """How old a run may be that is ``unknown`` and whose end is looked for in the journal."""
 
@@ -169,3 +174,17 @@ async def _end(run: OrphanedRun) -> None:
     )
     if ended:
         _log.warning("ended processes left by run %s", run.id)
+
+
+async def withdraw_test_prompts(gate: Gate) -> None:
+    """Withdraw test prompts of a command that was killed: nobody waits for their answer.
+
+    Only where no other gateway lives, which may be asking right now.
+    """
+    store = gate.store
+    others = await store.read(replicas.others, gate.execution.owner)
+    if any(fate(one.process) is not Fate.DEAD for one in others):
+        return
+    for one in await store.read(pending, _MOST_PROMPTS):
+        if is_test(one.plan.session) and await gate.cancel(one.id, WITHDRAWN):
+            _log.info("withdrew the test prompt %s, which a killed command left", one.id)

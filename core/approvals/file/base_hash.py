@@ -16,7 +16,7 @@ from core.text.render import redact
 RECORD = "approvals file"
 """The journal's kind of record for a change."""
 UNUSABLE = hashlib.sha256(b"").hexdigest()
-"""What stands for the hash of a file that cannot be used, so that it can be replaced."""
+"""The hash of a file that cannot be used, so that it can be replaced."""
 
 
 def base_hash(shown: Raw) -> str:

@@ -351,7 +351,7 @@ class ApprovalsFile:
 
 
 def _passes(check: Callable[[], None], old: Raw | None) -> bool:
-    """Check once more; a corrupt file was put aside meanwhile, so that it is no longer the same."""
+    """Check once more; a corrupt file was moved meanwhile, so that it is not the same."""
     if old is not None:
         check()
     return True

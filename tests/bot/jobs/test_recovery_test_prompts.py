@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.gate_proof.test_prompt import is_test, new_session
-from bot.jobs.test_prompts import WITHDRAWN, withdraw_test_prompts
+from bot.jobs.recovery import WITHDRAWN, withdraw_test_prompts
 from core.model.result import Denied, Pending
 from core.store.approvals.queries import pending
 from core.store.engine import replicas
