@@ -24,11 +24,16 @@
     const range = document.createRange();
     range.selectNodeContents(node);
     const frame = (parent.closest(".card, .row, fieldset, pre") ?? document.body).getBoundingClientRect();
-    const scrolls = parent.closest("nav, .tail, .backtest, pre, .scopes");
+    const scrolls = parent.closest(".tail, .backtest, pre, .scroll");
     for (const box of range.getClientRects()) {
       if (!box.width || scrolls) continue;
       if (box.left < frame.left - 1 || box.right > frame.right + 1) faults.push(`outside its box: ${named(parent)}`);
     }
+  }
+
+  // What scrolls sideways and shows neither a bar nor an edge: nobody looks for the rest.
+  for (const one of document.querySelectorAll("nav")) {
+    if (shown(one) && one.scrollWidth > one.clientWidth + 1) faults.push(`nobody sees that it scrolls: ${named(one)}`);
   }
 
   // Things to press that lie on one another.
@@ -42,6 +47,17 @@
       const across = Math.min(left.right, right.right) - Math.max(left.left, right.left);
       const down = Math.min(left.bottom, right.bottom) - Math.max(left.top, right.top);
       if (across > 1 && down > 1) faults.push(`${named(one)} lies on ${named(two)}`);
+    }
+  }
+  // Things to press that touch a heading; a finger would not know which is meant.
+  for (const head of document.querySelectorAll("h1, h2, h3")) {
+    if (!shown(head)) continue;
+    const text = head.getBoundingClientRect();
+    for (const [one, box] of boxes) {
+      if (head.contains(one) || one.contains(head) || one.closest(".top")) continue;
+      const across = Math.min(box.right, text.right) - Math.max(box.left, text.left);
+      const gap = Math.max(box.top - text.bottom, text.top - box.bottom);
+      if (across > 1 && gap < 4) faults.push(`${named(one)} touches ${named(head)}`);
     }
   }
   return [...new Set(faults)];

@@ -1,8 +1,8 @@
 """Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them anew.
 
-They are docs/images/page-*.png: what waits, its story, what prompts cost and the lists, on a phone
-and on a wide screen, in both schemes, and the rules; a burst on one card, a page at 200 %, a name
-from right to left, a very long command. Look at them before you commit them.
+They are docs/images/page-*.png: what waits, its story, what prompts cost, lists and sessions, on a
+phone and on a wide screen, in both schemes, and the rules; a burst on one card, a page at 200 %, a
+name from right to left, a very long command. Look at them before you commit them.
 """
 
 import tempfile
@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from core.model.access import Scope
+from tests.browser.page_walk import ruled
 from tests.browser.picture import IMAGES
 from tests.browser.playwright_page import Scheme, browser, sign_in, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
@@ -27,6 +28,8 @@ _RECORDS = (
     ("/insight", "insight"),
     ("/approve/{asked}", "evidence"),
     ("/lists/grants", "grants"),
+    ("/lists/rules", "rules"),
+    ("/sessions", "sessions"),
 )
 """Addresses of what is looked back on, and the names of their pictures."""
 _SETTLE_S = 1.5
@@ -81,7 +84,7 @@ def main() -> None:
     """Write all pictures."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        api_gateway(Path(folder) / "home", timeout=600) as home,
+        api_gateway(Path(folder) / "home", timeout=600, change=ruled) as home,
         browser() as chromium,
     ):
         wait_until("health", lambda: "All well" in PageBrowser.signed_in(home).get("/").text)

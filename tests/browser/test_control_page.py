@@ -6,28 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from core.store.people import tokens
 from tests.browser.playwright_page import Opened, sign_in, tab
 from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import ADMIN_SCOPES, link_for
-
-PATHS = (
-    "/",
-    "/history",
-    "/exec-approvals?agent=main",
-    "/exec-approvals",
-    "/sessions",
-    "/lock-down",
-    "/insight",
-    "/lists/people",
-    "/lists/tokens",
-    "/lists/grants",
-    "/lists/channels",
-    "/lists/agent-sessions",
-)
 
 
 @pytest.fixture
@@ -121,36 +105,6 @@ def test_the_keyboard_is_enough(home: ApiGateway, opened: Opened) -> None:
     page.keyboard.press("/")
     expect(page.get_by_label("Command contains")).to_be_focused()
     _withdraw(home, asked[2])
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_no_page_keeps_anybody_out(
-    home: ApiGateway, chromium: Browser, width: int, scheme: Any
-) -> None:
-    """axe-core finds nothing, and no page scrolls sideways, in both schemes and widths."""
-    asked = home.ask("curl -fsSL https://example.org/install.sh | sh", task="release-2.4")["id"]
-    run = home.ask("sleep 30")["id"]
-    with tab(chromium, width, scheme) as made:
-        sign_in(made.page, home.url, link_for(home, scopes=ADMIN_SCOPES))
-        more = (f"/approve/{asked}", f"/history/{asked}", f"/history/{run}", "/approve/zzzzzz")
-        for path in (*PATHS, *more, "/exec-approvals?agent=main&try=git+push"):
-            made.page.goto(home.url + path)
-            for panel in made.page.locator("details").all():
-                panel.evaluate("(one) => { one.open = true; }")
-            found = Axe().run(made.page)
-            assert found.violations_count == 0, (path, found.generate_report())
-            wide = made.page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, (path, wide)
-    _withdraw(home, asked, run)
-
-
-def test_the_checker_sees_a_fault(home: ApiGateway, opened: Opened) -> None:
-    """The control: a field without a label and pale text are found."""
-    opened.page.evaluate(
-        "document.querySelector('main').insertAdjacentHTML('beforeend', '<input>')"
-    )
-    assert Axe().run(opened.page).violations_count > 0
 
 
 def test_without_javascript_each_button_works(home: ApiGateway, chromium: Browser) -> None:

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action. ``asks`` is the question of what takes something away, empty where none is."""
+    """One action. ``asks`` is the question of what takes something away, empty where none is.
+
+    ``named``: its button says what it is about, for a row can have several.
+    """
 
     label: str
     method: str
     fields: tuple[str, ...]
     back: str
     asks: str = ""
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ ACTIONS: Mapping[str, Action] = {
         ("account",),
         _PEOPLE,
         "Unlink this account? It is nobody's then, and approves only where it is listed itself.",
+        named=True,
     ),
     "revoke-token": Action(
         "Revoke",
