@@ -16,7 +16,7 @@ from bot.page.visit import HEADERS, let_frame, page
 from core.store.people import page_links, people
 from tests.bot.page.markup import Markup
 from tests.support.api_gateway import ApiGateway
-from tests.support.page_browser import PERSON_SCOPES, PageBrowser, link_for
+from tests.support.page_browser import PERSON_SCOPES, PageBrowser, link_for, session_token
 from tests.support.page_routes import views
 
 ORIGINS = (
@@ -61,7 +61,6 @@ REFLECTED = (
     "/history?{text}=1",
 )
 """Addresses that put what is in them, or in what they lead to, on their page."""
-SESSION = "sayso_session"
 _SCRIPTING = {"img", "svg", "iframe", "base", "object", "embed", "style"}
 
 
@@ -172,7 +171,7 @@ _TOKENS: dict[str, Callable[[Scene], str]] = {
     "of another session": lambda at: PageBrowser.signed_in(at.home).csrf(),
     "cut": lambda at: at.ana.csrf()[:-1],
     "in capitals": lambda at: at.ana.csrf().upper(),
-    "the session itself": lambda at: at.ana.http.cookies[SESSION],
+    "the session itself": lambda at: at.ana.session,
 }
 
 
@@ -303,7 +302,7 @@ def _opened_by_head(at: Scene) -> bool:
 def _with_a_chosen_browser(at: Scene) -> bool:
     path, thief = link_for(at.home), PageBrowser.at(at.home)
     PageBrowser.at(at.home).get(path)
-    thief.http.cookies.set("sayso_browser", "A" * 43, domain="127.0.0.1")
+    thief.http.cookies.set(_browser(at), "A" * 43, domain="127.0.0.1")
     thief.get(path)
     return _enters(thief, path)
 
@@ -359,7 +358,21 @@ _REPLAYS = (
 
 def _own_session(at: Scene) -> str:
     browser = PageBrowser.signed_in(at.home)
-    return f"{SESSION}={browser.http.cookies[SESSION]}"
+    return f"{at.home.session_cookie}={browser.session}"
+
+
+def _browser(at: Scene) -> str:
+    """Return the name of the cookie that binds a link to a browser."""
+    return at.home.session_cookie.replace("session", "browser")
+
+
+def _named(value: str) -> Callable[[Scene], str]:
+    return lambda at: f"{at.home.session_cookie}={value}"
+
+
+def _bare(at: Scene) -> str:
+    """Return the token of a session of Ana's as its cookie never holds it."""
+    return f"{at.home.session_cookie}={session_token(at.home, PageBrowser.signed_in(at.home))}"
 
 
 def _reads(at: Scene, cookie: str) -> bool:
@@ -369,31 +382,39 @@ def _reads(at: Scene, cookie: str) -> bool:
 
 
 _PLANTED: dict[str, Callable[[Scene], str]] = {
-    "a chosen value": lambda _: f"{SESSION}=chosen",
-    "an empty value": lambda _: f"{SESSION}=",
+    "a chosen value": _named("chosen"),
+    "an empty value": _named(""),
+    "a quoted value": _named('"chosen"'),
     "the thief's own session": lambda at: (
-        f"{SESSION}={PageBrowser.signed_in(at.home, 'bo').http.cookies[SESSION]}"
+        f"{at.home.session_cookie}={PageBrowser.signed_in(at.home, 'bo').session}"
     ),
-    "a token of the API": lambda at: f"{SESSION}={at.home.tokens['person']}",
-    "two of a name": lambda _: f"{SESSION}=one; {SESSION}=two",
-    "a name in capitals": lambda _: f"{SESSION.upper()}=chosen",
-    "the name for TLS": lambda _: "__Host-sayso=chosen",
-    "the secret of a link": lambda at: f"{SESSION}={link_for(at.home)[7:]}",
-    "a quoted value": lambda _: f'{SESSION}="chosen"',
-    "the browser's cookie": lambda _: f"sayso_browser={'A' * 43}; {SESSION}={'A' * 43}",
+    "a token of the API": lambda at: f"{at.home.session_cookie}={at.home.tokens['person']}",
+    "the token that a session is sealed around": _bare,
+    "two of a name": lambda at: f"{at.home.session_cookie}=one; {at.home.session_cookie}=two",
+    "a name in capitals": lambda at: f"{at.home.session_cookie.upper()}=chosen",
+    "a name without the gateway's mark": lambda at: f"sayso_session={_value(at)}",
+    "the name for TLS": lambda at: f"__Host-sayso={_value(at)}",
+    "the secret of a link": lambda at: f"{at.home.session_cookie}={link_for(at.home)[7:]}",
+    "the browser's cookie": lambda at: (
+        f"{_browser(at)}={'A' * 43}; {at.home.session_cookie}={'A' * 43}"
+    ),
     "a session before signing in anew": lambda at: _own_ended(at, "again"),
     "a session that was signed out": lambda at: _own_ended(at, "out"),
 }
 
 
+def _value(at: Scene) -> str:
+    return PageBrowser.signed_in(at.home).session
+
+
 def _own_ended(at: Scene, how: str) -> str:
     browser = PageBrowser.signed_in(at.home)
-    kept = browser.http.cookies[SESSION]
+    kept = browser.session
     if how == "again":
         browser.sign_in(link_for(at.home))
     else:
         browser.submit("/logout")
-    return f"{SESSION}={kept}"
+    return f"{at.home.session_cookie}={kept}"
 
 
 def _taken_over(at: Scene, cookie: Callable[[Scene], str]) -> bool:
@@ -401,8 +422,9 @@ def _taken_over(at: Scene, cookie: Callable[[Scene], str]) -> bool:
     planted = cookie(at)
     victim, path = PageBrowser.at(at.home), link_for(at.home)
     victim.get(path)
-    bound = f"sayso_browser={victim.http.cookies['sayso_browser']}"
+    bound = f"{_browser(at)}={victim.http.cookies[_browser(at)]}"
     headers = {"Origin": at.home.url, "Cookie": f"{planted}; {bound}"}
     entered = httpx.post(f"{at.home.url}{path}", headers=headers)
-    fresh = re.search(rf"{SESSION}=([^;]+)", entered.headers.get("set-cookie", ""))
-    return _reads(at, planted) or bool(fresh and f"{SESSION}={fresh[1]}" == planted)
+    name = at.home.session_cookie
+    fresh = re.search(rf"{name}=([^;]+)", entered.headers.get("set-cookie", ""))
+    return _reads(at, planted) or bool(fresh and f"{name}={fresh[1]}" == planted)
