@@ -22,6 +22,7 @@ from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.schema import NEW_TEXT, VERSION, Raw, parse
 from core.audit.journal import AuditJournal
 from core.errors import BadRequest, Conflict, Forbidden, GatewayUnreachable, JournalBusy
+from core.ipc.frames import MAX_FRAME
 from core.model.approval import AllowlistEntry
 from core.nodes.node_file import NODE_JOURNAL
 
@@ -30,6 +31,11 @@ Result = TypeVar("Result")
 _TRIES = 20
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
+_LARGEST = MAX_FRAME - 4_096
+_TOO_LARGE = (
+    "{} is too large ({:.0f} MB) to be changed through the running gateway. Stop the gateway and "
+    "repeat the command, or cover several entries by a glob. Nothing was changed."
+)
 
 
 class OwnApprovals:
@@ -128,7 +134,11 @@ class OwnApprovals:
                 time.sleep(_POLL_S)
 
     def _by_gateway(self, raw: Raw, base: str) -> None:
+        size = len(json.dumps(raw))
         with Client(str(self.home / "gateway.sock")) as client:
+            if size > _LARGEST:
+                client.call("lockdown.get", {})  # raises where no gateway runs
+                raise BadRequest(_TOO_LARGE.format(APPROVALS_NAME, size / 1e6))
             done = client.call("exec.approvals.set", {"file": raw, "baseHash": base})
         if not done["done"]:
             raise Forbidden(done["sentence"])

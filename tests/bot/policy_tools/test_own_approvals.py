@@ -78,6 +78,21 @@ def test_an_agents_process_adds_nothing_while_a_gateway_runs(gateway: GatewayPro
     assert ["/opt/own-tool"] == patterns(gateway)[2:]
 
 
+def test_a_file_that_no_request_can_carry_is_named(gateway: GatewayProcess) -> None:
+    """The way out is said; without the gateway, the control, the same command changes it."""
+    names = [{"pattern": f"/opt/{number:06d}{'x' * 120}"} for number in range(60_000)]
+    file = gateway.home / "exec-approvals.json"
+    file.write_text(json.dumps({"version": 1, "agents": {"main": {"allowlist": names}}}))
+    gateway.start()
+    code, said = in_terminal(*SAYSO, *ADD, "/opt/a", environ=gateway.environ())
+    gateway.stop()
+    alone = gateway.cli(*ADD, "/opt/a")
+
+    assert (2, True) == (code, "too large (9 MB) to be changed through" in said), said
+    assert 0 == alone.returncode, alone.stderr
+    assert ["/opt/a"] == patterns(gateway)[60_000:]
+
+
 def test_without_a_gateway_the_command_records_its_change(gateway: GatewayProcess) -> None:
     """The same record, tied into the chain; what changes nothing leaves none."""
     gateway.start()
