@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.planning.paths import writable_by_others
 from core.planning.paths.writable_by_others import changeable_on_the_way
 from tests.support.runs import planned, request, script
 
@@ -91,6 +92,19 @@ def test_who_may_write_is_named(tmp_path: Path) -> None:
     assert ["every user", "nobody", "group daemon (daemon)"] == [
         plan.commands[0].writers for plan in plans
     ]
+
+
+@pytest.mark.parametrize(("most", "words"), [(1, "daemon"), (0, ", …")])
+def test_of_many_users_the_first_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, words: str
+) -> None:
+    """As many as may be named are all of them; the dots stand for one more at least."""
+    monkeypatch.setattr(writable_by_others, "_MOST_NAMED", most)
+    folder = opened(tmp_path / "c", 0o775)
+    os.chown(folder, -1, 1)
+
+    (command,) = planned(request(f"sh {script(folder / 'tool', SCRIPT)}")).commands
+    assert command.writers == f"group daemon ({words})"
 
 
 @pytest.mark.parametrize(
