@@ -25,7 +25,7 @@ from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.factories.agents import prompt_folders
 from bot.factories.channels import Console, approvers, make_channels, senders
 from bot.factories.push import push_of
-from bot.factories.remote_exec import RemoteExec, remote_exec
+from bot.factories.remote_exec import remote_exec
 from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
@@ -107,37 +107,24 @@ async def gateway(
         channels = {**_channels(settings, ground, console), **(extra or {})}
         machines = await start_machines(stack, settings, ground.journal)
         node_host = node_host_of(settings, ground)
-        sending = _outbox(settings, ground.store, channels)
-        gate = gate_of(settings, ground, machines, channels, node_host, sending)
-        stack.callback(gate.rulebook.usage.flush)
-        await _prepare(gate)
+        outbox = _outbox(settings, ground.store, channels)
+        gate = await _gate(stack, settings, ground, machines, channels, node_host, outbox)
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
         health = _health(settings, ground, machines, channels, prover)
         _attend_nodes(stack, node_host, ground, health, prover)
-        around = _surroundings(settings, gate, channels, network)
-        inbox = _inbox(settings, gate, prover, sender, around)
+        inbox = _inbox(settings, gate, prover, sender, channels, network)
         await _start_channels(stack, channels, inbox)
         after = await clear_up(settings, gate, machines, ground.orphans)
-        clock = await _start_work(stack, gate, sending, health, settings, after)
-        remote = await _open_to_machines(stack, settings, machines, prover, node_host)
+        clock = await _start_work(stack, gate, outbox, health, settings, after)
         parts = Served(settings, ground, gate, health, prover, network, machines)
-        table = table_of(stack, parts, remote, node_host)
+        table = await _methods(stack, parts, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
-        by_the_clock(clock, prover, settings)
-        every_week(clock, prover.alarm.notify, settings)
         stack.push_async_callback(_close, gate, sockets)
-        stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
-        reloading = Reloading(
-            gate, inbox, prover, sender, agent, channels, environ or {}, settings, settings
-        )
-        yield Gateway(settings, gate, ground.store, channels, reloading, url)
-
-
-async def _prepare(gate: Gate) -> None:
-    await gate.rulebook.prepare()
-    await withdraw_test_prompts(gate)  # before a channel or a terminal shows them again
+        _prove(stack, clock, prover, settings)
+        reload = Reloading(gate, inbox, prover, sender, agent, channels, environ or {}, settings)
+        yield Gateway(settings, gate, ground.store, channels, reload, url)
 
 
 def _channels(settings: Settings, ground: Ground, console: Console | None) -> Mapping[str, Channel]:
@@ -147,6 +134,23 @@ def _channels(settings: Settings, ground: Ground, console: Console | None) -> Ma
         **companion_of(settings),
         **push_of(settings, ground.store),
     }
+
+
+async def _gate(
+    stack: AsyncExitStack,
+    settings: Settings,
+    ground: Ground,
+    machines: Machines,
+    channels: Mapping[str, Channel],
+    node_host: "NodeHost | None",
+    outbox: Outbox,
+) -> Gate:
+    """Return the gate with its rules read; what was used of them is kept when it ends."""
+    gate = gate_of(settings, ground, machines, channels, node_host, outbox)
+    stack.callback(gate.rulebook.usage.flush)
+    await gate.rulebook.prepare()
+    await withdraw_test_prompts(gate)  # before a channel or a terminal shows them again
+    return gate
 
 
 def _attend_nodes(
@@ -164,18 +168,20 @@ def _attend_nodes(
     stack.push_async_callback(_end, asyncio.create_task(notices.run()))
 
 
-async def _open_to_machines(
-    stack: AsyncExitStack,
-    settings: Settings,
-    machines: Machines,
-    prover: Prover,
-    node_host: "NodeHost | None",
-) -> RemoteExec:
-    """Let nodes and other gateways connect, where they may."""
+async def _methods(stack: AsyncExitStack, parts: Served, node_host: "NodeHost | None") -> Table:
+    """Let nodes and other gateways connect, where they may; return the methods of all others."""
+    settings, runner = parts.settings, parts.machines.runner
     await stack.enter_async_context(open_to_nodes(settings, node_host))
-    return await stack.enter_async_context(
-        remote_exec(settings, machines.runner, Planner(settings.tools.exec.search_path), prover)
-    )
+    planner = Planner(settings.tools.exec.search_path)
+    remote = await stack.enter_async_context(remote_exec(settings, runner, planner, parts.prover))
+    return table_of(stack, parts, remote, node_host)
+
+
+def _prove(stack: AsyncExitStack, clock: Clock, prover: Prover, settings: Settings) -> None:
+    """Prove now and by the clock, and tell people what prompts cost, once a week."""
+    by_the_clock(clock, prover, settings)
+    every_week(clock, prover.alarm.notify, settings)
+    stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
 
 
 def _health(
@@ -192,20 +198,20 @@ def _health(
     return health
 
 
-def _surroundings(
-    settings: Settings, gate: Gate, channels: Mapping[str, Channel], network: Network
-) -> Surroundings:
-    threads = AgentThreads(gate, channels)
-    return Surroundings(threads, prompt_folders(settings), network.page_url)
-
-
 def _inbox(
-    settings: Settings, gate: Gate, prover: Prover, sender: ProvingSender, around: Surroundings
+    settings: Settings,
+    gate: Gate,
+    prover: Prover,
+    sender: ProvingSender,
+    channels: Mapping[str, Channel],
+    network: Network,
 ) -> GateInbox:
     """Let the chats answer and send; the prover's own sender tries that way."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
+    threads = AgentThreads(gate, channels)
+    around = Surroundings(threads, prompt_folders(settings), network.page_url)
     inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated, surroundings=around)
     prover.add(ChatWay(inbox, sender))
     return inbox

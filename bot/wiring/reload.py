@@ -14,7 +14,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bot.chat.inbox import GateInbox, inbox_of
 from bot.factories.channels import approvers, references, senders
@@ -64,7 +64,11 @@ class Reloading:
     channels: Mapping[str, Channel]
     environ: Mapping[str, str]
     started: Settings
-    current: Settings
+    current: Settings = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with the configuration that the gateway was started with."""
+        self.current = self.started
 
     async def reload(self) -> bool:
         """Read the configuration and take over what can change; say whether it could be used."""
