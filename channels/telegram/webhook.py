@@ -10,8 +10,8 @@ import logging
 import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
-from aiohttp import web
 from telegram import Update, WebhookInfo
 
 from channels.telegram.settings import WebhookSection
@@ -19,6 +19,9 @@ from channels.telegram.transport import UPDATES, App
 from channels.telegram.update_ack import Handled
 from core.errors import ChannelError
 from core.text.render import redact
+
+if TYPE_CHECKING:  # a gateway that polls needs no server
+    from aiohttp import web
 
 _log = logging.getLogger(__name__)
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
@@ -32,7 +35,7 @@ class WebhookLine:
     app: App = field(repr=False)
     section: WebhookSection
     handled: Handled
-    _runner: web.AppRunner | None = None
+    _runner: "web.AppRunner | None" = None
     _heard_at: float = field(default=0.0)
 
     async def open(self) -> None:
@@ -75,7 +78,9 @@ class WebhookLine:
             )
         return delivery_problem(info, self._heard_at)
 
-    async def _listen(self) -> web.AppRunner:
+    async def _listen(self) -> "web.AppRunner":
+        from aiohttp import web  # noqa: PLC0415 - as above
+
         server = web.Application()
         server.router.add_post(self.section.path, self._take)
         runner = web.AppRunner(server, access_log=None, shutdown_timeout=_STOP_PATIENCE_S)
@@ -90,19 +95,21 @@ class WebhookLine:
             raise ChannelError(f"{words}. Free the port or choose another.") from error
         return runner
 
-    async def _take(self, request: web.Request) -> web.Response:
+    async def _take(self, request: "web.Request") -> "web.Response":
+        from aiohttp import web  # noqa: PLC0415 - as above
+
+        return web.Response(status=await self._status(request))
+
+    async def _status(self, request: "web.Request") -> HTTPStatus:
         given = request.headers.get(_SECRET_HEADER, "").encode()
         if not hmac.compare_digest(given, self.section.secret.get_secret_value().encode()):
             _log.warning("A webhook request without the secret token was refused.")
-            return web.Response(status=HTTPStatus.FORBIDDEN)
+            return HTTPStatus.FORBIDDEN
         self._heard_at = time.time()
         update = _parsed(await request.read(), self.app)
         if update is None:
             _log.warning("A webhook request without an update was refused.")
-            return web.Response(status=HTTPStatus.BAD_REQUEST)
-        return web.Response(status=await self._status(update))
-
-    async def _status(self, update: Update) -> HTTPStatus:
+            return HTTPStatus.BAD_REQUEST
         if update not in self.handled:
             await self.app.process_update(update)
         return HTTPStatus.OK if update in self.handled else HTTPStatus.SERVICE_UNAVAILABLE
