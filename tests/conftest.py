@@ -4,14 +4,13 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.order import long_first
 from tests.support.postgres import PostgresServer, running_postgres
-from tests.support.stores import OpenStore, postgres_bench, sqlite_bench
+from tests.support.stores import OpenStore, folder_in_memory, postgres_bench, sqlite_bench
 
 # A shell starts a job in the background deaf to SIGINT, and nohup one deaf to SIGHUP; every child
 # inherits that: then no test could send one to a command.
@@ -69,12 +68,13 @@ def executor_path() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[OpenStore]:
+async def bench(request: pytest.FixtureRequest) -> AsyncIterator[OpenStore]:
     """Yield a fresh store on each engine in turn, with a clock that the test moves."""
     if request.param == "sqlite":
-        benches = sqlite_bench(tmp_path)
-    else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        benches = postgres_bench(server, await asyncio.to_thread(server.create))
-    async for made in benches:
+        with folder_in_memory() as folder:
+            async for made in sqlite_bench(folder):
+                yield made
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    async for made in postgres_bench(server, await asyncio.to_thread(server.create)):
         yield made

@@ -1,8 +1,5 @@
 """The store agrees with a model of it, and the model catches seeded bugs."""
 
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from tests.core.store.directed_machine import DirectedMachine
 from tests.core.store.mutants import GENUINE, Mutation, StoreCode, mutated
 from tests.core.store.synchronous import Direct, DirectPostgres, DirectSqlite
 from tests.support.postgres import PostgresServer
+from tests.support.stores import folder_in_memory
 
 _RELAXED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 MUTATIONS = (
@@ -175,12 +173,10 @@ def _check(code: StoreCode, make: Callable[[], Direct], *, exact: bool, examples
 
 
 @pytest.fixture
-def memory_folder(tmp_path: Path) -> Iterator[Path]:
-    """Yield a folder in memory where there is one: thousands of commits need no real disk."""
-    shared = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(dir=shared if os.access(shared, os.W_OK) else tmp_path))
-    yield folder
-    shutil.rmtree(folder)
+def memory_folder() -> Iterator[Path]:
+    """Yield a folder in memory: thousands of commits need no real disk."""
+    with folder_in_memory() as folder:
+        yield folder
 
 
 def _on_sqlite(code: StoreCode, folder: Path) -> Callable[[], Direct]:
