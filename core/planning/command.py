@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.planning.code_arguments import code_folders, code_words, inline_text
+from core.planning.code.arguments import code_folders, code_words, inline_text
+from core.planning.code.fed import with_fed
+from core.planning.code.operands import (
+    code_named,
+    code_operands,
+    programs_named,
+    reached_files,
+)
+from core.planning.code.reached import by_vector
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
@@ -19,7 +27,6 @@ from core.planning.paths.writable_by_others import (
     paths_of,
 )
 from core.planning.replacing import replaced
-from core.planning.script_operands import code_named, code_operands
 from core.planning.steering import steering
 from core.programs.neutral_environment import (
     approved_environment,
@@ -34,6 +41,9 @@ from core.programs.wrappers import names_of
 
 _NOT_FOLDERS: Final = frozenset(("git",))
 """Programs that run code, and none that lies in the working folder by itself."""
+
+_STEERING: Final = frozenset(("PATH", "BASH_ENV", "ENV"))
+"""What ``env`` may set so that another program, or a file besides, runs."""
 
 
 def plan_command(
@@ -51,6 +61,7 @@ def plan_command(
         found = unwrap(argv, executable)
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
+            inner = with_fed(inner, found.connectors or (), cwd)
             return _linked(_wrapping(argv, executable, code.files, found, inner, cwd), cwd)
     files = _with_named(code.files, argv, executable, cwd)
     open_to = _exposed(argv, executable, files, cwd)
@@ -72,9 +83,25 @@ def plan_command(
 def _with_named(
     files: tuple[PinnedFile, ...], argv: tuple[str, ...], executable: PinnedFile, cwd: str
 ) -> tuple[PinnedFile, ...]:
-    """Return files with those that code among the words names, where nobody reads that."""
+    """Return files with those that code among the words names, where nobody reads that.
+
+    So it is with the words of a program that may start others, unless these are known.
+    """
     named = code_named(inline_text(argv, executable.realpath), cwd)
+    program = program_of(argv[0], executable)
+    inline = program.inline is not None and program.inline.problem(argv[1:]) is not None
+    if inline or program.laden is not None:
+        named += _started(argv, executable, cwd)
     return tuple(dict.fromkeys((*files, *named))) if named else files
+
+
+def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> tuple[PinnedFile, ...]:
+    """Pin what a program that may start others may run, as far as its words name it."""
+    reached = by_vector(argv, executable.realpath)
+    return (
+        *reached_files(reached.files, cwd, (*argv[1:], *reached.named)),
+        *programs_named(argv, cwd),
+    )
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
@@ -129,6 +156,8 @@ def _wrapping(
 ) -> PlannedCommand:
     """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
     bound = bound_vector(found, executable, inner)
+    if not _STEERING.isdisjoint(name for name, _ in found.assignments):
+        operands = (*operands, *_started(argv, executable, cwd))
     if bound is None:
         operands = _with_named(operands, argv, executable, cwd)
         return PlannedCommand(argv, executable, operands=operands)  # asks in any case

@@ -20,6 +20,9 @@ from core.model.command import (
 )
 from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
+from core.planning.code.fed import with_fed
+from core.planning.code.operands import code_named, reached_files
+from core.planning.code.reached import by_text
 from core.planning.command import plan_command
 from core.planning.digest import bind
 from core.planning.environment import Tables, account_of
@@ -34,7 +37,6 @@ from core.planning.paths.pins import Unpinned, pin_directory
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
-from core.planning.script_operands import code_named
 from core.planning.terminal_part import is_terminal, terminal_argv, terminal_text
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
@@ -104,11 +106,12 @@ class Planner:
             argv = terminal_argv(request.part, request.argv, user)
             alone = (PlannedCommand(argv, None),)
             return self._bound(request, policy, user, cwd, alone, (), None)
-        line = self._expanded(request, cwd, self._tables[user].home)
+        home = self._tables[user].home
+        line = self._expanded(request, cwd, home)
         if isinstance(line, Refusal):
             return line
         if isinstance(line, Unreadable):
-            shelled = (self._shell_command(request.line or "", cwd),)
+            shelled = (self._shell_command(request.line or "", cwd, home),)
             return self._bound(request, policy, user, cwd, shelled, (), line)
         commands = self._commands(line, cwd)
         if isinstance(commands, Refusal):
@@ -174,15 +177,17 @@ class Planner:
                 # The places are of this vector: a wrapper is not looked through, so it asks.
                 command = replace(command, inner=(), bound=(), late=one.late)
             commands.append(command)
-        return tuple(commands)
+        return with_fed(tuple(commands), line.connectors, cwd.path)
 
-    def _shell_command(self, text: str, cwd: PinnedDirectory) -> PlannedCommand:
+    def _shell_command(self, text: str, cwd: PinnedDirectory, home: str) -> PlannedCommand:
         # A text that starts like an option would be read as one; `--` makes it the text again.
         guard = ("--",) if text.startswith(("-", "+")) else ()
         argv = (SHELL, "-c", *guard, text)
         found = self._search.find(SHELL, cwd.path)
         if isinstance(found, PinnedFile):
-            files = code_named(text, cwd.path)
+            reached = by_text(text, {"HOME": home})
+            fed = reached_files(reached.files, cwd.path, reached.named)
+            files = tuple(dict.fromkeys((*code_named(text, cwd.path), *fed)))
             open_to = exposure(paths_of(files))
             return PlannedCommand(
                 argv, found, operands=files, exposed=open_to.folder, writers=open_to.writers

@@ -20,12 +20,12 @@ import pytest
 from bot.explain.batch_entry import REQUESTER, SESSION
 from core.model.command import ExecRequest, PartKind, WordPart
 from core.model.decision import Decision, DenialReason
+from core.planning.code.operands import code_named, programs_named, reached_files
 from core.planning.git import folder_listing
 from core.planning.git.folder_listing import forget, links_away, listing_of
 from core.planning.paths.globs import matches
 from core.planning.paths.pins import pin_file
 from core.planning.planner import Refusal
-from core.planning.script_operands import code_named
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from tests.faults.git_oracle.oracle import Judge, judge
@@ -134,12 +134,15 @@ def test_without_the_look_at_errors_it_passes_for_good(
 def test_without_any_descriptor_nothing_is_taken_for_absent(tmp_path: Path) -> None:
     """The kernel's own EMFILE: each look fails, and finds the same afterwards."""
     (tmp_path / "x.sh").write_text("echo\n")
+    (tmp_path / "x.sh").chmod(0o755)
     (tmp_path / "sharedindex.1").touch()
     (tmp_path / "link").symlink_to("/elsewhere")
     time.sleep(0.15)
     star = [WordPart(PartKind.GLOB, "*")]
     looks: tuple[Callable[[], object], ...] = (
         lambda: code_named(f". {tmp_path}/x.sh", str(tmp_path)),
+        lambda: reached_files((f"{tmp_path}/x.sh",), str(tmp_path)),
+        lambda: programs_named(("setsid", f"{tmp_path}/x.sh"), str(tmp_path)),
         lambda: matches(star, str(tmp_path)),
         lambda: list(links_away(str(tmp_path))),
         lambda: listing_of(str(tmp_path)),

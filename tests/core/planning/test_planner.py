@@ -212,7 +212,7 @@ def test_code_that_is_not_there_is_bound_as_well(
         "./run > log",
         "python3 x.py $HOME/x",
         ". ./x.sh",
-        "bash < x.sh",
+        "bash < x.sh -s",
         '"./x.sh" &',
     ],
 )

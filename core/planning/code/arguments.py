@@ -11,12 +11,11 @@ option may have taken counts as well, and only a word in a place where no option
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice, pairwise
 from os.path import basename, join
 from typing import Final
 
-from core.programs.wrappers import names_of, wrapper_kind
+from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
 
 _VALUE_OF = re.compile(r"--?[A-Za-z][\w-]*=(.+)", re.DOTALL)
 _GLUED = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
@@ -30,87 +29,32 @@ class CodeWord:
     sure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Interpreter:
-    """Interpreters with one style of options.
-
-    ``alone`` matches options that take no word after them, ``inline`` options whose next word is
-    the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
-    words before the script.
-    """
-
-    alone: re.Pattern[str]
-    inline: re.Pattern[str]
-    verbs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Programs whose plain operands are data; ``letter`` and ``names`` are options before code."""
-
-    letter: str
-    names: frozenset[str]
-
-
-_VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
-_KNOWN: Final = (
-    (
-        re.compile(r"(?:python|pypy)[0-9.]*"),
-        _Interpreter(re.compile(r"-[BbdEiIOPqsSuvx]+"), re.compile(r"-[BbdEiIOPqsSuvx]*[cm]")),
-    ),
-    (
-        re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"),
-        _Interpreter(
-            re.compile(r"-[abefhiklmnpuvxBCEHPT]+|--(?:login|norc|noprofile|posix|verbose)"),
-            re.compile(r"-[abefhiklmnpuvxBCEHPT]*c"),
-        ),
-    ),
-    (
-        re.compile(r"(?:perl|ruby)[0-9.]*"),
-        _Interpreter(re.compile(r"-[acnpwlWtTX]+"), re.compile(r"-[aclnpwWtTX]*[eE]")),
-    ),
-    (
-        re.compile(r"node|nodejs|bun|deno|tsx|ts-node"),
-        _Interpreter(re.compile(r"--[a-z-]+=.*"), re.compile(r"-p?e|-p|--eval|--print"), _VERBS),
-    ),
-    (
-        re.compile(
-            r"(?:php|luajit|lua|tclsh|wish|expect|Rscript|julia|scala|guile|racket|pwsh)[0-9.]*"
-        ),
-        _Interpreter(re.compile(r"--[a-z-]+=.*"), re.compile(r"-[rev]")),
-    ),
-    (re.compile(r"[gmn]?awk|g?sed|psql"), _Reader("f", frozenset(("file",)))),
-    (re.compile(r"g?make"), _Reader("f", frozenset(("file", "makefile")))),
-    (re.compile(r"gdb"), _Reader("x", frozenset(("command", "init-command")))),
-)
 _MAKE: Final = re.compile(r"g?make")
-_CHANGES_FOLDER: Final = _Reader("C", frozenset(("directory",)))
-_ENDS_OF_WORDS = re.compile(r"[\s'\"`;|&<>(){}$=,]+")
+_CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
+ENDS_OF_WORDS = re.compile(r"[\s'\"`;|&<>(){}$=,]+")
 _MOST_NAMED = 64
-_STARTERS: Final = re.compile(r"g?find")
-"""Programs that start the first program named behind them, beside the wrappers of the policy."""
 
 
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     """Yield the words of a vector that may name code, by its name and its program's real one."""
-    reader = _reader(argv[0]) or _reader(realpath)
+    reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     if reader is not None:
-        yield from _read_by(reader, argv[1:])
-    elif _is_wrapper(argv[0]) or _is_wrapper(realpath):
+        yield from read_by(reader, argv[1:])
+    elif is_wrapper(argv[0]) or is_wrapper(realpath):
         for index, word in enumerate(argv[1:], 2):
-            inner = _reader(word)
+            inner = interpreter_of(word)
             if inner is not None:
-                yield from _read_by(inner, argv[index:])
+                yield from read_by(inner, argv[index:])
                 return
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a wrapper may change to before it starts an interpreter."""
-    if _reader(argv[0]) or _reader(realpath):
+    if interpreter_of(argv[0]) or interpreter_of(realpath):
         return
-    if _is_wrapper(argv[0]) or _is_wrapper(realpath):
+    if is_wrapper(argv[0]) or is_wrapper(realpath):
         for word in islice(argv, 1, None):
-            if _reader(word) is not None:
+            if interpreter_of(word) is not None:
                 return
             yield word
             yield from _held(word)
@@ -118,12 +62,12 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
 
 def inline_text(argv: Sequence[str], realpath: str) -> str:
     """Return the code that an interpreter takes from its words, or ``""``."""
-    reader = _reader(argv[0]) or _reader(realpath)
-    if isinstance(reader, _Interpreter):
+    reader = interpreter_of(argv[0]) or interpreter_of(realpath)
+    if isinstance(reader, Interpreter):
         for word, following in pairwise((*argv[1:], "")):
             if reader.inline.fullmatch(word):
                 # A word alone is a module, or a command that is looked up on the search path.
-                return following if _ENDS_OF_WORDS.search(following) else ""
+                return following if ENDS_OF_WORDS.search(following) else ""
     return ""
 
 
@@ -138,35 +82,24 @@ def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
 
 def named_in(text: str) -> Iterator[CodeWord]:
     """Yield what may name a file in a text that is not read for certain; of much text the first."""
-    words = dict.fromkeys(filter(None, _ENDS_OF_WORDS.split(text[:65_536])))
+    words = dict.fromkeys(filter(None, ENDS_OF_WORDS.split(text[:65_536])))
     yield from map(CodeWord, islice(words, _MOST_NAMED))
 
 
-def _is_wrapper(path: str) -> bool:
-    name = basename(path)
-    return _STARTERS.fullmatch(name) is not None or wrapper_kind(names_of(name), 1) is not None
-
-
-@lru_cache(maxsize=1024)
-def _reader(path: str) -> _Interpreter | _Reader | None:
-    """Return how a program of this name takes its code, if it takes any."""
-    name = basename(path)
-    return next((reader for names, reader in _KNOWN if names.fullmatch(name)), None)
-
-
-def _read_by(reader: _Interpreter | _Reader, words: Sequence[str]) -> Iterator[CodeWord]:
-    if isinstance(reader, _Interpreter):
+def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield the words that may name code among those that an interpreter is given."""
+    if isinstance(reader, Interpreter):
         return _scripts(reader, words)
     return _named(reader, words)
 
 
-def _scripts(reader: _Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
+def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the script, and before it each word that an option may have taken or holds."""
     taken = False
     for word in words:
-        if reader.inline.fullmatch(word):
+        if reader.inline.fullmatch(word) or (reader is SHELL and reader.fed.fullmatch(word)):
             return
-        if word.startswith("-") and len(word) > 1:
+        if word and word[0] in reader.signs and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
             yield from map(CodeWord, _held(word))
         elif taken or word not in reader.verbs:
@@ -184,7 +117,7 @@ def _held(option: str) -> Iterator[str]:
             yield found.group(1)
 
 
-def _named(reader: _Reader, words: Sequence[str]) -> Iterator[CodeWord]:
+def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: next to them, glued, or behind ``=``."""
     for word, following in pairwise((*words, "")):
         name, joined, value = word.removeprefix("--").partition("=")

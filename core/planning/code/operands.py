@@ -5,13 +5,13 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from core.files.lookup import is_file, is_folder, is_there
 from core.model.command import PinnedFile
-from core.planning.code_arguments import code_words, entered, named_in
+from core.planning.code.arguments import ENDS_OF_WORDS, code_words, entered, named_in
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
@@ -26,6 +26,8 @@ _WITHIN = ("", "/__main__.py", "/index.js", "/package.json", ".js", ".mjs", ".cj
 
 
 _MOST_FOLDERS = 8
+_MOST_REACHED = 256
+_NO_FILES = ("/dev/", "/proc/", "/sys/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,56 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     paths = dict.fromkeys(os.path.join(folder, word) for folder in folders for word in words)
     pins = (_pin_script(path) for path in paths if _looks_like_code(path))
     return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
+
+
+def reached_files(
+    words: Iterable[str], cwd: str, folders: Iterable[str] = ()
+) -> tuple[PinnedFile, ...]:
+    """Pin the regular files that words name, whatever they look like; of many the first.
+
+    What cannot be pinned (it is too large, or closed to this user) is left as it is.
+    """
+    kept = dict.fromkeys(islice(filter(None, words), _MOST_REACHED))
+    places = _folders(cwd, (*folders, *kept))
+    paths = dict.fromkeys(os.path.join(place, word) for word in kept for place in places)
+    pins = (_pin_script(path) for path in paths if _may_be_code(path))
+    return tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
+
+
+def programs_named(argv: Sequence[str], cwd: str) -> tuple[PinnedFile, ...]:
+    """Pin the programs outside the system's folders that a vector names by a path.
+
+    A program that starts others may start them. Behind ``PATH=`` a name alone is enough.
+    """
+    pieces = dict.fromkeys(piece for word in argv[1:] for piece in _programs_in(word))
+    folders = _folders(cwd, pieces)
+    paths = [os.path.join(at, one) for one in pieces if "/" in one for at in folders]
+    for value in (word.removeprefix("PATH=") for word in argv if word.startswith("PATH=")):
+        places = [os.path.join(cwd, one) for one in value.split(":")]
+        paths += (os.path.join(at, one) for at in places for one in argv[1:] if "/" not in one)
+    pins = (
+        _pin_script(path)
+        for path in dict.fromkeys(islice(paths, _MOST_REACHED))
+        if _may_be_code(path) and os.access(path, os.X_OK)
+    )
+    return tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
+
+
+def _programs_in(word: str) -> Iterator[str]:
+    yield word
+    for piece in ENDS_OF_WORDS.split(word):
+        yield piece.lstrip("!:@")
+    glued = re.fullmatch(r"-[A-Za-z](.+)", word, re.DOTALL)
+    if glued is not None:
+        yield glued[1]
+
+
+def _may_be_code(path: str) -> bool:
+    """Return whether a path leads to a file that others than the administrator may exchange."""
+    if path.startswith(_NO_FILES) or not is_file(path):
+        return False
+    real = os.path.realpath(path)
+    return not (real.startswith(_NO_FILES) or in_system_directory(real))
 
 
 def _folders(cwd: str, words: Iterable[str]) -> list[str]:

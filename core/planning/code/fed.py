@@ -1,0 +1,63 @@
+"""Bind what a pipeline feeds to an interpreter: the files that the commands before it name."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from core.model.command import Connector, PlannedCommand
+from core.planning.code.operands import reached_files
+from core.planning.code.reached import by_vector, pieces_of
+from core.planning.paths.writable_by_others import exposure, paths_of
+from core.programs.wrappers import names_of
+
+_WRITES = "tee"
+"""Its operands are written, so their content is of the pipeline's own making."""
+
+
+def with_fed(
+    commands: tuple[PlannedCommand, ...], connectors: Sequence[Connector], cwd: str
+) -> tuple[PlannedCommand, ...]:
+    """Return commands with the files bound whose content a pipe makes code."""
+    if Connector.PIPE not in connectors:
+        return commands
+    feeding = set(_feeding(commands, connectors))
+    if not feeding:
+        return commands
+    return tuple(
+        _with_files(one, cwd) if place in feeding else one for place, one in enumerate(commands)
+    )
+
+
+def _feeding(
+    commands: tuple[PlannedCommand, ...], connectors: Sequence[Connector]
+) -> Iterator[int]:
+    """Yield the places of commands whose output reaches one that takes code from its input."""
+    first = 0
+    for place, command in enumerate(commands[1:], 1):
+        if connectors[place - 1] is not Connector.PIPE:
+            first = place
+        elif _takes_code(command):
+            yield from range(first, place)
+
+
+def _takes_code(command: PlannedCommand) -> bool:
+    file = command.executable
+    return (
+        file is not None
+        and not command.routing.null_input
+        and by_vector(command.argv, file.realpath).takes
+    )
+
+
+def _with_files(command: PlannedCommand, cwd: str) -> PlannedCommand:
+    folder = cwd if command.cwd is None else command.cwd.path
+    if command.executable is None or _WRITES in names_of(command.executable.path):
+        return command
+    words = [piece for word in command.argv[1:] for piece in pieces_of(word)]
+    files = reached_files(words, folder)
+    if not files:
+        return command
+    open_to = exposure(paths_of(files))
+    merged = tuple(dict.fromkeys((*command.operands, *files)))
+    if command.exposed or not open_to.folder:
+        return replace(command, operands=merged)
+    return replace(command, operands=merged, exposed=open_to.folder, writers=open_to.writers)

@@ -1,0 +1,123 @@
+"""Recognise interpreters by name, and how each takes its code: by its words, by its input."""
+
+# ruff: noqa: PTH119
+# pathlib is ten times slower here.
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from os.path import basename
+from typing import Final
+
+from core.programs.wrappers import names_of, wrapper_kind
+
+_NEVER: Final = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Interpreters with one style of options.
+
+    ``alone`` matches options that take no word after them, ``inline`` options whose next word is
+    the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
+    words before the script. ``fed`` matches options by which it reads code from its input, whatever
+    else it reads. ``signs`` begin an option.
+    """
+
+    alone: re.Pattern[str]
+    inline: re.Pattern[str]
+    verbs: frozenset[str] = frozenset()
+    fed: re.Pattern[str] = _NEVER
+    signs: str = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Programs whose plain operands are data; ``letter`` and ``names`` are options before code.
+
+    Without any of ``inline``, options that say what to do, a ``fed`` one reads code from its input.
+    """
+
+    letter: str
+    names: frozenset[str]
+    fed: bool = False
+    inline: re.Pattern[str] = _NEVER
+
+
+_VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
+SHELL: Final = Interpreter(
+    re.compile(
+        r"-[abefhiklmnpuvxBCEHPT]+|\+[a-nA-Np-zP-Z]+|--(?:login|norc|noprofile|posix|verbose)"
+    ),
+    re.compile(r"-[abefhiklmnpuvxBCEHPT]*c"),
+    fed=re.compile(r"-[A-Za-z]*s[A-Za-z]*"),
+    signs="-+",
+)
+_KNOWN: Final = (
+    (
+        re.compile(r"(?:python|pypy)[0-9.]*"),
+        Interpreter(
+            re.compile(r"-[BbdEiIOPqsSuvx]+"),
+            re.compile(r"-[BbdEiIOPqsSuvx]*[cm]"),
+            fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*"),
+        ),
+    ),
+    (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),
+    (
+        re.compile(r"(?:perl|ruby)[0-9.]*"),
+        Interpreter(re.compile(r"-[acnpwlWtTX]+"), re.compile(r"-[aclnpwWtTX]*[eE]")),
+    ),
+    (
+        re.compile(r"node|nodejs|bun|deno|tsx|ts-node"),
+        Interpreter(
+            re.compile(
+                r"--[a-z-]+=.*|--(?:inspect|inspect-brk|no-warnings|no-deprecation|trace-warnings"
+                r"|trace-deprecation|trace-uncaught|enable-source-maps|expose-gc|watch|harmony"
+                r"|preserve-symlinks|experimental-strip-types|experimental-vm-modules)"
+            ),
+            re.compile(r"-p?e|-p|--eval|--print"),
+            _VERBS,
+            re.compile(r"-i|--interactive"),
+        ),
+    ),
+    (
+        re.compile(
+            r"(?:php|luajit|lua|tclsh|wish|expect|Rscript|julia|scala|guile|racket|pwsh)[0-9.]*"
+        ),
+        Interpreter(
+            re.compile(r"--[a-z-]+=.*"),
+            re.compile(r"-[rev]"),
+            fed=re.compile(r"-[ia]|--interactive"),
+        ),
+    ),
+    (re.compile(r"[gmn]?awk|g?sed"), Reader("f", frozenset(("file",)))),
+    (
+        re.compile(r"psql"),
+        Reader(
+            "f",
+            frozenset(("file",)),
+            fed=True,
+            inline=re.compile(r"-[a-zA-Z]*[cfl].*|--(?:command|file|list).*"),
+        ),
+    ),
+    (re.compile(r"g?make"), Reader("f", frozenset(("file", "makefile")))),
+    (re.compile(r"gdb"), Reader("x", frozenset(("command", "init-command")), fed=True)),
+)
+
+
+@lru_cache(maxsize=1024)
+def interpreter_of(path: str) -> Interpreter | Reader | None:
+    """Return how a program of this name takes its code, if it takes any."""
+    name = basename(path)
+    return next((reader for names, reader in _KNOWN if names.fullmatch(name)), None)
+
+
+_STARTERS: Final = re.compile(r"g?find")
+"""Programs that start the first program named behind them, beside the wrappers of the policy."""
+
+
+@lru_cache(maxsize=1024)
+def is_wrapper(path: str) -> bool:
+    """Return whether a program starts another that is named behind it."""
+    name = basename(path)
+    return _STARTERS.fullmatch(name) is not None or wrapper_kind(names_of(name), 1) is not None

@@ -1,0 +1,209 @@
+"""Cut a text that was not read for certain into what may be its commands.
+
+Nothing is allowed by this: more is bound by it. So it understands less than a shell and loses no
+word: what it takes for another command is one more that is looked at.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+UNCERTAIN = "\0"
+"""Is in a word instead of what a shell puts there: a variable, or what a command prints."""
+
+_PIECE = re.compile(
+    r"""(?P<blank>(?:[^\S\n]|\\\n)+)
+|(?P<comment>(?<![^\s;|&()])\#[^\n]*)
+|(?P<process>[<>]\()
+|(?P<redirect>(?:\d+|\{\w+\})?(?:<<<|<<-?|<>|<&|>&|&>>?|>>|>\||<|>))
+|(?P<mark>\n|;+&?|&&|\|\|?&?|&|\(|\))
+|(?P<home>(?<![^\s;|&()=:<>])~(?=/))
+|(?P<plain>[^\s'"\\$`;|&<>()~]+|~)
+|(?P<escaped>\\.?)
+|(?P<ansi>\$'(?:[^'\\]|\\.)*'?)
+|(?P<single>'[^']*'?)
+|(?P<double>\$?")
+|(?P<within>\$\(|\$\{|`)
+|(?P<value>\$(?:\w+|[@*\#?$!-])?)
+""",
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTED = re.compile(
+    r"""(?P<double>")|(?P<escaped>\\.?)|(?P<within>\$\(|\$\{|`)|(?P<value>\$(?:\w+|[@*\#?$!-])?)
+|(?P<plain>[^"\\$`]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSER = {"$(": ")", "${": "}", "`": "`", "<(": ")", ">(": ")"}
+_STEP = re.compile(r"\\.|'|\"|`|\$\(|\$\{|\(|\)|\}", re.DOTALL)
+_SUBSTITUTION = re.compile(r"\$\(|`")
+_SIMPLE_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """What may be one command: its words without quotes, and what its streams are led to."""
+
+    words: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class UnreadText:
+    """``within`` are the texts of its substitutions, ``data`` those of its here-documents."""
+
+    fragments: list[Fragment] = field(default_factory=list)
+    within: list[str] = field(default_factory=list)
+    data: list[str] = field(default_factory=list)
+
+
+def cut(text: str, values: Mapping[str, str] | None = None) -> UnreadText:
+    """Return what may be the commands of a text; ``values`` are those of known variables."""
+    return _Cutter(text, values or {}).cut()
+
+
+class _Cutter:
+    """One text in progress."""
+
+    def __init__(self, text: str, values: Mapping[str, str]) -> None:
+        self._text = text
+        self._values = values
+        self._at = 0
+        self._found = UnreadText()
+        self._word: list[str] | None = None
+        self._redirect = ""
+        self._words: list[str] = []
+        self._inputs: list[str] = []
+        self._outputs: list[str] = []
+        self._documents: list[str] = []
+
+    def cut(self) -> UnreadText:
+        """Take token by token."""
+        while self._at < len(self._text):
+            found = _PIECE.match(self._text, self._at)
+            if found is None:  # nothing is left out: each character is in some token
+                break
+            self._at = found.end()
+            self._take(str(found.lastgroup), found[0])
+        self._end_command()
+        return self._found
+
+    def _take(self, kind: str, mark: str) -> None:
+        if kind in {"blank", "comment"}:
+            self._end_word()
+        elif kind == "redirect":
+            self._end_word()
+            self._redirect = mark.lstrip("0123456789")
+        elif kind == "mark":
+            self._end_command()
+            if mark == "\n":
+                self._skip_documents()
+        elif kind == "double":
+            self._quoted()
+        else:
+            self._put(self._piece(kind, mark))
+
+    def _piece(self, kind: str, mark: str) -> str:
+        """Return what a token adds to a word."""
+        if kind in {"within", "process"}:
+            return self._substituted(mark)
+        if kind == "home":
+            return self._values.get("HOME", UNCERTAIN)
+        if kind == "value":
+            return self._values.get(mark[1:], UNCERTAIN) if len(mark) > 1 else mark
+        if kind == "escaped":
+            return "" if mark == "\\\n" else mark[1:]
+        if kind == "ansi":
+            return UNCERTAIN if "\\" in mark else mark[2:].removesuffix("'")
+        return mark[1:].removesuffix("'") if kind == "single" else mark
+
+    def _quoted(self) -> None:
+        """Take text in double quotes."""
+        self._put("")
+        while found := _QUOTED.match(self._text, self._at):
+            self._at = found.end()
+            kind, mark = str(found.lastgroup), found[0]
+            if kind == "double":
+                return
+            if kind == "escaped" and mark[1:] not in {"$", "`", '"', "\\", "\n"}:
+                self._put(mark)
+            else:
+                self._put(self._piece(kind, mark))
+
+    def _substituted(self, opening: str) -> str:
+        """Set the text of a substitution apart, and return what is put in its place."""
+        end = _end_of(self._text, self._at, _CLOSER[opening])
+        text, self._at = self._text[self._at : end], end + 1
+        if opening == "${" or (opening == "$(" and text[:1] == "("):
+            known = self._values.get(text)
+            if known is not None:
+                return known
+            inner = _SUBSTITUTION.search(text)
+            text = text[inner.start() :] if inner else ""
+        elif opening == "`":
+            text = _SIMPLE_ESCAPE.sub(r"\1", text)
+        if text:
+            self._found.within.append(text)
+        return UNCERTAIN
+
+    def _put(self, piece: str) -> None:
+        if self._word is None:
+            self._word = []
+        self._word.append(piece)
+
+    def _end_word(self) -> None:
+        if self._word is None:
+            return
+        word, self._word = "".join(self._word), None
+        redirect, self._redirect = self._redirect, ""
+        if redirect in {"<<", "<<-"}:
+            self._documents.append(word)
+        elif redirect:
+            (self._inputs if "<" in redirect else self._outputs).append(word)
+        else:
+            self._words.append(word)
+
+    def _end_command(self) -> None:
+        self._end_word()
+        self._redirect = ""
+        if self._words or self._inputs or self._outputs:
+            fragment = Fragment(tuple(self._words), tuple(self._inputs), tuple(self._outputs))
+            self._found.fragments.append(fragment)
+        self._words, self._inputs, self._outputs = [], [], []
+
+    def _skip_documents(self) -> None:
+        """Set the lines of here-documents apart, which are no commands of this text."""
+        for word in self._documents:
+            end = re.compile(rf"^\t*{re.escape(word)}$", re.MULTILINE).search(self._text, self._at)
+            last = len(self._text) if end is None else end.start()
+            body = self._text[self._at : last]
+            self._at = last if end is None else end.end()
+            self._found.data.append(body)
+            inner = _SUBSTITUTION.search(body)
+            if inner:
+                self._found.within.append(body[inner.start() :])
+        self._documents = []
+
+
+def _end_of(text: str, at: int, closer: str) -> int:
+    """Return where what was opened before a place ends, the end of the text if nowhere."""
+    closers = [closer]
+    for found in _STEP.finditer(text, at):
+        mark, top = found[0], closers[-1]
+        if mark == top or (top == "'" and mark[-1] == "'"):
+            closers.pop()
+            if not closers:
+                return found.start()
+        elif top != "'":
+            opened = _opened(mark, top)
+            closers += [opened] if opened else []
+    return len(text)
+
+
+def _opened(mark: str, top: str) -> str:
+    """Return what closes that which a mark opens, ``""`` where it opens nothing."""
+    if mark == '"' or mark in _CLOSER:
+        return _CLOSER.get(mark, mark)
+    if mark == "'" and top != '"':
+        return mark
+    return ")" if mark == "(" and top == ")" else ""

@@ -1,0 +1,67 @@
+"""A pipeline binds the files whose content an interpreter in it gets."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.runs import planned, request, script
+
+
+def bound(line: str, at: Path) -> list[list[str]]:
+    """Return, by command, the names of the files of a folder that a plan binds."""
+    commands = planned(request(line, cwd=at)).commands
+    return [
+        [os.path.relpath(one.path, at) for one in command.operands if one.path.startswith(str(at))]
+        for command in commands
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("cat notes | sh", [["notes"], []]),
+        ("cat no* | sh", [["notes"], []]),
+        ("cat notes | head | sudo sh", [["notes"], [], []]),
+        ("cat notes | tee log | sh", [["notes"], [], []]),
+        ("cat notes | sh </dev/null", [[], []]),
+        ("cat notes; sh", [[], []]),
+        ("cat log && cat notes | sh", [[], ["notes"], []]),
+        ("cat notes | sh | cat log", [["notes"], [], []]),
+        ("cd sub && cat ../notes | sh", [["notes"], []]),
+        ("cat pipe | sh", [[], []]),
+        ("cat absent /dev/null /proc/version | sh", [[], []]),
+        ("cat /etc/hostname | sh", [[], []]),
+        ("sh -c 'cat notes | sh'", [["notes"]]),
+        ("cat log | grep x", [[], []]),
+        ("cat log | sh x.sh", [[], ["x.sh"]]),
+        ("sudo tail log", [[]]),
+        ("setsid ./x.sh log", [["x.sh"]]),
+        ("env PATH=. x.sh log", [["x.sh"]]),
+        ("tar -xf log --to-command=./x.sh", [["x.sh"]]),
+        ("find . -exec ./x.sh log ;", [["x.sh"]]),
+    ],
+)
+def test_what_is_bound(tmp_path: Path, line: str, names: list[list[str]]) -> None:
+    """Where it is opened: with the command that names it."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "notes").write_text("echo\n")
+    (tmp_path / "log").write_text("1\n")
+    script(tmp_path / "x.sh", "#!/bin/sh\n")
+    os.mkfifo(tmp_path / "pipe")
+    line = line.replace(" ;", r" \;") if "find" in line else line
+
+    assert bound(line, tmp_path) == names
+
+
+def test_a_folder_that_others_may_write_to_is_said(tmp_path: Path) -> None:
+    """As with a script that is named: what is fed could be put there by them."""
+    open_to_all = tmp_path / "shared"
+    open_to_all.mkdir()
+    (open_to_all / "notes").write_text("echo\n")
+    closed = planned(request("cat shared/notes | sh", cwd=tmp_path)).commands[0]
+    open_to_all.chmod(0o777)
+    exposed = planned(request("cat shared/notes | sh", cwd=tmp_path)).commands[0]
+
+    assert closed.exposed == ""
+    assert exposed.exposed == str(open_to_all)

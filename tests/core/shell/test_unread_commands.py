@@ -1,0 +1,62 @@
+"""A text is cut into what may be its commands, and none of its words is lost."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.shell.unread_commands import UNCERTAIN, Fragment, cut
+
+
+@pytest.mark.parametrize(
+    ("text", "fragments", "within"),
+    [
+        ("sh < notes >log 2>&1", [Fragment(("sh",), ("notes",), ("log", "1"))], []),
+        ("s''h -c \"a b\"", [Fragment(("sh", "-c", "a b"))], []),
+        ("\\sh a\\ b", [Fragment(("sh", "a b"))], []),
+        ("a; b && c | d & e", [Fragment((one,)) for one in "abcde"], []),
+        ("a # b 'c\nd", [Fragment(("a",)), Fragment(("d",))], []),
+        ('eval "$(cat notes)"', [Fragment(("eval", UNCERTAIN))], ["cat notes"]),
+        ("bash <(cat notes) x", [Fragment(("bash", UNCERTAIN, "x"))], ["cat notes"]),
+        ("a `b \\`c\\``", [Fragment(("a", UNCERTAIN))], ["b `c`"]),
+        ("${x:-$(b)}/c", [Fragment((f"{UNCERTAIN}/c",))], ["$(b)"]),
+        ("a $((1 + 2))", [Fragment(("a", UNCERTAIN))], []),
+        ('"$(echo "a)b")" c', [Fragment((UNCERTAIN, "c"))], ['echo "a)b"']),
+        ("$'s\\x68' a", [Fragment((UNCERTAIN, "a"))], []),
+        ("~/x $HOME/y ${HOME}/z", [Fragment(("/h/x", "/h/y", "/h/z"))], []),
+        ("sh <<< 'a b'", [Fragment(("sh",), ("a b",))], []),
+        ("sh 3<a", [Fragment(("sh",), ("a",))], []),
+    ],
+)
+def test_cutting(text: str, fragments: list[Fragment], within: list[str]) -> None:
+    """Quotes, redirections, substitutions and comments, as a shell has them."""
+    found = cut(text, {"HOME": "/h"})
+
+    assert found.fragments == fragments
+    assert found.within == within
+
+
+def test_a_here_document_is_no_command() -> None:
+    """An apostrophe in it opens no quotes; what it substitutes is a text within."""
+    found = cut("cat <<E | sh\nI don't $(sh < notes)\nE\nsh < x")
+
+    assert found.fragments[-1] == Fragment(("sh",), ("x",))
+    assert found.data == ["I don't $(sh < notes)\n"]
+    assert found.within == ["$(sh < notes)\n"]
+
+
+@given(st.text(alphabet="ab \n'\"\\$(){}`<>|&;#~*", max_size=60))
+def test_no_text_is_too_odd(text: str) -> None:
+    """Whatever a text holds, it is cut to its end, and its letters are somewhere."""
+    found = cut(text)
+    words = [word for one in found.fragments for word in (*one.words, *one.inputs, *one.outputs)]
+
+    kept = "".join((*words, *found.within, *found.data))
+    if not re.search(r"[$#`\\<]", text):
+        assert sorted(re.findall("[ab]", kept)) == sorted(re.findall("[ab]", text))
+
+
+def test_a_long_nested_text_is_cut_in_time() -> None:
+    """Its depth costs nothing that grows faster than its length."""
+    assert cut("$(" * 30_000).fragments == [Fragment((UNCERTAIN,))]

@@ -1,0 +1,278 @@
+"""Exchange what an interpreter gets by a pipe, a redirection or a wrapper, after its approval.
+
+Each line is planned, as it is for the question; then a file is exchanged, and the line is run.
+"""
+
+import os
+import shlex
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.errors import PlanDrift
+from core.model.command import ExecPlan, PlannedCommand
+from core.planning.digest import bind
+from core.runner.runner import Runner
+from tests.support.runs import Watcher, new_run, planned, request, running, script
+
+GOOD, EVIL = "echo good\n", "echo evil\n"
+PYTHON = ("print('good')\n", "print('evil')\n")
+PROGRAM = "#!/bin/sh\ncat >/dev/null\necho {} >>{}/ran\n"
+
+SHELL_LINES = (
+    "cat notes | sh",
+    "cat no* | sh",
+    "cat notes | sh -s log",
+    "head -n 5 notes | sed s/x/y/ | bash",
+    "cat notes | timeout 9 sh",
+    "cat notes | setsid sh",
+    "cat notes | tee copy | sh",
+    "dd if=notes status=none | sh",
+    "base64 -w0 notes | base64 -d | sh",
+    "echo 'sh < notes' | sh",
+    "echo notes | xargs sh",
+    "cat notes | xargs -I{} sh -c '{}'",
+    "sh -c 'cat notes | sh'",
+    "sh -c 'sh < notes'",
+    "env -C sub sh -c 'sh < ../notes'",
+    "sh < notes",
+    "sh -e < notes > log; cat log",
+    "sh +e < notes",
+    "timeout 9 sh < notes",
+    'sh < "no"tes',
+    's""h < notes',
+    "X=sh; $X < notes",
+    "F=notes; sh < $F",
+    "exec < notes; sh",
+    "{ cat notes; } | sh > log; cat log",
+    "if true; then sh; fi < notes",
+    "while read -r one; do $one; done < notes",
+    "sh notes > log; cat log",
+    ". ./notes > log; cat log",
+    'eval "$(cat notes)"',
+    'sh -c "$(cat notes)"',
+    "bash -c 'bash <(cat notes)'",
+    "sh <<E\n. ./notes\nE",
+    "cd sub && sh < ../notes",
+    "env BASH_ENV=./notes bash -c true",
+    "find . -maxdepth 0 -exec sh -c true \\; -exec sh notes \\;",
+)
+"""``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
+
+PYTHON_LINES = (
+    "python3 < notes",
+    "cat notes | python3",
+    "cat notes | python3 -",
+    "cat notes | python3 -u - log",
+    "cat notes | env python3",
+    "python3 notes > log; cat log",
+)
+PROGRAM_LINES = (
+    "printf a | setsid ./x",
+    "setsid -w ./x",
+    "nohup ./x",
+    "timeout 5 ./x",
+    "env ./x",
+    "env -S './x a'",
+    "env PATH=.:/usr/bin:/bin x",
+    "env -C sub ../x",
+    "flock lock ./x",
+    "flock lock -c './x a'",
+    "find . -maxdepth 0 -exec ./x {} ;",
+    "find . -maxdepth 0 -execdir ./x {} ;",
+    "echo a | xargs ./x",
+    "tar -cf /dev/null -I ./x notes",
+    "tar -xf a.tar --to-command=./x",
+    "git -c alias.y=!./x y",
+)
+"""``x`` is a program of the folder; no shell is between, so ``;`` is a word here."""
+
+
+def folder(at: Path, content: str) -> Path:
+    """Make a folder with the code, and with data beside it."""
+    (at / "sub").mkdir(parents=True)
+    (at / "notes").write_text(content)
+    (at / "log").write_text("1\n")
+    script(at / "x", PROGRAM.format("good", at))
+    with tarfile.open(at / "a.tar", "w") as archive:
+        archive.add(at / "notes", "notes")
+    return at
+
+
+def renamed(path: Path, content: str) -> None:
+    """Put other content under the same name, by one rename."""
+    mode = path.stat().st_mode
+    other = path.with_name("other")
+    other.write_text(content)
+    other.chmod(mode)
+    other.rename(path)
+
+
+def overwritten(path: Path, content: str) -> None:
+    """Write other content into the same file, and put its time back."""
+    before = path.stat()
+    path.write_text(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def as_it_was(command: PlannedCommand) -> PlannedCommand:
+    """Return a command that is bound to nothing but its programs."""
+    inner = tuple(map(as_it_was, command.inner))
+    kept = tuple(one for one in command.operands if one.realpath.startswith("/usr/"))
+    return PlannedCommand(
+        **{
+            name: getattr(command, name)
+            for name in PlannedCommand.__dataclass_fields__
+            if name not in {"operands", "inner"}
+        },
+        operands=kept,
+        inner=inner,
+    )
+
+
+def unbound(plan: ExecPlan) -> ExecPlan:
+    """Return a plan without the code that it was bound to: the negative control."""
+    fields = {name: getattr(plan, name) for name in ExecPlan.__dataclass_fields__}
+    fields["commands"] = tuple(map(as_it_was, plan.commands))
+    return bind(ExecPlan(**fields))
+
+
+async def said(runner: Runner, plan: ExecPlan, change: Callable[[], None] = lambda: None) -> str:
+    """Run what was approved; return what it printed, or ``drift``."""
+    change()
+    try:
+        return (await runner.run(new_run(), plan, Watcher())).output.text
+    except PlanDrift as found:
+        assert "is not the file that was approved" in str(found)  # noqa: PT017
+        return "drift"
+
+
+@pytest.mark.parametrize("change", [renamed, overwritten])
+async def test_code_that_was_exchanged_does_not_run(
+    tmp_path: Path, change: Callable[[Path, str], None]
+) -> None:
+    """By a pipe, a redirection, a substitution, a wrapper: the run ends as drift."""
+    async with running() as runner:
+        for number, line in enumerate((*SHELL_LINES, *PYTHON_LINES)):
+            good, evil = (GOOD, EVIL) if line in SHELL_LINES else PYTHON
+            at = folder(tmp_path / str(number), good)
+            plan = planned(request(line, cwd=at, timeout_ms=20_000))
+
+            printed = await said(runner, plan, lambda at=at, evil=evil: change(at / "notes", evil))
+
+            assert printed == "drift", line
+
+
+async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
+    """The negative control: the same lines, the same exchange."""
+    async with running() as runner:
+        for number, line in enumerate((*SHELL_LINES, *PYTHON_LINES)):
+            good, evil = (GOOD, EVIL) if line in SHELL_LINES else PYTHON
+            at = folder(tmp_path / str(number), good)
+            plan = unbound(planned(request(line, cwd=at, timeout_ms=20_000)))
+
+            printed = await said(runner, plan, lambda at=at, evil=evil: renamed(at / "notes", evil))
+
+            assert "evil" in printed, line
+
+
+async def test_what_was_approved_runs(tmp_path: Path) -> None:
+    """Nothing was exchanged: each line does what it says, though the data beside it changes."""
+    async with running() as runner:
+        for number, line in enumerate((*SHELL_LINES, *PYTHON_LINES)):
+            good = GOOD if line in SHELL_LINES else PYTHON[0]
+            at = folder(tmp_path / str(number), good)
+            plan = planned(request(line, cwd=at, timeout_ms=20_000))
+
+            printed = await said(runner, plan, lambda at=at: (at / "sub" / "new").touch())
+
+            assert "good" in printed, line
+
+
+async def exchanged_program(
+    runner: Runner, at: Path, line: str, plan_of: Callable[[ExecPlan], ExecPlan]
+) -> str:
+    """Have a program exchanged that a wrapper starts; return what ran, or ``drift``."""
+    folder(at, GOOD)
+    vector = None if "|" in line else tuple(shlex.split(line))
+    wish = request(None if vector else line, argv=vector, cwd=at, timeout_ms=20_000)
+    plan = plan_of(planned(wish))
+    printed = await said(runner, plan, lambda: renamed(at / "x", PROGRAM.format("evil", at)))
+    ran = at / "ran"
+    return printed if printed == "drift" or not ran.exists() else ran.read_text()
+
+
+async def test_a_program_that_was_exchanged_is_not_started(tmp_path: Path) -> None:
+    """Behind a wrapper, whether it is looked through or not, and in an option that names one."""
+    async with running() as runner:
+        for number, line in enumerate(PROGRAM_LINES):
+            printed = await exchanged_program(runner, tmp_path / str(number), line, lambda one: one)
+
+            assert printed == "drift", line
+
+
+async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
+    """The negative control: the same lines, the same exchange."""
+    async with running() as runner:
+        for number, line in enumerate(PROGRAM_LINES):
+            printed = await exchanged_program(runner, tmp_path / str(number), line, unbound)
+
+            assert "evil" in printed, (line, printed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tail -n 1 log | grep -c 1",
+        "cat log | python3 -c 'import sys; print(len(sys.stdin.read()))'",
+        "cat log | perl -ne 'print'",
+        "cat log | awk '{ print $1 }'",
+        "cat log | sh -c 'wc -l'",
+        "cat log | xargs -n1 echo",
+        "cat log | setsid -w cat",
+        "setsid -w tail -n 1 log",
+        "find . -name log -exec tail -n 1 {} +",
+        "sort < log | head -n 1",
+        "sh x < log > copy; cat log",
+        "sh -s log < notes",
+        "cat notes | sh -s log",
+        "while read -r one; do echo $one; done < log",
+    ],
+)
+async def test_data_may_grow_meanwhile(tmp_path: Path, line: str) -> None:
+    """What no interpreter gets as code is read as it is when the command runs."""
+    at = folder(tmp_path / "at", GOOD)
+    async with running() as runner:
+        plan = planned(request(line, cwd=at))
+        with (at / "log").open("a") as log:
+            log.write("2\n")
+
+        assert await said(runner, plan) != "drift"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("echo 'echo made' > fresh; sh < fresh", "made"),
+        ("echo 'echo made' > notes; sh < notes", "made"),
+        ("echo 'echo made' | tee notes | sh", "made"),
+        ("cp notes fresh && cat fresh | sh", "good"),
+    ],
+)
+async def test_what_the_line_makes_itself_runs(tmp_path: Path, line: str, says: str) -> None:
+    """The text that was approved says so."""
+    at = folder(tmp_path / "at", GOOD)
+    async with running() as runner:
+        plan = planned(request(line, cwd=at, timeout_ms=20_000))
+
+        assert says in (await said(runner, plan)).split()
+
+
+async def test_a_named_pipe_is_not_bound(tmp_path: Path) -> None:
+    """It has no content before somebody writes to it, so the line does what it did."""
+    os.mkfifo(tmp_path / "pipe")
+    plan = planned(request("sh < pipe", cwd=tmp_path))
+
+    assert plan.commands[0].operands == ()
