@@ -28,6 +28,9 @@ _PIECE = re.compile(
 """,
     re.VERBOSE | re.DOTALL,
 )
+_PLAIN_WORDS = re.compile(r"(?:[\w./:=,+@%-]+[ \t]+)+")
+"""Many words at once, for most of a long text is plain."""
+
 _QUOTED = re.compile(
     r"""(?P<double>")|(?P<escaped>\\.?)|(?P<within>\$\(|\$\{|`)|(?P<value>\$(?:\w+|[@*\#?$!-])?)
 |(?P<plain>[^"\\$`]+)""",
@@ -80,6 +83,12 @@ class _Cutter:
     def cut(self) -> UnreadText:
         """Take token by token."""
         while self._at < len(self._text):
+            if self._word is None and not self._redirect:
+                plain = _PLAIN_WORDS.match(self._text, self._at)
+                if plain is not None:
+                    self._words += plain[0].split()
+                    self._at = plain.end()
+                    continue
             found = _PIECE.match(self._text, self._at)
             if found is None:  # nothing is left out: each character is in some token
                 break

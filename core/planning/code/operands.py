@@ -88,6 +88,8 @@ def reached_files(
     What cannot be pinned (it is too large, or closed to this user) is left as it is.
     """
     kept = dict.fromkeys(islice(filter(None, words), _MOST_REACHED))
+    if not kept:
+        return ()
     places = _folders(cwd, (*folders, *kept))
     paths = dict.fromkeys(os.path.join(place, word) for word in kept for place in places)
     pins = (_pin_script(path) for path in paths if _may_be_code(path))
@@ -99,9 +101,10 @@ def programs_named(argv: Sequence[str], cwd: str) -> tuple[PinnedFile, ...]:
 
     A program that starts others may start them. Behind ``PATH=`` a name alone is enough.
     """
-    pieces = dict.fromkeys(piece for word in argv[1:] for piece in _programs_in(word))
-    folders = _folders(cwd, pieces)
-    paths = [os.path.join(at, one) for one in pieces if "/" in one for at in folders]
+    pieces = {piece for word in argv[1:] if "/" in word for piece in _programs_in(word)}
+    found = [piece for piece in sorted(pieces) if "/" in piece]
+    folders = _folders(cwd, argv[1:]) if found else []
+    paths = [os.path.join(at, one) for one in found for at in folders]
     for value in (word.removeprefix("PATH=") for word in argv if word.startswith("PATH=")):
         places = [os.path.join(cwd, one) for one in value.split(":")]
         paths += (os.path.join(at, one) for at in places for one in argv[1:] if "/" not in one)

@@ -73,7 +73,8 @@ class Reached:
         if not self.takes:
             return tuple(dict.fromkeys(self.paths))
         written = set(self.outputs) - set(self.paths)
-        return tuple(dict.fromkeys((*self.paths, *(w for w in self.named if w not in written))))
+        pieces = (piece for word in self.named for piece in pieces_of(word))
+        return tuple(dict.fromkeys((*self.paths, *(one for one in pieces if one not in written))))
 
 
 NOTHING: Final = Reached()
@@ -111,16 +112,15 @@ def by_text(text: str, values: Mapping[str, str] | None = None, depth: int = 0) 
     """Return what a text that a shell gets makes code of; ``values`` are known variables."""
     text = text[:_LONGEST_TEXT]
     if depth > DEEPEST_TEXT:
-        return Reached(named=tuple(pieces_of(text)), takes=True)
+        return Reached(named=(text,), takes=True)
     found = cut(text, values)
     within = (by_text(one, values, depth + 1) for one in found.within)
     parts = [_by_fragment(one, depth) for one in found.fragments]
     named = list(found.data)
     for one, part in zip(found.fragments, parts, strict=True):
         named += one.inputs if _is_only_fed(one, part, text) else (*one.words, *one.inputs)
-    pieces = tuple(piece for word in named for piece in pieces_of(word))
     outputs = tuple(word for one in found.fragments for word in one.outputs)
-    return _joined((Reached(named=pieces, outputs=outputs), *parts, *within))
+    return _joined((Reached(named=tuple(dict.fromkeys(named)), outputs=outputs), *parts, *within))
 
 
 def pieces_of(word: str) -> Iterator[str]:
