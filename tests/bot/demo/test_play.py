@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.demo.chats import Chats
+from bot.demo.ending import Ending
 from bot.demo.play import _go_on
 from bot.demo.screen import screen_of
 from bot.demo.viewer import Viewer
@@ -17,23 +18,25 @@ from channels.memory import MemoryChannel
 from core.model.identity import Actor
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_ends_the_questions_and_nothing_else(
-    ending: signal.Signals, tmp_path: Path
+    by: signal.Signals, tmp_path: Path
 ) -> None:
-    """What asks on is cancelled, which is no failure; the signal means again what it meant."""
-    before = signal.getsignal(ending)
-    out = io.StringIO()
+    """What asks on is cancelled, which is no failure: the demo ends as it was going to."""
+    out, ending = io.StringIO(), Ending()
     chats = Chats(MemoryChannel(), Actor("memory", "uid:0", "you"))
-    async with screen_of(chats, tmp_path) as screen:
-        with screen.watched():
-            playing = asyncio.create_task(
-                _go_on(Viewer(tmp_path, json_lines=True, out=out), screen)
-            )
-            while signal.getsignal(ending) is before:
-                await asyncio.sleep(0)
-            os.kill(os.getpid(), ending)
-            await playing
 
+    async def played() -> int:
+        async with screen_of(chats, tmp_path) as screen:
+            with screen.watched():
+                await _go_on(Viewer(tmp_path, json_lines=True, out=out), screen, ending)
+        return 0
+
+    playing = asyncio.create_task(ending.of(played()))
+    while not out.getvalue():
+        await asyncio.sleep(0)
+    os.kill(os.getpid(), by)
+
+    assert await playing == 0
+    assert ending.by == by
     assert [json.loads(line)["step"] for line in out.getvalue().splitlines()] == ["goes on"]
-    assert signal.getsignal(ending) in {before, signal.SIG_DFL, signal.default_int_handler}
