@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterator
 
-from core.runner import remains
-from core.runner.supervisor.processes import procfs, tcp_peer
+from core.runner import remains, tcp_peer
+from core.runner.supervisor.processes import procfs
 
 
 def by_descendant(port: int, to: int) -> bool:

@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from bot.page.visit import cookies
 from core.errors import Unauthenticated
-from core.runner.supervisor.processes import tcp_peer
+from core.runner import tcp_peer
 from core.settings.http import HttpSection
 from core.trust.sealing import Seals
 

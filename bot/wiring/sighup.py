@@ -8,6 +8,7 @@ input comes from elsewhere, one that ``nohup`` started.
 import asyncio
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -40,6 +41,15 @@ class Hangup:
     def listen(self, stop: asyncio.Event) -> None:
         """Hear the signals of this process from now on; ``stop`` is set to end it."""
         loop = asyncio.get_running_loop()
+        # The kernel may still see a thread that was joined. The loop has closed by then, and a
+        # signal that this thread took would end the process by its default.
+        loop.set_default_executor(
+            ThreadPoolExecutor(
+                thread_name_prefix="asyncio",
+                initializer=signal.pthread_sigmask,
+                initargs=(signal.SIG_BLOCK, signal.valid_signals()),
+            )
+        )
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGHUP, self.hear, stop)

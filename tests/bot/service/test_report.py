@@ -17,6 +17,7 @@ from core.errors import StoreAway
 from core.store import Store
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.service_manager import Manager
+from tests.support.waiting import wait_until
 
 PERIOD_S = 1.5
 
@@ -57,7 +58,7 @@ def test_it_tells_how_it_is(served: Served, manager: Manager) -> None:
     assert served.process is not None
     manager.waits_for("READY=1")
     assert manager.all[0] == "READY=1", "nothing is told before it serves"
-    assert "listening on" in served.log.read_text()
+    wait_until("the line of it", lambda: "listening on" in served.log.read_text())
     manager.waits_for("STATUS=0 waiting for an answer, 0 running")
     served.process.send_signal(signal.SIGHUP)
     reloading = manager.waits_for("RELOADING=1\nMONOTONIC_USEC=")

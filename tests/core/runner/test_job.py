@@ -16,10 +16,10 @@ RUN = ApprovalId("0" * 32)
 
 
 def names(line: str, cwd: Path) -> list[str]:
-    """Return the names of the last pinned file of a line's only command."""
+    """Return the names of the file that is pinned next to the program of a line's only command."""
     with verify(planned(request(line, cwd=cwd))) as opened:
         job, _ = job_of(RUN, opened, Limits())
-    return job["stages"][0]["pins"][-1]["names"]
+    return job["stages"][0]["pins"][1]["names"]
 
 
 @pytest.fixture
@@ -61,5 +61,5 @@ def test_a_script_of_the_system_has_no_names_but_for_root() -> None:
         finally:
             os.seteuid(me)
 
-    assert as_user["stages"][0]["pins"][-1]["names"] == []
-    assert bool(as_root["stages"][0]["pins"][-1]["names"]) is (me == 0)
+    assert as_user["stages"][0]["pins"][1]["names"] == []
+    assert bool(as_root["stages"][0]["pins"][1]["names"]) is (me == 0)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from bot.executor_setup.archive import interpreter
-from core.runner.supervisor.processes import tcp_peer
+from core.runner import tcp_peer
 from tests.support.executors import UID
 
 CONNECT = (
