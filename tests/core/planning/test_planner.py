@@ -352,3 +352,9 @@ def test_each_bound_part_changes_the_digest(tmp_path: Path) -> None:
 
     assert plan.digest not in digests
     assert len(digests) == len(others)
+
+
+def test_a_vector_is_shown_as_a_shell_would_need_it() -> None:
+    """People and the journal read the text; a line stays as it was written."""
+    assert planned(request(argv=("echo", "a b", "$HOME"))).text == "echo 'a b' '$HOME'"
+    assert planned(request("echo  'a b'")).text == "echo  'a b'"
