@@ -29,6 +29,7 @@ _SINGLE = (
     "core/isolation/wire.py",
     "core/runner/__init__.py",
     "core/runner/remains.py",
+    "core/runner/tcp_peer.py",
     "core/shell/__init__.py",
     "core/shell/placeholders.py",
 )
