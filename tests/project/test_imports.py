@@ -167,6 +167,7 @@ def test_the_supervisors_contract_names_everything_else() -> None:
 
 EXECUTOR = {
     *("bot.executor", "core.isolation.wire", "core.runner.remains", "core.runner.supervisor"),
+    "core.runner.tcp_peer",
     "core.files.removal",
     *LEAVES,
 }
