@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from tests.browser.chromium import CLOSED_NETWORK, NAMES
 
@@ -63,6 +63,16 @@ def tab(
 def _note(opened: Opened, line: Any) -> None:
     if line.type in {"error", "warning"}:
         opened.complaints.append(line.text)
+
+
+def press_through(target: Locator) -> None:
+    """Press what opens another page, and wait until that page is there.
+
+    A click returns before the browser has left the page; whatever is filled in then may still be
+    the old page's.
+    """
+    with target.page.expect_navigation():
+        target.click()
 
 
 def sign_in(page: Page, url: str, path: str) -> None:

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.engines import ENGINES, store_of
-from tests.browser.playwright_page import sign_in, tab
+from tests.browser.playwright_page import press_through, sign_in, tab
 from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 from tests.support.node_process import free_port
 from tests.support.page_browser import ADMIN_SCOPES, link_for
@@ -30,15 +30,15 @@ class Card:
     def open(self, target: str, scope: str) -> None:
         """Choose a target and a scope by the links that people press."""
         self.page.goto(self.home.url)
-        self.page.get_by_role("link", name="Exec approvals", exact=True).click()
-        self.page.get_by_label("Target").get_by_role("link", name=target).click()
+        press_through(self.page.get_by_role("link", name="Exec approvals", exact=True))
+        press_through(self.page.get_by_label("Target").get_by_role("link", name=target))
         scopes = self.page.get_by_label("Scope", exact=True)
         link = scopes.get_by_role("link", name=scope, exact=True)
         if link.count():
-            link.click()
+            press_through(link)
             return
         scopes.get_by_label("Another agent").fill(scope)
-        scopes.get_by_role("button", name="Open").click()
+        press_through(scopes.get_by_role("button", name="Open"))
 
     def setting(self, name: str) -> Locator:
         """Return the field of a setting."""
@@ -46,7 +46,7 @@ class Card:
 
     def save(self) -> None:
         """Press Save and see that it was."""
-        self.page.get_by_role("button", name="Save", exact=True).click()
+        press_through(self.page.get_by_role("button", name="Save", exact=True))
         expect(self.page.get_by_text("Saved.")).to_be_visible()
 
     def no_fault(self) -> None:
