@@ -16,21 +16,15 @@ from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.usage import Usage
 from core.audit.journal import AuditJournal
 from core.companion.frames import NotRun, Ran, RunOrder
-from core.errors import (
-    ApprovalsFileError,
-    CancelledFirst,
-    JournalError,
-    LockedDown,
-    PlanDrift,
-    SaysoError,
-)
+from core.errors import JournalError, SaysoError
 from core.gate import journal_records
 from core.gate.effective_policy import Rulebook
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
+from core.hosts.failures import reason_of
 from core.ipc.peer import Peer
-from core.model.decision import Basis, Decision, DenialReason, Evaluation
+from core.model.decision import Basis, Decision, Evaluation
 from core.model.identity import AgentId, ApprovalId, Intake, Requester
 from core.model.policy import AskFallback, ExecAsk, ExecSecurity, PolicyLayer
 from core.nodes.frames import Ended
@@ -44,12 +38,6 @@ from core.runner.runner import Runner
 _LOG = logging.getLogger(__name__)
 JOURNAL, FOLDER = "companion-audit.jsonl", "companion-runs"
 _WHY = 2_000
-_REASONS: dict[type[SaysoError], DenialReason] = {
-    PlanDrift: DenialReason.PLAN_DRIFT,
-    LockedDown: DenialReason.LOCKED_DOWN,
-    CancelledFirst: DenialReason.CANCELLED,
-    ApprovalsFileError: DenialReason.SECURITY_DENY,
-}
 
 
 @dataclass(slots=True)
@@ -93,9 +81,7 @@ class CompanionWork:
                 watcher = _Watcher(self, order, verdict)
                 outcome = Ran(result=await self.runner.run(run_id, order.plan, watcher))
         except SaysoError as failure:
-            kinds = (_REASONS[kind] for kind in type(failure).__mro__ if kind in _REASONS)
-            reason = next(kinds, DenialReason.SPAWN_FAILED)
-            outcome = NotRun(reason=reason, why=str(failure)[:_WHY])
+            outcome = NotRun(reason=reason_of(failure), why=str(failure)[:_WHY])
         await self._end(order, outcome)
         return outcome
 

@@ -9,17 +9,9 @@ from dataclasses import dataclass, field
 
 from bot.node.commands import NodeCommands
 from bot.node.judge import Judge
-from core.errors import (
-    ApprovalsFileError,
-    CancelledFirst,
-    HostUnavailable,
-    JournalError,
-    LockedDown,
-    PlanDrift,
-    SpawnError,
-    StateError,
-)
+from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError
 from core.gate import journal_records
+from core.hosts.failures import reason_of
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Intake, Requester
@@ -53,17 +45,6 @@ _MOST_PREPARING = 16
 _WHY = 2_000
 _REPORT_AFTER_S = 0.05
 _SYNC_AFTER_S = 0.01
-_REASONS: dict[type[Exception], DenialReason] = {
-    PlanDrift: DenialReason.PLAN_DRIFT,
-    LockedDown: DenialReason.LOCKED_DOWN,
-    HostUnavailable: DenialReason.HOST_UNAVAILABLE,
-    CancelledFirst: DenialReason.CANCELLED,
-    SpawnError: DenialReason.SPAWN_FAILED,
-    StateError: DenialReason.SPAWN_FAILED,
-    JournalError: DenialReason.SPAWN_FAILED,
-    BadOrder: DenialReason.HOST_UNAVAILABLE,
-    ApprovalsFileError: DenialReason.SECURITY_DENY,
-}
 
 
 class NotAllowed(Exception):
@@ -214,20 +195,31 @@ class NodeWork:
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
         try:
-            check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
-            if not self.judge.plans.knows(plan.digest):
-                raise BadOrder("the order is for a plan that this node did not make")
-            if self.approvers is not None:
-                self.approvers.check(order, plan)
+            self._check(joined, order, plan)
             verdict = self._judged(order, plan)
             watcher = _Watcher(self, order, plan, verdict)
             result = await self.host.run(run_id, plan, watcher)
         except NotAllowed as refusal:
-            return NotRun(run_id=run_id, reason=refusal.reason, why=str(refusal)[:_WHY])
-        except tuple(_REASONS) as refusal:
-            reason = next(_REASONS[kind] for kind in type(refusal).__mro__ if kind in _REASONS)
-            return NotRun(run_id=run_id, reason=reason, why=str(refusal)[:_WHY])
-        return Ended(run_id=run_id, result=result)
+            reason, why = refusal.reason, str(refusal)
+        except BadOrder as refusal:
+            reason, why = DenialReason.HOST_UNAVAILABLE, str(refusal)
+        except SaysoError as failure:
+            reason, why = reason_of(failure), str(failure)
+        else:
+            return Ended(run_id=run_id, result=result)
+        return NotRun(run_id=run_id, reason=reason, why=why[:_WHY])
+
+    def _check(self, joined: Joined, order: Order, plan: ExecPlan) -> None:
+        """Check that an order is for this node and connection, and for a plan that it made.
+
+        Raises:
+            BadOrder: saying what is wrong.
+        """
+        check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
+        if not self.judge.plans.knows(plan.digest):
+            raise BadOrder("the order is for a plan that this node did not make")
+        if self.approvers is not None:
+            self.approvers.check(order, plan)
 
     def _judged(self, order: Order, plan: ExecPlan) -> Evaluation:
         """Judge a plan once more, for the file may have changed since it was prepared.

@@ -22,6 +22,7 @@ from core.gate import journal_records
 from core.gate.claims import Claim
 from core.gate.deferred import Deferred
 from core.gate.guards.spawn_guard import Guard
+from core.hosts.failures import reason_of
 from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
 from core.model.decision import Basis, DenialReason
@@ -36,13 +37,6 @@ from core.store.runs import runs
 _log = logging.getLogger(__name__)
 Chunks = AsyncIterator[OutputChunk]
 _Note = Callable[[], Awaitable[object]]
-
-_REASONS: dict[type[SaysoError], DenialReason] = {
-    PlanDrift: DenialReason.PLAN_DRIFT,
-    LockedDown: DenialReason.LOCKED_DOWN,
-    HostUnavailable: DenialReason.HOST_UNAVAILABLE,
-    CancelledFirst: DenialReason.CANCELLED,
-}
 
 # A command shorter than this leaves nothing to find: its supervisor ends it with the gateway.
 _IDENTIFY_AFTER_S = 0.05
@@ -106,7 +100,7 @@ class Execution:
                 )
             finished = await host.run(run_id, plan, watcher)
         except (PlanDrift, LockedDown, HostUnavailable, CancelledFirst) as refusal:
-            return await self._refuse(run_id, claim, _REASONS[type(refusal)], str(refusal))
+            return await self._refuse(run_id, claim, reason_of(refusal), str(refusal))
         except SpawnError as failure:
             if watcher.lost:
                 return None

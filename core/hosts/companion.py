@@ -19,18 +19,10 @@ from core.companion.client import (
     probe,
 )
 from core.companion.frames import NotRun, Ran, RunOrder
-from core.errors import (
-    BadRequest,
-    CancelledFirst,
-    HostUnavailable,
-    LockedDown,
-    PlanDrift,
-    SaysoError,
-    SpawnError,
-)
+from core.errors import BadRequest, HostUnavailable, SpawnError
+from core.hosts.failures import failure_of
 from core.ipc.peer import Peer
 from core.model.command import ExecPlan
-from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.model.stdio import Capture
@@ -40,12 +32,6 @@ from core.runner.runner import Runner
 _LOG = logging.getLogger(__name__)
 _CLAIM_S = 10.0
 """How long a companion may take to note a run."""
-_FAILURES: dict[DenialReason, type[SaysoError]] = {
-    DenialReason.PLAN_DRIFT: PlanDrift,
-    DenialReason.LOCKED_DOWN: LockedDown,
-    DenialReason.SPAWN_FAILED: SpawnError,
-    DenialReason.CANCELLED: CancelledFirst,
-}
 
 
 @dataclass(slots=True)
@@ -112,7 +98,7 @@ class CompanionRunner:
         if outcome is None:
             return Finished(run_id, None, None, Output(), duration_ms=0)
         if isinstance(outcome, NotRun):
-            raise _FAILURES.get(outcome.reason, HostUnavailable)(outcome.why)
+            raise failure_of(outcome.reason, outcome.why)
         return outcome.result
 
     async def _ordered(self, address: CompanionAddress, order: RunOrder) -> Ran | NotRun | None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue
 
 from core.errors import BadRequest, HostUnavailable, SpawnError, StoreError
-from core.hosts.node_answers import NodeRuns, away, bounded, failure_of, fault_of
+from core.hosts.failures import failure_of
+from core.hosts.node_answers import NodeRuns, away, bounded, fault_of
 from core.hosts.node_orders import Orders
 from core.model.command import ExecOverrides, ExecPlan, ExecRequest
 from core.model.decision import Basis, DenialReason
@@ -148,7 +149,7 @@ class NodeHost:
             ending = await ordered.ending
         self._orders.settle(node_id, ending, _STORED_AFTER_S)
         if isinstance(ending, NotRun):
-            raise failure_of(ending)
+            raise failure_of(ending.reason, ending.why)
         return bounded(ending.result)
 
     async def _order(

@@ -1,4 +1,4 @@
-"""Take a node's word: for what was asked only, no longer than ours, failures as our own.
+"""Take a node's word: for what was asked only, and no longer than ours.
 
 And name where their runs are kept.
 """
@@ -6,14 +6,6 @@ And name where their runs are kept.
 from dataclasses import replace
 from typing import Protocol
 
-from core.errors import (
-    CancelledFirst,
-    HostUnavailable,
-    LockedDown,
-    PlanDrift,
-    SaysoError,
-    SpawnError,
-)
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
@@ -81,19 +73,6 @@ def fault_of(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolic
 
 def _argv(plan: ExecPlan) -> tuple[str, ...]:
     return plan.commands[0].argv if len(plan.commands) == 1 else ()
-
-
-_FAILURES: dict[DenialReason, type[SaysoError]] = {
-    DenialReason.PLAN_DRIFT: PlanDrift,
-    DenialReason.SPAWN_FAILED: SpawnError,
-    DenialReason.CANCELLED: CancelledFirst,
-    DenialReason.LOCKED_DOWN: LockedDown,
-}
-
-
-def failure_of(ending: NotRun) -> SaysoError:
-    """Return why nothing ran as what our own runner would raise."""
-    return _FAILURES.get(ending.reason, HostUnavailable)(ending.why)
 
 
 def bounded(result: Finished) -> Finished:

@@ -4,17 +4,12 @@ import asyncio
 import json
 from pathlib import Path
 
-import pytest
-
 from core.approvals.answer import AnswerOutcome
-from core.errors import CancelledFirst, SpawnError
 from core.gate import Gate
-from core.hosts.node_answers import failure_of
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, SessionKey
 from core.model.result import Denied, Pending
-from core.nodes.frames import NotRun
 from core.store.sessions import events
 from tests.support.gate import gate_at, request, says
 
@@ -56,13 +51,3 @@ async def test_what_is_cancelled_between_its_approval_and_its_start_is_cancelled
     texts = [one.text for one in told]
     assert any("cancelled" in text and second[:6] in text for text in texts), texts
     assert not any("spawn_failed" in text for text in texts)
-
-
-@pytest.mark.parametrize(
-    ("reason", "kind"),
-    [(DenialReason.CANCELLED, CancelledFirst), (DenialReason.SPAWN_FAILED, SpawnError)],
-)
-def test_a_nodes_word_for_it_is_taken(reason: DenialReason, kind: type[SpawnError]) -> None:
-    """A node that heard of it in time says `cancelled`; the control is one that failed."""
-    ending = NotRun(run_id=ApprovalId("0" * 26), reason=reason, why="…")
-    assert kind is type(failure_of(ending))
