@@ -13,9 +13,9 @@ from bot.api.access.access_log import Access
 from bot.api.access.authentication import Door
 from bot.api.access.gate_proof_token import ProvingToken
 from bot.api.access.guard import Guard, Pages
-from bot.api.access.rate_limits import Buckets, Places
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.metrics import Meters
+from bot.api.http.rate_limits import Buckets, Places
 from bot.api.http.server import Listening, serving
 from bot.api.openapi.document import document
 from bot.api.rest.background import Asking

@@ -13,10 +13,10 @@ from starlette.types import Receive, Scope, Send
 from bot.api.access.access_log import ROUTE
 from bot.api.access.authentication import Login
 from bot.api.access.guard import Pages
-from bot.api.access.origin import client_key
-from bot.api.access.rate_limits import Buckets, Places
 from bot.api.http.bodies import header
+from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.rate_limits import Buckets, Places
 from bot.api.rest.wakeups import Wakes
 from bot.factories.push import PushKeys
 from bot.intake.callers.bearer import Bearers
@@ -259,7 +259,7 @@ class ControlPage(Pages):
         state["session"] = session
 
     def _count(self, scope: Scope) -> None:
-        wait = self._failed.take(client_key(scope), time.monotonic())
+        wait = self._failed.take(client_of(scope).key, time.monotonic())
         if wait:
             raise too_many(wait)
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from bot.api.access.origin import client_key
-from bot.api.access.rate_limits import Buckets
 from bot.api.http.bodies import header
+from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.rate_limits import Buckets
 from bot.intake.registry.method import Table, invoke
 from bot.page.render import Renderer
 from bot.page.session_cookie import SessionCookie
-from bot.page.visit import Visit, cookies, elsewhere, page
+from bot.page.visit import Visit, elsewhere, page
 from core.ports import Journal
 from core.settings.http import HttpSection
 from core.store import Store
@@ -71,8 +71,7 @@ class LoginPages:
         secret = _secret(visit)
         if visit.scope["method"] == "HEAD":
             return page("")
-        known = cookies(visit.scope).get(self.cookie.browser_name, "")
-        browser = known if _SECRET.fullmatch(known) else secrets.token_urlsafe(32)
+        browser = next(iter(self.cookie.browsers(visit.scope)), None) or secrets.token_urlsafe(32)
         if _is_opened(visit):
             link = await self.store.write(page_links.open_in, secret, browser)
         else:
@@ -80,14 +79,16 @@ class LoginPages:
         if link.state is not LinkState.OPEN:
             return self._refused(visit, link)
         answer = page(self.render.text("login.html", person=link.person, path=visit.scope["path"]))
-        self._set(answer, self.cookie.browser_name, browser, page_links.LIFE_MS, "lax")
+        kept = self.cookie.sealed_browser(browser, visit.scope)
+        if kept is not None:
+            self._set(answer, self.cookie.browser_name, kept, page_links.LIFE_MS, "lax")
         return answer
 
     async def enter(self, visit: Visit) -> Response:
         """Sign in: a new session in this browser, whatever was there before is ended."""
         secret = _secret(visit)
-        browser = cookies(visit.scope).get(self.cookie.browser_name, "")
-        if not _SECRET.fullmatch(browser):
+        browser = next(iter(self.cookie.browsers(visit.scope)), None)
+        if browser is None:
             link = await self.store.read(page_links.seen_by, secret, "")
             never_here = Link(LinkState.ELSEWHERE) if link.state is LinkState.OPEN else link
             return self._refused(visit, never_here)
@@ -133,7 +134,7 @@ class LoginPages:
             await invoke(self.table["page.end"], {"id": visit.caller.token}, visit.caller)
 
     def _refused(self, visit: Visit, link: Link) -> Response:
-        wait = self.failed.take(client_key(visit.scope), time.monotonic())
+        wait = self.failed.take(client_of(visit.scope).key, time.monotonic())
         if wait:
             raise too_many(wait)
         return page(self.render.text("said.html", words=_REFUSALS[link.state], visit=visit), 403)

@@ -13,10 +13,10 @@ from typing import Final
 
 from starlette.responses import Response
 
-from bot.api.access.origin import client_key
-from bot.api.access.rate_limits import Buckets
 from bot.api.http.bodies import header
+from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.rate_limits import Buckets
 from bot.intake.registry.method import Table, permit
 from bot.intake.results import visibility
 from bot.page.login import LoginPages, browser_label
@@ -202,7 +202,7 @@ class PasskeyPages:
         Raises:
             Fault: there were too many from this address.
         """
-        wait = self.failed.take(client_key(visit.scope), time.monotonic())
+        wait = self.failed.take(client_of(visit.scope).key, time.monotonic())
         if wait:
             raise too_many(wait)
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from bot.api.access.origin import client_key
-from bot.api.access.rate_limits import Buckets
 from bot.api.http.bodies import header
+from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.rate_limits import Buckets
 from bot.factories.push import PushKeys
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.login import browser_label
@@ -156,7 +156,7 @@ class PushPages:
         await self.gate.journal.append("people", record)
 
     def _slow_down(self, visit: Visit) -> None:
-        wait = self.failed.take(client_key(visit.scope), time.monotonic())
+        wait = self.failed.take(client_of(visit.scope).key, time.monotonic())
         if wait:
             raise too_many(wait)
 

@@ -6,16 +6,20 @@ opens what that serves. So the cookie is sealed for the user at the other end of
 the kernel knows it, and holds the session's token for nobody else.
 """
 
-import ipaddress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.types import Scope
 
+from bot.api.http.client import client_of
 from bot.page.visit import cookies
 from core.errors import Unauthenticated
-from core.runner import tcp_peer
 from core.settings.http import HttpSection
 from core.trust.sealing import Seals
+
+_SESSION: Final = "page session"
+_BROWSER: Final = "page browser"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,7 @@ class SessionCookie:
         Raises:
             StateError: the store's key cannot be read or made.
         """
-        use = self._use(scope)
-        return None if use is None else self.seals.seal(token, use)
+        return self._sealed(token, _SESSION, scope)
 
     def token(self, scope: Scope) -> str:
         """Return the session's token in a request's cookie, empty without one.
@@ -58,18 +61,40 @@ class SessionCookie:
             Unauthenticated: it was given to somebody else, or is none of ours.
             StateError: the store's key cannot be read.
         """
-        value = cookies(scope).get(self.name, "")
-        if not value:
+        values = cookies(scope, self.name)
+        if not any(values):
             return ""
-        use = self._use(scope)
-        token = None if use is None else self.seals.opened(value, use)
+        token = next(self._opened(values, _SESSION, scope), None)
         if token is None:
             raise Unauthenticated("this cookie is no session of who sent it")
         return token
 
-    def _use(self, scope: Scope) -> str | None:
+    def sealed_browser(self, browser: str, scope: Scope) -> str | None:
+        """Return the value of the cookie that binds a link, ``None`` if nobody knows for whom.
+
+        Raises:
+            StateError: the store's key cannot be read or made.
+        """
+        return self._sealed(browser, _BROWSER, scope)
+
+    def browsers(self, scope: Scope) -> tuple[str, ...]:
+        """Return to which links a browser may be bound already; no other server set these.
+
+        Raises:
+            StateError: the store's key cannot be read.
+        """
+        return tuple(self._opened(cookies(scope, self.browser_name), _BROWSER, scope))
+
+    def _sealed(self, secret: str, use: str, scope: Scope) -> str | None:
         owner = _owner(scope, self.section)
-        return None if owner is None else f"page session of {owner}"
+        return None if owner is None else self.seals.seal(f"{owner}\n{secret}", use)
+
+    def _opened(self, values: Iterable[str], use: str, scope: Scope) -> Iterator[str]:
+        """Yield what was sealed for who sent this; whose seals these are not is not looked up."""
+        for text in self.seals.opened_among(values, use):
+            owner, _, secret = text.partition("\n")
+            if owner == _owner(scope, self.section):
+                yield secret
 
 
 def _owner(scope: Scope, section: HttpSection) -> str | None:
@@ -78,18 +103,12 @@ def _owner(scope: Scope, section: HttpSection) -> str | None:
     Other machines are distinguished by their address where there is no TLS; with it, their browsers
     keep the cookie from servers that have no certificate for its host.
     """
-    peer, own = scope.get("client"), scope.get("server")
-    if peer is None or own is None:
+    peer = scope.get("client")
+    if peer is None or scope.get("server") is None:
         return None
-    uid = tcp_peer.uid_of(peer, own)
-    if uid is not None:
-        return f"user {uid}"
-    if tcp_peer.is_known() and (peer[0] == own[0] or _is_loopback(peer[0])):
+    client = client_of(scope)
+    if client.uid is not None:
+        return f"user {client.uid}"
+    if client.local:
         return None
     return "another machine" if section.is_secure else f"the machine at {peer[0]}"
-
-
-def _is_loopback(host: str) -> bool:
-    address = ipaddress.ip_address(host.partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback

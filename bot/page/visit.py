@@ -9,7 +9,6 @@ import hmac
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -63,6 +62,8 @@ class Fields:
 
 
 NO_FIELDS: Final = Fields()
+_OUR_SITE: Final = frozenset({b"same-origin", b"none"})
+"""What browsers say of requests that our own page or the person made (Fetch Metadata)."""
 
 
 @dataclass(slots=True)
@@ -100,9 +101,16 @@ class Visit:
 
     @property
     def reader(self) -> Actor | None:
-        """Return who reads the answer; nobody reads a HEAD's, or a page that is loaded ahead."""
+        """Return who reads the answer.
+
+        Nobody reads a HEAD's, or a page that is loaded ahead, or what a page of another server of
+        this host fetches: a browser sends the cookie along, for sites have no ports.
+        """
         ahead = header(self.scope, b"sec-purpose") or header(self.scope, b"purpose")
-        return None if ahead or self.scope["method"] == "HEAD" else self.who.actor
+        site = header(self.scope, b"sec-fetch-site")
+        elsewhere_made = site is not None and site not in _OUR_SITE
+        unread = ahead or elsewhere_made or self.scope["method"] == "HEAD"
+        return None if unread else self.who.actor
 
     @property
     def csrf(self) -> str:
@@ -192,15 +200,15 @@ def _pairs(text: bytes, what: str) -> dict[str, str]:
     return found
 
 
-def cookies(scope: Scope) -> dict[str, str]:
-    """Return the cookies of a request; one that is there twice or malformed counts as none."""
-    try:
-        text = (header(scope, b"cookie") or b"").decode("ascii")
-        jar = SimpleCookie(text)
-    except (Fault, UnicodeDecodeError, CookieError):
-        return {}
-    names = [part.partition("=")[0].strip() for part in text.split(";")]
-    return {name: one.value for name, one in jar.items() if names.count(name) == 1}
+def cookies(scope: Scope, name: str) -> tuple[str, ...]:
+    """Return the values of all cookies of one name.
+
+    Other servers of this host set cookies that come along, odd ones and some of our own names: each
+    is cut off by itself (RFC 6265, 5.4), and whose value counts is for who can tell.
+    """
+    lines = [value for key, value in scope["headers"] if key == b"cookie"]
+    pairs = (pair.partition("=") for pair in b";".join(lines).decode("latin-1").split(";"))
+    return tuple(value.strip() for key, _, value in pairs if key.strip() == name)
 
 
 def wants_json(scope: Scope) -> bool:

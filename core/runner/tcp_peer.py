@@ -1,9 +1,15 @@
-"""Who is at the other end of a TCP connection of this machine, as the kernel says (proc(5))."""
+"""Who is at the other end of a TCP connection of this machine, as the kernel says.
+
+One connection is asked for by its addresses (sock_diag(7)): the kernel's table of all of them
+(proc(5)) grows with what any user of the machine opens and closes.
+"""
 
 import os
 import socket
+import struct
 import sys
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -12,6 +18,16 @@ _LOCAL, _REMOTE, _UID, _INODE = 1, 2, 7, 9
 _NO_PROCESS: Final = "0"
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 _WORD: Final = 4
+_SOCK_DIAG: Final = 4
+_BY_FAMILY, _ERROR, _REQUEST = 20, 2, 1
+_ANY_STATE: Final = 0xFFFFFFFF
+_NO_COOKIE: Final = bytes((255,)) * 8
+_HEAD: Final = struct.Struct("=IHHII")
+"""A netlink message's length, type, flags, number and port."""
+_FOUND: Final = struct.Struct("=BBBB48xIIIII")
+"""Family, state, timer, retransmissions; expiry, both queues, user and inode."""
+_LISTENING: Final = 10
+_PATIENCE_S: Final = 1.0
 
 Address = tuple[str, int]
 
@@ -45,8 +61,54 @@ def is_known() -> bool:
 def uid_of(peer: Address, own: Address) -> int | None:
     """Return the Unix user whose process holds the end ``peer`` of a connection to ``own``.
 
-    ``None`` if no process of this machine does: it is another machine's, or closed already.
+    ``None`` if no process of this machine does, as far as can be known: it is another machine's,
+    closed already, or of a user that this user namespace has no number for.
+
+    Raises:
+        OSError: the kernel could not be asked.
     """
+    uid = _asked(peer, own) if _answers() else _looked_up(peer, own)
+    return None if uid is None or _is_masked(uid) else uid
+
+
+@cache
+def _answers() -> bool:
+    """Return whether the kernel knows its connections one by one, as it does with ``tcp_diag``."""
+    if sys.platform != "linux":
+        return False
+    try:
+        with (
+            socket.create_server(("127.0.0.1", 0)) as listener,
+            socket.create_connection(listener.getsockname()) as client,
+        ):
+            return _asked(client.getsockname(), listener.getsockname()) is not None
+    except OSError:
+        return False
+
+
+def _asked(local: Address, remote: Address) -> int | None:
+    """Ask the kernel for the user of one end of one connection.
+
+    Raises:
+        OSError: it takes no such question.
+    """
+    ours, theirs = _packed(local[0]), _packed(remote[0])
+    family = socket.AF_INET if len(ours) == _WORD else socket.AF_INET6
+    ports = struct.pack("!HH", local[1], remote[1])
+    place = ports + ours.ljust(16, b"\0") + theirs.ljust(16, b"\0") + bytes(_WORD) + _NO_COOKIE
+    about = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE) + place
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+        kernel.settimeout(_PATIENCE_S)
+        kernel.bind((0, 0))
+        kernel.send(_HEAD.pack(_HEAD.size + len(about), _BY_FAMILY, _REQUEST, 1, 0) + about)
+        answer = kernel.recv(8192)
+    if _HEAD.unpack_from(answer)[1] != _BY_FAMILY:
+        return None
+    _, state, _, _, _, _, _, uid, inode = _FOUND.unpack_from(answer, _HEAD.size)
+    return uid if inode and state != _LISTENING else None
+
+
+def _looked_up(peer: Address, own: Address) -> int | None:
     wanted = set(zip(_written(peer), _written(own), strict=True))
     for end in ends():
         if (end.local, end.remote) in wanted:
@@ -54,16 +116,32 @@ def uid_of(peer: Address, own: Address) -> int | None:
     return None
 
 
+@lru_cache(maxsize=64)
+def _is_masked(uid: int) -> bool:
+    """Return whether a number is that of all users without one (user_namespaces(7))."""
+    try:
+        with open("/proc/sys/kernel/overflowuid", encoding="ascii") as file:  # noqa: PTH123 - as above
+            if uid != int(file.read()):
+                return False
+        with open("/proc/self/uid_map", encoding="ascii") as file:  # noqa: PTH123 - as above
+            ranges = [tuple(map(int, row.split())) for row in file]
+    except OSError:
+        return False
+    return not any(first <= uid < first + count for first, _, count in ranges)
+
+
+def _packed(host: str) -> bytes:
+    """Return an address in network order; that of IPv4 also where a socket of IPv6 has it."""
+    if ":" not in host:
+        return socket.inet_pton(socket.AF_INET, host)
+    return socket.inet_pton(socket.AF_INET6, host.partition("%")[0]).removeprefix(_MAPPED)
+
+
 def _written(address: Address) -> tuple[str, str]:
     """Return an address as the kernel writes it, for sockets of IPv4 and of IPv6."""
-    host, port = address
-    if ":" in host:
-        plain = mapped = socket.inet_pton(socket.AF_INET6, host.partition("%")[0])
-        plain = plain.removeprefix(_MAPPED)
-    else:
-        plain = socket.inet_pton(socket.AF_INET, host)
-        mapped = _MAPPED + plain
-    return f"{_words(plain)}:{port:04X}", f"{_words(mapped)}:{port:04X}"
+    plain = _packed(address[0])
+    mapped = _MAPPED + plain if len(plain) == _WORD else plain
+    return f"{_words(plain)}:{address[1]:04X}", f"{_words(mapped)}:{address[1]:04X}"
 
 
 def _words(packed: bytes) -> str:

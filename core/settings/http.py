@@ -60,9 +60,12 @@ class HttpLimitsSection(Section):
     rate: Count = Field(default=50, description="sustained requests per second per token")
     burst: Count = Field(default=200, description="burst of requests per token")
     address_rate: Count = Field(
-        default=200, description="requests per second per address, for all its tokens"
+        default=200,
+        description="requests per second per address (on this machine: per user), for all tokens",
     )
-    address_burst: Count = Field(default=800, description="burst of requests per address")
+    address_burst: Count = Field(
+        default=800, description="burst of requests per address (on this machine: per user)"
+    )
     failures: Count = Field(
         default=20, description="failed tokens per address before responses are delayed"
     )
@@ -72,7 +75,9 @@ class HttpLimitsSection(Section):
         description="long polls, streams, WebSockets, tool calls and remote runs that are open at "
         "once; half of it for one token",
     )
-    connections: Count = Field(default=512, description="maximum open connections")
+    connections: Count = Field(
+        default=512, description="maximum open connections; half of them for one client"
+    )
     patience: Seconds = Field(
         default=10.0, description="timeout in seconds for a request's head, its body, and one write"
     )

@@ -9,6 +9,7 @@ import base64
 import binascii
 import hashlib
 import secrets
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -53,19 +54,23 @@ class Seals:
         Raises:
             StateError: the key file is unsafe, or holds no key.
         """
-        name, _, text = sealed.removeprefix(SEALED).partition(":")
+        return next(self.opened_among((sealed,), use), None)
+
+    def opened_among(self, sealed: Iterable[str], use: str) -> Iterator[str]:
+        """Yield the secrets of those texts that this key sealed for one use.
+
+        Raises:
+            StateError: the key file is unsafe, or holds no key.
+        """
+        own = [one for one in sealed if one.startswith(SEALED)]
+        if not own:
+            return
         try:
             key = self._key(make=False)
         except FileNotFoundError:
-            return None
-        if not sealed.startswith(SEALED) or name != _name(key):
-            return None
-        try:
-            hidden = base64.b64decode(text, altchars=b"-_", validate=True)
-            nonce, hidden = hidden[:_NONCE_BYTES], hidden[_NONCE_BYTES:]
-            return AESGCM(key).decrypt(nonce, hidden, use.encode()).decode()
-        except (binascii.Error, InvalidTag, ValueError):
-            return None
+            return
+        secrets_of = (_opened(one, key, use) for one in own)
+        yield from (one for one in secrets_of if one is not None)
 
     def _key(self, *, make: bool) -> bytes:
         if self.given is not None:
@@ -78,6 +83,18 @@ class Seals:
             create_private(self.path, base64.b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
             text = read_private(self.path)  # of two programs that started at once, one made it
         return _decoded(text.decode(errors="replace"), str(self.path))
+
+
+def _opened(sealed: str, key: bytes, use: str) -> str | None:
+    name, _, text = sealed.removeprefix(SEALED).partition(":")
+    if name != _name(key):
+        return None
+    try:
+        hidden = base64.b64decode(text, altchars=b"-_", validate=True)
+        nonce, hidden = hidden[:_NONCE_BYTES], hidden[_NONCE_BYTES:]
+        return AESGCM(key).decrypt(nonce, hidden, use.encode()).decode()
+    except (binascii.Error, InvalidTag, ValueError):
+        return None
 
 
 def _decoded(text: str, where: str) -> bytes:

@@ -29,8 +29,10 @@ def link_for(
 def session_token(home: ApiGateway, browser: "PageBrowser") -> str:
     """Return the token that the session's cookie of a browser of this process is sealed around."""
     sealed = browser.session
-    token = home.gateway.gate.broker.seals.opened(sealed, f"page session of user {os.geteuid()}")
-    assert token is not None
+    text = home.gateway.gate.broker.seals.opened(sealed, "page session")
+    assert text is not None
+    owner, _, token = text.partition("\n")
+    assert owner == f"user {os.geteuid()}"
     return token
 
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from starlette.routing import Route
 
-from bot.api.access.rate_limits import Buckets
+from bot.api.http.rate_limits import Buckets
 from bot.api.rest.wakeups import Wakes
 from bot.page.app import ControlPage, Furnishing, View
 from tests.support.api_gateway import ApiGateway

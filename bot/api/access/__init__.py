@@ -4,7 +4,6 @@
 
     guard             the order of the checks, before anything is read or run
     origin            Host and Origin
-    rate_limits       by address, token and fault
     authentication    whose token this is
     access_log        one line for each request, by its route
     gate_proof_token  the token of the gateway's own proofs

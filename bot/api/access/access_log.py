@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.routing import Match, Route, WebSocketRoute
 from starlette.types import Scope
 
-from bot.api.access.origin import client_key
+from bot.api.http.client import address_of
 from bot.api.http.metrics import Meters
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Access:
         if self.logged:
             caller = seen.scope["state"].get("caller")
             who = caller.ref if caller is not None else "-"
-            where = client_key(seen.scope)
+            where = address_of(seen.scope)
             fields = (where, who, verb, route, seen.status, seconds * 1000)
             _log.info("%s %s %s %s %d %.1f ms", *fields)
 

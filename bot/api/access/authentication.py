@@ -9,10 +9,10 @@ from typing import Final
 
 from starlette.types import Scope
 
-from bot.api.access.origin import client_key
-from bot.api.access.rate_limits import Buckets, Slots
 from bot.api.http.bodies import header
+from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.rate_limits import Buckets, Slots
 from bot.intake.callers.caller import Caller
 from core.errors import StoreError, Unauthenticated
 from core.model.identity import Intake
@@ -111,7 +111,7 @@ class Door:
             raise await self._failure(scope, str(error)) from None
 
     async def _failure(self, scope: Scope, words: str) -> Fault:
-        wait = self._failed.take(client_key(scope), time.monotonic())
+        wait = self._failed.take(client_of(scope).key, time.monotonic())
         if not wait:
             return Fault(FaultCode.UNAUTHORISED, words, {"WWW-Authenticate": "Bearer"})
         if self._penalties.enter():

@@ -13,9 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.api.access.access_log import UNMATCHED, Access
 from bot.api.access.authentication import Door, token_of
-from bot.api.access.origin import check_site, client_key
-from bot.api.access.rate_limits import Buckets
+from bot.api.access.origin import check_site
+from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, of_error, too_many
+from bot.api.http.rate_limits import Buckets
 from bot.api.http.server import LARGEST_HEAD
 from core.errors import SaysoError
 from core.model.identity import Intake
@@ -114,7 +115,7 @@ class Guard:
         """
         _check_head(scope)
         check_site(scope, self.section)
-        wait = self._addresses.take(client_key(scope), time.monotonic())
+        wait = self._addresses.take(client_of(scope).key, time.monotonic())
         if wait:
             raise too_many(wait)
         if self._is_page(scope) and self.pages is not None:
@@ -183,7 +184,7 @@ def _check_head(scope: Scope) -> None:
     size = len(scope["raw_path"]) + len(scope["query_string"])
     size += sum(len(name) + len(value) for name, value in scope["headers"])
     if size > LARGEST_HEAD:
-        words = f"The URL and headers exceed {LARGEST_HEAD} bytes."
+        words = f"The URL and headers, with cookies, exceed {LARGEST_HEAD} bytes."
         raise Fault(FaultCode.TOO_LARGE, words)
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
         # A proxy that believed the other one would take a body's rest for a request (RFC 9112 6.1).

@@ -48,19 +48,5 @@ def _is_ours(name: str, section: HttpSection) -> bool:
     return True
 
 
-def client_key(scope: Scope) -> str:
-    """Return the rate-limit key of a client's address: the address; for IPv6, its /64 network."""
-    client = scope.get("client")
-    if client is None:
-        return "unknown"
-    try:
-        address = ipaddress.ip_address(client[0].partition("%")[0])
-    except ValueError:
-        return str(client[0])
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
-        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
-    return str(getattr(address, "ipv4_mapped", None) or address)
-
-
 def _text(value: bytes | None) -> str:
     return (value or b"").decode("latin-1")

@@ -1,5 +1,7 @@
 """Bound each connection below the requests: their number, a head in time, a reader that reads.
 
+No client has more than half of them: on loopback, where all users of the machine are, no user has.
+
 uvicorn waits for ever for the rest of a head and for a client that does not read its answer, takes
 any number of connections that never ask, and answers garbage in plain text.
 """
@@ -17,13 +19,16 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame
 
+from bot.api.http.client import client_at
 from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.rate_limits import Places
 from core.ipc.door import Door
 
 _log = logging.getLogger(__name__)
 _MOST_UNREAD = 1 << 20
 _MOST_PARTS = 1024
 _FAREWELL_S = 1.0
+_TOO_MANY = "Too many connections, in total or by this client."
 
 
 @dataclass(slots=True)
@@ -52,6 +57,7 @@ class HttpConnection(H11Protocol):
 
     most: ClassVar[int] = 512
     patience_s: ClassVar[float] = 10.0
+    places: ClassVar[Places] = Places(most)
     door: Door | None = None
 
     def __init__(
@@ -66,14 +72,21 @@ class HttpConnection(H11Protocol):
         self._head_late = Deadline(self.patience_s, self._abort)
         self._read_late = Deadline(self.patience_s, self._abort)
         self._refused = False
+        self._client = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Take the connection, or say at once that there are too many."""
         if self.door is not None:
             self.door.know(transport)
-        if len(self.connections) >= self.most:
+        try:
+            self._client = _client_of(transport)
+            full = len(self.connections) >= self.most or not self.places.enter(self._client)
+            fault = Fault(FaultCode.UNAVAILABLE, _TOO_MANY) if full else None
+        except Fault as unknown:
+            fault = unknown
+        if fault is not None:
             self._refused = True
-            transport.write(_raw(Fault(FaultCode.UNAVAILABLE, "Too many connections.")))
+            transport.write(_raw(fault))
             transport.close()
             return
         super().connection_made(transport)
@@ -84,6 +97,7 @@ class HttpConnection(H11Protocol):
         self._head_late.stop()
         self._read_late.stop()
         if not self._refused:
+            self.places.leave(self._client)
             super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -103,6 +117,7 @@ class HttpConnection(H11Protocol):
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hand the connection over."""
         self._head_late.stop()
+        self.places.leave(self._client)
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
@@ -189,8 +204,19 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
 def bounded(most: int, patience_s: float) -> tuple[type[HttpConnection], type[WebSocketConnection]]:
     """Return the connections of a server with these limits."""
-    http = type("BoundedHttp", (HttpConnection,), {"most": most, "patience_s": patience_s})
+    own = {"most": most, "patience_s": patience_s, "places": Places(most)}
+    http = type("BoundedHttp", (HttpConnection,), own)
     return http, type("BoundedWebSocket", (WebSocketConnection,), {"patience_s": patience_s})
+
+
+def _client_of(transport: asyncio.Transport) -> str:
+    """Return what the client of a connection is counted under.
+
+    Raises:
+        Fault: the kernel could not be asked.
+    """
+    peer, own = (transport.get_extra_info(name) for name in ("peername", "sockname"))
+    return client_at(peer[:2] if peer else None, own[:2] if own else None).key
 
 
 def _quiet() -> logging.Logger:

@@ -6,8 +6,8 @@ import secrets
 import time
 from dataclasses import dataclass, field, replace
 
-from bot.api.access.rate_limits import Places
 from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.rate_limits import Places
 from bot.api.rest.call import Call
 from bot.api.rest.wakeups import Wakes, Woken
 from bot.intake.registry.method import Table, bound, invoke

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access.access_log import ROUTE
-from bot.api.access.rate_limits import Places
 from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.rate_limits import Places
 from bot.api.rest.background import Asking
 from bot.api.rest.call import Call, understood
 from bot.api.rest.route import Route, Style

@@ -10,9 +10,9 @@ from starlette.types import Receive, Scope, Send
 
 from bot.api.access.access_log import ROUTE
 from bot.api.access.authentication import PROTOCOL, Login, Recent, token_end
-from bot.api.access.rate_limits import Buckets, Places
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.metrics import Meters
+from bot.api.http.rate_limits import Buckets, Places
 from bot.api.websocket.subscriptions import Subscriptions
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import AnyMethod, Table, invoke

@@ -10,11 +10,12 @@ from starlette.types import Scope as Request
 from bot.executor_setup.archive import interpreter
 from bot.page.session_cookie import SessionCookie
 from core.errors import Unauthenticated
+from core.runner import tcp_peer
 from core.settings.http import HttpSection
 from core.trust.sealing import Seals
 from tests.support.api_gateway import ApiGateway
 from tests.support.executors import UID
-from tests.support.page_browser import PageBrowser
+from tests.support.page_browser import PageBrowser, link_for
 
 THIEF = """
 import re, socket, sys
@@ -130,3 +131,78 @@ def test_another_key_or_a_bare_token_is_no_session(cookie: SessionCookie, tmp_pa
     for value in (other.sealed("token", _request("", LAPTOP, HERE)), "token", "sealed:1:x:y"):
         with pytest.raises(Unauthenticated):
             cookie.token(_request(str(value), LAPTOP, HERE))
+
+
+ODD = (
+    'prefs={"a":1}',
+    "x=a b c",
+    "a[b]=1",
+    "foo",
+    'a="x',
+    "path=/x",
+    "a/b=1",
+    "name=\xe9\xff",
+    "=;;=",
+    "{own}=chosen",
+    "{own}=sealed:1:00000000:AAAA; {browser}=" + "A" * 43,
+)
+"""Cookies of other servers of the host, which a browser sends along."""
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_other_servers_set_keeps_nobody_out(
+    home: ApiGateway, ana: PageBrowser, odd: str
+) -> None:
+    """Neither of a session nor of signing in; before and behind our own cookies."""
+    browser = home.session_cookie.replace("session", "browser")
+    odd = odd.format(own=home.session_cookie, browser=browser) if "{own}" in odd else odd
+    own = f"{home.session_cookie}={ana.session}"
+    for line in (f"{odd}; {own}", f"{own}; {odd}"):
+        answer = ana.http.get("/", headers=[(b"Cookie", line.encode("latin-1"))])
+        assert answer.status_code == 200, line
+    path, stranger = link_for(home), PageBrowser.at(home)
+    given = stranger.http.get(path, headers=[(b"Cookie", odd.encode("latin-1"))]).cookies[browser]
+    both = f"{odd}; {browser}={given}".encode("latin-1")
+    entered = stranger.http.post(path, headers=[(b"Cookie", both), (b"Origin", home.url.encode())])
+    assert entered.status_code == 303
+
+
+def test_a_browser_is_bound_to_a_link_by_its_own_user_alone(home: ApiGateway) -> None:
+    """Whoever is sent the cookie by the browser, or plants one, uses no link with it."""
+    path, browser = link_for(home), PageBrowser.at(home)
+    browser.get(path)
+    name = home.session_cookie.replace("session", "browser")
+    taken = next(one.value for one in browser.http.cookies.jar if one.name == name)
+    about = (str(home.address[1]), name, str(taken), path)
+    words = (interpreter(), "-I", "-S", "-c", _PRESSES, *about)
+    ran = {
+        uid: subprocess.run(words, user=uid, capture_output=True, text=True, check=True, timeout=30)
+        for uid in (UID, os.geteuid())
+    }
+    assert [ran[uid].stdout.strip() for uid in (UID, os.geteuid())] == ["403", "303"]
+
+
+_PRESSES = """
+import socket, sys
+port, name, cookie, path = int(sys.argv[1]), *sys.argv[2:5]
+with socket.create_connection(("127.0.0.1", port)) as s:
+    head = f"POST {path} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n"
+    head += f"Origin: http://127.0.0.1:{port}\\r\\nCookie: {name}={cookie}\\r\\n"
+    s.sendall(f"{head}Content-Length: 0\\r\\nConnection: close\\r\\n\\r\\n".encode())
+    print(s.recv(65536)[9:12].decode())
+"""
+
+
+def test_a_cookie_that_is_no_seal_of_ours_asks_the_kernel_nothing(
+    cookie: SessionCookie, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Junk is cheap to refuse; the control is a genuine cookie."""
+    asked: list[object] = []
+    monkeypatch.setattr(tcp_peer, "uid_of", lambda *ends: asked.append(ends))
+    for value in ("x", "sealed:1:00000000:AAAA", "sealed:1:" + "A" * 200):
+        with pytest.raises(Unauthenticated):
+            cookie.token(_request(value, LAPTOP, HERE))
+    assert not asked
+    value = cookie.sealed("token", _request("", LAPTOP, HERE))
+    assert cookie.token(_request(str(value), LAPTOP, HERE)) == "token"
+    assert len(asked) == 2

@@ -3,34 +3,16 @@
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+import time
+from collections.abc import Callable
 
 import pytest
 
-from bot.executor_setup.archive import interpreter
 from core.runner import tcp_peer
 from tests.support.executors import UID
-
-CONNECT = (
-    "import socket, sys; s = socket.create_connection((sys.argv[1], int(sys.argv[2]))); "
-    "print(s.getsockname()[1], flush=True); sys.stdin.read()"
-)
-
-
-@contextmanager
-def connected_as(uid: int, host: str, listener: socket.socket) -> Iterator[socket.socket]:
-    """Have a process of this user connect to an address; yield our end."""
-    words = (interpreter(), "-I", "-S", "-c", CONNECT, host, str(listener.getsockname()[1]))
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=uid, text=True
-    ) as started:
-        accepted, _ = listener.accept()
-        with accepted:
-            assert started.stdout is not None
-            assert int(started.stdout.readline()) == accepted.getpeername()[1]
-            yield accepted
-        started.communicate()
+from tests.support.gateway_process import ROOT
+from tests.support.tcp_clients import connected_as
 
 
 @pytest.mark.parametrize("uid", [os.geteuid(), UID])
@@ -68,3 +50,72 @@ def test_who_closed_the_connection_is_nobody() -> None:
             named = [one for one in tcp_peer.ends() if one.local.endswith(f":{peer[1]:04X}")]
             assert [("0", 0)] == [(one.inode, one.uid) for one in named]
             assert tcp_peer.uid_of(peer, accepted.getsockname()) is None
+
+
+def test_many_connections_of_others_cost_nothing() -> None:
+    """Any user may leave thousands of closed connections in the kernel's table."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
+        accepted, peer = listener.accept()
+        with accepted:
+            for _ in range(4_000):
+                socket.create_connection(listener.getsockname()).close()
+                listener.accept()[0].close()
+            assert len(list(tcp_peer.ends())) > 4_000  # the control
+            table = _seconds(lambda: list(tcp_peer.ends()))
+            assert _seconds(lambda: tcp_peer.uid_of(peer, accepted.getsockname())) < table / 20
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    """Return how long a call takes, the best of five."""
+
+    def once() -> float:
+        began = time.perf_counter()
+        call()
+        return time.perf_counter() - began
+
+    return min(once() for _ in range(5))
+
+
+def test_a_listener_on_the_peers_port_is_not_the_peer() -> None:
+    """The kernel falls back on who listens there, whom nobody is connected to."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as two,
+    ):
+        assert tcp_peer.uid_of(one.getsockname(), two.getsockname()) is None
+        named = [
+            end for end in tcp_peer.ends() if end.local.endswith(f":{one.getsockname()[1]:04X}")
+        ]
+        assert [end.uid for end in named] == [os.geteuid()]  # the control
+
+
+_MASKED = """
+import os, socket, sys
+from core.runner import tcp_peer
+own, peer = socket.socket(fileno=int(sys.argv[1])), None
+print(tcp_peer.uid_of(own.getpeername(), own.getsockname()))
+"""
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["masked", "the control"])
+def test_users_without_a_number_here_are_nobody(*, mapped: bool) -> None:
+    """In a user namespace the kernel shows all of them as one (user_namespaces(7))."""
+    uid = os.geteuid() if mapped else UID
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        connected_as(uid, "127.0.0.1", listener) as ours,
+    ):
+        words = ("unshare", "--user", "--map-root-user", sys.executable, "-c", _MASKED)
+        ran = subprocess.run(
+            (*words, str(ours.fileno())),
+            pass_fds=(ours.fileno(),),
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+    assert ran.stdout.strip() == ("0" if mapped else "None")

@@ -1,6 +1,6 @@
 import pytest
 
-from bot.api.access.origin import check_site, client_key
+from bot.api.access.origin import check_site
 from bot.api.http.errors import Fault
 from core.settings.http import HttpSection
 
@@ -76,19 +76,3 @@ def test_another_page_is_refused(origin: str) -> None:
     """Another site, another port, another scheme, no origin that could be told (CSRF)."""
     with pytest.raises(Fault, match="Origin"):
         check_site(scope("127.0.0.1:8791", origin=origin), SECTION)
-
-
-@pytest.mark.parametrize(
-    ("client", "key"),
-    [
-        (("10.0.0.7", 4711), "10.0.0.7"),
-        (("2001:db8:1:2:3:4:5:6", 1), "2001:db8:1:2::"),
-        (("2001:db8:1:2:ffff::1", 1), "2001:db8:1:2::"),
-        (("::ffff:10.0.0.7", 1), "10.0.0.7"),
-        (("fe80::1%eth0", 1), "fe80::"),
-        (None, "unknown"),
-    ],
-)
-def test_one_client_is_one_key(client: tuple[str, int] | None, key: str) -> None:
-    """Whoever has a network of IPv6 has one address' worth of rates."""
-    assert client_key({"client": client}) == key

@@ -10,8 +10,15 @@ from core.model.evidence import Surface
 from core.model.identity import ApprovalId
 from core.store.outbox import showings
 from tests.support.api_gateway import ApiGateway
-from tests.support.page_browser import PageBrowser
+from tests.support.page_browser import GOES_TO, PageBrowser
 from tests.support.waiting import wait_until
+
+_IMAGE_ELSEWHERE = {
+    "Sec-Fetch-Site": "same-site",
+    "Sec-Fetch-Mode": "no-cors",
+    "Sec-Fetch-Dest": "image",
+}
+"""What browsers say of an image in a page of another server of the same host."""
 
 
 def _done(home: ApiGateway, command: str, who: str = "agent", **more: str) -> str:
@@ -119,6 +126,11 @@ def test_the_journal_is_verified(home: ApiGateway, ana: PageBrowser) -> None:
         ("HEAD", "/plan/{}", {}, []),
         ("HEAD", "/", {}, []),
         ("GET", "/approve/{}", {"Sec-Purpose": "prefetch;prerender"}, []),
+        ("GET", "/approve/{}", _IMAGE_ELSEWHERE, []),
+        ("GET", "/approve/{}", {"Sec-Fetch-Site": "same-site", **GOES_TO}, []),
+        ("GET", "/", {"Sec-Fetch-Site": "cross-site"}, []),
+        ("GET", "/approve/{}", {"Sec-Fetch-Site": "none", **GOES_TO}, [Surface.WHOLE]),
+        ("GET", "/approve/{}", {"Sec-Fetch-Site": "same-origin"}, [Surface.WHOLE]),
         ("GET", "/approve/{}", {}, [Surface.WHOLE]),
         ("GET", "/", {}, [Surface.LIST]),
     ],

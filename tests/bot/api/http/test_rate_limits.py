@@ -1,7 +1,7 @@
 import pytest
 
-from bot.api.access.rate_limits import Buckets, Places, Slots
 from bot.api.http.errors import Fault
+from bot.api.http.rate_limits import Buckets, Places, Slots
 
 
 def test_a_burst_and_then_the_rate() -> None:

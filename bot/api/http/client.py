@@ -1,0 +1,95 @@
+"""Find out who sent a request, as far as this machine knows: an address, and here a Unix user.
+
+All users of a machine share its loopback addresses. What is counted by address, or held to one,
+is counted and held by user there, as the kernel knows the other end of the connection.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.types import Scope
+
+from bot.api.http.errors import Fault, FaultCode
+from core.runner import tcp_peer
+
+_FOUND: Final = "client"
+"""The key in a scope's state that holds what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who sent a request. ``uid`` is ``None`` where the kernel names no user of this machine.
+
+    ``local``: the connection is of this machine, and the kernel names the users of those.
+    """
+
+    address: str
+    uid: int | None = None
+    local: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return what this client is counted under."""
+        return self.address if self.uid is None else f"{self.address} uid {self.uid}"
+
+
+def client_of(scope: Scope) -> Client:
+    """Return who sent a request; the kernel is asked once for each.
+
+    Raises:
+        Fault: the kernel could not be asked.
+    """
+    state = scope.setdefault("state", {})
+    found = state.get(_FOUND)
+    if not isinstance(found, Client):
+        found = state[_FOUND] = client_at(scope.get("client"), scope.get("server"))
+    return found
+
+
+def client_at(peer: tcp_peer.Address | None, own: tcp_peer.Address | None) -> Client:
+    """Return who is at the other end of a connection to ``own``.
+
+    Raises:
+        Fault: the kernel could not be asked.
+    """
+    address = _counted(peer)
+    if peer is None or own is None or not _is_address(peer[0]):
+        return Client(address)
+    try:
+        uid = tcp_peer.uid_of(peer, own)
+    except OSError as error:
+        words = f"The system could not be asked who sent this request: {error.strerror}."
+        raise Fault(FaultCode.UNAVAILABLE, words, {"Retry-After": "1"}) from None
+    local = uid is not None or peer[0] == own[0] or _parsed(peer[0]).is_loopback
+    return Client(address, uid, local=local and tcp_peer.is_known())
+
+
+def address_of(scope: Scope) -> str:
+    """Return the address of a client; for IPv6, its /64 network."""
+    return _counted(scope.get("client"))
+
+
+def _counted(peer: tcp_peer.Address | None) -> str:
+    if peer is None:
+        return "unknown"
+    if not _is_address(peer[0]):
+        return str(peer[0])
+    address = _parsed(peer[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False).network_address)
+    return str(address)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        _parsed(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _parsed(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address; that of IPv4 also where a socket of IPv6 has it."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
