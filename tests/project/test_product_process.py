@@ -12,6 +12,7 @@ import pytest
 
 from tests.support import product_process
 from tests.support.product_process import ROOT, Forked, run, start
+from tests.support.terminal import terminal
 from tests.support.waiting import wait_until
 
 BOT = (sys.executable, "-m", "bot")
@@ -20,7 +21,7 @@ PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subproce
 KEPT = {name: value for name, value in os.environ.items() if name != "SAYSO_HOME"}
 
 
-def probed(**options: Any) -> list[object]:
+def probed(**options: Any) -> list[Any]:
     """Return what a probe prints, its errors and its code."""
     done = run([*PROBE, "7", "two words", "é\n"], capture_output=True, text=True, **options)
     state, *more = done.stdout.splitlines()
@@ -34,8 +35,11 @@ def test_a_fork_is_what_an_exec_is(
 ) -> None:
     """Words, variables, folder, descriptors, streams, signals, limits, and how it ends."""
     how = {"input": given} if isinstance(given, str) else {"stdin": given}
-    how |= {"cwd": ROOT, "env": {**KEPT, "ONE": "1\n\udcff"}, "start_new_session": session}
-    monkeypatch.chdir(tmp_path)
+    how |= {"cwd": ROOT if session else tmp_path, "start_new_session": session}
+    how["env"] = {**KEPT, "ONE": "1\n\udcff"}
+    if not session:
+        how["env"]["PYTHONPATH"] = str(ROOT)
+    monkeypatch.chdir(tmp_path.parent)
 
     forked, real = (probed(real=real, **how) for real in (False, True))
 
@@ -44,15 +48,14 @@ def test_a_fork_is_what_an_exec_is(
 
 
 def test_at_a_terminal_too() -> None:
-    """Standard output is then flushed at each line."""
-    shown, how = [], {"env": dict(os.environ), "stdin": subprocess.DEVNULL}
+    """In its foreground, and standard output is then flushed at each line."""
+    shown: list[bytes] = []
     for real in (False, True):
-        master, slave = os.openpty()
-        done = run([*PROBE, "0"], real=real, stdout=slave, stderr=slave, **how)
-        os.close(slave)
-        assert done.returncode == 0
-        shown.append(os.read(master, 65_536))
-        os.close(master)
+        with terminal(*PROBE, "0", environ=dict(os.environ), real=real) as (process, master):
+            os.write(master, b"\x04")
+            assert process.wait(30) == 0
+            shown.append(os.read(master, 65_536))
+    assert b'"foreground": true' in shown[0]
 
     assert shown[0] == shown[1]
     assert shown[0].endswith(b"thread\r\natexit\r\n")
@@ -63,10 +66,14 @@ def test_the_environment_of_the_tests_is_not_inherited(monkeypatch: pytest.Monke
     run([*PROBE, "0"], stdin=subprocess.DEVNULL, capture_output=True)
     monkeypatch.setenv("LATER", "1")
 
-    done = run([*PROBE, "0"], env={**KEPT, "OWN": "2"}, input="", capture_output=True, text=True)
+    own = {"OWN": "2", "HOME": "/nonexistent"}
+    with start([*PROBE, "0"], env=own, **PIPES) as process:
+        assert isinstance(process, Forked)
+        state = json.loads(process.communicate(timeout=20)[0].splitlines()[0])
 
-    state = json.loads(done.stdout.splitlines()[0])
-    assert state["environ"] == {**KEPT, "OWN": "2"}
+    assert state["environ"] == probed(real=True, env=own, stdin=-3)[0]["environ"]
+    assert {**state["environ"], **own} == state["environ"]
+    assert len(state["environ"]) <= len(own) + 1
 
 
 def test_two_at_once_each_end_as_they_do() -> None:
@@ -109,22 +116,37 @@ def test_a_server_keeps_no_descriptor() -> None:
 
 
 def test_a_server_dies_with_the_tests_that_started_it() -> None:
-    """Whoever kills the tests leaves no server, nor one that an interrupt has ended before."""
+    """Whoever kills the tests leaves no server, nor what is bound to it; an interrupt ends none."""
     code = (
-        "import os, signal, sys; from tests.support.product_process import run, server\n"
+        "import os, signal, subprocess, sys\n"
+        "from tests.support.product_process import run, server, start\n"
         "run([sys.executable, '-m', 'bot', '--version'], capture_output=True)\n"
         "pid = server(os.getpid()).process.pid\n"
         "os.kill(pid, signal.SIGINT)\n"
         "run([sys.executable, '-m', 'bot', '--version'], capture_output=True)\n"
-        "print(pid, flush=True); os.kill(os.getpid(), 9)"
+        "how = {'stdin': subprocess.PIPE, 'stdout': subprocess.DEVNULL, 'bound': True}\n"
+        "probe = start([sys.executable, '-m', 'tests.support.process_state', '0'], **how)\n"
+        "stdin = os.dup(probe.stdin.fileno()); os.set_inheritable(stdin, True)\n"
+        "holds = subprocess.Popen(['sleep', '60'], pass_fds=[stdin], stdout=-3)\n"
+        "print(pid, probe.pid, holds.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     killed = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=False
     )
+    *ours, holds = map(int, killed.stdout.split())
 
     assert killed.returncode == -signal.SIGKILL
-    about = Path(f"/proc/{int(killed.stdout)}/stat")
-    wait_until("its end", lambda: not about.exists() or ") Z " in about.read_text())
+    wait_until("their end", lambda: not any(map(lives, ours)))
+    assert lives(holds), "which held the standard input of the probe open"
+    os.kill(holds, signal.SIGKILL)
+
+
+def lives(pid: int) -> bool:
+    """Return whether a process is there that has not ended."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize(
@@ -132,9 +154,9 @@ def test_a_server_dies_with_the_tests_that_started_it() -> None:
     [
         {"real": True},
         {"umask": 0o077},
-        {"env": {**KEPT, "HOME": "/nonexistent"}},
         {"env": {**KEPT, "PYTHONUTF8": "1"}},
-        {"env": {**KEPT, "LC_ALL": "C.UTF-8", "LD_LIBRARY_PATH": "/nonexistent"}},
+        {"env": {**KEPT, "LC_ALL": "POSIX"}},
+        {"env": {**KEPT, "LD_LIBRARY_PATH": "/nonexistent"}},
         {"env": {**KEPT, "ONE": "x" * 70_000, "TWO": "x" * 70_000}},
     ],
 )
@@ -143,6 +165,17 @@ def test_what_a_fork_cannot_give_is_started_by_exec(change: dict[str, Any]) -> N
     with start([*BOT, "--version"], stdout=subprocess.DEVNULL, **change) as process:
         assert type(process) is subprocess.Popen
     assert process.returncode == 0
+
+
+def test_another_copy_of_the_product_is_started_by_exec(tmp_path: Path) -> None:
+    """What is loaded is not what would run there."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "__init__.py").touch()
+    (tmp_path / "bot" / "__main__.py").write_text("print('another')")
+
+    done = run([*BOT, "--version"], cwd=tmp_path, capture_output=True, text=True)
+
+    assert done.stdout == "another\n"
 
 
 def test_other_programs_are_started_by_exec() -> None:

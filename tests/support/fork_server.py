@@ -6,6 +6,7 @@ descriptors, folder, variables and words that an exec would give it, and goes on
 
 import atexit
 import ctypes
+import fcntl
 import gc
 import io
 import json
@@ -14,6 +15,8 @@ import runpy
 import signal
 import socket
 import sys
+import sysconfig
+import termios
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +30,8 @@ GATEWAY = (
     "bot.doctor.secret_files",
     "bot.service.report",
     "bot.wiring.sighup",
+    "channels.discord.channel",
+    "channels.slack.channel",
     "channels.telegram.channel",
     "anyio._backends._asyncio",
     "httpcore",
@@ -38,6 +43,7 @@ ROOM = 1 << 13
 """Bytes of the last word of our command line, over which the children write their own."""
 _START, _END = 45, 46
 """Where /proc/PID/stat says where the command line is, counted from the state (proc(5): 48, 49)."""
+_PR_SET_PDEATHSIG = 1
 _Request = dict[str, Any]
 
 
@@ -54,6 +60,8 @@ class _Noted(type(os.environ)):  # type: ignore[misc]
 def main() -> None:
     """Load the product, then fork for each request until the other end is closed."""
     lines = socket.socket(fileno=int(sys.argv[1]))
+    sysconfig.get_config_vars()  # reads HOME for a user's packages; slack_bolt for its assistants
+    import_module("slack_bolt")
     os.environ.__class__ = _Noted
     for name in (*COMMANDS.values(), *GATEWAY):
         import_module(name)
@@ -85,7 +93,9 @@ def _child(lines: socket.socket) -> _Request | None:
         pid = _fork()
         if pid == 0:
             lines.detach()
-            _take(request, fds, taken)
+            _take_streams(request, fds, taken)
+            _take(request)
+            os.close(taken)
             return request  # type: ignore[no-any-return]
         for fd in (*fds, taken):
             os.close(fd)
@@ -107,25 +117,35 @@ def _answer(lines: socket.socket, number: int, value: object) -> None:
     lines.send(json.dumps([number, value]).encode())
 
 
-def _take(request: _Request, fds: list[int], taken: int) -> None:
-    """Become what was asked for; ``taken`` is closed when we are, or have failed."""
+def _take_streams(request: _Request, fds: list[int], taken: int) -> None:
+    """Take our descriptors; ``taken`` stays open until we are what was asked for, or fail."""
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
     os.closerange(3, taken)
     os.closerange(taken + 1, os.sysconf("SC_OPEN_MAX"))
     if request["session"]:
         os.setsid()
+    if request["foreground"]:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if request["bound"]:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    unbuffered = bool(request["environ"].get("PYTHONUNBUFFERED"))
+    sys.stdin, sys.stdout, sys.stderr = (_stream(fd, unbuffered) for fd in range(3))
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+
+
+def _take(request: _Request) -> None:
+    """Take folder, variables and words, and let signals come."""
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environ"])
     _name(request["argv"])
-    sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     sys.orig_argv = request["argv"]
     sys.argv = request["argv"][2:]
-    sys.path[0] = request["cwd"]
+    more = request["path"]
+    sys.path[:] = [*more, *(one for one in sys.path[1:] if one not in more[1:])]
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    os.close(taken)
 
 
 def _name(argv: list[str]) -> None:
@@ -137,21 +157,20 @@ def _name(argv: list[str]) -> None:
         ctypes.memmove(start, words.ljust(end - start, b"\0"), end - start)
 
 
-def _stream(number: int) -> io.TextIOWrapper:
+def _stream(number: int, unbuffered: bool) -> io.TextIOWrapper:
     """Open a standard stream as the interpreter does at its start (pylifecycle.c, create_stdio)."""
     name = ("stdin", "stdout", "stderr")[number]
     old = getattr(sys, name)
     raw = io.FileIO(number, "w" if number else "r", closefd=False)
     raw.name = f"<{name}>"
-    unbuffered = isinstance(old.buffer, io.RawIOBase)
     buffered = io.BufferedWriter if number else io.BufferedReader
     made = io.TextIOWrapper(
-        raw if unbuffered else buffered(raw),
+        raw if unbuffered and number else buffered(raw),
         encoding=old.encoding,
         errors=old.errors,
         newline="\n",
         line_buffering=not unbuffered and (number == 2 or raw.isatty()),
-        write_through=old.write_through,
+        write_through=unbuffered,
     )
     made.mode = "w" if number else "r"  # type: ignore[attr-defined]
     return made

@@ -91,7 +91,7 @@ class BotApi:
 @contextmanager
 def bot_api() -> Iterator[BotApi]:
     """Run the Bot API server for as long as the block lasts."""
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, "-m", "tests.emulators.telegram", "--port", "0"],
         cwd=ROOT,
         stdout=subprocess.PIPE,

@@ -30,6 +30,7 @@ def state() -> dict[str, Any]:
         "as at the start": sys.stdout is sys.__stdout__,
         "leads a session": os.getsid(0) == os.getpid(),
         "leads a group": os.getpgrp() == os.getpid(),
+        "foreground": sys.stdin.isatty() and os.tcgetpgrp(0) == os.getpgrp(),
         "signals": {one.name: str(signal.getsignal(one)) for one in signal.Signals},
         "mask": [one.name for one in signal.pthread_sigmask(signal.SIG_BLOCK, ())],
         "flags": str(sys.flags),

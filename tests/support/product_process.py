@@ -23,41 +23,95 @@ from typing import Any
 from tests.support.fork_server import LONGEST, ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = frozenset(("bot", "tests.support.process_state"))
+MODULES = frozenset(
+    (
+        "bot",
+        "tests.emulators.discord",
+        "tests.emulators.slack",
+        "tests.emulators.telegram",
+        "tests.support.process_state",
+    )
+)
 """What is started by a fork."""
-_INTERPRETER = re.compile("PYTHON|LD_|LC_|LANG|TZ|MALLOC_|GLIBC_|OPENSSL_|SSL_")
+_INTERPRETER = re.compile("PYTHON|LD_|TZ|MALLOC_|GLIBC_|OPENSSL_")
 """Variables that an interpreter or a C library reads, once."""
+_TAKEN = frozenset(("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"))
+"""Of these, what a fork can follow."""
+_LOCALES, _COERCED = ("LC_ALL", "LC_CTYPE", "LANG"), "C.UTF-8"
+"""What says the locale, the first first; without one an interpreter sets LC_CTYPE (PEP 538)."""
+BOUND = ("setpriv", "--pdeathsig", "KILL", "--")
+"""Has a program die with the thread that started it, so tests that are killed leave none."""
+_FRONT = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 _FORKED = {"cwd", "env", "stdin", "stdout", "stderr", "text", "bufsize", "encoding", "errors"}
 _FORKED |= {"start_new_session"}
 """The options of ``subprocess.Popen`` that a fork knows."""
+_STARTS = threading.Lock()
 _SLOWEST_LOOK_S = 0.05
 """As in ``subprocess.Popen.wait``."""
 
 
-def start(argv: Sequence[str], *, real: bool = False, **options: Any) -> "subprocess.Popen[Any]":
-    """Start a program as ``subprocess.Popen`` does, by a fork where it is ours and not ``real``."""
+def start(
+    argv: Sequence[str],
+    *,
+    real: bool = False,
+    foreground: bool = False,
+    bound: bool = False,
+    **options: Any,
+) -> "subprocess.Popen[Any]":
+    """Start a program as ``subprocess.Popen`` does, by a fork where it is ours and not ``real``.
+
+    ``foreground``: it leads a session, the terminal of which is its standard input. ``bound``: it
+    is killed when these tests end, or the thread of theirs that calls this.
+    """
     words = [str(word) for word in argv]
+    if foreground:
+        options["start_new_session"] = True
+    request = {} if real else _request(words, options)
+    if not request or not server(os.getpid()).takes(request):
+        front = (sys.executable, "-c", _FRONT) if foreground else ()
+        return subprocess.Popen([*(BOUND if bound else ()), *front, *words], **options)
+    request |= {"foreground": foreground, "bound": bound}
+    return Forked(server(os.getpid()), request, options)
+
+
+def _request(words: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to ask of a server, nothing where none can do it."""
     ours = words[:2] == [sys.executable, "-m"] and words[2] in MODULES
-    if real or not ours or not options.keys() <= _FORKED:
-        return subprocess.Popen(words, **options)
+    if not ours or not options.keys() <= _FORKED:
+        return {}
     environ = dict(os.environ if options.get("env") is None else options["env"])
-    request = {
+    if not any(environ.get(name) for name in _LOCALES):
+        environ["LC_CTYPE"] = _COERCED
+    cwd = Path(options.get("cwd") or Path.cwd())
+    if cwd != ROOT and any((cwd / top).exists() for top in ("bot", "tests")):
+        return {}  # another copy of the product
+    return {
         "argv": words,
         "environ": environ,
-        "cwd": str(options.get("cwd") or Path.cwd()),
+        "cwd": str(cwd),
+        "path": [str(cwd)],
         "session": options.get("start_new_session", False),
     }
-    forks = server(os.getpid())
-    if not forks.takes(request):
-        return subprocess.Popen(words, **options)
-    return Forked(forks, request, options)
 
 
 def run(
-    argv: Sequence[str], *, real: bool = False, timeout: float | None = None, **options: Any
+    argv: Sequence[str],
+    *,
+    real: bool = False,
+    timeout: float | None = None,
+    check: bool = False,
+    **options: Any,
 ) -> "subprocess.CompletedProcess[Any]":
-    """Run a program to its end as ``subprocess.run`` does without its ``check``."""
-    options.pop("check", None)
+    """Run a program to its end as ``subprocess.run`` does.
+
+    Raises:
+        CalledProcessError: with ``check``, it did not end with 0.
+        TimeoutExpired: it did not end in time; it is killed.
+    """
     given = options.pop("input", None)
     if given is not None:
         options["stdin"] = subprocess.PIPE
@@ -69,7 +123,10 @@ def run(
         except BaseException:
             process.kill()
             raise
-    return subprocess.CompletedProcess(process.args, process.returncode, out, error)
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, error)
+    if check:
+        done.check_returncode()
+    return done
 
 
 class Server:
@@ -97,12 +154,16 @@ class Server:
         self.process.wait(20)
 
     def takes(self, request: Mapping[str, Any]) -> bool:
-        """Return whether a fork would be what an exec is: see the module."""
+        """Return whether a fork would be what an exec is; note where it would import from."""
         environ = request["environ"]
         names = {name for name in (*environ, *self._environ) if _INTERPRETER.match(name)}
         names.update(self._read)
+        if environ.get("PYTHONPATH") == str(ROOT) and "PYTHONPATH" not in self._environ:
+            names.remove("PYTHONPATH")
+            request["path"].append(str(ROOT))
         return (
-            all(environ.get(name) == self._environ.get(name) for name in names)
+            _locale(environ) == _locale(self._environ)
+            and all(environ.get(name) == self._environ.get(name) for name in names - _TAKEN)
             and len(json.dumps(request)) < LONGEST
             and len("\0".join(request["argv"]).encode(errors="surrogateescape")) < ROOM
         )
@@ -124,9 +185,18 @@ class Server:
         raise RuntimeError(f"the fork server ended, code {self.process.wait(20)}")
 
 
-@cache
+def _locale(environ: Mapping[str, str]) -> str:
+    return next(filter(None, map(environ.get, _LOCALES)), _COERCED)
+
+
 def server(pid: int) -> Server:
-    """Return the server of a process of tests; a fork of it needs its own."""
+    """Return the server of this process of tests; a fork of it needs its own."""
+    with _STARTS:
+        return _server(pid)
+
+
+@cache
+def _server(pid: int) -> Server:
     assert pid == os.getpid()
     return Server()
 
