@@ -14,12 +14,11 @@ from core.planning.planner import Planner, Refusal
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 
-_HOME = os.path.expanduser("~")  # noqa: PTH111 - patterns are text
-
 
 @lru_cache(maxsize=256)
 def _allowlist(patterns: tuple[str, ...]) -> Allowlist:
-    return Allowlist([AllowlistEntry(pattern) for pattern in patterns], _HOME)
+    home = os.path.expanduser("~")  # noqa: PTH111 - patterns are text
+    return Allowlist([AllowlistEntry(pattern) for pattern in patterns], home)
 
 
 def run_batch(lines: Iterable[bytes], out: TextIO, cwd: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.product_process import start as started
 from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
@@ -44,7 +45,7 @@ def start(
         **how,
     }
     command = [*SAYSO, "run", "--agent", agent, *words]
-    process = subprocess.Popen(command, cwd=ROOT, env=gateway.environ(), **options)
+    process = started(command, cwd=ROOT, env=gateway.environ(), **options)
     with process:
         try:
             yield process

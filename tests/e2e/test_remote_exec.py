@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.remote_gateways import identity, know, write
 from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.product_process import run, start
 from tests.support.waiting import wait_until
 
 STUBBORN = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
@@ -31,7 +32,7 @@ class Pair:
 
     def exec(self, *words: str) -> subprocess.CompletedProcess[bytes]:
         """Run `sayso exec` on the asking side; streams come back as bytes."""
-        return subprocess.run(
+        return run(
             [sys.executable, "-m", "bot", "exec", *words],
             cwd=ROOT,
             env=self.client.environ(),
@@ -113,7 +114,7 @@ _NO_ROOM = "cannot write the output (No space left on device); the run ended wit
 def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...], told: str) -> None:
     """A full disk is no traceback; how the run ended is said, for it is over."""
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
+        done = run(
             [sys.executable, "-m", "bot", "exec", "web1", *words, *both(pair)],
             cwd=ROOT,
             env=pair.client.environ(),
@@ -199,7 +200,7 @@ def test_timeout_in_seconds(pair: Pair) -> None:
 
 def test_sessions_lists_both_sides_and_cancel_ends_a_request(pair: Pair) -> None:
     """What we wait for and what runs there; after the cancellation neither has it."""
-    waiting = subprocess.Popen(
+    waiting = start(
         [sys.executable, "-m", "bot", "exec", "web1", "--", "sleep", "600"],
         cwd=ROOT,
         env=pair.client.environ(),
@@ -225,7 +226,7 @@ def test_sessions_lists_both_sides_and_cancel_ends_a_request(pair: Pair) -> None
 
 def test_ctrl_c_ends_the_remote_command(pair: Pair) -> None:
     """Whoever stops waiting leaves nothing running on the host."""
-    waiting = subprocess.Popen(
+    waiting = start(
         [sys.executable, "-m", "bot", "exec", "web1", "--", "sleep", "601"],
         cwd=ROOT,
         env=pair.client.environ(),
@@ -296,7 +297,7 @@ def test_check_validates_without_starting_anything(pair: Pair, tmp_path: Path) -
 
 def serve(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `sayso serve`, which is expected to end by itself."""
-    return subprocess.run(
+    return run(
         [sys.executable, "-m", "bot", "serve", *words],
         cwd=ROOT,
         env={**os.environ, "SAYSO_HOME": str(home)},
@@ -337,7 +338,7 @@ def test_a_missing_default_acl_disables_exec_and_the_gateway_starts(tmp_path: Pa
 
 def test_a_host_that_stops_leaves_nothing_behind(pair: Pair) -> None:
     """SIGTERM with a run under way: its client hears it, its process ends."""
-    waiting = subprocess.Popen(
+    waiting = start(
         [sys.executable, "-m", "bot", "exec", "web1", "--json", "--", "sleep", "602"],
         cwd=ROOT,
         env=pair.client.environ(),

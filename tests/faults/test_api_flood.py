@@ -66,7 +66,7 @@ def flooded(tmp_path: Path) -> Iterator[Flooded]:
     longest = 0.3 if REQUESTS <= SMALL else 2.0
     configure(home, limits={**LIMITS, "bodyBytes": 65_536, "longestStream": longest})
     tokens = asyncio.run(made_before(home))
-    running = GatewayProcess(home)
+    running = GatewayProcess(home, real=True)  # its memory is measured
     running.start()
     found = wait_until("the API", lambda: re.search(r"API is at (\S+)", running.log.read_text()))
     try:

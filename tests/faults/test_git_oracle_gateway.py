@@ -157,7 +157,7 @@ def test_a_forked_cli_is_the_cli(world: World, line: str) -> None:
     """A control of the harness: a process that was started anew ends and prints the same."""
     place = world.place("plain", "textconv")
 
-    alone = finished(world.lane.gateway, *words(line, place.cwd)[2:], agent="main")
+    alone = finished(world.lane.gateway, *words(line, place.cwd)[2:], agent="main", real=True)
 
     assert world.lane.cli.run("run", *words(line, place.cwd)) == alone
 

@@ -2,6 +2,7 @@
 
 ::
 
+    product_process     `python -m bot …` forked by its  fork_server;  process_state
     gateway_process     a gateway as a process;  forked_cli  commands of sayso;  terminal
     api_gateway         a gateway with its API in this process;  api_tokens
     gate                a gate over real parts;  chat  its inbox and outbox;  plans  runs

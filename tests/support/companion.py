@@ -18,6 +18,7 @@ from bot.companion.screen import CALM_S, CompanionScreen
 from core.approvals.file.file import ApprovalsFile
 from core.companion.server import serve
 from tests.support.gateway_process import ROOT, BotApi, GatewayProcess, write_config
+from tests.support.product_process import start
 from tests.support.waiting import until
 
 UID = f"uid:{os.getuid()}"
@@ -59,7 +60,7 @@ def gateway_at(home: Path) -> Iterator[GatewayProcess]:
 
 def asking(gateway: GatewayProcess, *words: str) -> "subprocess.Popen[str]":
     """Start `sayso run` in a kernel session of its own and do not wait for it."""
-    return subprocess.Popen(
+    return start(
         [sys.executable, "-m", "bot", "run", *words],
         cwd=ROOT,
         env=gateway.environ(),

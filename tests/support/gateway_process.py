@@ -14,6 +14,7 @@ from typing import Any
 
 from bot.client import Client
 from core.errors import SaysoError
+from tests.support.product_process import run, start
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +91,7 @@ class BotApi:
 @contextmanager
 def bot_api() -> Iterator[BotApi]:
     """Run the Bot API server for as long as the block lasts."""
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, "-m", "tests.emulators.telegram", "--port", "0"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
@@ -131,6 +132,8 @@ class GatewayProcess:
     log: Path = field(init=False)
     module: str = "bot"
     options: tuple[str, ...] = ()
+    real: bool = False
+    """Started by exec: see ``product_process``."""
 
     def __post_init__(self) -> None:
         self.log = self.home / "gateway.log"
@@ -138,8 +141,9 @@ class GatewayProcess:
     def start(self) -> None:
         """Start and wait until the socket answers."""
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
+            self.process = start(
                 self.argv(),
+                real=self.real,
                 cwd=ROOT,
                 env=self.environ(),
                 stdin=subprocess.DEVNULL,
@@ -190,7 +194,7 @@ class GatewayProcess:
         self, home: Path, *words: str, own_session: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """Run one command of the CLI over another home."""
-        return subprocess.run(
+        return run(
             [sys.executable, "-m", "bot", *words],
             cwd=ROOT,
             env={**self.environ(), "SAYSO_HOME": str(home)},
@@ -198,13 +202,12 @@ class GatewayProcess:
             capture_output=True,
             text=True,
             timeout=60,
-            check=False,
             start_new_session=own_session,
         )
 
     def ask(self, *words: str) -> subprocess.Popen[str]:
         """Start `sayso run` with these words and do not wait for it."""
-        return subprocess.Popen(
+        return start(
             [sys.executable, "-m", "bot", "run", *words],
             cwd=ROOT,
             env=self.environ(),

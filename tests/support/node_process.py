@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.gateway_process import ROOT, GatewayProcess, ended, write_config
+from tests.support.product_process import run, start
 from tests.support.terminal import in_terminal
 from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
-BOUND = ("setpriv", "--pdeathsig", "KILL", "--")
-"""Has a program die with the thread that started it, so tests that are killed leave no node."""
 _STARTER = ThreadPoolExecutor(1, "node starter")
 """The one thread that starts nodes: it lives as long as the tests do."""
 
@@ -43,8 +42,9 @@ class NodeProcess:
 
     def _started(self, *words: str) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            return subprocess.Popen(
-                [*BOUND, *self.argv("run", *words)],
+            return start(
+                self.argv("run", *words),
+                bound=True,  # tests that are killed leave no node
                 cwd=ROOT,
                 env={**os.environ, "SAYSO_HOME": str(self.home)},
                 stdin=subprocess.DEVNULL,
@@ -66,9 +66,7 @@ class NodeProcess:
 
     def cli(self, *words: str, environ: dict[str, str]) -> "subprocess.CompletedProcess[str]":
         """Run a command of this machine to its end."""
-        return subprocess.run(
-            [*SAYSO, *words], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
-        )
+        return run([*SAYSO, *words], cwd=ROOT, env=environ, capture_output=True, text=True)
 
     def kill(self) -> None:
         """End it as a crash would."""

@@ -16,6 +16,7 @@ from core.store import open_store
 from core.store.sessions import origins
 from tests.emulators.discord_objects import CHANNEL, OTHER_CHANNEL, THREAD
 from tests.support.gateway_process import ROOT
+from tests.support.product_process import start
 from tests.support.prompt_copies import Copy, from_discord, from_slack, from_telegram
 
 Json = dict[str, Any]
@@ -118,7 +119,7 @@ def chats(*names: str) -> Iterator[dict[str, Chat]]:
 
 @contextmanager
 def _chat(name: str) -> Iterator[Chat]:
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, "-m", f"tests.emulators.{name}", "--port", "0"],
         cwd=ROOT,
         stdout=subprocess.PIPE,

@@ -3,35 +3,34 @@
 import os
 import select
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.product_process import start
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-_FRONT = """
-import fcntl, os, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
 
 
 @contextmanager
 def terminal(
-    *words: str, environ: Mapping[str, str] | None = None
+    *words: str, environ: Mapping[str, str] | None = None, real: bool = True
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Run a command with a controlling terminal, in its foreground; yield it and our end of it."""
+    """Run a command with a controlling terminal, in its foreground; yield it and our end of it.
+
+    It is started by exec where it is ``real``: see ``product_process``.
+    """
     master, slave = os.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _FRONT, *words],
+    process = start(
+        words,
+        real=real,
+        foreground=True,
         cwd=ROOT,
         env=dict(os.environ if environ is None else environ),
         stdin=slave,
         stdout=slave,
         stderr=slave,
-        start_new_session=True,
     )
     os.close(slave)
     try:
@@ -44,7 +43,7 @@ def terminal(
 
 def in_terminal(*words: str, environ: Mapping[str, str] | None = None) -> tuple[int, str]:
     """Run a command to its end as `terminal` does; return its exit code and what it wrote."""
-    with terminal(*words, environ=environ) as (process, master):
+    with terminal(*words, environ=environ, real=False) as (process, master):
         written = b"".join(iter(lambda: _chunk(master), b""))
         process.wait(30)
         return process.returncode, written.decode(errors="replace").replace("\r\n", "\n")

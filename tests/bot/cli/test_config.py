@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.product_process import run
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -19,7 +21,7 @@ def home(tmp_path: Path) -> Path:
 def sayso(home: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `sayso` as a process of its own in this home."""
     inherited = {name: text for name, text in os.environ.items() if not name.startswith("SAYSO_")}
-    return subprocess.run(
+    return run(
         [sys.executable, "-m", "bot", *words],
         cwd=ROOT,
         env={**inherited, "SAYSO_HOME": str(home), **variables},

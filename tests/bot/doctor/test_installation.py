@@ -3,12 +3,12 @@
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from core.audit.journal import AuditJournal
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.product_process import run
 
 
 def tree(home: Path) -> dict[str, tuple[int, int]]:
@@ -20,7 +20,7 @@ def tree(home: Path) -> dict[str, tuple[int, int]]:
 
 def doctor(home: Path) -> str:
     """Run every check; return what it says."""
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "bot", "doctor"],
         cwd=ROOT,
         env={**os.environ, "SAYSO_HOME": str(home)},

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from bot.doctor.installation import examine
 from bot.health.check import Verdict
 from core.remote.trust.contacts import Contact, Contacts, ContactsFile, Trust
+from tests.support.product_process import run
 
 ROOT = Path(__file__).parents[3]
 ID = "a" * 64
@@ -88,7 +88,7 @@ def test_a_failing_sandbox_is_told_once(tmp_path: Path) -> None:
     docker.chmod(0o755)
     section = {"backend": "docker", "image": "none", "dockerBinary": str(docker)}
     write(tmp_path, None, {"sandbox": section})
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "bot", "doctor"],
         cwd=ROOT,
         env={**os.environ, "SAYSO_HOME": str(tmp_path)},

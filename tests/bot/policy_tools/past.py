@@ -17,6 +17,7 @@ from core.policy.matching.allowlist import Allowlist
 from core.store import approvals, open_store
 from core.store.runs import runs
 from core.store.schema.records import ApprovalDraft, RunDraft
+from tests.support.product_process import run as finished
 from tests.support.store_records import ALICE, HALF_HOUR, SESSION, new_id
 
 ASKING = ExecPolicy(host=ExecHost.GATEWAY, security=ExecSecurity.ALLOWLIST)
@@ -73,7 +74,7 @@ async def remember(
 
 def sayso(state: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command of the program in a home."""
-    return subprocess.run(
+    return finished(
         [sys.executable, "-m", "bot", *words],
         capture_output=True,
         text=True,

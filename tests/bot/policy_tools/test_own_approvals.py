@@ -14,6 +14,7 @@ import pytest
 from core.audit.journal import AuditJournal
 from core.audit.verify import verify
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
+from tests.support.product_process import start
 from tests.support.terminal import in_terminal
 
 SAYSO = (sys.executable, "-m", "bot")
@@ -128,7 +129,7 @@ def test_it_waits_for_whoever_writes_the_journal(gateway: GatewayProcess) -> Non
     gateway.start()
     gateway.stop()
     with AuditJournal(gateway.home / "audit.jsonl"):
-        command = subprocess.Popen(
+        command = start(
             [*SAYSO, *ADD, "/opt/a"], cwd=ROOT, env=gateway.environ(), stderr=subprocess.PIPE
         )
         time.sleep(4)

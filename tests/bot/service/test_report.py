@@ -47,7 +47,7 @@ def served(tmp_path: Path, manager: Manager) -> Iterator[Served]:
     """Run a gateway that a service manager watches."""
     home = tmp_path / "home"
     write_config(home, None)
-    process = Served(home, notify=str(manager.path))
+    process = Served(home, notify=str(manager.path), real=True)
     process.start()
     yield process
     process.stop()

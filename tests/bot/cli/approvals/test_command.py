@@ -12,6 +12,7 @@ import core
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.last_use import LastUse
 from core.approvals.file.usage import Usage
+from tests.support.product_process import run
 
 ROOT = Path(core.__file__).parents[1]
 Done = subprocess.CompletedProcess[str]
@@ -26,7 +27,7 @@ class Home:
 
     def sayso(self, *words: str, stdin: str = "") -> Done:
         """Run ``sayso approvals …``."""
-        return subprocess.run(
+        return run(
             [sys.executable, "-m", "bot", "approvals", *words],
             input=stdin,
             capture_output=True,

@@ -1,20 +1,20 @@
 """What the commands say about entries that are held to a script's content (decision 21)."""
 
 import hashlib
-import subprocess
 import sys
 from pathlib import Path
 
 from bot.policy_tools.suggestible import suggestible
 from core.approvals.file.file import ApprovalsFile
 from core.model.decision import Promise
+from tests.support.product_process import run
 
 ALLOWLIST = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__SECURITY": "allowlist"}
 
 
 def sayso(home: Path, *words: str) -> str:
     """Run a command in a home of its own and return what it printed."""
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "bot", *words],
         capture_output=True,
         timeout=50,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.plans import CORPUS
+from tests.support.product_process import run, start
 
 SAYSO = [sys.executable, "-m", "bot", "policy", "explain"]
 ALLOWLIST = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__SECURITY": "allowlist"}
@@ -19,7 +20,7 @@ def explain(
     home: Path, *words: str, stdin: bytes = b"", **environ: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command in a home of its own."""
-    return subprocess.run(
+    return run(
         [*SAYSO, *words],
         input=stdin,
         capture_output=True,
@@ -156,7 +157,7 @@ def test_the_corpus_goes_through_one_process(tmp_path: Path) -> None:
 
 def test_one_answer_comes_before_the_next_question(tmp_path: Path) -> None:
     """Answers are flushed line by line, so that a caller may ask one at a time."""
-    with subprocess.Popen(
+    with start(
         [*SAYSO, "--batch"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -331,7 +332,7 @@ def test_a_wrapper_shows_no_effect_that_does_not_count(tmp_path: Path) -> None:
 
 def rendered(tmp_path: Path, *words: str, cwd: Path) -> tuple[dict[str, Any], str]:
     """Render a prompt for Slack from a folder; return it with what was noted."""
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "bot", "prompt", "render", "--channel", "slack", *words],
         capture_output=True,
         timeout=50,
