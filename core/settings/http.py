@@ -113,7 +113,9 @@ class HttpSection(Section):
 
     enabled: bool = Field(default=False, description="serve the API; tokens: `sayso token create`")
     listen: Annotated[str, AfterValidator(_address)] = Field(
-        default="127.0.0.1:8791", description="HOST:PORT to listen on; port 0 takes a free one"
+        default="127.0.0.1:8791",
+        description="HOST:PORT to listen on, on loopback at 127.0.0.1 and ::1; port 0 takes a free "
+        "one",
     )
     public: bool = Field(
         default=False,

@@ -8,12 +8,14 @@ import stat
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from bot.api.http.binding import doors_of
 from bot.api.http.connection_limits import HttpConnection, bounded
 from core.errors import StateError
 from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
@@ -36,17 +38,18 @@ class Listening:
 
     @property
     def url(self) -> str:
-        """Return the base URL."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        """Return the base URL; nobody can open ``[::]``, which takes IPv4 as well."""
+        host = "0.0.0.0" if self.host == "::" else self.host  # noqa: S104 - as IPv4's is shown
+        host = f"[{host}]" if ":" in host else host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 class _Server(uvicorn.Server):
     """A server that leaves signals to the gateway and reports when it listens."""
 
-    def __init__(self, config: uvicorn.Config, patience_s: float, door: Door) -> None:
+    def __init__(self, config: uvicorn.Config, patience_s: float, doors: tuple[Door, ...]) -> None:
         super().__init__(config)
-        self.door = door
+        self.doors = doors
         self.patience_s = patience_s
         self.listening = asyncio.Event()
 
@@ -57,25 +60,28 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so; TLS has to be agreed on in time, which uvicorn's own does not ask."""
-        del sockets  # uvicorn's way to pass the door on
-        loop, config = asyncio.get_running_loop(), self.config
+        del sockets  # uvicorn's way to pass the doors on
+        self.servers = [await self._opened(door) for door in self.doors]
+        self.started = True
+        self.listening.set()
+
+    async def _opened(self, door: Door) -> asyncio.Server:
+        config = self.config
         patience_s = None if config.ssl is None else self.patience_s
-        server = await loop.create_server(
-            self._connection,
-            sock=self.door,
+        server = await asyncio.get_running_loop().create_server(
+            partial(self._connection, door),
+            sock=door,
             ssl=config.ssl,
             backlog=ACCEPTED_AT_ONCE,
             ssl_handshake_timeout=patience_s,
         )
-        self.door.listen(BACKLOG)  # asyncio has one number for both
-        self.servers = [server]
-        self.started = True
-        self.listening.set()
+        door.listen(BACKLOG)  # asyncio has one number for both
+        return server
 
-    def _connection(self) -> asyncio.Protocol:
+    def _connection(self, door: Door) -> asyncio.Protocol:
         kind = self.config.http_protocol_class
         found: HttpConnection = kind(self.config, self.server_state, {})  # type: ignore[call-arg,assignment]  # uvicorn types it as any protocol
-        found.door = self.door
+        found.door = door
         return found
 
 
@@ -86,20 +92,21 @@ async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterat
     Raises:
         StateError: the address cannot listen, or the certificate cannot be used.
     """
-    bound = Door(_bound(section))
+    doors = doors_of(section)
     try:
-        server = _Server(_config(app, section, home), section.limits.patience, bound)
+        server = _Server(_config(app, section, home), section.limits.patience, doors)
         server.config.load()
     except (OSError, ValueError) as wrong:  # ssl.SSLError is an OSError
-        bound.close()
+        for door in doors:
+            door.close()
         raise StateError(
             f"http.tls cannot be used: {wrong}. Both files must be PEM, and the key must match the "
             "certificate."
         ) from wrong
-    task = asyncio.create_task(server.serve([bound]))
+    task = asyncio.create_task(server.serve(list(doors)))
     try:
         await _started(server, task)
-        host, port = bound.getsockname()[:2]
+        host, port = doors[0].getsockname()[:2]
         yield Listening(host, port, "http" if section.tls is None else "https")
     finally:
         server.should_exit = True
@@ -148,28 +155,3 @@ def _tls(section: HttpTlsSection, home: Path) -> dict[str, Path]:
     if stat.S_IMODE(key.stat().st_mode) & 0o077:
         raise ValueError(f"{key} is readable by others; run chmod 600")
     return {"ssl_certfile": home / section.cert, "ssl_keyfile": key}
-
-
-def _bound(section: HttpSection) -> socket.socket:
-    host, port = section.address
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        bound = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise _cannot(section, error) from error
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-    except OSError as error:
-        bound.close()
-        raise _cannot(section, error) from error
-    return bound
-
-
-def _cannot(section: HttpSection, error: OSError) -> StateError:
-    return StateError(
-        f"The API cannot listen on {section.listen}: {error.strerror or error}. "
-        "Set http.listen to a free address of this machine."
-    )

@@ -1,5 +1,7 @@
 """The demo's screen is for who has its address, and takes nothing from another page."""
 
+import re
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from tests.support.demo import RunningDemo, demo
 
 DENY = {"place": "telegram", "text": "/approve nothing deny"}
+_FRAMED = re.compile(r"http://localhost:(\d+)/login/[\w-]+")
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +85,18 @@ def test_the_screen_frames_the_page_and_nothing_else(running: RunningDemo) -> No
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
     assert policy.count("http://localhost:") == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_nobody_else_is_where_its_address_leads(running: RunningDemo, host: str) -> None:
+    """The printed address has a name; the screen, and the page in it, are wherever that leads."""
+    port = running.origin.rsplit(":", 1)[1]
+    screen = httpx.get(running.url.replace("localhost", host))
+    assert screen.status_code == 200
+    link = _FRAMED.search(screen.text)
+    assert link is not None
+    assert "Sign in as" in httpx.get(link[0].replace("localhost", host)).text
+    for held in (port, link[1]):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server((host.strip("[]"), int(held)), family=family)
