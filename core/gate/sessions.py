@@ -5,7 +5,7 @@ agents reaches the latter: an agent never sets its session's policy (docs/decisi
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.senders import Senders
@@ -130,7 +130,7 @@ class SessionRules:
     store: Store
     journal: Journal
     senders: Senders
-    elevated: bool = field(default=False)
+    elevated: bool
 
     async def set(
         self, session: SessionKey, overrides: ExecOverrides, actor: Actor

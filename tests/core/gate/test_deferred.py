@@ -100,6 +100,17 @@ async def test_a_result_that_no_file_could_take_is_written_later(broken: Broken)
     await eventually(lambda: broken.files == [f"{broken.run_id}.json"])
 
 
+async def test_a_file_that_cannot_be_written_is_told_once(
+    broken: Broken, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first attempt says where the result is; those that follow every moment say nothing."""
+    await in_memory_only(broken)
+    told = [one.getMessage() for one in caplog.records if "in memory only" in one.getMessage()]
+
+    (line,) = told
+    assert line.startswith(f"the result of run {broken.run_id} is kept in memory only: ")
+
+
 async def test_a_refusal_that_waits_ends_no_later_start(broken: Broken) -> None:
     """Until the store has it, the run must not be claimed; then it has ended."""
     kept, why = broken.deferred, (DenialReason.PLAN_DRIFT, "x was replaced")

@@ -12,7 +12,7 @@ from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.command import ExecOverrides, ExecRequest, PinnedFile
 from core.model.decision import DenialReason
-from core.model.identity import SessionKey
+from core.model.identity import ApprovalId, SessionKey
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Denied, ExecResult, Finished, Pending, Running
 from core.planning.paths.search_path import SearchPath
@@ -329,6 +329,8 @@ async def test_withdrawn_question_ends(tmp_path: Path) -> None:
         asked = await gate.submit(request("touch made", cwd=tmp_path))
         assert await gate.cancel(asked.run_id, "the agent's session ended")
         result = await gate.wait(asked.run_id)
+        assert not await gate.cancel(asked.run_id, "again")
+        assert not await gate.cancel(ApprovalId("0" * 26), "nothing has this id")
 
     assert isinstance(result, Denied)
     assert DenialReason.CANCELLED is result.reason

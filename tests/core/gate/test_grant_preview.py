@@ -133,3 +133,11 @@ def test_secrets_in_denied_commands_are_masked() -> None:
     line = "curl -H 'Authorization: Bearer ghp_0123456789abcdefghijABCDEFGHIJ012345' x"
 
     assert "ghp_0123456789" not in words_of(Preview(1, 1, (line,))).text
+
+
+@pytest.mark.parametrize("denied", [("a", "b", "c"), ("x" * 160,)])
+def test_an_ellipsis_stands_for_something_left_out(denied: tuple[str, ...]) -> None:
+    """Three texts, and 160 characters, are shown whole."""
+    preview = Preview(9, len(denied), denied)
+
+    assert words_of(preview).text.endswith(f"denied: {', '.join(denied)}")

@@ -3,7 +3,10 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from core.approvals.ids import new_id
+from core.errors import Stopping
 from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
@@ -12,6 +15,7 @@ from core.store.runs import runs
 from tests.support.gate import AGENT, gate_at, list_patterns, request, says
 from tests.support.runs import planned
 from tests.support.runs import request as wished
+from tests.support.waiting import until
 
 ROUNDS, WATCHERS = 25, 4
 
@@ -74,3 +78,28 @@ async def test_what_runs_on_another_gateway_is_running(tmp_path: Path) -> None:
 
     assert before is None, "the control"
     assert stands == Running(elsewhere.id)
+
+
+async def test_a_gate_that_closes_sends_away_who_waits_for_what_does_not_run(
+    tmp_path: Path,
+) -> None:
+    """A question is kept for the next start; what runs here is waited for to its end."""
+    list_patterns(tmp_path, "/usr/bin/sleep")
+    async with gate_at(tmp_path) as gate, asyncio.timeout(20):
+        asked = await gate.submit(request("uname", cwd=tmp_path))
+        going = asyncio.create_task(gate.submit(request("sleep 1", cwd=tmp_path)))
+        await until(lambda: gate.running)
+        (run_id,) = gate.running
+        waiting = [asyncio.create_task(gate.wait(one)) for one in (asked.run_id, run_id)]
+        await until(lambda: set(gate._waiters._here) == {asked.run_id, run_id})
+        gate.close()
+        sent_away, ended = await asyncio.gather(*waiting, return_exceptions=True)
+        stands = await gate.wait(asked.run_id, 0)
+        with pytest.raises(Stopping, match=f"Request {asked.run_id} is kept"):
+            await gate.wait(asked.run_id)
+        result = await going
+
+    assert isinstance(sent_away, Stopping)
+    assert isinstance(ended, Finished)
+    assert ended == result
+    assert stands == asked

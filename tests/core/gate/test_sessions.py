@@ -359,7 +359,7 @@ async def test_replicas_see_each_others_changes(postgres_url: str, tmp_path: Pat
         assert await layers.layer(MAIN) is None
         with AuditJournal(tmp_path / "audit.jsonl") as journal:
             senders = Senders(first, Listing({"memory": frozenset({"ana"})}))
-            await SessionRules(first, journal, senders).set(
+            await SessionRules(first, journal, senders, elevated=False).set(
                 MAIN, ExecOverrides(ask=ExecAsk.ALWAYS), ANA
             )
         found = await layers.layer(MAIN)

@@ -50,13 +50,17 @@ def test_filters_keep_what_they_say(home: ApiGateway, ana: PageBrowser) -> None:
 
 
 def test_pages_lead_back(home: ApiGateway, ana: PageBrowser) -> None:
-    """Fifty a page; the link to older ones goes on behind the last."""
+    """Fifty a page; a link to older ones goes on behind the last, and one back to the newest."""
     made = [_done(home, f"echo page-{n}") for n in range(52)]
     first = ana.get("/history?grep=page-").text
     assert f"/history/{made[-1]}" in first
     assert f"/history/{made[0]}" not in first
     older = first.split('href="/history?grep=page-&amp;before=')[1].split('"')[0]
-    assert f"/history/{made[0]}" in ana.get(f"/history?grep=page-&before={older}").text
+    second = ana.get(f"/history?grep=page-&before={older}").text
+    assert f"/history/{made[0]}" in second
+    newest = 'href="/history?grep=page-">Newest</a>'
+    assert (newest in first, newest in second) == (False, True)
+    assert (">Older</a>" in first, ">Older</a>" in second) == (True, False)
 
 
 def test_a_story_goes_from_the_question_to_the_output(home: ApiGateway, ana: PageBrowser) -> None:

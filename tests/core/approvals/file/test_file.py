@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -490,3 +491,28 @@ def test_an_empty_token_is_replaced(tmp_path: Path) -> None:
     path.chmod(0o600)
 
     assert ApprovalsFile(path).prepare_socket().socket_token
+
+
+@pytest.mark.parametrize("mark", [".exec-approvals.json.swp", ".#exec-approvals.json"])
+def test_a_file_is_edited_while_an_editor_has_its_mark(path: Path, mark: str) -> None:
+    """Emacs leaves a link that leads nowhere; without a mark the file's own time counts."""
+    file = write(path, agent())
+    now = time.time()
+    os.utime(path, (now, now - 60))
+    before = file.is_edited(30), file.is_edited(3600)
+    path.with_name(mark).symlink_to("ana@host.123")
+    linked = file.is_edited(30)
+    path.with_name(mark).unlink()
+    path.with_name(mark).touch()
+    there = file.is_edited(30)
+    path.with_name(mark).unlink()
+
+    assert before == (False, True)
+    assert linked
+    assert there
+    assert not file.is_edited(30)
+
+
+def test_a_file_that_is_not_there_is_not_edited(path: Path) -> None:
+    """Nothing waits for a file that nobody has made."""
+    assert not ApprovalsFile(path).is_edited(3600)

@@ -173,3 +173,16 @@ def test_the_sessions_chat_is_looked_up_only_where_it_is_asked(
 ) -> None:
     """What the store knows about a session is read only for modes and steps that need it."""
     assert expected is rules.needs_origin
+
+
+@pytest.mark.parametrize(
+    ("quiet", "at", "held"),
+    [(None, "23:00", False), (NIGHT, "23:00", True), (NIGHT, "12:00", False)],
+)
+def test_nobody_is_woken_in_quiet_hours_alone(
+    quiet: QuietHours | None, at: str, held: bool
+) -> None:
+    """Without them a browser is woken at any hour."""
+    rules = Forwarding(True, ForwardMode.SESSION, (), quiet=quiet)
+
+    assert rules.holds(_at(at)) is held

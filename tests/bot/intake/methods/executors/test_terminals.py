@@ -12,7 +12,13 @@ from bot.intake.callers import unix_peer
 from bot.intake.callers.caller import Admitted, Caller, of_peer
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.executors.terminals import TerminalMethods
-from bot.intake.registry.terminal_params import InputParams, OpenParams, TerminalParams
+from bot.intake.registry.terminal_params import (
+    InputParams,
+    OpenParams,
+    ReadParams,
+    ResizeParams,
+    TerminalParams,
+)
 from core.errors import Forbidden, NotFound
 from core.ipc.peer import start_ticks
 from core.ipc.unix import Peer
@@ -63,7 +69,7 @@ def _peer(pid: int) -> Peer:
 
 
 async def test_who_types_at_a_terminal_opens_one_unasked(front: Front) -> None:
-    """And types, until everything is locked down."""
+    """And types, reads and resizes it, until everything is locked down."""
     with terminal(*SLEEP) as (process, _):
         peer = _peer(process.pid)
         wait_until("the foreground", lambda: unix_peer.at_terminal(peer))
@@ -72,7 +78,10 @@ async def test_who_types_at_a_terminal_opens_one_unasked(front: Front) -> None:
         assert status == "running"
         await until(lambda: (found := front.desk.terminals.find(run_id)) and found.stream)
         typed = InputParams(id=run_id, data="true\n")
+        size = ResizeParams(id=run_id, rows=30, columns=90)
         assert (await front.methods.input(typed, person)).accepted == len("true\n")
+        assert (await front.methods.resize(size, person)).terminal_id == run_id
+        assert not (await front.methods.read(ReadParams(id=run_id), person)).ended
         front.desk.gate.execution.guard.lockdown.engage("a test", by="uid:0")
         with pytest.raises(Forbidden, match="locked down"):
             await front.methods.input(typed, person)

@@ -1,0 +1,87 @@
+"""What a command may read besides what it names, by both of its paths."""
+
+import pytest
+
+from core.programs.implicit_reads import Contents, contents_of, names_no_file, reads_elsewhere
+
+
+def of(name: str) -> tuple[str, str]:
+    """Return the two paths of a program of the system."""
+    return f"/usr/bin/{name}", f"/usr/bin/{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        ("echo", 0, True),
+        ("echo", 3, True),
+        ("env", 0, True),
+        ("env", 1, False),
+        ("cat", 0, False),
+        ("cat", 1, False),
+    ],
+)
+def test_no_word_names_a_file_where_the_program_only_prints(
+    name: str, count: int, expected: bool
+) -> None:
+    """With an argument, `env` starts a program that may read anything."""
+    assert names_no_file(count, *of(name)) is expected
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("/usr/bin/echo", "/srv/echo"),
+        ("/srv/echo", "/usr/bin/echo"),
+        ("/usr/bin/echo", "/usr/bin/cat"),
+        ("/usr/bin/cat", "/usr/bin/echo"),
+    ],
+)
+def test_a_program_is_what_both_of_its_paths_say(paths: tuple[str, str]) -> None:
+    """A link of a harmless name leads to another program, or to somebody's own."""
+    assert not names_no_file(1, *paths)
+    assert contents_of(("echo", "x"), *paths) is not Contents.NONE
+    assert contents_of(("echo", "x"), *of("echo")) is Contents.NONE, "the control"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ls -l", Contents.NONE),
+        ("git status", Contents.NONE),
+        ("git status -v", Contents.ANYWHERE),
+        ("git log", Contents.ANYWHERE),
+        ("git", Contents.ANYWHERE),
+        ("find . -name x", Contents.NONE),
+        ("find . -exec cat {} +", Contents.ANYWHERE),
+        ("cat a", Contents.FILES),
+        ("grep x a", Contents.FILES),
+        ("grep -r x a", Contents.ANYWHERE),
+        ("diff a b", Contents.FOLDERS),
+        ("python3 a", Contents.ANYWHERE),
+    ],
+)
+def test_what_is_in_no_list_may_read_anything(line: str, expected: Contents) -> None:
+    """An option that spreads, a subcommand that is not listed, a program that is unknown."""
+    name, *words = line.split()
+
+    assert contents_of((name, *words), *of(name)) is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "paths", "expected"),
+    [
+        ("grep -R x a", of("grep"), True),
+        ("grep -r x a", of("grep"), False),
+        ("cp -rL a b", of("cp"), True),
+        ("cp a b", of("cp"), False),
+        ("g -R x a", ("/usr/bin/g", "/usr/bin/grep"), True),
+        ("g -R x a", ("/usr/bin/grep", "/usr/bin/g"), True),
+        ("-R", of("grep"), False),
+    ],
+)
+def test_an_option_that_follows_links_reads_elsewhere(
+    line: str, paths: tuple[str, str], expected: bool
+) -> None:
+    """By either of the names; the invoked word is no option."""
+    assert reads_elsewhere(tuple(line.split()), *paths) is expected

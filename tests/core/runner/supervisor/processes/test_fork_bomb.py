@@ -1,0 +1,61 @@
+"""A run is ended where it has more processes than it may have, and not a moment before."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.runner.supervisor.processes import procfs
+from core.runner.supervisor.processes.fork_bomb import ProcessLimit
+from tests.support.waiting import until
+
+TREE = "import os, time\nfor _ in range(3): os.fork()\ntime.sleep(60)"
+"""Eight processes: itself and seven that stem from it."""
+
+
+@pytest.fixture
+async def own() -> AsyncIterator[int]:
+    """Yield how many processes stem from this one while some do."""
+    argv = (sys.executable, "-I", "-S", "-c", TREE)
+    head = subprocess.Popen(argv, start_new_session=True)  # noqa: ASYNC220 - it only sleeps
+    try:
+        await until(lambda: procfs.count_descendants(head.pid, 100) == 7)
+        yield procfs.count_descendants(os.getpid(), 1000)
+    finally:
+        os.killpg(head.pid, signal.SIGKILL)
+        head.wait()
+
+
+def _looks(most: int) -> bool:
+    limit = ProcessLimit()  # that of a machine without any process: each look counts
+    limit.begin(most, time.monotonic() - 1)
+    return limit.is_there()
+
+
+async def test_one_more_than_the_limit_is_too_many(own: int) -> None:
+    """As many as the limit says are let be."""
+    assert [_looks(own - 1), _looks(own), _looks(own + 1)] == [True, False, False]
+
+
+async def test_it_is_looked_at_now_and_then(own: int) -> None:
+    """Not before the next look is due, whatever is there."""
+    limit, now = ProcessLimit(), time.monotonic()
+    limit.begin(own - 1, now + 60)
+
+    assert not limit.is_there()
+    assert now + 60 < limit.until(now + 100) < now + 100
+    assert limit.until(now + 1) == now + 1
+
+
+async def test_what_the_machine_had_before_is_not_counted(own: int) -> None:
+    """A machine with many processes that has no more of them by now is not searched."""
+    limit = ProcessLimit()
+    limit.settle()
+    limit.begin(procfs.threads(), time.monotonic() - 1)
+
+    assert own > 0
+    assert not limit.is_there()
