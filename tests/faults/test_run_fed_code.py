@@ -58,8 +58,29 @@ SHELL_LINES = (
     "cd sub && sh < ../notes",
     "env BASH_ENV=./notes bash -c true",
     "find . -maxdepth 0 -exec sh -c true \\; -exec sh notes \\;",
+    "sh - notes",
+    "sh + notes",
+    "sh -- notes",
+    "bash - notes",
+    "bash -x - notes",
+    "bash + -x notes",
+    "dash -x +e - notes",
+    "env sh - notes",
+    "timeout 5 sh - notes",
+    "nice bash - notes",
+    "setsid -w sh - notes",
+    "env -C sub sh - s",
+    "env -u sh bash - notes",
+    "echo | xargs sh - notes",
+    "find . -maxdepth 0 -exec sh - notes \\;",
+    "bash -c -x '. ./notes'",
+    "sh +c '. ./notes'",
+    "bash -co posix -- '. ./notes'",
 )
 """``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
+
+IN_SUB = frozenset(("env -C sub sh - s",))
+"""Of these lines ``sub/s`` is the code."""
 
 PYTHON_LINES = (
     "python3 < notes",
@@ -94,11 +115,17 @@ def folder(at: Path, content: str) -> Path:
     """Make a folder with the code, and with data beside it."""
     (at / "sub").mkdir(parents=True)
     (at / "notes").write_text(content)
+    (at / "sub" / "s").write_text(content)
     (at / "log").write_text("1\n")
     script(at / "x", PROGRAM.format("good", at))
     with tarfile.open(at / "a.tar", "w") as archive:
         archive.add(at / "notes", "notes")
     return at
+
+
+def code_file(at: Path, line: str) -> Path:
+    """Return the file that a line makes code."""
+    return at / ("sub/s" if line in IN_SUB else "notes")
 
 
 def renamed(path: Path, content: str) -> None:
@@ -160,7 +187,9 @@ async def test_code_that_was_exchanged_does_not_run(
             at = folder(tmp_path / str(number), good)
             plan = planned(request(line, cwd=at, timeout_ms=20_000))
 
-            printed = await said(runner, plan, lambda at=at, evil=evil: change(at / "notes", evil))
+            printed = await said(
+                runner, plan, lambda at=at, evil=evil, line=line: change(code_file(at, line), evil)
+            )
 
             assert printed == "drift", line
 
@@ -173,7 +202,9 @@ async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
             at = folder(tmp_path / str(number), good)
             plan = unbound(planned(request(line, cwd=at, timeout_ms=20_000)))
 
-            printed = await said(runner, plan, lambda at=at, evil=evil: renamed(at / "notes", evil))
+            printed = await said(
+                runner, plan, lambda at=at, evil=evil, line=line: renamed(code_file(at, line), evil)
+            )
 
             assert "evil" in printed, line
 

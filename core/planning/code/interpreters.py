@@ -21,14 +21,13 @@ class Interpreter:
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
     the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
     words before the script. ``fed`` matches options by which it reads code from its input, whatever
-    else it reads. ``signs`` begin an option.
+    else it reads.
     """
 
     alone: re.Pattern[str]
     inline: re.Pattern[str]
     verbs: frozenset[str] = frozenset()
     fed: re.Pattern[str] = _NEVER
-    signs: str = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,9 @@ class Reader:
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
-SHELL: Final = Interpreter(
-    re.compile(
-        r"-[abefhiklmnpuvxBCEHPT]+|\+[a-nA-Np-zP-Z]+|--(?:login|norc|noprofile|posix|verbose)"
-    ),
-    re.compile(r"-[abefhiklmnpuvxBCEHPT]*c"),
-    fed=re.compile(r"-[A-Za-z]*s[A-Za-z]*"),
-    signs="-+",
-)
+SHELL: Final = Interpreter(_NEVER, _NEVER)
+"""Its words are read by ``core.planning.code.shell_words``."""
+
 _KNOWN: Final = (
     (
         re.compile(r"(?:python|pypy)[0-9.]*"),

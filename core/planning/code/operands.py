@@ -11,7 +11,8 @@ from itertools import islice
 
 from core.files.lookup import is_file, is_folder, is_there
 from core.model.command import PinnedFile
-from core.planning.code.arguments import ENDS_OF_WORDS, code_words, entered, named_in
+from core.planning.code.arguments import code_words, entered, named_in
+from core.planning.code.words import ENDS_OF_WORDS
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
