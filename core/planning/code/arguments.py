@@ -10,13 +10,14 @@ option may have taken counts as well, and only a word in a place where no option
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from os.path import basename, join
 from typing import Final
 
 from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held
+from core.planning.python_modules import imported
 
 _MAKE: Final = re.compile(r"g?make")
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
@@ -59,7 +60,7 @@ def inline_text(argv: Sequence[str], realpath: str) -> str:
     """Return the code that an interpreter takes from its words, or ``""``."""
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     if reader is SHELL:
-        return " ".join(shell_words(argv[1:]).texts)
+        return " ".join(filter(ENDS_OF_WORDS.search, shell_words(argv[1:]).texts))
     if isinstance(reader, Interpreter):
         for word, following in pairwise((*argv[1:], "")):
             if reader.inline.fullmatch(word):
@@ -88,7 +89,8 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
     if reader is SHELL:
         return iter(shell_words(words).scripts)
     if isinstance(reader, Interpreter):
-        return _scripts(reader, words)
+        scripts = _scripts(reader, words)
+        return chain(scripts, map(CodeWord, imported(words))) if reader.modules else scripts
     return _named(reader, words)
 
 
@@ -112,8 +114,8 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: next to them, glued, or behind ``=``."""
     for word, following in pairwise((*words, "")):
         name, joined, value = word.removeprefix("--").partition("=")
-        if word.startswith("--") and name in reader.names:
-            yield CodeWord(value if joined else following, sure=True)
+        if word.startswith("--") and any(one.startswith(name) for one in reader.names if name):
+            yield CodeWord(value if joined else following, sure=name in reader.names)
         cluster = re.fullmatch(rf"-[A-Za-z]*?{reader.letter}(.*)", word, re.DOTALL)
         if cluster is not None:
             glued = cluster.group(1)

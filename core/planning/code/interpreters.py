@@ -21,13 +21,14 @@ class Interpreter:
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
     the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
     words before the script. ``fed`` matches options by which it reads code from its input, whatever
-    else it reads.
+    else it reads. ``modules``: its ``-m`` imports from the working folder.
     """
 
     alone: re.Pattern[str]
     inline: re.Pattern[str]
     verbs: frozenset[str] = frozenset()
     fed: re.Pattern[str] = _NEVER
+    modules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Reader:
     """Programs whose plain operands are data; ``letter`` and ``names`` are options before code.
 
     Without any of ``inline``, options that say what to do, a ``fed`` one reads code from its input.
+    A long option may be abbreviated. ``letter`` may be a class of letters.
     """
 
     letter: str
@@ -53,7 +55,8 @@ _KNOWN: Final = (
         Interpreter(
             re.compile(r"-[BbdEiIOPqsSuvx]+"),
             re.compile(r"-[BbdEiIOPqsSuvx]*[cm]"),
-            fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*"),
+            fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*[cm]?"),
+            modules=True,
         ),
     ),
     (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),

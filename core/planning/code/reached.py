@@ -205,10 +205,10 @@ def _by_input(reader: Interpreter, words: Sequence[str]) -> Reached:
     """Return whether an interpreter takes code from its input."""
     taken = False
     for word in words:
-        if reader.inline.match(word):
-            return NOTHING
         if word in _INPUT_NAMES or reader.fed.fullmatch(word):
             return _TAKES
+        if reader.inline.match(word):
+            return NOTHING
         if word[:1] == "-":
             taken = word != "--" and reader.alone.fullmatch(word) is None
         elif not taken and word not in reader.verbs:
