@@ -1,4 +1,4 @@
-"""Find what the working folder puts in place of the modules that `python -m` imports.
+"""Find what the working folder has of the modules that `python -m` imports, also of Python's own.
 
 ``python3 -m json.tool`` searches the working folder before Python's own library, so that a
 ``json.py`` there is what runs (docs.python.org, "sys.path initialization").
@@ -6,7 +6,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from core.files.lookup import check_looked
@@ -37,11 +37,28 @@ def shadowed(command: PlannedCommand, cwd: str) -> str:
     """
     if command.executable is None or not _is_python(command.executable):
         return ""
-    module = _module(command.argv[1:]).partition(".")[0]
+    module = _module(command.argv[1:])[0].partition(".")[0]
     if module not in sys.stdlib_module_names or module in _RUN_CODE:
         return ""
     found = min(_replacing(cwd), default="")
     return f"`python -m {module}` may import `{found}` instead of Python's own module" * bool(found)
+
+
+def imported(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the names of files that `-m` may import from the working folder, and runs.
+
+    What a module that runs others is given, as `pdb` is, may be code as well.
+    """
+    module, rest = _module(arguments)
+    if not module:
+        return
+    path = ""
+    for part in module.split("."):
+        path = f"{path}/{part}" if path else part
+        yield from (f"{path}/__init__{suffix}" for suffix in _SUFFIXES)
+    yield from (f"{path}{within}{suffix}" for within in ("", "/__main__") for suffix in _SUFFIXES)
+    if module in _RUN_CODE:
+        yield from rest
 
 
 def _is_python(file: PinnedFile) -> bool:
@@ -49,8 +66,11 @@ def _is_python(file: PinnedFile) -> bool:
     return any(name.startswith(("python", "pypy")) for name in names)
 
 
-def _module(arguments: tuple[str, ...]) -> str:
-    """Return the module that ``-m`` names, where the working folder is searched."""
+def _module(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the module that ``-m`` names, where the working folder is searched, and what follows.
+
+    The module is ``""`` where there is none.
+    """
     words = iter(arguments)
     for word in words:
         if word == "--check-hash-based-pycs":
@@ -58,13 +78,13 @@ def _module(arguments: tuple[str, ...]) -> str:
         elif not word.startswith("--"):
             for at, letter in enumerate(word[1:] if word.startswith("-") else "c", 2):
                 if letter in _ALONE or letter == "c":
-                    return ""
+                    return "", ()
                 if letter == "m":
-                    return word[at:] or next(words, "")
+                    return word[at:] or next(words, ""), tuple(words)
                 if letter in _TAKE_A_WORD:
                     word[at:] or next(words, "")
                     break
-    return ""
+    return "", ()
 
 
 def _replacing(cwd: str) -> Iterator[str]:

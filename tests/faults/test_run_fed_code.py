@@ -7,6 +7,7 @@ import os
 import shlex
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,10 @@ from core.runner.runner import Runner
 from tests.support.runs import Watcher, new_run, planned, request, running, script
 
 GOOD, EVIL = "echo good\n", "echo evil\n"
-PYTHON = ("print('good')\n", "print('evil')\n")
+PYTHON = "print('good')\n"
+CONTENTS = {".py": PYTHON, ".js": "console.log('good')\n", "mk": "all:\n\t@echo good\n"}
+"""What is code of its kind, by how the name ends."""
+
 PROGRAM = "#!/bin/sh\ncat >/dev/null\necho {} >>{}/ran\n"
 
 SHELL_LINES = (
@@ -58,6 +62,23 @@ SHELL_LINES = (
     "cd sub && sh < ../notes",
     "env BASH_ENV=./notes bash -c true",
     "find . -maxdepth 0 -exec sh -c true \\; -exec sh notes \\;",
+    "sh - notes",
+    "sh + notes",
+    "sh -- notes",
+    "bash - notes",
+    "bash -x - notes",
+    "bash + -x notes",
+    "dash -x +e - notes",
+    "env sh - notes",
+    "timeout 5 sh - notes",
+    "nice bash - notes",
+    "setsid -w sh - notes",
+    "env -u sh bash - notes",
+    "echo | xargs sh - notes",
+    "find . -maxdepth 0 -exec sh - notes \\;",
+    "bash -c -x '. ./notes'",
+    "sh +c '. ./notes'",
+    "bash -co posix -- '. ./notes'",
 )
 """``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
 
@@ -69,6 +90,27 @@ PYTHON_LINES = (
     "cat notes | env python3",
     "python3 notes > log; cat log",
 )
+OTHER_CODE = {
+    "env -C sub sh - s": "sub/s",
+    "python3 -m tool": "tool.py",
+    "python3 -mtool": "tool.py",
+    "python3 -W error -m tool": "tool.py",
+    "python3 -im tool": "tool.py",
+    "timeout 9 python3 -m tool": "tool.py",
+    "python3 -m tool > log; cat log": "tool.py",
+    "python3 -m pk": "pk/__main__.py",
+    "python3 -m pk.sub": "pk/sub.py",
+    "python3 -m pdb -c continue -c quit tool.py": "tool.py",
+    "make --makef mk": "mk",
+    "make --f=mk": "mk",
+    "make --dir sub --fil mk": "sub/mk",
+    "node n": "n/app.js",
+    "node n > log; cat log": "n/app.js",
+    "cd n && node .": "n/app.js",
+}
+"""Lines with the file that is their code."""
+
+LINES = (*SHELL_LINES, *PYTHON_LINES, *OTHER_CODE)
 PROGRAM_LINES = (
     "printf a | setsid ./x",
     "setsid -w ./x",
@@ -90,10 +132,22 @@ PROGRAM_LINES = (
 """``x`` is a program of the folder; no shell is between, so ``;`` is a word here."""
 
 
-def folder(at: Path, content: str) -> Path:
+def good_of(line: str) -> str:
+    """Return the code of a line; with another word it is the evil one."""
+    if line in PYTHON_LINES:
+        return PYTHON
+    file = OTHER_CODE.get(line, "notes")
+    return next((text for end, text in CONTENTS.items() if file.endswith(end)), GOOD)
+
+
+def folder(at: Path, content: str, file: str = "notes") -> Path:
     """Make a folder with the code, and with data beside it."""
-    (at / "sub").mkdir(parents=True)
+    for name in ("sub", "pk", "n"):
+        (at / name).mkdir(parents=True)
+    (at / "pk" / "__init__.py").touch()
+    (at / "n" / "package.json").write_text('{"main": "app"}')
     (at / "notes").write_text(content)
+    (at / file).write_text(content)
     (at / "log").write_text("1\n")
     script(at / "x", PROGRAM.format("good", at))
     with tarfile.open(at / "a.tar", "w") as archive:
@@ -149,18 +203,24 @@ async def said(runner: Runner, plan: ExecPlan, change: Callable[[], None] = lamb
         return "drift"
 
 
+def placed(at: Path, line: str) -> tuple[ExecPlan, Path, str]:
+    """Return the plan of a line in a new folder, the file of its code, and the evil content."""
+    name, good = OTHER_CODE.get(line, "notes"), good_of(line)
+    folder(at, good, name)
+    plan = planned(request(line, cwd=at, timeout_ms=20_000))
+    return plan, at / name, good.replace("good", "evil")
+
+
 @pytest.mark.parametrize("change", [renamed, overwritten])
 async def test_code_that_was_exchanged_does_not_run(
     tmp_path: Path, change: Callable[[Path, str], None]
 ) -> None:
     """By a pipe, a redirection, a substitution, a wrapper: the run ends as drift."""
     async with running() as runner:
-        for number, line in enumerate((*SHELL_LINES, *PYTHON_LINES)):
-            good, evil = (GOOD, EVIL) if line in SHELL_LINES else PYTHON
-            at = folder(tmp_path / str(number), good)
-            plan = planned(request(line, cwd=at, timeout_ms=20_000))
+        for number, line in enumerate(LINES):
+            plan, file, evil = placed(tmp_path / str(number), line)
 
-            printed = await said(runner, plan, lambda at=at, evil=evil: change(at / "notes", evil))
+            printed = await said(runner, plan, partial(change, file, evil))
 
             assert printed == "drift", line
 
@@ -168,27 +228,23 @@ async def test_code_that_was_exchanged_does_not_run(
 async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
     """The negative control: the same lines, the same exchange."""
     async with running() as runner:
-        for number, line in enumerate((*SHELL_LINES, *PYTHON_LINES)):
-            good, evil = (GOOD, EVIL) if line in SHELL_LINES else PYTHON
-            at = folder(tmp_path / str(number), good)
-            plan = unbound(planned(request(line, cwd=at, timeout_ms=20_000)))
+        for number, line in enumerate(LINES):
+            plan, file, evil = placed(tmp_path / str(number), line)
 
-            printed = await said(runner, plan, lambda at=at, evil=evil: renamed(at / "notes", evil))
+            printed = await said(runner, unbound(plan), partial(renamed, file, evil))
 
-            assert "evil" in printed, line
+            assert "evil" in printed, (line, printed)
 
 
 async def test_what_was_approved_runs(tmp_path: Path) -> None:
     """Nothing was exchanged: each line does what it says, though the data beside it changes."""
     async with running() as runner:
-        for number, line in enumerate((*SHELL_LINES, *PYTHON_LINES)):
-            good = GOOD if line in SHELL_LINES else PYTHON[0]
-            at = folder(tmp_path / str(number), good)
-            plan = planned(request(line, cwd=at, timeout_ms=20_000))
+        for number, line in enumerate(LINES):
+            plan, file, _ = placed(tmp_path / str(number), line)
 
-            printed = await said(runner, plan, lambda at=at: (at / "sub" / "new").touch())
+            printed = await said(runner, plan, (file.parent / "new").touch)
 
-            assert "good" in printed, line
+            assert "good" in printed, (line, printed)
 
 
 async def exchanged_program(

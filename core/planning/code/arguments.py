@@ -10,28 +10,17 @@ option may have taken counts as well, and only a word in a place where no option
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from os.path import basename, join
 from typing import Final
 
 from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
-
-_VALUE_OF = re.compile(r"--?[A-Za-z][\w-]*=(.+)", re.DOTALL)
-_GLUED = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class CodeWord:
-    """A word that may name a file of code; ``sure`` where it can be nothing else."""
-
-    path: str
-    sure: bool = False
-
+from core.planning.code.shell_words import shell_words
+from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held
+from core.planning.python_modules import imported
 
 _MAKE: Final = re.compile(r"g?make")
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
-ENDS_OF_WORDS = re.compile(r"[\s'\"`;|&<>(){}$=,]+")
 _MOST_NAMED = 64
 
 
@@ -41,11 +30,18 @@ def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     if reader is not None:
         yield from read_by(reader, argv[1:])
     elif is_wrapper(argv[0]) or is_wrapper(realpath):
-        for index, word in enumerate(argv[1:], 2):
-            inner = interpreter_of(word)
-            if inner is not None:
-                yield from read_by(inner, argv[index:])
-                return
+        yield from _behind_wrapper(argv)
+
+
+def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield the words of each interpreter that is named; a name may be a value: `sudo -u sh`."""
+    first = True
+    for index, word in enumerate(argv[1:], 2):
+        inner = interpreter_of(word)
+        if inner is not None:
+            found = read_by(inner, argv[index:])
+            yield from (one if first else CodeWord(one.path) for one in found)
+            first = False
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
@@ -57,12 +53,14 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
             if interpreter_of(word) is not None:
                 return
             yield word
-            yield from _held(word)
+            yield from held(word)
 
 
 def inline_text(argv: Sequence[str], realpath: str) -> str:
     """Return the code that an interpreter takes from its words, or ``""``."""
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
+    if reader is SHELL:
+        return " ".join(filter(ENDS_OF_WORDS.search, shell_words(argv[1:]).texts))
     if isinstance(reader, Interpreter):
         for word, following in pairwise((*argv[1:], "")):
             if reader.inline.fullmatch(word):
@@ -88,8 +86,11 @@ def named_in(text: str) -> Iterator[CodeWord]:
 
 def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the words that may name code among those that an interpreter is given."""
+    if reader is SHELL:
+        return iter(shell_words(words).scripts)
     if isinstance(reader, Interpreter):
-        return _scripts(reader, words)
+        scripts = _scripts(reader, words)
+        return chain(scripts, map(CodeWord, imported(words))) if reader.modules else scripts
     return _named(reader, words)
 
 
@@ -97,11 +98,11 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the script, and before it each word that an option may have taken or holds."""
     taken = False
     for word in words:
-        if reader.inline.fullmatch(word) or (reader is SHELL and reader.fed.fullmatch(word)):
+        if reader.inline.fullmatch(word):
             return
-        if word and word[0] in reader.signs and len(word) > 1:
+        if word[:1] == "-" and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
-            yield from map(CodeWord, _held(word))
+            yield from map(CodeWord, held(word))
         elif taken or word not in reader.verbs:
             yield CodeWord(word, sure=not taken and word != "-")
             if not taken:
@@ -109,20 +110,12 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
             taken = False
 
 
-def _held(option: str) -> Iterator[str]:
-    """Yield what an option may hold itself: ``--import=x.js``, ``-r./x``."""
-    for shape in (_VALUE_OF, _GLUED):
-        found = shape.fullmatch(option)
-        if found is not None:
-            yield found.group(1)
-
-
 def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: next to them, glued, or behind ``=``."""
     for word, following in pairwise((*words, "")):
         name, joined, value = word.removeprefix("--").partition("=")
-        if word.startswith("--") and name in reader.names:
-            yield CodeWord(value if joined else following, sure=True)
+        if word.startswith("--") and any(one.startswith(name) for one in reader.names if name):
+            yield CodeWord(value if joined else following, sure=name in reader.names)
         cluster = re.fullmatch(rf"-[A-Za-z]*?{reader.letter}(.*)", word, re.DOTALL)
         if cluster is not None:
             glued = cluster.group(1)

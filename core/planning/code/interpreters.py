@@ -21,14 +21,14 @@ class Interpreter:
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
     the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
     words before the script. ``fed`` matches options by which it reads code from its input, whatever
-    else it reads. ``signs`` begin an option.
+    else it reads. ``modules``: its ``-m`` imports from the working folder.
     """
 
     alone: re.Pattern[str]
     inline: re.Pattern[str]
     verbs: frozenset[str] = frozenset()
     fed: re.Pattern[str] = _NEVER
-    signs: str = "-"
+    modules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Reader:
     """Programs whose plain operands are data; ``letter`` and ``names`` are options before code.
 
     Without any of ``inline``, options that say what to do, a ``fed`` one reads code from its input.
+    A long option may be abbreviated. ``letter`` may be a class of letters.
     """
 
     letter: str
@@ -45,21 +46,17 @@ class Reader:
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
-SHELL: Final = Interpreter(
-    re.compile(
-        r"-[abefhiklmnpuvxBCEHPT]+|\+[a-nA-Np-zP-Z]+|--(?:login|norc|noprofile|posix|verbose)"
-    ),
-    re.compile(r"-[abefhiklmnpuvxBCEHPT]*c"),
-    fed=re.compile(r"-[A-Za-z]*s[A-Za-z]*"),
-    signs="-+",
-)
+SHELL: Final = Interpreter(_NEVER, _NEVER)
+"""Its words are read by ``core.planning.code.shell_words``."""
+
 _KNOWN: Final = (
     (
         re.compile(r"(?:python|pypy)[0-9.]*"),
         Interpreter(
             re.compile(r"-[BbdEiIOPqsSuvx]+"),
             re.compile(r"-[BbdEiIOPqsSuvx]*[cm]"),
-            fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*"),
+            fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*[cm]?"),
+            modules=True,
         ),
     ),
     (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),

@@ -11,7 +11,9 @@ from itertools import islice
 
 from core.files.lookup import is_file, is_folder, is_there
 from core.model.command import PinnedFile
-from core.planning.code.arguments import ENDS_OF_WORDS, code_words, entered, named_in
+from core.planning.code.arguments import code_folders, code_words, entered, named_in
+from core.planning.code.packages import PACKAGE, mains
+from core.planning.code.words import ENDS_OF_WORDS
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
@@ -52,19 +54,35 @@ def code_operands(
         if isinstance(found, Unpinned):
             return found
         pinned.append(found)
-    folders = _folders(cwd, entered(argv, executable.realpath))
+    inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
+    folders = _folders(cwd, inside)
     for word in code_words(argv, executable.realpath):
         at = os.path.join(cwd, word.path)
         named = [os.path.join(folder, word.path) for folder in folders]
         paths = [one + within for one in named for within in _WITHIN if is_file(one + within)]
         if not paths and word.sure and word.path and not is_there(at):
             absent.append(at)
-        for path in paths:
+        for path in (*paths, *_mains(paths)):
             script = _pin_script(path)
             if isinstance(script, Unpinned):
                 return script
             pinned.append(script)
     return Code(tuple(dict.fromkeys(pinned)), tuple(absent))
+
+
+def _within(path: str) -> Iterator[str]:
+    """Yield the file that is named, or those that an interpreter reads for a folder or module."""
+    if is_file(path):
+        yield path
+    else:
+        yield from (path + within for within in _WITHIN if is_file(path + within))
+
+
+def _mains(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the files that packages among some files name."""
+    for path in paths:
+        if path.endswith(f"/{PACKAGE}"):
+            yield from filter(is_file, mains(path))
 
 
 def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
@@ -91,8 +109,9 @@ def reached_files(
     if not kept:
         return ()
     places = _folders(cwd, (*folders, *kept))
-    paths = dict.fromkeys(os.path.join(place, word) for word in kept for place in places)
-    pins = (_pin_script(path) for path in paths if _may_be_code(path))
+    named = dict.fromkeys(os.path.join(place, word) for word in kept for place in places)
+    paths = [path for one in named for path in _within(one)]
+    pins = (_pin_script(path) for path in (*paths, *_mains(paths)) if _may_be_code(path))
     return tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
 
 

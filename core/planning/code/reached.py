@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from core.planning.code.arguments import ENDS_OF_WORDS, read_by
+from core.planning.code.arguments import read_by
 from core.planning.code.interpreters import (
     SHELL,
     Interpreter,
@@ -18,6 +18,8 @@ from core.planning.code.interpreters import (
     interpreter_of,
     is_wrapper,
 )
+from core.planning.code.shell_words import shell_words
+from core.planning.code.words import ENDS_OF_WORDS
 from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut
 
@@ -181,26 +183,33 @@ def _tail(word: str) -> Iterator[str]:
 
 
 def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: int) -> Reached:
+    if reader is SHELL:
+        return _by_shell(words, depth)
     code = [word.path for word in read_by(reader, words)]
     found = _read_from(code) if code else NOTHING
     if isinstance(reader, Reader):
         plain = reader.fed and not any(reader.inline.fullmatch(word) for word in words)
         return _joined((found, _TAKES if plain else NOTHING))
-    return _joined((found, _by_inline(reader, words, depth)))
+    return _joined((found, _by_input(reader, words)))
 
 
-def _by_inline(reader: Interpreter, words: Sequence[str], depth: int) -> Reached:
-    """Return whether an interpreter takes code from its input, and what its shell text does."""
+def _by_shell(words: Sequence[str], depth: int) -> Reached:
+    """Return what a shell's words make code of; there the words of a text are no others'."""
+    found = shell_words(words)
+    texts = [_within(by_text(one, None, depth + 1)) for one in found.texts]
+    code = _read_from([one.path for one in found.scripts])
+    return _joined((code, _TAKES if found.fed else NOTHING, *texts))
+
+
+def _by_input(reader: Interpreter, words: Sequence[str]) -> Reached:
+    """Return whether an interpreter takes code from its input."""
     taken = False
-    for place, word in enumerate(words):
-        if reader.inline.match(word):
-            if reader is not SHELL:
-                return NOTHING
-            text = "".join(words[place + 1 : place + 2])
-            return _within(by_text(text, None, depth + 1))
+    for word in words:
         if word in _INPUT_NAMES or reader.fed.fullmatch(word):
             return _TAKES
-        if word and word[0] in reader.signs:
+        if reader.inline.match(word):
+            return NOTHING
+        if word[:1] == "-":
             taken = word != "--" and reader.alone.fullmatch(word) is None
         elif not taken and word not in reader.verbs:
             return NOTHING
@@ -233,7 +242,7 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
 
 
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
-    """Yield what the first interpreter behind a wrapper makes code of, of a find each of them."""
+    """Yield what each interpreter behind a wrapper makes code of: `sudo -u sh bash x`."""
     name = argv[0].rpartition("/")[2]
     finds = name in {"find", "gfind"}
     for place, word in enumerate(argv[1:], 2):
@@ -241,8 +250,6 @@ def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
         if inner is not None:
             end = argv.index(";", place) if finds and ";" in argv[place:] else len(argv)
             yield _by_interpreter(inner, argv[place:end], depth)
-            if not finds:
-                break
     if _SPREADING.fullmatch(name) and _makes_code(argv):
         yield Reached(paths=tuple(argv[1:]), takes=True)
 
@@ -257,12 +264,20 @@ def _makes_code(argv: Sequence[str]) -> bool:
             runs_lines and all(word[:1] == "-" for word in argv[1:])
         )
     inner = interpreter_of(argv[at])
-    if at == len(argv) - 1 or (isinstance(inner, Interpreter) and inner.inline.fullmatch(last)):
+    if at == len(argv) - 1 or _waits_for_code(inner, argv[at + 1 :]):
         return True
     options = tuple(pairwise(argv[: at + 1]))
     replaced = {"{}", *(word for option, word in options if option == "-I")}
     replaced |= {word[2:] for word in argv[1:at] if word.startswith("-I")} - {""}
     return any(one in word for word in argv[at:] for one in replaced)
+
+
+def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -> bool:
+    """Return whether the next word would be code."""
+    if reader is SHELL:
+        found = shell_words(words)
+        return not found.rest and not found.texts and not any(one.sure for one in found.scripts)
+    return isinstance(reader, Interpreter) and any(map(reader.inline.fullmatch, words[-1:]))
 
 
 def _starts_shell(argv: Sequence[str]) -> bool:

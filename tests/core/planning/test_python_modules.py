@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.model.decision import Decision
+from core.planning.python_modules import imported
 from core.policy.judge.evaluate import evaluate
 from tests.support.plans import LISTED, listed
 from tests.support.runs import planned, request
@@ -99,3 +100,38 @@ def test_python_really_imports_them(tmp_path: Path, name: str, words: list[str])
             check=False,
         )
         assert (tmp_path / "ran").exists() is runs, options
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        ("-m tool", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
+        ("-mtool", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
+        ("-W error -im tool x.py", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
+        ("-m pk.a", ["pk/__init__.py", "pk/a.py", "pk/a/__init__.py", "pk/a/__main__.py"]),
+        (
+            "-m pdb x.py",
+            ["pdb.py", "pdb/__init__.py", "pdb/__main__.py", "x.py"],
+        ),
+        ("-I -m tool", []),
+        ("x.py -m tool", []),
+        ("-c 1 -m tool", []),
+    ],
+)
+def test_what_a_module_is_imported_from(words: str, files: list[str]) -> None:
+    """Its file or folder, the folders above it, and what it runs in turn."""
+    found = imported(words.split())
+
+    assert sorted(one for one in found if one.endswith(".py")) == files
+
+
+def test_always_holds_for_the_module_that_was_seen(tmp_path: Path) -> None:
+    """As with a script: an edit asks again."""
+    placed(tmp_path, "tool.py", "print(1)\n")
+    wish = request("python3 -m tool", cwd=tmp_path)
+    promises = evaluate(planned(wish), LISTED, listed()).promise or ()
+    kept = evaluate(planned(wish), LISTED, listed(*promises)).decision
+    placed(tmp_path, "tool.py", "print(2)\n")
+
+    assert kept is Decision.ALLOW
+    assert evaluate(planned(wish), LISTED, listed(*promises)).decision is Decision.ASK

@@ -1,0 +1,35 @@
+"""The `main` of a package is what node runs for its folder."""
+
+from pathlib import Path
+
+import pytest
+
+from core.planning.code.packages import mains
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('{"main": "app.js"}', "app.js"),
+        ('{"main": "./lib/"}', "./lib/"),
+        ('{"main": "../other"}', "../other"),
+        ('{"main": ""}', None),
+        ('{"main": 1}', None),
+        ('{"main": "a\\u0000b"}', None),
+        ("[]", None),
+        ("{", None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_the_main_of_a_package(tmp_path: Path, text: str, named: str | None) -> None:
+    """As it is written, and with what node adds; a broken package has none."""
+    (tmp_path / "package.json").write_text(text)
+    found = list(mains(str(tmp_path / "package.json")))
+
+    assert found[:1] == ([] if named is None else [f"{tmp_path}/{named}"])
+    assert (f"{tmp_path}/{named}/index.js" in found) == (named is not None)
+
+
+def test_a_package_that_is_gone_has_none(tmp_path: Path) -> None:
+    """It may have been there a moment ago."""
+    assert not list(mains(str(tmp_path / "package.json")))
