@@ -25,18 +25,28 @@ from typing import Any
 from bot.cli import COMMANDS
 
 GATEWAY = (
+    "bot.api.app",
+    "bot.api.gate_proof",
     "bot.app",
     "bot.doctor.people",
     "bot.doctor.secret_files",
+    "bot.node.app",
+    "bot.page.app",
     "bot.service.report",
     "bot.wiring.sighup",
     "channels.discord.channel",
+    "channels.push.channel",
     "channels.slack.channel",
     "channels.telegram.channel",
+    "core.hosts.node",
+    "core.nodes.listener",
+    "core.store.engine.timed",
     "anyio._backends._asyncio",
     "httpcore",
 )
 """What a gateway imports until it answers, with what its libraries import when they are used."""
+UNUSED = ("slack_bolt", "uvicorn", "wsgiref.handlers")
+"""What reads variables for parts of it that no product runs: assistants, a command line, CGI."""
 LONGEST = 1 << 17
 """Bytes of a request: a socket takes no more in one piece."""
 ROOM = 1 << 13
@@ -60,8 +70,9 @@ class _Noted(type(os.environ)):  # type: ignore[misc]
 def main() -> None:
     """Load the product, then fork for each request until the other end is closed."""
     lines = socket.socket(fileno=int(sys.argv[1]))
-    sysconfig.get_config_vars()  # reads HOME for a user's packages; slack_bolt for its assistants
-    import_module("slack_bolt")
+    sysconfig.get_config_vars()  # reads HOME, for a user's packages
+    for name in UNUSED:
+        import_module(name)
     os.environ.__class__ = _Noted
     for name in (*COMMANDS.values(), *GATEWAY):
         import_module(name)
