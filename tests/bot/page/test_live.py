@@ -66,6 +66,18 @@ def test_who_comes_back_gets_what_differs(home: ApiGateway, ana: PageBrowser) ->
     _withdraw(home, asked)
 
 
+def test_only_what_differs_is_sent(home: ApiGateway, ana: PageBrowser) -> None:
+    """The first event has all of the page; a question that comes changes nothing that runs."""
+    with _stream(ana) as events:
+        _, first = next(events)
+        asked = home.ask("git push origin calm")["id"]
+        _, came = next(one for one in events if asked in one[1]["cards"])
+    _withdraw(home, asked)
+
+    assert {"running", "health"} <= first.keys()
+    assert "running" not in came
+
+
 def test_a_revoked_session_hears_nothing_more(home: ApiGateway, ana: PageBrowser) -> None:
     """It is told that it is over, at once, and the stream ends."""
     token = home.do(_newest(home))

@@ -21,7 +21,7 @@ def test_the_names_of_the_file_are_read() -> None:
             "apiBaseUrl": "http://127.0.0.1:1/api",
             "approvers": ["U012AB3CD", "W012AB3CD", "group:S012AB3CD", "person:ana"],
             "senders": ["group:S012AB3CD", "group:S0LEADS01"],
-            "listen": "[::1]:3001",
+            "listen": "[::1]:65535",
             "pingInterval": 5,
         }
     )
@@ -30,7 +30,7 @@ def test_the_names_of_the_file_are_read() -> None:
     assert section.api_base_url == "http://127.0.0.1:1/api/"
     assert section.approvers == ("U012AB3CD", "W012AB3CD", "group:S012AB3CD", "person:ana")
     assert section.groups == ("group:S012AB3CD", "group:S0LEADS01")
-    assert section.address == ("::1", 3001)
+    assert section.address == ("::1", 65_535)
     assert section.ping_interval == 5
 
 
@@ -65,7 +65,8 @@ def test_the_defaults_are_safe() -> None:
         {"apiBaseUrl": "ftp://x"},
         {"mode": "rtm"},
         {"listen": "3000"},
-        {"listen": "127.0.0.1:70000"},
+        {"listen": "127.0.0.1:65536"},
+        {"listen": "127.0.0.1:3000 "},
         {"pingInterval": 0},
     ],
 )
