@@ -19,7 +19,7 @@ from bot.settings import InvalidConfig, home_folder
 from core.approvals.file import edit
 from core.approvals.file.base_hash import base_hash, must_be, present_hash, replace_recorded
 from core.approvals.file.file import ApprovalsFile
-from core.approvals.file.schema import NEW_TEXT, VERSION, Raw, parse
+from core.approvals.file.schema import NEW_TEXT, Raw, parse
 from core.audit.journal import AuditJournal
 from core.errors import BadRequest, Conflict, Forbidden, GatewayUnreachable, JournalBusy
 from core.ipc.frames import MAX_FRAME
@@ -113,7 +113,7 @@ class OwnApprovals:
     def _changed(self, edit_it: Callable[[Raw], tuple[Result, bool]]) -> Result:
         shown = self.file.shown()
         base = base_hash(shown)
-        raw = {"version": VERSION, **shown}
+        raw = edit.begun(shown)
         result, changed = edit_it(raw)
         if changed:
             self._put(raw, base)

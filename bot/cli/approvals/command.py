@@ -82,13 +82,15 @@ def _whose(parser: "Parser") -> "Parser":
 
 def get(args: argparse.Namespace) -> int:
     """Print the file with each entry's last use, and what is wrong with it."""
+    from core.approvals.file.edit import begun  # noqa: PLC0415 - slow to import
+
     file = _reader(args)
     text: dict[str, Any] = file.shown()
-    if args.agent is not None:
+    if args.agent is not None and text:
         agents = text.get("agents", {})
         text = {**text, "agents": {a: part for a, part in agents.items() if a == args.agent}}
     if args.json:
-        print_json(text)
+        print_json(begun(text))
     else:
         sys.stdout.writelines(f"{line}\n" for line in worded(_named(args), text))
     return _warn(file)

@@ -6,6 +6,7 @@ from typing import Any
 from bot.cli.paths import socket_path
 from bot.client import Client
 from core.approvals.file import edit
+from core.approvals.file.base_hash import ABSENT
 from core.errors import BadRequest, Forbidden
 from core.model.approval import AllowlistEntry
 
@@ -25,13 +26,14 @@ class NodeApprovals:
         return f"exec-approvals.json of node {self.node}"
 
     def shown(self) -> dict[str, Any]:
-        """Return the file's JSON without its socket.
+        """Return the file's JSON without its socket; ``{}`` without a file.
 
         Raises:
             SaysoError: the gateway or the node cannot be asked.
         """
-        found: dict[str, Any] = self._read()["file"]
-        return found
+        found = self._read()
+        file: dict[str, Any] = found["file"]
+        return {} if found["hash"] == ABSENT else file
 
     def lint(self) -> tuple[str, ...]:
         """Return one sentence for each thing in the file that a person should look at."""
@@ -61,7 +63,7 @@ class NodeApprovals:
             Forbidden: the gateway does not let this caller; nothing was changed.
         """
         found = self._read()
-        file = {"version": 1, **found["file"]}
+        file = edit.begun(found["file"])
         entry, changed = edit.add_entry(file, agent, pattern, argv)
         if changed:
             self._write(file, found["hash"])

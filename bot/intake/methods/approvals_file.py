@@ -21,6 +21,7 @@ from bot.intake.results import visibility
 from bot.intake.results.answer import safe
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
 from core.approvals.file.base_hash import base_hash, replace_recorded
+from core.approvals.file.edit import begun
 from core.gate.effective_policy import Rulebook
 from core.ports import Journal
 
@@ -73,7 +74,7 @@ class ApprovalsFileMethods:
         """Return the file; a caller that is bound to an agent sees its own part of it."""
         file = self.rulebook.file
         found = await asyncio.to_thread(self.rulebook.usage.shown)
-        shown = visibility.part_of_file(found, params.agent, caller)
+        shown = visibility.part_of_file(begun(found), params.agent, caller)
         lint = await asyncio.to_thread(file.lint) if caller.sees_all else ()
         warnings = [safe(one) for one in lint]
         return FileAnswer(file=shown, hash=base_hash(found), warnings=warnings)

@@ -24,6 +24,7 @@ from bot.intake.results import visibility
 from bot.intake.results.answer import Answer, safe
 from bot.intake.results.nodes import InvokedAnswer
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
+from core.approvals.file.edit import begun
 from core.errors import BadRequest, HostUnavailable
 from core.model.node import Node
 from core.model.policy import ExecHost
@@ -193,7 +194,7 @@ class NodeCommandMethods:
         node = await meant(self.store, params.id)
         found = await self._on(node, "system.execApprovals.get", {})
         answer = _file_answer(found)
-        shown = visibility.part_of_file(answer.file, params.agent, caller)
+        shown = visibility.part_of_file(begun(answer.file), params.agent, caller)
         warnings = answer.warnings if caller.sees_all else []
         return answer.model_copy(update={"file": shown, "warnings": warnings})
 

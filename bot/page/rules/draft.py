@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from core.approvals.file.edit import add_entry, known_agent
+from core.approvals.file.edit import add_entry, begun, known_agent
 from core.errors import BadRequest
 from core.model.identity import AgentId
 from core.model.policy import AskFallback, ExecAsk, ExecSecurity
@@ -119,7 +119,7 @@ def changed(file: Raw, scope: str, edit: Edit) -> Raw:
     Raises:
         BadRequest: a pattern could never match, or the scope is no agent.
     """
-    made = copy.deepcopy(file)
+    made: Raw = begun(copy.deepcopy(file))
     name = known_agent(scope) if scope else None
     part = made.setdefault("defaults", {}) if name is None else _agent_part(made, name)
     for setting, word in edit.settings.items():

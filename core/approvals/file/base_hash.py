@@ -24,6 +24,10 @@ def base_hash(shown: Raw) -> str:
     return hashlib.sha256(json.dumps(without_uses(shown), sort_keys=True).encode()).hexdigest()
 
 
+ABSENT = base_hash({})
+"""The hash where there is no file."""
+
+
 def present_hash(file: ApprovalsFile) -> str:
     """Return the hash of what a file holds now, ``UNUSABLE`` where nothing can be read of it."""
     try:

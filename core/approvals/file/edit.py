@@ -25,7 +25,12 @@ _TOKEN_BYTES = 24
 def fresh(socket_path: str) -> Raw:
     """Return a new file's content: a random token, and no setting that changes a policy (S1)."""
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    return {"version": VERSION, "socket": {"path": socket_path, "token": token}, "agents": {}}
+    return {**begun({}), "socket": {"path": socket_path, "token": token}}
+
+
+def begun(shown: Raw) -> Raw:
+    """Return what a change begins with: what is shown of a file, or of one that is not there."""
+    return shown or {"version": VERSION, "agents": {}}
 
 
 def dumped(raw: Raw) -> bytes:

@@ -1,11 +1,12 @@
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 
 from bot.api.rest.routes import ROUTES
-from tests.support.api_gateway import ApiGateway
+from tests.support.api_gateway import ApiGateway, api_gateway
 
 SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
@@ -220,6 +221,22 @@ def test_the_allowlists_are_replaced_by_who_read_them(home: ApiGateway) -> None:
     now = home.client("reader").get("/v1/allowlists").json()
     back = admin.put("/v1/allowlists", json={"file": read["file"], "baseHash": now["hash"]})
     assert back.json()["done"] is True
+
+
+def test_what_is_shown_without_a_file_can_be_changed_and_put(tmp_path: Path) -> None:
+    """A home without exec-approvals.json: what was read is a file that only lacks entries."""
+    with api_gateway(tmp_path / "home") as fresh:
+        for name in ("exec-approvals.json", "exec-approvals.json.last-good"):
+            (fresh.home / name).unlink()
+        admin = fresh.client("admin")
+        read = fresh.client("reader").get("/v1/allowlists").json()
+        assert read["file"] == {"version": 1, "agents": {}}
+        assert fresh.client("agent").get("/v1/allowlists").json()["file"] == read["file"]
+        new = {**read["file"], "defaults": {"ask": "always"}}
+        put = admin.put("/v1/allowlists", json={"file": new, "baseHash": read["hash"]})
+        assert put.json()["done"] is True, put.text
+        late = admin.put("/v1/allowlists", json={"file": new, "baseHash": read["hash"]})
+        assert error_of(late) == "conflict"
 
 
 def test_a_grant_is_listed_and_revoked(home: ApiGateway) -> None:

@@ -66,6 +66,50 @@ def test_defaults_are_a_scope(home: ApiGateway, admin: PageBrowser) -> None:
     assert "Add patterns" not in admin.get(PATH).text
 
 
+def _lost(home: ApiGateway) -> None:
+    """Leave the home as a new one is: without the file, and without what it said last."""
+    for name in ("exec-approvals.json", "exec-approvals.json.last-good"):
+        (home.home / name).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("agent", "wanted", "found"),
+    [
+        ("", {"ask": "always"}, {"defaults": {"ask": "always"}, "agents": {}}),
+        ("main", {"ask": "always"}, {"agents": {"main": {"ask": "always", "allowlist": []}}}),
+    ],
+)
+def test_the_first_save_makes_the_file(
+    home: ApiGateway,
+    admin: PageBrowser,
+    agent: str,
+    wanted: dict[str, str],
+    found: dict[str, object],
+) -> None:
+    """Whole: its version and a socket's token are in it, for its owner alone."""
+    _lost(home)
+    fields = _fields(admin, agent)
+    saved = admin.post(PATH, **fields, **wanted)
+    assert saved.status_code == 303, saved.text
+
+    made = _file(home)
+    assert len(made.pop("socket")["token"]) >= 32
+    assert made == {"version": 1, **found}
+    assert (home.home / "exec-approvals.json").stat().st_mode & 0o777 == 0o600
+    assert admin.post(PATH, **fields, **wanted).status_code == 409, "it was read before it was made"
+
+
+def test_the_first_entry_is_added_and_tried(home: ApiGateway, admin: PageBrowser) -> None:
+    """A draft of a file that is not there is one that can be tried, and saved as it was tried."""
+    _lost(home)
+    fields = {**_fields(admin, "main"), "add": "/usr/bin/wc"}
+    begun = admin.post(PATH, **fields, do="backtest")
+    assert begun.status_code == 303, begun.text
+    assert not (home.home / "exec-approvals.json").exists()
+    assert admin.post(PATH, **fields).status_code == 303
+    assert [one["pattern"] for one in _file(home)["agents"]["main"]["allowlist"]] == ["/usr/bin/wc"]
+
+
 def test_entries_are_added_and_removed(home: ApiGateway, admin: PageBrowser) -> None:
     """Several at a time; each new one gets an id, one that is there already is not doubled."""
     gone = _row(admin, "main", "/usr/bin/seq")

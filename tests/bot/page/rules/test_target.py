@@ -78,6 +78,17 @@ def test_a_nodes_entries_are_shown_added_and_removed(place: Place) -> None:
     assert (place.home.home / "exec-approvals.json").read_bytes() == own
 
 
+def test_the_first_save_makes_the_nodes_file(place: Place) -> None:
+    """On a node that has none; its socket is its own."""
+    for name in ("exec-approvals.json", "exec-approvals.json.last-good"):
+        (place.node.process.home / name).unlink(missing_ok=True)
+    saved = place.admin.post(PATH, **place.fields(place.page()), ask="always")
+    assert saved.status_code == 303, saved.text
+    made = place.file()
+    assert made.pop("socket")["token"]
+    assert made == {"version": 1, "agents": {"main": {"ask": "always", "allowlist": []}}}
+
+
 def test_what_changed_on_the_node_is_shown_three_ways(place: Place) -> None:
     """Its base hash holds as the gateway's own; saving again keeps both changes."""
     place.node.process.approvals(main={"allowlist": [{"pattern": "/usr/bin/seq"}]})
