@@ -45,9 +45,14 @@ _encode = _json.make_encoder(
 
 
 class Client:
-    """A connection to the gateway, made by the first call. Not for several threads at once."""
+    """A connection to the gateway, made by the first call. Not for several threads at once.
+
+    ``sent`` is the method of the last request if all of it was sent, so that the gateway may have
+    acted on it; empty before that. Of a request that was cut off it takes nothing.
+    """
 
     def __init__(self, path: str) -> None:
+        self.sent = ""
         self._path = path
         self._socket: _socket.socket | None = None
         self._buffer = bytearray()
@@ -77,13 +82,14 @@ class Client:
         """Call a method and return its result; ``timeout`` is in seconds, ``None`` waits for ever.
 
         Raises:
-            GatewayUnreachable: nobody answers, or not in time.
+            GatewayUnreachable: nobody listens, or not all of the request could be sent.
+            Unanswered: it was sent, and no answer came, or not in time.
             SaysoError: what the gateway answered; of its type where that is known here.
         """
         line = self._request(method, params)
         deadline = None if timeout is None else monotonic() + timeout
         try:
-            answer = self._exchange(line, deadline)
+            answer = self._exchange(method, line, deadline)
         except OSError as error:
             self.lost(error)
         except BaseException:
@@ -103,8 +109,9 @@ class Client:
         connection = self._connected(None)
         connection.settimeout(None)
         # A gateway that refuses to serve closes at once, after the reason, which `frames` reads.
-        try:  # noqa: SIM105 - contextlib is outside the import budget
+        try:
             connection.sendall(line)
+            self.sent = method
         except (BrokenPipeError, ConnectionResetError):
             pass
         return self._id
@@ -146,32 +153,40 @@ class Client:
 
             if answer.get("id") is None:
                 self.close()
-            raise refused(answer["error"])
+            raise refused(self._path, answer["error"], self.sent)
         result: dict[str, Any] = answer["result"]
         return result
 
-    def lost(self, error: OSError) -> "NoReturn":
-        """Close the connection, and report that the gateway cannot be reached.
+    def lost(self, error: OSError, sent: "str | None" = None) -> "NoReturn":
+        """Close the connection, and report that there is no answer.
+
+        ``sent`` is the method that the gateway may have acted on, ``None`` for the last one.
 
         Raises:
-            GatewayUnreachable: always.
+            GatewayUnreachable: nothing was sent.
+            Unanswered: it was.
         """
-        from bot.client_errors import unreachable  # noqa: PLC0415  # needed on failure only
+        from bot import client_errors  # noqa: PLC0415  # needed on failure only
 
         self.close()
-        raise unreachable(self._path, error) from None
+        sent = self.sent if sent is None else sent
+        if sent:
+            raise client_errors.unanswered(self._path, error, sent) from None
+        raise client_errors.unreachable(self._path, error) from None
 
     def _request(self, method: str, params: "Mapping[str, object]") -> bytes:
         self._id += 1
+        self.sent = ""
         frame = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
         return "".join(_encode(frame, 0)).encode("ascii") + b"\n"
 
-    def _exchange(self, line: bytes, deadline: "float | None") -> "dict[str, Any]":
+    def _exchange(self, method: str, line: bytes, deadline: "float | None") -> "dict[str, Any]":
         connection = self._connected(deadline)
         _arm(connection, deadline)
         hung_up: OSError | None = None
         try:
             connection.sendall(line)
+            self.sent = method
         except (BrokenPipeError, ConnectionResetError) as error:
             hung_up = error  # perhaps with a reason, which is still to be read
         answer = _parsed(self._line(connection, deadline))

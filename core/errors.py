@@ -17,6 +17,7 @@
     │   └── StoreFull          no space left: nothing runs until there is
     ├── JournalError           the audit journal cannot be written: nothing runs      exit 1
     ├── GatewayUnreachable     no gateway answers on the socket                       exit 1
+    ├── Unanswered             it was asked, and no answer came: it may have acted    exit 5
     ├── Stopping               the gateway stops and takes nothing new                exit 1
     ├── PlanDrift              what was approved is not what is there now: denied     exit 3
     ├── LockedDown             nothing may run until a person lifts the lockdown      exit 3
@@ -105,6 +106,12 @@ class JournalBusy(JournalError):
 
 class GatewayUnreachable(SaysoError):
     """No gateway is listening on the socket. Start one with `sayso serve`."""
+
+
+class Unanswered(SaysoError):
+    """The gateway was asked and did not answer. It may have acted on the request, or may still."""
+
+    exit_code: ClassVar[int] = 5
 
 
 class Stopping(SaysoError):

@@ -1,7 +1,7 @@
 """Offer `sayso …`: one file a command group; only the group that is called is imported.
 
-Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pending or timed out; a
-run that ran passes its own code through.
+Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pending or timed out, 5 no
+answer came and it may have happened; a run that ran passes its own code through.
 """
 
 import errno

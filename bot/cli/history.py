@@ -97,12 +97,12 @@ def _answered(ask: "Callable[[Client], T]") -> "T | None":
     Raises:
         SaysoError: what the gateway answered, or none runs and there is no store either.
     """
-    from core.errors import ConfigError, GatewayUnreachable  # noqa: PLC0415 - see bot.cli.paths
+    from core.errors import ConfigError, GatewayUnreachable, Unanswered  # noqa: PLC0415 - see bot.cli.paths
 
     try:
         with Client(socket_path()) as client:
             return ask(client)
-    except GatewayUnreachable as failure:
+    except (GatewayUnreachable, Unanswered) as failure:
         try:
             there = _store_url().partition("://")[0] != "sqlite" or _has_file(_store_url())
         except ConfigError:

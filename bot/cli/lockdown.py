@@ -26,7 +26,7 @@ sayso lockdown off                          test every entry point, then accept
 """
 _UNTOLD = (
     "A running gateway refuses everything from now on, and the next one starts locked down; "
-    "no gateway could be asked to notify people:"
+    "no gateway has confirmed that it notifies people:"
 )
 
 
@@ -57,7 +57,7 @@ def engage(args: argparse.Namespace) -> int:
     trouble = _trouble({"why": args.why[:500]})
     unwritten = "" if lockdown.keep() else f"{home()}/lockdown could not be written"
     if unwritten and trouble:
-        words = f"not locked down: {unwritten}, and no gateway did it: {trouble}"
+        words = f"not locked down: {unwritten}, and no gateway has confirmed it: {trouble}"
         return fail(words, code=1, kind="StateError")
     if unwritten:
         remark("warning", f"{unwritten}, so the lockdown lasts only until the gateway stops")
@@ -112,12 +112,12 @@ def status(args: argparse.Namespace) -> int:
 
 def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
     """Return what the gateway answers, ``None`` where none does."""
-    from core.errors import GatewayUnreachable  # noqa: PLC0415 - lazily, as everything heavy here
+    from core.errors import GatewayUnreachable, Unanswered  # noqa: PLC0415 - lazily, as above
 
     try:
         with Client(socket_path()) as client:
             return client.call(method, params, _PATIENCE_S)
-    except GatewayUnreachable:
+    except (GatewayUnreachable, Unanswered):
         return None
 
 

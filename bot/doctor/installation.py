@@ -20,7 +20,7 @@ from bot.settings.home import CONFIG_NAME
 from core.approvals.file.file import ApprovalsFile
 from core.audit.segments import finished
 from core.audit.verify import verify
-from core.errors import GatewayUnreachable, SaysoError
+from core.errors import GatewayUnreachable, SaysoError, Unanswered
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from core.model.identity import DEFAULT_AGENT
@@ -208,7 +208,7 @@ def _gateway(settings: Settings) -> Iterator[Finding]:
     try:
         with Client(path) as client:
             report = client.call("health.get", {})
-    except GatewayUnreachable as failure:
+    except (GatewayUnreachable, Unanswered) as failure:
         yield Finding(Verdict.WARN, "gateway", str(failure))
         yield from _lockdown(settings)
         return

@@ -13,7 +13,7 @@ from bot.factories.sandbox import prove_sandbox
 from bot.health.check import Finding, Verdict
 from bot.settings import Settings, home_folder, read
 from core.approvals.file.file import ApprovalsFile
-from core.errors import GatewayUnreachable, SaysoError
+from core.errors import GatewayUnreachable, SaysoError, Unanswered
 from core.files.private import read_private
 from core.nodes import ledger, prepared
 from core.nodes.frames import BadFrame, Hello
@@ -147,7 +147,7 @@ def _of_gateway(home: Path) -> Iterator[Finding]:
     try:
         with Client(str(home / "gateway.sock")) as client:
             found: dict[str, Any] = client.call("node.list", {})
-    except GatewayUnreachable:
+    except (GatewayUnreachable, Unanswered):
         return
     for row in found["nodes"]:
         if row["connected"]:

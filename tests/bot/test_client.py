@@ -14,7 +14,7 @@ import pytest
 
 import core
 from bot.client import Client
-from core.errors import BadRequest, GatewayUnreachable, SaysoError, StateError
+from core.errors import BadRequest, GatewayUnreachable, SaysoError, StateError, Unanswered
 
 ROOT = Path(core.__file__).parents[1]
 SERVER = """
@@ -114,7 +114,7 @@ def test_a_timeout_says_that_it_may_still_happen(path: str, folder: Path) -> Non
     trace = folder / "trace"
     with Client(path) as client:
         begin = time.monotonic()
-        with pytest.raises(GatewayUnreachable, match="may still act"):
+        with pytest.raises(Unanswered, match=r"in time.*may still act"):
             client.call("slow", {"trace": str(trace)}, timeout=0.3)
         assert time.monotonic() - begin < 5
         assert client.call("echo", {"a": 1}) == {"a": 1}
@@ -136,7 +136,10 @@ def test_it_waits_in_line_where_very_many_connect(folder: Path) -> None:
             other = stack.enter_context(socket.socket(socket.AF_UNIX))
             other.setblocking(False)
             refused = other.connect_ex(path) != 0
-        with pytest.raises(GatewayUnreachable, match="in time"), Client(path) as client:
+        with (
+            pytest.raises(GatewayUnreachable, match="in time; nothing was asked"),
+            Client(path) as client,
+        ):
             client.call("echo", {}, timeout=0.3)
 
         answering = threading.Timer(0.3, _answer_all, (listener,))
@@ -203,9 +206,71 @@ def test_an_odd_answer_is_no_answer(folder: Path, answer: bytes) -> None:
     with (
         saying(folder, answer) as path,
         Client(path) as client,
-        pytest.raises(GatewayUnreachable, match="No gateway is listening"),
+        pytest.raises(Unanswered, match=r"no answer came: .*It may have acted") as told,
     ):
         client.call("echo", {}, timeout=5)
+    assert "No gateway is listening" not in str(told.value)
+
+
+@pytest.mark.parametrize("size", [1, 4 << 20])
+def test_what_was_cut_off_was_not_asked(folder: Path, size: int) -> None:
+    """A gateway that is gone while the request is sent takes nothing of it, so it was not reached.
+
+    The control is the request that was sent whole: nobody knows what became of that one.
+    """
+    path = str(folder / "s")
+    with socket.socket(socket.AF_UNIX) as listener, Client(path) as client:
+        listener.bind(path)
+        listener.listen(1)
+        hang_up = threading.Thread(target=_take_one, args=(listener, b"\n" if size == 1 else b""))
+        hang_up.start()
+        with pytest.raises(SaysoError) as told:
+            client.call("exec.run", {"command": "x" * size}, timeout=20)
+        hang_up.join()
+
+    assert ("exec.run" if size == 1 else "") == client.sent
+    kind = Unanswered if size == 1 else GatewayUnreachable
+    assert (kind, 5 if size == 1 else 1) == (type(told.value), told.value.exit_code)
+
+
+def _take_one(listener: socket.socket, until: bytes) -> None:
+    """Hang up on one connection after it said so much, or anything."""
+    with listener.accept()[0] as peer:
+        while until not in peer.recv(1 << 16):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("method", "advice"),
+    [
+        ("exec.run", "see `sayso pending` and `sayso history` before you ask again"),
+        ("agent.prompt", "see `sayso pending` and `sayso history` before you ask again"),
+        ("exec.remote.run", "see `sayso exec sessions` before you ask again"),
+        ("exec.approval.resolve", "repeat the command, which does no harm"),
+        ("exec.cancel", "repeat the command, which does no harm"),
+        ("token.create", "see whether it did before you repeat the command"),
+        ("history.list", "Retry: it asked for nothing to be changed"),
+    ],
+)
+def test_without_an_answer_it_is_said_how_to_find_out(
+    folder: Path, method: str, advice: str
+) -> None:
+    """What asks is looked up first, what does no harm may be repeated."""
+    with saying(folder, b"") as path, pytest.raises(Unanswered) as told, Client(path) as client:
+        client.call(method, {})
+    assert advice in str(told.value)
+
+
+@pytest.mark.parametrize("code", [-32800, -32002])
+def test_a_request_that_the_gateway_gave_up_may_have_been_taken(folder: Path, code: int) -> None:
+    """A gateway that stops gives up what it had begun, which is no word that nothing happened."""
+    answer = f'{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"cancelled"}}}}\n'
+    with (
+        saying(folder, answer.encode()) as path,
+        Client(path) as client,
+        pytest.raises(Unanswered, match="It may have acted"),
+    ):
+        client.call("exec.approval.resolve", {}, timeout=5)
 
 
 def test_a_socket_of_another_user_is_told_nothing(folder: Path) -> None:

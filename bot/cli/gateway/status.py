@@ -33,12 +33,12 @@ def register(commands: "Commands") -> None:
 
 def status(args: argparse.Namespace) -> int:
     """Print one screen; exit 1 where no gateway runs or a part of it fails."""
-    from core.errors import GatewayUnreachable  # noqa: PLC0415 - 4 ms
+    from core.errors import GatewayUnreachable, Unanswered  # noqa: PLC0415 - 4 ms
 
     try:
         with Client(socket_path()) as client:
             found = _asked(client)
-    except GatewayUnreachable as failure:
+    except (GatewayUnreachable, Unanswered) as failure:
         found = _stopped(str(failure))
     if args.json:
         print_json(found)

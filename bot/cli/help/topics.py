@@ -6,6 +6,7 @@ EXIT_CODES = {
     "2": "wrong usage or configuration, or an id that means nothing",
     "3": "denied or refused",
     "4": "still pending, or timed out",
+    "5": "the gateway was asked and did not answer: it may have acted on the request",
 }
 ENVIRONMENT = {
     "SAYSO_HOME": "the folder with settings and state (default: ~/.sayso)",

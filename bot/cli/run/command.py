@@ -54,6 +54,8 @@ def run(args: "argparse.Namespace") -> int:
         params = params_of(args, separate=separate)
     except Unusable as problem:
         return fail(str(problem), "sayso run")
+    # By it the same request can be sent again where the connection ends before its id is known.
+    params.setdefault("requestKey", os.urandom(16).hex())
     outlets = Outlets(separate=separate)
     return follow("exec.run", params, outlets, as_json=args.json, waits=not args.no_wait)
 
@@ -114,6 +116,8 @@ def _was_ended(answer: dict[str, object]) -> bool:
 def _leave(line: Following, number: int) -> int:
     if line.run_id is not None:
         line.say(f"detached from run {line.run_id}; see `sayso history`")
+    elif line.sent:
+        line.say("detached; the request may be on record: see `sayso pending` and `sayso history`")
     die_of(number)
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _PATIENCE_S = 30.0
 """How long to wait for a gateway that disconnected: a restart takes a few seconds."""
 _RETRY_S = 0.2
-_STOPPING = (-32004, -32800)
-"""The codes of a gateway that stops, and of what it gives up by itself."""
+_STOPPING, _GAVE_UP, _BUSY, _LATE = -32004, -32800, -32003, -32002
+"""Codes: of a gateway that stops, of what it gave up, of one with no room, of too long a wait."""
 _ASK_WHERE_S = 2.0
 
 
@@ -37,6 +37,7 @@ class Following:
 
     ``outlets`` is ``None`` where output is not to be shown as it comes; ``waiting`` makes what says
     that somebody is asked; ``waits`` is false where nobody waits for people or for the run.
+    ``sent``: the gateway may have taken the request.
     """
 
     def __init__(
@@ -49,6 +50,9 @@ class Following:
         waits: bool,
     ) -> None:
         self.run_id: str | None = None
+        self.sent = False
+        self._method = ""
+        self._params: dict[str, object] = {}
         self._client = client
         self._signals = signals
         self._outlets = outlets
@@ -58,6 +62,7 @@ class Following:
         self._main = self._where = 0
         self._cancelled = False
         self._ask_where_at = 0.0
+        self._until = 0.0
 
     @property
     def interrupted(self) -> int:
@@ -70,11 +75,13 @@ class Following:
         Raises:
             Left: a second signal came; the run continues.
             BrokenPipeError: nobody reads what is printed.
-            GatewayUnreachable: nobody answers, or not any more.
+            GatewayUnreachable: nobody listens, and nothing was asked.
+            Unanswered: it was asked, and the gateway is gone.
             SaysoError: what the gateway answered.
         """
+        self._method, self._params = method, params
         try:
-            self._main = self._client.begin(method, params)
+            self._ask(method, params)
         except OSError as error:
             self._client.lost(error)
         while True:
@@ -176,12 +183,30 @@ class Following:
             case "exec.state":
                 return self._stand(frame["params"])
             case None if frame.get("id") in (self._main, None):
-                if self.run_id is None or frame.get("error", {}).get("code") not in _STOPPING:
-                    return self._client.result(frame)
-                self._again(ConnectionResetError("it is stopping"))
+                return self._answered(frame)
             case None if frame["id"] == self._where and self._spinner is not None:
                 self._spinner.sent_to(frame.get("result", {}).get("copies", []))
         return None
+
+    def _answered(self, frame: "Answer") -> "Answer | None":
+        """Return the answer; ``None`` where the gateway gave none and is to be asked again.
+
+        Raises:
+            Unanswered: asked again, it refused, which says nothing about the first time.
+            SaysoError: what the gateway answered.
+        """
+        error = frame.get("error")
+        if error is None:
+            return self._client.result(frame)
+        code, lost = error["code"], self._until > 0
+        gone = code == _STOPPING and (lost or self.run_id is not None)
+        if gone or code == _GAVE_UP or (lost and (code == _BUSY or frame.get("id") is None)):
+            self._again(ConnectionResetError("it is stopping"))
+            return None
+        if code == _LATE or (lost and self.run_id is None):
+            words = f"{'asked again, ' if lost else ''}it answered: {error['message']}"
+            self._client.lost(OSError(words), self._method)
+        return self._client.result(frame)
 
     def _print(self, params: "Answer") -> None:
         if self._outlets is not None:
@@ -192,7 +217,7 @@ class Following:
 
     def _stand(self, status: "Answer") -> "Answer | None":
         """Note the status; that is the answer for whoever does not wait."""
-        self.run_id = status["id"]
+        self.run_id, self._until = status["id"], 0.0
         if not self._waits:
             return status
         if status["status"] == "pending" and self._spinner is None and self._waiting:
@@ -218,27 +243,46 @@ class Following:
     def _again(self, error: OSError) -> None:
         """Wait for the gateway to come back, and follow the same run again.
 
+        Before its id is known the same request is sent again: by its key it stays the same.
+
         Raises:
-            GatewayUnreachable: it does not, or nothing was asked yet.
+            GatewayUnreachable: nothing was asked.
+            Unanswered: it does not come back, or the request has no key.
         """
         self._client.close()
-        if self.run_id is None:
-            self._client.lost(error)
-        self.say(f"connection lost; reconnecting for up to {_PATIENCE_S:.0f} s")
-        end = monotonic() + _PATIENCE_S
-        while monotonic() < end:
-            try:
-                self._main = self._client.begin("exec.wait", {"id": self.run_id, "stream": True})
-            except OSError:
-                self._client.close()
-                self._pause()
-                continue
-            for one in () if self._outlets is None else self._outlets.all:
-                one.rewind()
-            self._cancelled = False
-            return
-        self.say(f"lost track of run {self.run_id}; see `sayso history`")
-        self._client.lost(error)
+        if self.run_id is None and not (self.sent and "requestKey" in self._params):
+            self._client.lost(error, self._method if self.sent else "")
+        if self._until:
+            self._pause()
+        else:
+            self._until = monotonic() + _PATIENCE_S
+            self.say(f"connection lost; reconnecting for up to {_PATIENCE_S:.0f} s")
+        while monotonic() < self._until:
+            if self._asked_again():
+                return
+            self._pause()
+        if self.run_id is not None:
+            self.say(f"lost track of run {self.run_id}; see `sayso history`")
+        self._client.lost(error, self._method)
+
+    def _asked_again(self) -> bool:
+        """Ask for the run, or for what may have become one; ``False``: nobody listens."""
+        try:
+            if self.run_id is None:
+                self._ask(self._method, self._params)
+            else:
+                self._ask("exec.wait", {"id": self.run_id, "stream": True})
+        except OSError:
+            self._client.close()
+            return False
+        for one in () if self._outlets is None else self._outlets.all:
+            one.rewind()
+        self._cancelled = False
+        return True
+
+    def _ask(self, method: str, params: "dict[str, object]") -> None:
+        self._main = self._client.begin(method, params)
+        self.sent = self.sent or bool(self._client.sent)
 
     def _pause(self) -> None:
         self._wait(round(_RETRY_S * 1000), with_gateway=False)

@@ -205,7 +205,7 @@ class Docker(FilteredBackend):
 
 
 def _check_seen(view: View, folder: str) -> None:
-    inside = View(tuple(view.beside_a_system()), view.workspace)
+    inside = View(tuple(view.beside_a_system()), view.workspace, view.barred)
     if not inside.enters(folder):
         words = f"the folder `{folder}` cannot be seen from inside the container"
         raise SpawnError(f"{words}: {inside.why_unseen(folder)}")

@@ -37,6 +37,8 @@ _SOCKETS = "/proc/net/unix"
 _SOCKET_PATH = 7
 """The column of the path; sockets without a name have none (proc(5))."""
 _CODE = str(Path(__file__).parents[4])
+_PYTHON = os.path.realpath(sys.prefix)
+_ELSEWHERE = "Run it in another project's folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +59,37 @@ class Places:
     def view(self, cwd: str) -> View:
         """Return what commands see that are run in a folder."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
-        view = _view(self, cwd, hidden, self._is_barred(cwd))
+        view = _view(self, cwd, hidden, self._bar(cwd))
         reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
-        return _sorted(dict(view.places) | reachable, view.workspace) if reachable else view
+        if not reachable:
+            return view
+        return View(_sorted(dict(view.places) | reachable), view.workspace, view.barred)
 
     def workspace_for(self, cwd: str) -> str | None:
         """Return what commands may change that are run in a folder."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
-        return _view(self, cwd, hidden, self._is_barred(cwd)).workspace
+        return _view(self, cwd, hidden, self._bar(cwd)).workspace
 
-    def _is_barred(self, cwd: str) -> bool:
-        """Return whether a folder shows what is guarded or protected under another name.
+    def _bar(self, cwd: str) -> str:
+        """Return why a folder with what is guarded or protected is no workspace, else nothing.
 
         Looked at each time: what a folder is to git, or what leads to it, changes.
         """
         if self.workspace is not None:
-            return False
-        return lies_in_protected(cwd, self.protected) or mounts_now().shares(cwd, self.guarded)
+            return ""
+        for one in self.guarded:
+            if is_within(cwd, one) or is_within(one, cwd):
+                return _shares(one)
+        if lies_in_protected(cwd, self.protected):
+            return f"lies in a place that no command may change (sandbox.protect). {_ELSEWHERE}"
+        if mounts_now().shares(cwd, self.guarded):
+            return f"shares files with Sayso's own by a bind mount. {_ELSEWHERE}"
+        return ""
 
-    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: bool = False) -> View:
+    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: str = "") -> View:
         """Return the view before this moment's sockets are hidden; ``hidden`` are real paths.
 
-        ``barred``: the folder shows what is guarded or protected, so it is no workspace whatever
-        its name is.
+        ``barred``: why the folder is no workspace whatever its name is.
         """
         workspace = self.workspace
         if workspace is None and not barred and self._may_be_changed(cwd, hidden):
@@ -88,7 +98,7 @@ class Places:
         if workspace is not None:
             places[workspace] = Kind.WORKSPACE
         places.update((one, _hiding(one)) for one in hidden)
-        return _sorted(places, workspace)
+        return View(_sorted(places), workspace, (cwd, barred) if barred else ("", ""))
 
     def _may_be_changed(self, folder: str, hidden: tuple[str, ...]) -> bool:
         """Return whether a folder that a request names may be its workspace.
@@ -128,7 +138,7 @@ def places_of(
         them.
     """
     own = [os.path.realpath(one) for one in gateway]
-    guarded = tuple(dict.fromkeys((*own, _CODE, os.path.realpath(sys.prefix))))
+    guarded = tuple(dict.fromkeys((*own, _CODE, _PYTHON)))
     workspace = None if workspace is None else os.path.realpath(workspace)
     visible = [os.path.realpath(one) for one in shown]
     _check("sandbox.workspace", filter(None, (workspace,)), guarded)
@@ -137,9 +147,9 @@ def places_of(
     places |= dict.fromkeys(_folders((*_TEMPORARY, home)), Kind.PRIVATE)
     places |= {one: Kind.SHOWN for one in visible if os.path.lexists(one)}
     secrets = (*map(os.path.realpath, _SECRETS), *own)
-    view = _sorted(places, None)
+    view = View(_sorted(places))
     places |= {one: _hiding(one) for one in secrets if view.sees(one) and os.access(one, os.R_OK)}
-    return Places(_sorted(places, None).places, guarded, tuple(hidden), workspace, tuple(protected))
+    return Places(_sorted(places), guarded, tuple(hidden), workspace, tuple(protected))
 
 
 def _system() -> Iterator[tuple[str, Kind]]:
@@ -151,7 +161,7 @@ def _system() -> Iterator[tuple[str, Kind]]:
 
 
 @functools.lru_cache(maxsize=256)
-def _view(places: Places, cwd: str, hidden: tuple[str, ...], barred: bool) -> View:  # noqa: FBT001
+def _view(places: Places, cwd: str, hidden: tuple[str, ...], barred: str) -> View:
     return places.without_sockets(cwd, hidden, barred=barred)
 
 
@@ -165,8 +175,16 @@ def _hiding(path: str) -> Kind:
     return Kind.EMPTIED if os.path.isdir(path) else Kind.BLANKED
 
 
-def _sorted(places: dict[str, Kind], workspace: str | None) -> View:
-    return View(tuple(sorted(places.items())), workspace)
+def _sorted(places: dict[str, Kind]) -> tuple[tuple[str, Kind], ...]:
+    return tuple(sorted(places.items()))
+
+
+def _shares(guarded: str) -> str:
+    """Say that a folder shares files with one of Sayso's own, and what to do."""
+    what = "code" if guarded == _CODE else "Python" if guarded == _PYTHON else "state"
+    words = f"shares files with Sayso's own {what} ({guarded}), which no command may change"
+    show = "" if what == "state" else ", or set sandbox.show to let commands read it"
+    return f"{words}. {_ELSEWHERE}{show}"
 
 
 def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:

@@ -31,11 +31,13 @@ _GIVEN = frozenset((Kind.SHOWN, Kind.WORKSPACE))
 class View:
     """The places of one run by real path, outer ones first: the innermost decides.
 
-    ``workspace`` is the one of that kind, ``None`` where nothing may be changed.
+    ``workspace`` is the one of that kind, ``None`` where nothing may be changed. ``barred``
+    is the folder of the run and why it is none whatever its name is, both empty where it may be.
     """
 
     places: tuple[tuple[str, Kind], ...]
     workspace: str | None = None
+    barred: tuple[str, str] = ("", "")
 
     def sees(self, path: str) -> bool:
         """Return whether a path is inside what it is outside."""
@@ -52,6 +54,9 @@ class View:
 
     def why_unseen(self, folder: str) -> str:
         """Say in a clause why a folder is not inside, and what to do."""
+        ran_in, barred = self.barred
+        if barred and is_within(folder, ran_in) and not self.enters(ran_in):
+            return f"{ran_in} {barred}"
         over = [(place, kind) for place, kind in self.places if is_within(folder, place)]
         place, kind = over[-1] if over else ("", None)
         match kind:

@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.cli import Failures, build_parser
+from bot.cli import Failures, build_parser, main
+from bot.cli.run import follow
 from bot.cli.run.exit_status import conclude
 from bot.cli.run.follow import Following
 from bot.cli.run.output_streams import Outlet, Outlets
@@ -20,7 +22,7 @@ from bot.cli.run.params import MOST_INPUT, Unusable, params_of
 from bot.cli.run.signals import Signals
 from bot.cli.run.spinner import Spinner
 from bot.client import Client
-from core.errors import BadRequest, GatewayUnreachable
+from core.errors import BadRequest, GatewayUnreachable, Stopping, Unanswered
 from core.model.stdio import LARGEST_STDIN
 
 FINISHED: dict[str, Any] = {
@@ -217,7 +219,10 @@ class Scripted:
 
     def _serve(self, scripts: tuple[list[Any], ...]) -> None:
         for script in scripts:
-            connection, _ = self._listener.accept()
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return  # it was left
             with connection, connection.makefile("rb") as lines:
                 self.asked.append(json.loads(lines.readline()))
                 for frame in script:
@@ -225,6 +230,11 @@ class Scripted:
                     if frame.get("id") == "main":
                         frame["id"] = self.asked[-1]["id"]
                     connection.sendall(json.dumps(frame).encode() + b"\n")
+
+    def leave(self) -> None:
+        """End it before all was said."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self.close()
 
     def close(self) -> None:
         """End it."""
@@ -243,13 +253,15 @@ def state(status: str, **more: object) -> dict[str, Any]:
     return {"method": "exec.state", "params": {"status": status, "id": "r1", **more}}
 
 
-def followed(server: Scripted, *, waits: bool = True) -> tuple[dict[str, Any], Outlets]:
+def followed(
+    server: Scripted, *, waits: bool = True, **more: object
+) -> tuple[dict[str, Any], Outlets]:
     """Follow one request at a scripted server."""
     signals, outlets = Signals(), Outlets(separate=False)
     try:
         with Client(server.path) as client:
             line = Following(client, signals, outlets, None, waits=waits)
-            return line.answer("exec.run", {"command": "x"}), outlets
+            return line.answer("exec.run", {"command": "x", **more}), outlets
     finally:
         signals.close()
         server.close()
@@ -334,10 +346,120 @@ def test_a_gateway_that_gives_up_is_waited_for(
     assert "connection lost; reconnecting" in capfd.readouterr().err
 
 
-def test_before_anything_was_asked_it_is_an_error(tmp_path: Path) -> None:
-    """Without an id nothing can be followed: the error says so at once."""
-    with pytest.raises(GatewayUnreachable, match="connection closed"):
+def test_before_its_id_is_known_it_may_have_been_taken(tmp_path: Path) -> None:
+    """Without an id and without a key nothing can be followed: the error says so at once."""
+    with pytest.raises(Unanswered, match=r"connection closed.*may have acted.*`sayso pending`"):
         followed(Scripted(tmp_path, []))
+
+
+@pytest.mark.parametrize("words", [("-c", "ls"), ("-cls",)], ids=["quick", "parsed"])
+def test_each_request_has_a_key_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Two of the same words are two requests; a key that is given stays."""
+    answer = [{"id": "main", "result": FINISHED}]
+    server = Scripted(tmp_path, *([{**one} for one in answer] for _ in range(3)))
+    monkeypatch.setenv("SAYSO_SOCKET", server.path)
+    codes = [main(["run", *more, *words]) for more in ((), (), ("--request-key", "mine"))]
+    server.close()
+
+    first, second, third = (asked["params"]["requestKey"] for asked in server.asked)
+    assert [0, 0, 0] == codes
+    assert first != second
+    assert (32, "mine") == (len(first), third)
+
+
+def test_where_nobody_listens_nothing_was_asked(tmp_path: Path) -> None:
+    """A request with a key is not sent again where it was not sent at all."""
+    signals, outlets = Signals(), Outlets(separate=False)
+    line = Following(Client(str(tmp_path / "none")), signals, outlets, None, waits=True)
+    try:
+        with pytest.raises(GatewayUnreachable, match="No gateway is listening"):
+            line.answer("exec.run", {"command": "x", "requestKey": "k"})
+    finally:
+        signals.close()
+    assert not line.sent
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [[], [{"id": "main", "error": {"code": -32800, "message": "cancelled"}}]],
+    ids=["closed", "given up"],
+)
+def test_a_request_with_a_key_is_sent_again(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], lost: list[Any]
+) -> None:
+    """Before its id is known the very same request goes out again, under the same key."""
+    server = Scripted(tmp_path, lost, [state("running"), {"id": "main", "result": FINISHED}])
+
+    assert FINISHED == followed(server, requestKey="k")[0]
+    assert ["exec.run"] * 2 == [asked["method"] for asked in server.asked]
+    assert [{"command": "x", "requestKey": "k"}] * 2 == [one["params"] for one in server.asked]
+    assert "connection lost; reconnecting" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"id": "main", "error": {"code": -32004, "message": "it stops"}},
+        {"id": "main", "error": {"code": -32003, "message": "no place"}},
+        {"id": None, "error": {"code": -32001, "message": "not you"}},
+    ],
+)
+def test_who_was_lost_once_is_not_told_that_nothing_was_asked(
+    tmp_path: Path, refused: dict[str, Any]
+) -> None:
+    """What a gateway says that has no room yet, or stops again, is about the second sending."""
+    server = Scripted(
+        tmp_path, [], [refused], [state("running"), {"id": "main", "result": FINISHED}]
+    )
+
+    assert FINISHED == followed(server, requestKey="k")[0]
+    assert 3 == len(server.asked)
+
+
+def test_a_refusal_of_the_second_sending_leaves_the_first_in_doubt(tmp_path: Path) -> None:
+    """The error says both: what the gateway said now, and that the first may have been taken."""
+    away = {"code": -32000, "message": "no database", "data": {"type": "StoreAway"}}
+
+    with pytest.raises(Unanswered, match=r"asked again, it answered: no database.*may have acted"):
+        followed(Scripted(tmp_path, [], [{"id": "main", "error": away}]), requestKey="k")
+
+
+def test_a_gateway_that_stops_before_it_took_anything_is_believed(tmp_path: Path) -> None:
+    """The control: of the first sending its word that nothing was changed is an answer."""
+    stops = {"code": -32004, "message": "it stops", "data": {"type": "Stopping"}}
+
+    with pytest.raises(Stopping, match="it stops"):
+        followed(Scripted(tmp_path, [{"id": "main", "error": stops}]), requestKey="k")
+
+
+def test_a_gateway_that_is_lost_each_time_is_left_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """All losses before an id share one patience, and between them there is a pause."""
+    monkeypatch.setattr(follow, "_PATIENCE_S", 1.0)
+    server = Scripted(tmp_path, *([] for _ in range(200)))
+    begin = time.monotonic()
+
+    with pytest.raises(Unanswered, match="connection closed"):
+        _followed_until_left(server)
+
+    assert time.monotonic() - begin < 10
+    assert 2 <= len(server.asked) <= 7
+    assert 1 == capfd.readouterr().err.count("connection lost")
+
+
+def _followed_until_left(server: Scripted) -> None:
+    """Follow a request at a server that outlives it."""
+    signals, outlets = Signals(), Outlets(separate=False)
+    try:
+        with Client(server.path) as client:
+            line = Following(client, signals, outlets, None, waits=True)
+            line.answer("exec.run", {"command": "x", "requestKey": "k"})
+    finally:
+        signals.close()
+        server.leave()
 
 
 def test_what_the_gateway_refuses_is_raised(tmp_path: Path) -> None:

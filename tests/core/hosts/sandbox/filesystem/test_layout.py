@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,47 @@ def test_this_machines_places(tmp_path: Path) -> None:
     assert places.view(str(home)).workspace is None
     assert not places.view("/").sees(str(own / "state.db"))
     assert places.view("/").sees(f"{sys.base_prefix}/lib")
+
+
+def test_why_a_project_is_no_workspace(tmp_path: Path) -> None:
+    """What bars it is said, not what hides it: a private home says the same of every project.
+
+    The control is a project beside it, which is the workspace.
+    """
+    home, other = tmp_path / "user", tmp_path / "user/shop"
+    own = home / "app/.sayso"
+    for one in (own, other, home / "shop/.git/hooks"):
+        one.mkdir(parents=True)
+    code = Path(__file__).parents[5]
+    places = places_of([own], str(code.parent), protected=(".git/hooks",))
+    inside = places_of([own], str(home), protected=(".git/hooks",))
+    read = places_of([own], str(code.parent), shown=(str(code),))
+
+    for cwd in (code, code / "core"):
+        assert not places.view(str(cwd)).enters(str(cwd))
+        assert places.view(str(cwd)).why_unseen(str(cwd)) == (
+            f"{cwd} shares files with Sayso's own code ({code}), which no command may change. Run "
+            "it in another project's folder, or set sandbox.show to let commands read it"
+        )
+    state = inside.view(str(home / "app"))
+    assert state.why_unseen(str(home / "app")).startswith(
+        f"{home}/app shares files with Sayso's own state ({own}), which no command may change"
+    )
+    assert "sandbox.show" not in state.why_unseen(str(home / "app"))
+    assert "sandbox.protect" in inside.view(str(other / ".git/hooks")).why_unseen(
+        str(other / ".git/hooks")
+    )
+    assert inside.view(str(other)).workspace == str(other)
+    assert inside.view(str(other)).barred == ("", "")
+    unsaid = replace(places.view(str(code)), barred=("", "")).why_unseen(str(code))
+    assert unsaid.startswith(f"each run has a private {code.parent} of its own there")
+    assert read.view(str(code)).enters(str(code))
+
+
+def test_what_bars_the_folder_of_a_run_is_not_said_of_another() -> None:
+    """``/`` shares files with everything, which is not what hides a folder that a line goes to."""
+    assert PLACES.view("/").why_unseen("/work/x").startswith("it is no system folder")
+    assert PLACES.view("/srv").why_unseen("/srv/app").startswith("/srv shares files with Sayso's")
 
 
 @pytest.mark.parametrize("setting", ["workspace", "show"])

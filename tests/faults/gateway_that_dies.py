@@ -1,0 +1,52 @@
+"""A gateway that kills itself (SIGKILL) at the moment that a file in its home names, once.
+
+The file ``die`` holds a method and ``before`` or ``after``: before its handler has begun, or when
+what was asked for is done and recorded, and nothing has been answered yet.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.cli import main
+from bot.intake.callers.caller import Caller
+from bot.intake.registry.method import Method
+from core.gate.gate import Begun, Gate
+from core.model.command import ExecRequest
+from core.model.result import Submission
+
+DIE = Path(os.environ["SAYSO_HOME"]) / "die"
+RUN = "exec.run"
+_call, _submit = Method.call, Gate.submit
+
+
+def _die(method: str, moment: str) -> None:
+    if DIE.exists() and DIE.read_text() == f"{method} {moment}":
+        DIE.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def _dying_call(self: Method, raw: Mapping[str, object], caller: Caller) -> object:  # type: ignore[type-arg]
+    if self.name != RUN:
+        _die(self.name, "before")
+    answer = await _call(self, raw, caller)
+    if self.name != RUN:
+        _die(self.name, "after")
+    return answer
+
+
+async def _dying_submit(self: Gate, request: ExecRequest, begun: Begun | None = None) -> Submission:
+    if self.execution.guard.mark_of(request) is not None:
+        return await _submit(self, request, begun)  # the gateway's own proof
+    _die(RUN, "before")
+    submitted = await _submit(self, request, begun)
+    _die(RUN, "after")
+    return submitted
+
+
+if __name__ == "__main__":
+    Method.call = _dying_call  # type: ignore[method-assign]
+    Gate.submit = _dying_submit  # type: ignore[method-assign]
+    sys.exit(main())
