@@ -1,16 +1,26 @@
 """What does not fit one message is said in the same words on every platform."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from channels.card_text import EMPTY, READ_ABOVE, TOO_LONG, part_end, part_title, shortened
+from channels.card_text import (
+    EMPTY,
+    READ_ABOVE,
+    TOO_LONG,
+    odd_programs,
+    part_end,
+    part_title,
+    shortened,
+)
 from channels.cards import PromptCard, build_prompt
 from channels.discord.render import messages as discord
 from channels.slack.render import messages as slack
 from channels.telegram.render import messages as telegram
 from core.model.identity import Target
 from tests.contracts.channel_examples import approval, plan
+from tests.support.plans import command, wrapped
 
 PLATFORMS = {
     "discord": discord.payloads,
@@ -60,3 +70,29 @@ def test_a_value_that_is_whole_has_no_mark() -> None:
     """The mark counts what follows, and is absent where nothing does."""
     assert "abc […1,234 more]" == shortened("abc", 1_234)
     assert "abc" == shortened("abc", 0)
+
+
+ECHO = command("/usr/bin/echo", "x")
+
+
+def test_a_program_of_the_system_by_its_own_name_is_not_odd() -> None:
+    """Called by its path or its name alone, below a wrapper too."""
+    assert odd_programs(ECHO) == ()
+    assert odd_programs(command("echo", "x")) == ()
+    assert odd_programs(wrapped("timeout", "5", "echo", "x")) == ()
+
+
+def test_a_program_other_than_its_name_is_odd() -> None:
+    """Not found, reached by a link, elsewhere, renamed, or with a character that is escaped."""
+    file = ECHO.executable
+    assert file is not None
+    for one in (
+        replace(ECHO, executable=None),
+        replace(ECHO, executable=replace(file, realpath="/usr/bin/busybox")),
+        replace(ECHO, executable=replace(file, path="/srv/echo", realpath="/srv/echo")),
+        replace(ECHO, argv=("/usr/bin/cat", "x")),
+        replace(ECHO, argv=("/usr/\u202ebin/echo", "x")),
+    ):
+        assert len(odd_programs(one)) == 1, one
+    inner = wrapped("timeout", "5", "echo", "x")
+    assert len(odd_programs(replace(inner, inner=(replace(ECHO, executable=None),)))) == 1

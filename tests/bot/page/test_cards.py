@@ -104,3 +104,15 @@ def test_a_long_command_is_cut_in_a_list_and_cannot_be_allowed_there(cards: Card
     assert "word-599" not in listed.first("pre").text
     assert "word-599" in whole.first("pre").text
     assert "allow-once" in cards.whole(question, CSRF).html
+
+
+def test_what_is_kept_as_shown_is_what_was_shown(cards: Cards, renderer: Renderer) -> None:
+    """Of a long command in a list only its beginning, on its own page all of it."""
+    question = approval(plan(("echo", *(f"word-{n}" for n in range(600)))))
+    listed, whole = cards.listed(question, CSRF), cards.whole(question, CSRF)
+    short = Cards(renderer).listed(approval(plan(("echo", "word-599"))), CSRF)
+
+    assert ("word-0" in listed.text, "word-599" in listed.text) == (True, False)
+    assert listed.text == Markup.of(listed.html).first("pre").text
+    assert "word-599" in whole.text
+    assert "word-599" in short.text

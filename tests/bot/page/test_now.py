@@ -1,12 +1,15 @@
 """The start page: what waits and runs, and how the gateway is."""
 
 import re
+import time
 
 from core.model.identity import ApprovalId
 from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import PageBrowser
 from tests.support.waiting import wait_until
 
+_HEALTH_S = 5.5
+"""A little longer than the page keeps what it knows of the health."""
 _CARD = re.compile(r'<article class="card" id="c-([0-9a-z]{26})"')
 
 
@@ -79,3 +82,18 @@ def test_health_is_one_line(ana: PageBrowser) -> None:
     """All well, or what is not."""
     assert "All well: " in ana.get("/").text
     assert "Lock down…" in ana.get("/").text
+
+
+def test_a_lockdown_is_no_illness(home: ApiGateway, ana: PageBrowser) -> None:
+    """It is told in a line of its own; what is well besides is still well."""
+    lockdown = home.gateway.gate.execution.guard.lockdown
+    lockdown.engage("a test", by="uid:0")
+    try:
+        time.sleep(_HEALTH_S)  # until what is known is looked at anew
+        page = ana.get("/").text
+    finally:
+        lockdown.lift()
+
+    assert "Locked down: nothing runs." in page
+    assert 'class="line well"' in page
+    assert "All well: " in page

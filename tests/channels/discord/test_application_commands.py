@@ -20,7 +20,7 @@ from channels.commands import (
 from core.model.approval import HALF_HOUR, ApprovalReply
 from core.model.command import ExecOverrides
 from core.model.identity import Actor
-from core.model.policy import Elevation, ExecAsk, ExecHost
+from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity
 from tests.channels.discord.guild import ANA, DiscordGuild
 from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord_objects import CHANNEL
@@ -72,6 +72,11 @@ class TestSlash:
                 "exec",
                 {"node": "build-1", "host": "node", "ask": "always"},
                 SetExec(ExecOverrides(host=ExecHost.NODE, ask=ExecAsk.ALWAYS, node="build-1")),
+            ),
+            (
+                "exec",
+                {"security": "allowlist"},
+                SetExec(ExecOverrides(security=ExecSecurity.ALLOWLIST)),
             ),
             ("elevated", {"mode": "off"}, Elevated(Elevation.OFF)),
             ("pair", {"code": "7k3f9q01"}, Pair("7k3f9q01")),
