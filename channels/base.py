@@ -18,7 +18,7 @@ from core.errors import ChannelError
 from core.model.identity import Actor, Target
 from core.text.render import Redacted, redact
 
-UNREADABLE = (AttributeError, LookupError, TypeError, ValueError)
+UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading an odd answer raises; no ``SaysoError`` is among them."""
 
 _log = logging.getLogger(__name__)

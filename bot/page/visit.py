@@ -148,7 +148,9 @@ class Visit:
             self._form = await self._sent()
         found = {name: text for name, text in self._form.items() if name != CSRF}
         needed = signed and bool(self.session)
-        if needed and not hmac.compare_digest(self._form.get(CSRF, ""), self.csrf):
+        if needed and not hmac.compare_digest(
+            self._form.get(CSRF, "").encode(), self.csrf.encode()
+        ):
             raise Fault(FaultCode.WRONG_SITE, "The form is out of date. Reload the page.")
         refuse_others(found, self.fields, "The form")
         return found

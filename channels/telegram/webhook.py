@@ -5,7 +5,6 @@ again. Whoever asks without the secret token is refused.
 """
 
 import hmac
-import json
 import logging
 import time
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from channels.telegram.settings import WebhookSection
 from channels.telegram.transport import UPDATES, App
 from channels.telegram.update_ack import Handled
 from core.errors import ChannelError
+from core.ipc.strict_json import parsed
 from core.text.render import redact
 
 if TYPE_CHECKING:  # a gateway that polls needs no server
@@ -117,11 +117,11 @@ class WebhookLine:
 
 def _parsed(body: bytes, app: App) -> Update | None:
     try:
-        found = json.loads(body)
+        found = parsed(body)
         if not isinstance(found, dict) or not isinstance(found.get("update_id"), int):
             return None
         return Update.de_json(found, app.bot)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
 

@@ -21,8 +21,18 @@ ApprovalId = NewType("ApprovalId", str)
 """128 random bits in Crockford base32 (26 lower-case characters); also the run id."""
 
 DEFAULT_AGENT = AgentId("main")
+NAME = re.compile(r"[^\x00-\x1f\x7f]+")
+"""What an agent, and anything else that requests name, may be called."""
+LONGEST_NAME = 200
+NAME_WORDS = f"1 to {LONGEST_NAME} characters, none of them a control character"
+"""The same for people."""
 CODE_LENGTH = 6
 """Characters of an id that make its short code; upper-case when shown to people."""
+
+
+def is_name(text: str) -> bool:
+    """Return whether something may be called so."""
+    return len(text) <= LONGEST_NAME and NAME.fullmatch(text) is not None
 
 
 class Intake(StrEnum):

@@ -21,7 +21,16 @@ from channels.argument_values import grant_terms
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
-from core.model.identity import DEFAULT_AGENT, TASK_NAME, AgentId, Requester, SessionKey, TaskId
+from core.model.identity import (
+    DEFAULT_AGENT,
+    LONGEST_NAME,
+    NAME,
+    TASK_NAME,
+    AgentId,
+    Requester,
+    SessionKey,
+    TaskId,
+)
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.stdio import LARGEST_STDIN, Capture, Stdio
 from core.text.render import redact
@@ -48,8 +57,8 @@ Base64Input = Annotated[bytes, BeforeValidator(_decoded)]
 """Standard input in a frame: strict base64, and no more than a request may bring."""
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""A name of anything: no control character, 200 characters at most."""
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=rf"^{NAME.pattern}$")]
+"""A name of anything, as ``NAME`` has it."""
 
 
 def _no_secret(name: str) -> str:

@@ -1,6 +1,5 @@
 """Read the form of the page: what its reader saw, and what is wanted."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 from bot.api.http.errors import Fault, FaultCode
 from bot.page.rules.draft import BULK, SETTINGS, Edit
+from core.ipc.strict_json import read_object
 
 _REMOVE = re.compile(r"remove-([0-9a-f]{16})")
 _MOST_ADDED = 200
@@ -62,7 +62,7 @@ def _edit(form: Mapping[str, str], keys: frozenset[str]) -> Edit:
 def _seen(form: Mapping[str, str]) -> tuple[Mapping[str, str], frozenset[str]]:
     """Return what the reader of a form saw; a form that was tampered with saw nothing."""
     try:
-        found: Any = json.loads(form.get("seen", ""))
+        found: Any = read_object(form.get("seen", "").encode())
         settings = {name: str(found["settings"][name]) for name in SETTINGS}
         return settings, frozenset(str(one) for one in found["keys"])
     except (ValueError, KeyError, TypeError):

@@ -54,6 +54,7 @@ async def replace_recorded(
     Raises:
         Conflict: it has changed.
         ApprovalsFileError: the new text is not valid; nothing was changed.
+        BadRequest: it names what can be no agent; nothing was changed.
         JournalError: it could not be recorded; nothing was changed.
         StateError: it could not be written; nothing was changed.
     """
@@ -67,7 +68,9 @@ def _record(file: ApprovalsFile, text: str, base: str, by: str) -> dict[str, obj
     """Return who changes what, with the hash before and after; without the socket's token."""
     raw, _ = parse(text.encode(errors="surrogatepass"), NEW_TEXT)
     new = edit.masked(raw)
-    edit.keep_socket(raw, None if base == UNUSABLE else file.shown(), str(file.socket_path))
+    old = None if base == UNUSABLE else file.shown()
+    edit.refuse_names(raw, old)
+    edit.keep_socket(raw, old, str(file.socket_path))
     after = base_hash(edit.masked(raw))
     words = redact(json.dumps(new, ensure_ascii=False)).text
     return {"by": by, "before": base, "after": after, "text": words}

@@ -16,10 +16,12 @@ from core.approvals.file.schema import (
 from core.errors import BadRequest
 from core.model.approval import AllowlistEntry
 from core.model.decision import Content
-from core.model.identity import DEFAULT_AGENT, AgentId
+from core.model.identity import DEFAULT_AGENT, NAME_WORDS, AgentId, is_name
 from core.policy.rules.lint_entries import never_counts
 
 _TOKEN_BYTES = 24
+_SHOWN = 40
+"""Characters of a wrong name that a message quotes."""
 
 
 def fresh(socket_path: str) -> Raw:
@@ -51,11 +53,29 @@ def known_agent(agent: str) -> AgentId:
     """Return the name under which an agent's entries are kept.
 
     Raises:
-        BadRequest: the name is empty or means every agent.
+        BadRequest: the name is empty, means every agent, or is one that no agent can have.
     """
     if agent in {"", EVERY_AGENT}:
         raise BadRequest("Allowlists are kept for each agent. Name one, such as --agent main.")
+    if not is_name(agent):
+        shown = f"{agent[:_SHOWN]!a}"
+        raise BadRequest(f"{shown} is no agent's name: it has {NAME_WORDS}. Nothing was changed.")
     return DEFAULT_AGENT if agent == LEGACY_AGENT else AgentId(agent)
+
+
+def refuse_names(new: Raw, old: Raw | None) -> None:
+    """Refuse a text with a part for what can be no agent; one that is in ``old`` may stay.
+
+    Raises:
+        BadRequest: there is one.
+    """
+    for agent in _agents(new).keys() - _agents(old or {}).keys():
+        known_agent(agent)
+
+
+def _agents(raw: Raw) -> Raw:
+    found = raw.get("agents")
+    return found if isinstance(found, dict) else {}
 
 
 def add_entry(

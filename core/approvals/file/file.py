@@ -198,6 +198,7 @@ class ApprovalsFile:
 
         Raises:
             ApprovalsFileError: the new text is not valid; nothing was changed.
+            BadRequest: it names what can be no agent; nothing was changed.
             StateError: it could not be written; nothing was changed.
         """
         raw, _ = parse(text.encode(errors="surrogatepass"), NEW_TEXT)
@@ -208,6 +209,7 @@ class ApprovalsFile:
             except ApprovalsFileError:
                 old = None
                 back_up(self._path, self._beside(".broken"))
+            edit.refuse_names(raw, old)
             edit.keep_socket(raw, old, self._socket_path())
             fill_in(raw, {} if old is None else uses_of(old))
             self._write(edit.dumped(raw), lambda: _passes(check, old))

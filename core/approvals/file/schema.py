@@ -23,7 +23,7 @@ from core.approvals.file.document import (
 from core.approvals.file.errors import LONGEST_PATTERN, wrong
 from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry
-from core.model.identity import DEFAULT_AGENT, AgentId
+from core.model.identity import DEFAULT_AGENT, AgentId, is_name
 from core.model.policy import (
     AskFallback,
     ExecAsk,
@@ -297,6 +297,9 @@ def _strays(model: _Document, name: str) -> Iterator[str]:
             if close:
                 raise _unusable(name, path, f"unknown key; did you mean {close[0]!r}?")
             yield f"{path}: unknown key, kept and ignored."
+    for agent in model.agents:
+        if not is_name(agent):
+            yield f"agents.{agent!a}: no agent can have this name, so nothing in it counts."
 
 
 def _meaning(

@@ -44,7 +44,7 @@ def test_a_form_of_another_site_changes_nothing(
 @pytest.mark.parametrize(
     "token",
     [
-        *("", "0" * 64, "x"),
+        *("", "0" * 64, "x", "é", "é" * 32, "\U0001f600"),
         lambda ana, home: PageBrowser.signed_in(home).csrf(),
         lambda ana, home: ana.csrf()[:-1],
         lambda ana, home: ana.csrf().upper(),

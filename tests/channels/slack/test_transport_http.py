@@ -88,6 +88,7 @@ async def test_a_badly_signed_post_is_logged_in_short(
     caplog.set_level(logging.DEBUG)
     assert await send(address, "0" * 32, body=json.dumps({"x": "x" * 900_000})) == 401
     assert await send(address, "0" * 32, body="x" * 900_000) == 400
+    assert await send(address, "0" * 32, body='{"x": ' + "[" * 100_000) == 400
 
     assert "Invalid request signature" in caplog.text
     assert "Traceback" not in caplog.text

@@ -96,9 +96,14 @@ async def test_a_request_without_the_secret_is_refused(
     assert not [one for one in inbox.got if one.key.endswith(":1")]
 
 
+DEEP = [(b"[", b"]"), (b'{"message":', b"}"), (b'{"reply_to_message":', b"}")]
+"""What a text is nested with."""
+
+
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b"{", b"\xff", b'{"update_id": null}', b'"x"', b'{"update_id": 1, "message": 7}'],
+    [b"", b"[]", b"{", b"\xff", b'{"update_id": null}', b'"x"', b'{"update_id": 1, "message": 7}']
+    + [b'{"update_id": 1, "message": %s}' % (mark * 2_000 + end * 2_000) for mark, end in DEEP],
 )
 async def test_a_body_that_is_no_update_is_refused(
     setup: TelegramUsers, inbox: RecordingInbox, body: bytes

@@ -223,6 +223,24 @@ def test_the_allowlists_are_replaced_by_who_read_them(home: ApiGateway) -> None:
     assert back.json()["done"] is True
 
 
+def test_a_part_for_what_can_be_no_agent_is_not_put(home: ApiGateway) -> None:
+    """As little as a request of such an agent is taken; the file stays, and no record is made."""
+    read = home.client("reader").get("/v1/allowlists").json()
+    agents = {**read["file"]["agents"], "../x\n": {"ask": "always"}}
+    new = {"file": {**read["file"], "agents": agents}, "baseHash": read["hash"]}
+    records = (home.home / "audit.jsonl").read_text().count('"approvals file"')
+    put = home.client("admin").put("/v1/allowlists", json=new)
+    assert error_of(put) == "bad_request"
+    assert "is no agent's name" in put.json()["error"]["message"]
+    wish = {"command": "true", "cwd": "/", "agent": "../x\n"}
+    assert error_of(home.client("admin").post("/v1/requests", json=wish)) in {
+        "bad_request",
+        "forbidden",
+    }
+    assert home.client("reader").get("/v1/allowlists").json()["hash"] == read["hash"]
+    assert (home.home / "audit.jsonl").read_text().count('"approvals file"') == records
+
+
 def test_what_is_shown_without_a_file_can_be_changed_and_put(tmp_path: Path) -> None:
     """A home without exec-approvals.json: what was read is a file that only lacks entries."""
     with api_gateway(tmp_path / "home") as fresh:

@@ -146,6 +146,10 @@ def test_what_is_printed_without_a_file_can_be_changed_and_set(home: Home) -> No
     [
         (("allowlist", "add", "rg"), "", 2, "never matches"),
         (("allowlist", "add", "/usr/bin/rg", "--agent", "*"), "", 2, "Name one"),
+        (("allowlist", "add", "/bin/rg", "--agent", "../x\n"), "", 2, "is no agent's name: it"),
+        (("allowlist", "add", "--dry-run", "/bin/rg", "--agent", "x\n"), "", 2, "no agent's name"),
+        (("allowlist", "remove", "/bin/rg", "--agent", "x\x7f"), "", 2, "is no agent's name"),
+        (("set", "--stdin"), '{"version": 1, "agents": {"x\\n": {}}}', 2, "is no agent's name"),
         (("allowlist", "add"), "", 2, "PATTERN"),
         (("allowlist", "add", "/usr/bin/env"), "", 2, "was not added: env is a wrapper"),
         (("allowlist", "add", "/bin/bash"), "", 2, "was not added: bash is a shell"),

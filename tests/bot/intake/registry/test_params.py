@@ -3,9 +3,10 @@
 import pytest
 
 from bot.intake.registry.params import EventsParams, IdParams, ResolveParams, RunParams, read
+from core.approvals.file.edit import known_agent
 from core.errors import BadRequest
 from core.model.approval import THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
-from core.model.identity import Intake, Requester
+from core.model.identity import Intake, Requester, is_name
 from core.model.policy import ExecAsk, ExecHost
 
 ASKER = Requester(Intake.SOCKET, "uid:0", (1, 2))
@@ -152,3 +153,20 @@ def test_a_limit_that_means_nothing_is_refused(decision: str, limit: str, says: 
     """Nothing is decided by a word that was not understood."""
     with pytest.raises(BadRequest, match=says):
         read(ResolveParams, {"id": "k3f7qz", "decision": decision, "limit": limit})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["main", "../x", "é\u202e", "a" * 200, "", "a" * 201, "x\n", "\n", "x\0", "\x7f", "\x85"],
+)
+def test_requests_name_the_agents_that_lists_are_kept_for(name: str) -> None:
+    """One name, one rule: for what asks, and for what is listed."""
+    refused: list[str] = []
+    run = {"command": "ls", "cwd": "/"}
+    for what in (known_agent, lambda agent: read(RunParams, {**run, "agent": agent})):
+        try:
+            what(name)
+        except BadRequest as why:
+            refused.append(str(why))
+    assert len(refused) in {0, 2}
+    assert is_name(name) is not bool(refused)

@@ -223,6 +223,37 @@ def test_entries_are_limited_to_arguments_and_removed_at_once(
     assert "push origin &lt;NAME&gt;" in admin.get(f"{PATH}?agent=main").text
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        *("", "no JSON", "[]", "é", '{"settings": {}, "keys": 7}', '{"keys": "\\ud800"}'),
+        *("[" * 2_000 + "]" * 2_000, "[" * 50_000),
+        '{"settings": {}, "keys": ' + "[" * 2_000 + "]" * 2_000 + "}",
+    ],
+)
+def test_who_says_to_have_seen_what_no_page_shows_saw_nothing(
+    home: ApiGateway, admin: PageBrowser, seen: str
+) -> None:
+    """However deep it is nested: the rest of the form is read, and removes nothing at once."""
+    fields = {**_fields(admin, "main"), "seen": seen}
+    saved = admin.post(PATH, **fields, bulk="all", ask="always")
+    assert saved.status_code == 303, saved.text
+    part = _file(home)["agents"]["main"]
+    assert (part["ask"], len(part["allowlist"])) == ("always", 4)
+
+
+@pytest.mark.parametrize("name", ["../x\n", "x\0", "\x1b[2J", "x\x7f", "a" * 201])
+def test_what_can_be_no_agent_gets_no_part(home: ApiGateway, admin: PageBrowser, name: str) -> None:
+    """One name, one rule: what no request can name is refused, in words."""
+    before = _file(home)
+    refused = admin.post(PATH, **{**_fields(admin, "main"), "agent": name}, ask="always")
+    assert refused.status_code == 422
+    assert "is no agent&#39;s name: it has 1 to 200 characters" in refused.text
+    assert _file(home) == before
+    own = admin.post(PATH, **{**_fields(admin, "main"), "agent": "../x é"}, ask="always")
+    assert own.status_code == 303, "the control: requests can name that one"
+
+
 def test_what_was_not_seen_is_not_removed_at_once(home: ApiGateway, admin: PageBrowser) -> None:
     """An entry that came after the page was read stays, although its kind is to go."""
     read = _fields(admin, "main")

@@ -8,9 +8,11 @@ import pytest
 from core.approvals.file.base_hash import present_hash, replace_recorded
 from core.approvals.file.file import ApprovalsFile
 from core.audit.journal import AuditJournal
-from core.errors import ApprovalsFileError, Conflict
+from core.errors import ApprovalsFileError, BadRequest, Conflict
 
 GOOD = '{"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/opt/a"}]}}}'
+
+NAMELESS = '{"version": 1, "agents": {"x\\n": {}}}'
 
 
 def kinds(folder: Path) -> list[str]:
@@ -37,6 +39,8 @@ async def test_what_is_refused_leaves_no_record(tmp_path: Path) -> None:
     with AuditJournal(tmp_path / "a.jsonl") as journal:
         with pytest.raises(ApprovalsFileError):
             await replace_recorded(file, journal, '{"version": 2}', base, "uid:1")
+        with pytest.raises(BadRequest):
+            await replace_recorded(file, journal, NAMELESS, base, "uid:1")
         with pytest.raises(Conflict):
             await replace_recorded(file, journal, GOOD, "0" * 64, "uid:1")
         refused = kinds(tmp_path)

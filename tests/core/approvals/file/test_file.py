@@ -385,6 +385,28 @@ def test_nothing_is_added_for_everybody(path: Path, name: str) -> None:
         ApprovalsFile(path).add(name, "/usr/bin/rg")
 
 
+def test_a_part_that_no_agent_can_have_is_not_added_and_may_stay(path: Path) -> None:
+    """What a person wrote is reported and keeps nobody from changing the rest."""
+    odd, fine = "../x\n", {"version": 1, "agents": {"main": {"ask": "always"}}}
+    file = write(path, fine)
+    kept = path.read_bytes()
+    both = {"version": 1, "agents": {odd: {}, "main": {"ask": "off"}}}
+    for change in (lambda: file.add(odd, "/opt/x"), lambda: file.replace(json.dumps(both))):
+        with pytest.raises(BadRequest, match=r"'\.\./x\\n' is no agent's name: it has 1 to 200"):
+            change()
+    assert path.read_bytes() == kept
+
+    file = write(path, both)
+    assert file.lint() == (
+        "agents.'../x\\n': no agent can have this name, so nothing in it counts.",
+    )
+    file.replace(json.dumps({**both, "defaults": {"ask": "always"}}))
+    file.add("main", "/opt/x")
+    assert file.layer(MAIN).ask is ExecAsk.OFF
+    file.replace(json.dumps(fine))
+    assert file.lint() == ()
+
+
 def test_replacing_keeps_the_token_and_refuses_a_bad_text(path: Path) -> None:
     """``approvals set`` changes all but the socket, and nothing if the text is not valid."""
     file = write(path, SEED)
