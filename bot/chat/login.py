@@ -17,7 +17,7 @@ from core.text.render import phrase, redact
 
 _SCOPES: Final = frozenset({Scope.APPROVE, Scope.READ})
 _OPENLY = "Others would read the link here. Send /login in a direct message to me."
-_OFF = "The control page is off: set http.enabled to true and restart the gateway."
+_OFF = "The control page is off: set http.enabled in the gateway's config.json5, then restart it."
 _STRANGER = (
     "You may not use /login: your account is not among the approvers of channels.{}. Nothing was "
     "changed."

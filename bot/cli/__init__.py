@@ -220,7 +220,10 @@ def whole(words: list[str]) -> list[str]:
 
 def _run_parsed(words: list[str]) -> int:
     words = whole(words)
-    args, rest = build_parser(words[0] if words else None).parse_known_args(words)
+    parser = build_parser(words[0] if words else None)
+    if words and words[0].startswith("-"):
+        parser.must_be_own(words)
+    args, rest = parser.parse_known_args(words)
     if rest:
         args.parser.unknown(rest)
     if args.version:

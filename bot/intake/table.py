@@ -38,13 +38,14 @@ def method_table(
     node_host: "NodeHost | None" = None,
     zone: tzinfo = UTC,
     terminals: Terminals | None = None,
+    config: str = "config.json5",
 ) -> Table:
     """Return all methods; ``health`` answers ``health.get``, ``more`` are further groups.
 
     ``prover`` proves the gate before a lockdown is lifted; without one none is. ``page_url`` says
     where the control page is, and nothing where it is off. ``node_host`` is ``None`` where no node
     may connect, ``terminals`` where nothing runs as another user. ``zone`` is where days begin and
-    end for people.
+    end for people, ``config`` the path of the configuration's file.
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
@@ -60,7 +61,7 @@ def method_table(
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
-            LoginMethods(store, journal, askers, page_url),
+            LoginMethods(store, journal, askers, page_url, config),
             NodeMethods(store, journal, askers, node_host),
             NodeCommandMethods(store, journal, askers, asking, node_host),
             ToolMethods(gate, askers),

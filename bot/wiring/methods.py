@@ -14,6 +14,7 @@ from bot.intake.registry.method import Table
 from bot.intake.table import method_table
 from bot.policy_tools.draft_backtest import DraftBacktests
 from bot.settings import Settings
+from bot.settings.home import CONFIG_NAME
 from bot.wiring.api import Network
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Ground
@@ -57,4 +58,5 @@ def table_of(
         page_url=parts.network.page_url,
         zone=parts.network.zone,
         terminals=parts.machines.terminals,
+        config=str(parts.settings.home / CONFIG_NAME),
     )

@@ -75,7 +75,8 @@ def test_a_link_from_a_terminal_signs_in(served: GatewayProcess) -> None:
 
 
 def test_without_a_page_there_is_no_link(quiet: GatewayProcess) -> None:
-    """The answer says how to switch it on."""
+    """The answer says how to switch it on, and in which file."""
     typed(quiet, "people", "add", "ana")
     done, said = typed(quiet, "login")
-    assert (done, "set http.enabled" in said) == (3, True)
+    file = quiet.home / "config.json5"
+    assert (done, f"set http.enabled to true in {file} and" in " ".join(said.split())) == (3, True)

@@ -52,12 +52,16 @@ class SessionRefParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class LoginMethods:
-    """The methods about signing in; ``page_url`` is where the page is, empty where it is off."""
+    """The methods about signing in; ``page_url`` is where the page is, empty where it is off.
+
+    ``config`` is the file that turns it on.
+    """
 
     store: Store
     journal: Journal
     askers: Askers
     page_url: Callable[[], str]
+    config: str
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
@@ -96,7 +100,10 @@ class LoginMethods:
         """Make a link, for a person at a terminal."""
         base = self.page_url()
         if not base:
-            why = "The control page is off: set http.enabled to true and restart the gateway."
+            why = (
+                f"The control page is off: set http.enabled to true in {safe(self.config)} and "
+                "restart the gateway."
+            )
             return LinkAnswer.of(why, done=False)
         why_not = await self.askers.refusal(caller)
         if why_not is not None:

@@ -30,6 +30,10 @@ def usage(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (("logs", "--json"), "unknown command 'logs'; did you mean 'history'?"),
         (("history", "--agnt", "x"), "unrecognized arguments: --agnt; did you mean '--agent'?"),
         (("run", "ls", "-l"), "arguments: -l; the command to run goes after --, or in -c 'LINE'"),
+        (("-c", "ls -l"), "no command before -c; did you mean `sayso run -c 'ls -l'`?"),
+        (("-cls", "--json"), "no command before -c; did you mean `sayso run -cls --json`?"),
+        (("--agent=coder", "-c", "ls"), "did you mean `sayso run --agent=coder -c ls`?"),
+        (("--", "ls"), "no command before --; did you mean `sayso run -- ls`?"),
         (("grants", "list", "--jsn"), "unrecognized arguments: --jsn; did you mean '--json'?"),
     ],
 )
@@ -38,6 +42,14 @@ def test_a_mistyped_word_gets_a_suggestion(
 ) -> None:
     """Commands, commands of commands, and options; the exit code is that of a misuse."""
     assert suggested in usage(capsys, *words)
+
+
+def test_other_options_before_a_command_are_not_taken_for_those_of_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The control: what is no option of `sayso run` alone is left to the parser."""
+    for words in (("--json", "xyzzy"), ("--xyzzy", "run")):
+        assert "did you mean `sayso run" not in usage(capsys, *words)
 
 
 def test_a_word_that_resembles_nothing_gets_the_list(capsys: pytest.CaptureFixture[str]) -> None:
