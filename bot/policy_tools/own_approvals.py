@@ -1,7 +1,8 @@
 """Change this home's exec-approvals.json so that the journal has it: who, what, before and after.
 
 A running gateway makes the change and the record, by its method; without one both are made here,
-under the journal's lock, which a gateway that starts meanwhile has to wait for.
+under the journal's lock, which a gateway that starts meanwhile has to wait for. Whether one runs is
+what its lock says: a connection can fail for reasons that whoever calls has chosen.
 """
 
 import asyncio
@@ -9,22 +10,29 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TypeVar
 
 from bot.client import Client
 from bot.factories.policy import idle_of
+from bot.policy_tools.home_journal import journal_of
 from bot.policy_tools.judge import APPROVALS_NAME, present_settings
-from bot.settings import InvalidConfig, home_folder
+from bot.settings import InvalidConfig, ensure_home, home_folder
 from core.approvals.file import edit
-from core.approvals.file.base_hash import base_hash, must_be, present_hash, replace_recorded
+from core.approvals.file.base_hash import base_hash, present_hash, replace_recorded
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.schema import NEW_TEXT, Raw, parse
 from core.audit.journal import AuditJournal
-from core.errors import BadRequest, Conflict, Forbidden, GatewayUnreachable, JournalBusy
+from core.errors import (
+    AnotherGateway,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    GatewayUnreachable,
+    JournalBusy,
+)
 from core.ipc.frames import MAX_FRAME
+from core.ipc.socket_file import is_owned
 from core.model.approval import AllowlistEntry
-from core.nodes.node_file import NODE_JOURNAL
 
 Result = TypeVar("Result")
 
@@ -36,20 +44,26 @@ _TOO_LARGE = (
     "{} is too large ({:.0f} MB) to be changed through the running gateway. Stop the gateway and "
     "repeat the command, or cover several entries by a glob. Nothing was changed."
 )
+_UNREACHED = (
+    "A gateway runs on {} and could not be asked to make this change. Nothing was changed. Look at "
+    "`sayso status`, or stop it and repeat the command. What the attempt met: {}"
+)
 
 
 class OwnApprovals:
-    """The file of a home. ``unrecorded`` says why the last change is in no journal, if it is not.
+    """The file of a home.
 
-    Each change may raise Forbidden, where a running gateway does not let this caller, and
-    JournalError, where it cannot be recorded; then nothing was changed.
+    Each change may raise Forbidden, where a running gateway does not let this caller,
+    AnotherGateway, where one runs and cannot be asked, and JournalError, where it cannot be
+    recorded; then nothing was changed.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self.home = home_folder(None, environ)
         self.file = ApprovalsFile(self.home / APPROVALS_NAME)
-        self.unrecorded = ""
+        # Real, for the same place can be spelled too long for a socket.
+        self._socket = self.home.resolve() / "gateway.sock"
 
     def lint(self) -> tuple[str, ...]:
         """Return one sentence for each thing in the file that a person should look at.
@@ -124,10 +138,10 @@ class OwnApprovals:
         while True:
             try:
                 return self._by_gateway(raw, base)
-            except GatewayUnreachable:
-                pass
+            except GatewayUnreachable as error:
+                why = str(error)
             try:
-                return self._here(raw, base)
+                return self._here(raw, base, why)
             except JournalBusy:  # another command, or a gateway that is about to listen
                 if time.monotonic() > until:
                     raise
@@ -135,7 +149,7 @@ class OwnApprovals:
 
     def _by_gateway(self, raw: Raw, base: str) -> None:
         size = len(json.dumps(raw))
-        with Client(str(self.home / "gateway.sock")) as client:
+        with Client(str(self._socket)) as client:
             if size > _LARGEST:
                 client.call("lockdown.get", {})  # raises where no gateway runs
                 raise BadRequest(_TOO_LARGE.format(APPROVALS_NAME, size / 1e6))
@@ -143,28 +157,15 @@ class OwnApprovals:
         if not done["done"]:
             raise Forbidden(done["sentence"])
 
-    def _here(self, raw: Raw, base: str) -> None:
-        path, text = self._journal(), json.dumps(raw, ensure_ascii=False)
-        if not path.exists():
-            self.file.replace(text, lambda: must_be(self.file, base))
-            self.unrecorded = self._why_not(path)
-            return
-        with AuditJournal(path) as journal:
+    def _here(self, raw: Raw, base: str, why: str) -> None:
+        """Change the file without a gateway; ``why`` none could be asked."""
+        text = json.dumps(raw, ensure_ascii=False)
+        ensure_home(self.home)
+        with AuditJournal(journal_of(self.home, self._environ)) as journal:
+            if is_owned(self._socket):
+                raise AnotherGateway(_UNREACHED.format(self.home, why))
             by = f"uid:{os.getuid()}"
             asyncio.run(replace_recorded(self.file, journal, text, base, by))
-
-    def _journal(self) -> Path:
-        try:
-            return present_settings(self._environ).audit_path
-        except InvalidConfig:
-            return self.home / "audit.jsonl"
-
-    def _why_not(self, path: Path) -> str:
-        if (self.home / NODE_JOURNAL).exists():
-            why = "a node's journal has only what its gateway changes"
-        else:
-            why = f"{path} is not there; a gateway makes it at its first start"
-        return f"no journal has this change: {why}"
 
     def _is_idle(self, agent: str, entry: AllowlistEntry) -> bool:
         try:

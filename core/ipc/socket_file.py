@@ -87,6 +87,28 @@ def locked(path: Path, owner: str = _GATEWAY) -> int:
     return lock
 
 
+def is_owned(path: Path) -> bool:
+    """Return whether a live process holds the lock beside a socket, reachable or not.
+
+    Raises:
+        StateError: the lock file is there and cannot be looked at.
+    """
+    name = path.with_name(path.name + ".lock")
+    try:
+        lock = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StateError(f"{name} cannot be read: {error.strerror}.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def _another(path: Path, owner: str) -> AnotherGateway:
     return AnotherGateway(f"{owner} is already listening on {path}. Stop it, or use another home.")
 

@@ -109,10 +109,9 @@ def put(args: argparse.Namespace) -> int:
     file.replace(text)
     if args.json:
         print_json({"warnings": list(file.lint())})
-        return _unrecorded(file)
+        return 0
     sys.stdout.write(f"{_named(args)} was replaced\n")
-    _warn(file)
-    return _unrecorded(file)
+    return _warn(file)
 
 
 def add(args: argparse.Namespace) -> int:
@@ -141,7 +140,7 @@ def add(args: argparse.Namespace) -> int:
     part = counts_in_part(args.pattern, argv)
     if part is not None:
         remark("note", plain(part))
-    return _unrecorded(file)
+    return 0
 
 
 def _try(args: argparse.Namespace, argv: tuple[str, ...] | None) -> int:
@@ -178,7 +177,7 @@ def remove(args: argparse.Namespace) -> int:
         print_json({"removed": True})
     else:
         sys.stdout.write(f"{plain(args.pattern)} was removed\n")
-    return _unrecorded(file)
+    return 0
 
 
 def show(args: argparse.Namespace) -> int:
@@ -230,11 +229,4 @@ def _of_node(args: argparse.Namespace) -> "NodeApprovals":
 def _warn(file: "ApprovalsFile | OwnApprovals | NodeApprovals") -> int:
     for line in file.lint():
         remark("warning", plain(line))
-    return 0
-
-
-def _unrecorded(file: "OwnApprovals | NodeApprovals") -> int:
-    """Say where a change is in no journal."""
-    if file.unrecorded:
-        remark("note", plain(file.unrecorded))
     return 0

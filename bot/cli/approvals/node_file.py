@@ -14,9 +14,6 @@ from core.model.approval import AllowlistEntry
 class NodeApprovals:
     """The file of one node; each change is refused where the file changed meanwhile."""
 
-    unrecorded = ""
-    """The gateway's journal has each change, and the node's."""
-
     def __init__(self, node: str) -> None:
         self.node = node
 

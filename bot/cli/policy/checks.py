@@ -3,7 +3,6 @@
 import argparse
 import os
 
-from bot.cli import remark
 from bot.cli.call import show
 from bot.cli.parser import arg, command
 
@@ -94,7 +93,5 @@ def bring(args: argparse.Namespace) -> int:
         trust_source=args.trust_source,
     )
     if args.write:
-        unrecorded = write.write(imported, source, os.environ)
-        if unrecorded:
-            remark("note", unrecorded)
+        write.write(imported, source, os.environ)
     return show(args, report.to_json(imported) if args.json else imported, report.shown)

@@ -28,10 +28,8 @@ _SAFE_BINS: Mapping[Source, tuple[str, ...]] = {
 _MOST_NAMED = 10
 
 
-def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> str:
+def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> None:
     """Add the entries to exec-approvals.json, once every rule is in the configuration.
-
-    Returns why no journal has the change; empty where one has.
 
     Where there is no configuration yet, one with the rules is made, in which commands run on this
     machine and what is not listed is asked about. An existing one is its owner's text, comments and
@@ -55,9 +53,7 @@ def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> str
         except SaysoError:
             config.unlink()
             raise
-    own = OwnApprovals(environ)
-    own.change(lambda raw: (None, _add(raw, imported)))
-    return own.unrecorded
+    OwnApprovals(environ).change(lambda raw: (None, _add(raw, imported)))
 
 
 def _add(raw: Raw, imported: Imported) -> bool:

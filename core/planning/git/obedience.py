@@ -34,6 +34,7 @@ _LEADING: Final = INCLUDES | {HOOKS_PATH, WORKTREE, REMOTE_URL}
 ALL: Final = frozenset(("*",))
 """The powers of a subcommand that no table lists."""
 
+_OBJECTS: Final = frozenset(("lack",))
 _SWITCHES: Final = frozenset(("", "true", "false", "yes", "no", "on", "off", "0", "1"))
 _VALUED: Final = frozenset(
     ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
@@ -74,6 +75,11 @@ class Obedience:
     def may(self, power: str) -> bool:
         """Return whether the subcommand has a power."""
         return self.powers is ALL or power in self.powers
+
+    @property
+    def looks(self) -> bool:
+        """Return whether the subcommand looks at more than objects."""
+        return bool(self.powers - _OBJECTS)
 
     def below(self) -> "Obedience":
         """Return what git obeys in a submodule: it reads its state, or does the same there."""
@@ -188,7 +194,7 @@ def _concerns(setting: Setting, obeys: Obedience) -> bool:
         return not obeys.covers(setting.name)
     if not any(map(obeys.may, needed)):
         return False
-    return "lazy" in needed or not obeys.covers(setting.name)
+    return ("lazy" in needed and obeys.may("lazy")) or not obeys.covers(setting.name)
 
 
 def _counts(setting: Setting, obeys: Obedience) -> bool:

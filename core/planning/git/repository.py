@@ -217,7 +217,7 @@ def _matters(setting: Setting, obeys: Obedience, repository: Repository) -> bool
     if form == HOOKS_PATH or form in INCLUDES:
         return False  # looked at where they lead
     if form == WORKTREE:
-        counts = bool(obeys.powers) and not repository.absorbed
+        counts = obeys.looks and not repository.absorbed
         return counts and _leads_away(setting.value, repository)
     if form == REMOTE_URL and obeys.may("reach"):
         at = setting.value

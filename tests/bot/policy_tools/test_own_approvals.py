@@ -44,6 +44,23 @@ def patterns(gateway: GatewayProcess) -> list[str]:
     return [entry["pattern"] for entry in file["agents"]["main"]["allowlist"]]
 
 
+def added(
+    gateway: GatewayProcess, pattern: str, environ: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Add a pattern without a terminal, under more variables."""
+    return subprocess.run(
+        [*SAYSO, *ADD, pattern],
+        cwd=ROOT,
+        env=gateway.environ() | environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        start_new_session=True,
+    )
+
+
 def test_a_running_gateway_makes_the_change_and_the_record(gateway: GatewayProcess) -> None:
     """A person at a terminal adds, removes and replaces: one record each, a chain of hashes."""
     gateway.start()
@@ -112,16 +129,74 @@ def test_without_a_gateway_the_command_records_its_change(gateway: GatewayProces
     assert verify(gateway.home / "audit.jsonl").ok
 
 
-def test_a_home_without_a_journal_is_told_so(gateway: GatewayProcess) -> None:
-    """The change counts, no journal is made, and a note says that none has it."""
-    done = gateway.cli(*ADD, "/opt/a")
-    as_json = gateway.cli(*ADD, "/opt/b", "--json")
+def test_a_home_without_a_journal_gets_one(gateway: GatewayProcess) -> None:
+    """Before its first gateway, too, each change has its record, and a gateway goes on with it."""
+    done = gateway.cli(*ADD, "/opt/a"), gateway.cli(*ADD, "/opt/b", "--json")
+    gateway.start()
+    gateway.stop()
 
-    assert 0 == done.returncode
-    assert f"no journal has this change: {gateway.home}/audit.jsonl is not there" in done.stderr
-    assert "no journal has this change" in json.loads(as_json.stderr)["note"]
-    assert not (gateway.home / "audit.jsonl").exists()
+    assert [(0, ""), (0, "")] == [(one.returncode, one.stderr) for one in done]
     assert ["/opt/a", "/opt/b"] == patterns(gateway)[2:]
+    assert 2 == len(records(gateway))
+    assert verify(gateway.home / "audit.jsonl").ok
+
+
+def test_whoever_calls_does_not_choose_the_journal(gateway: GatewayProcess) -> None:
+    """The configuration file names it, also one that cannot be used; the variable counts not."""
+    elsewhere = {"SAYSO_AUDIT__PATH": str(gateway.home.parent / "none.jsonl")}
+    done = [added(gateway, "/opt/a", elsewhere)]
+    config = gateway.home / "config.json5"
+    text = json.loads(config.read_text()) | {"audit": {"path": "own.jsonl"}}
+    for number, more in enumerate(({}, {"unheardOf": 1})):
+        config.write_text(json.dumps(text | more))
+        done.append(added(gateway, f"/opt/b{number}", elsewhere))
+
+    assert [0, 0, 0] == [one.returncode for one in done], [one.stderr for one in done]
+    assert not (gateway.home.parent / "none.jsonl").exists()
+    assert 1 == len(records(gateway))
+    assert 2 == (gateway.home / "own.jsonl").read_text().count('"approvals file"')
+
+
+def longer(home: Path) -> str:
+    """Return the same home spelled so that a socket's path in it is too long."""
+    return f"{home}{f'/../{home.name}' * 30}"
+
+
+def test_a_home_spelled_too_long_for_a_socket_is_the_same(gateway: GatewayProcess) -> None:
+    """A running gateway is asked all the same; without one, the control, it is changed here."""
+    gateway.start()
+    attack = {
+        "SAYSO_HOME": longer(gateway.home),
+        "SAYSO_AUDIT__PATH": str(gateway.home.parent / "none.jsonl"),
+    }
+    refused = added(gateway, "/opt/a", attack)
+    before = patterns(gateway)[2:], records(gateway)
+    gateway.stop()
+    done = added(gateway, "/opt/a", attack)
+
+    assert 3 == refused.returncode, refused.stderr
+    assert "Only a person at a terminal" in refused.stderr
+    assert ([], []) == before
+    assert (0, ["/opt/a"]) == (done.returncode, patterns(gateway)[2:])
+    assert 1 == len(records(gateway))
+
+
+def test_a_gateway_that_cannot_be_reached_holds_its_home(gateway: GatewayProcess) -> None:
+    """Its lock counts, whatever became of socket and journal; once it has ended, it is changed."""
+    gateway.start()
+    (gateway.home / "gateway.sock").rename(gateway.home / "away.sock")
+    config = gateway.home / "config.json5"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"audit": {"path": "o.jsonl"}}))
+    refused = gateway.cli(*ADD, "/opt/a", own_session=True)
+    before = patterns(gateway)[2:], (gateway.home / "o.jsonl").read_text()
+    gateway.stop()
+    done = gateway.cli(*ADD, "/opt/a", own_session=True)
+
+    assert 1 == refused.returncode, refused.stderr
+    assert f"A gateway runs on {gateway.home}" in refused.stderr
+    assert "Nothing was changed" in refused.stderr
+    assert ([], "") == before
+    assert (0, ["/opt/a"]) == (done.returncode, patterns(gateway)[2:])
 
 
 def test_it_waits_for_whoever_writes_the_journal(gateway: GatewayProcess) -> None:

@@ -87,6 +87,7 @@ CONFIGS: dict[str, str] = {
     "promisor, ext": _EXT + _remote("ext::{canary} x", _LAZY),
     "promisor, ssh": "[core]\n\tsshCommand = {canary}\n" + _remote("ssh://host/x", _LAZY),
     "promisor, uploadpack": _remote("/srv/none", "\tuploadpack = {canary}\n" + _LAZY),
+    "promisor, http": _remote("http://127.0.0.1:{port}/x", _LAZY),
     "signatures": "[gpg]\n\tprogram = {canary}\n[log]\n\tshowSignature = true\n",
     "signatures, openpgp": '[gpg "openpgp"]\n\tprogram = {canary}\n[log]\n\tshowSignature = true\n',
     "signatures, ssh": '[gpg "ssh"]\n\tprogram = {canary}\n\tallowedSignersFile = /dev/null\n'
