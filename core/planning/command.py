@@ -99,7 +99,7 @@ def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> tuple[P
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = by_vector(argv, executable.realpath)
     return (
-        *reached_files(reached.files, cwd, (*argv[1:], *reached.named)),
+        *reached_files(reached.files, cwd, (*argv[1:], *reached.places)),
         *programs_named(argv, cwd),
     )
 

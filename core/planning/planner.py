@@ -186,7 +186,7 @@ class Planner:
         found = self._search.find(SHELL, cwd.path)
         if isinstance(found, PinnedFile):
             reached = by_text(text, {"HOME": home})
-            fed = reached_files(reached.files, cwd.path, reached.named)
+            fed = reached_files(reached.files, cwd.path, reached.places)
             files = tuple(dict.fromkeys((*code_named(text, cwd.path), *fed)))
             open_to = exposure(paths_of(files))
             return PlannedCommand(

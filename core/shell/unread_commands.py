@@ -6,14 +6,15 @@ word: what it takes for another command is one more that is looked at.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 UNCERTAIN = "\0"
 """Is in a word instead of what a shell puts there: a variable, or what a command prints."""
 
 _PIECE = re.compile(
-    r"""(?P<blank>(?:[^\S\n]|\\\n)+)
-|(?P<comment>(?<![^\s;|&()])\#[^\n]*)
+    r"""(?P<blank>[^\S\n]+)
+|(?P<continued>\\\n)
+|(?P<comment>(?<![^\s;|&()])(?<!\\\n)\#[^\n]*)
 |(?P<process>[<>]\()
 |(?P<redirect>(?:\d+|\{\w+\})?(?:<<<|<<-?|<>|<&|>&|&>>?|>>|>\||<|>))
 |(?P<mark>\n|;+&?|&&|\|\|?&?|&|\(|\))
@@ -37,6 +38,7 @@ _QUOTED = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CLOSER = {"$(": ")", "${": "}", "`": "`", "<(": ")", ">(": ")"}
+_QUOTING = frozenset(("escaped", "ansi", "single", "double"))
 _STEP = re.compile(r"\\.|'|\"|`|\$\(|\$\{|\(|\)|\}", re.DOTALL)
 _SUBSTITUTION = re.compile(r"\$\(|`")
 _SIMPLE_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -44,20 +46,35 @@ _SIMPLE_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What may be one command: its words without quotes, and what its streams are led to."""
+    """What may be one command: its words without quotes, and what its streams are led to.
+
+    ``documents`` are the here-documents of its input, ``expanded`` those without quotes.
+    """
 
     words: tuple[str, ...]
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    expanded: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class UnreadText:
-    """``within`` are the texts of its substitutions, ``data`` those of its here-documents."""
+    """``within`` are the texts of its substitutions; ``piped``: a command gets another's output."""
 
     fragments: list[Fragment] = field(default_factory=list)
     within: list[str] = field(default_factory=list)
-    data: list[str] = field(default_factory=list)
+    piped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A here-document whose lines are still to come, and the place of its command."""
+
+    word: str
+    quoted: bool
+    of_input: bool
+    place: int
 
 
 def cut(text: str, values: Mapping[str, str] | None = None) -> UnreadText:
@@ -75,10 +92,12 @@ class _Cutter:
         self._found = UnreadText()
         self._word: list[str] | None = None
         self._redirect = ""
+        self._stream = ""
+        self._is_quoted = False
         self._words: list[str] = []
         self._inputs: list[str] = []
         self._outputs: list[str] = []
-        self._documents: list[str] = []
+        self._documents: list[_Document] = []
 
     def cut(self) -> UnreadText:
         """Take token by token."""
@@ -103,14 +122,18 @@ class _Cutter:
         elif kind == "redirect":
             self._end_word()
             self._redirect = mark.lstrip("0123456789")
+            self._stream = mark.removesuffix(self._redirect)
         elif kind == "mark":
             self._end_command()
+            self._found.piped |= mark.startswith("|") and not mark.startswith("||")
             if mark == "\n":
                 self._skip_documents()
-        elif kind == "double":
-            self._quoted()
-        else:
-            self._put(self._piece(kind, mark))
+        elif kind != "continued":
+            self._is_quoted |= kind in _QUOTING
+            if kind == "double":
+                self._quoted()
+            else:
+                self._put(self._piece(kind, mark))
 
     def _piece(self, kind: str, mark: str) -> str:
         """Return what a token adds to a word."""
@@ -121,7 +144,7 @@ class _Cutter:
         if kind == "value":
             return self._values.get(mark[1:], UNCERTAIN) if len(mark) > 1 else mark
         if kind == "escaped":
-            return "" if mark == "\\\n" else mark[1:]
+            return "" if mark == "\\\n" else mark[1:]  # in quotes
         if kind == "ansi":
             return UNCERTAIN if "\\" in mark else mark[2:].removesuffix("'")
         return mark[1:].removesuffix("'") if kind == "single" else mark
@@ -141,6 +164,7 @@ class _Cutter:
 
     def _substituted(self, opening: str) -> str:
         """Set the text of a substitution apart, and return what is put in its place."""
+        self._found.piped |= opening == ">("
         end = _end_of(self._text, self._at, _CLOSER[opening])
         text, self._at = self._text[self._at : end], end + 1
         if opening == "${" or (opening == "$(" and text[:1] == "("):
@@ -165,8 +189,11 @@ class _Cutter:
             return
         word, self._word = "".join(self._word), None
         redirect, self._redirect = self._redirect, ""
+        quoted, self._is_quoted = self._is_quoted, False
         if redirect in {"<<", "<<-"}:
-            self._documents.append(word)
+            of_input = self._stream in {"", "0"}
+            place = len(self._found.fragments)
+            self._documents.append(_Document(word, quoted, of_input, place))
         elif redirect:
             (self._inputs if "<" in redirect else self._outputs).append(word)
         else:
@@ -175,23 +202,37 @@ class _Cutter:
     def _end_command(self) -> None:
         self._end_word()
         self._redirect = ""
-        if self._words or self._inputs or self._outputs:
+        waits = any(one.place == len(self._found.fragments) for one in self._documents)
+        if self._words or self._inputs or self._outputs or waits:
             fragment = Fragment(tuple(self._words), tuple(self._inputs), tuple(self._outputs))
             self._found.fragments.append(fragment)
         self._words, self._inputs, self._outputs = [], [], []
 
     def _skip_documents(self) -> None:
         """Set the lines of here-documents apart, which are no commands of this text."""
-        for word in self._documents:
-            end = re.compile(rf"^\t*{re.escape(word)}$", re.MULTILINE).search(self._text, self._at)
+        for one in self._documents:
+            ending = re.compile(rf"^\t*{re.escape(one.word)}$", re.MULTILINE)
+            end = ending.search(self._text, self._at)
             last = len(self._text) if end is None else end.start()
             body = self._text[self._at : last]
             self._at = last if end is None else end.end()
-            self._found.data.append(body)
+            self._found.fragments[one.place] = _given(self._found.fragments[one.place], one, body)
             inner = _SUBSTITUTION.search(body)
             if inner:
                 self._found.within.append(body[inner.start() :])
         self._documents = []
+
+
+def _given(fragment: Fragment, document: _Document, body: str) -> Fragment:
+    """Return a command with what a here-document gives it."""
+    if not document.of_input:
+        return replace(fragment, inputs=(*fragment.inputs, body))
+    expanded = () if document.quoted else (body,)
+    return replace(
+        fragment,
+        documents=(*fragment.documents, body),
+        expanded=(*fragment.expanded, *expanded),
+    )
 
 
 def _end_of(text: str, at: int, closer: str) -> int:

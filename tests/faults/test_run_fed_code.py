@@ -20,7 +20,15 @@ from tests.support.runs import Watcher, new_run, planned, request, running, scri
 
 GOOD, EVIL = "echo good\n", "echo evil\n"
 PYTHON = "print('good')\n"
-CONTENTS = {".py": PYTHON, ".js": "console.log('good')\n", "mk": "all:\n\t@echo good\n"}
+CONTENTS = {
+    ".py": PYTHON,
+    "js": "console.log('good')\n",
+    "mk": "all:\n\t@echo good\n",
+    "pl": 'print "good\\n";\n',
+    "awk": 'BEGIN { print "good" }\n',
+    "sed": "s/.*/good/\n",
+    "sql": ".print good\n",
+}
 """What is code of its kind, by how the name ends."""
 
 PROGRAM = "#!/bin/sh\ncat >/dev/null\necho {} >>{}/ran\n"
@@ -79,6 +87,41 @@ SHELL_LINES = (
     "bash -c -x '. ./notes'",
     "sh +c '. ./notes'",
     "bash -co posix -- '. ./notes'",
+    "timeout 5 $(cat notes)",
+    "env $(cat notes)",
+    "nice $(cat notes)",
+    "nohup $(cat notes)",
+    "exec $(cat notes)",
+    "command $(cat notes)",
+    "echo | xargs $(cat notes)",
+    "find /etc/hostname -exec $(cat notes) \\;",
+    'trap "$(cat notes)" EXIT',
+    'command eval "$(cat notes)"',
+    "command . ./notes",
+    "bash -c 'builtin . ./notes'",
+    "bash -c 'exec -a name bash notes'",
+    "alias a='. ./notes'\na",
+    "bash -c 'function f { sh notes; }; f'",
+    "sh -c '. \"$1\"' x ./notes",
+    "sh -c 'sh \"$@\"' x notes",
+    "bash -c 'exec \"$0\" notes' sh",
+    "sh //dev/stdin < notes",
+    ". /dev/./stdin < notes",
+    "sh /proc/thread-self/fd/0 < notes",
+    "cat notes | sh /proc/self/fd/../fd/0",
+    "sh /dev/fd/3 3< notes",
+    "exec 3<notes; . /dev/fd/3",
+    "bash /proc/$$/fd/0 < notes",
+    "cat /proc/self/cwd/notes | sh",
+    "sh < /proc/self/cwd/notes",
+    ". /proc/self/cwd/notes",
+    "sh /proc/self/cwd/notes",
+    "xargs -anotes echo | sh",
+    "env -S 'sh\\_notes'",
+    "env '-Ssh notes'",
+    "sh no\\\ntes",
+    "sh no\\\ntes > log; cat log",
+    "sh < notes >> notes",
 )
 """``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
 
@@ -89,6 +132,10 @@ PYTHON_LINES = (
     "cat notes | python3 -u - log",
     "cat notes | env python3",
     "python3 notes > log; cat log",
+    'python3 -c "$(cat notes)"',
+    'x=$(cat notes); python3 -c "$x"',
+    "python3 - <<E\n$(cat notes)\nE",
+    "cat notes | python3 /proc/thread-self/fd/0",
 )
 OTHER_CODE = {
     "env -C sub sh - s": "sub/s",
@@ -107,6 +154,29 @@ OTHER_CODE = {
     "node n": "n/app.js",
     "node n > log; cat log": "n/app.js",
     "cd n && node .": "n/app.js",
+    'perl -e "$(cat cpl)"': "cpl",
+    'read -r x < cpl; perl -w -e "$x"': "cpl",
+    'node -e "$(cat cjs)"': "cjs",
+    'node -p "$(cat cjs)"': "cjs",
+    'awk "$(cat cawk)"': "cawk",
+    'sed "$(cat csed)" log': "csed",
+    'sed -n -e "$(cat csed)" -e p log': "csed",
+    "gawk -E cawk": "cawk",
+    "gawk --exec cawk": "cawk",
+    "gawk -i ./cawk 'BEGIN { }'": "cawk",
+    "gawk --incl=./cawk 'BEGIN { }'": "cawk",
+    "mawk -W exec cawk": "cawk",
+    "make -E 'include cmk' -f /dev/null": "cmk",
+    "sqlite3 x.db < csql": "csql",
+    "cat csql | sqlite3": "csql",
+    "sqlite3 -init csql x.db .exit": "csql",
+    "sqlite3 x.db '.read csql'": "csql",
+    "sh -c 'cd sub && sh s'": "sub/s",
+    "bash -c 'cd sub && source s'": "sub/s",
+    "sh -c 'cd sub && . ./s'": "sub/s",
+    "timeout 5 sh -c 'cd sub && sh s'": "sub/s",
+    "env -Csub cat s | sh": "sub/s",
+    "env -Csub sh s": "sub/s",
 }
 """Lines with the file that is their code."""
 
@@ -128,6 +198,9 @@ PROGRAM_LINES = (
     "tar -cf /dev/null -I ./x notes",
     "tar -xf a.tar --to-command=./x",
     "git -c alias.y=!./x y",
+    "tar -cI./x -f/dev/null notes",
+    "script -qc./x /dev/null",
+    "sed 1e./x notes",
 )
 """``x`` is a program of the folder; no shell is between, so ``;`` is a word here."""
 
@@ -295,6 +368,17 @@ async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
         "sh -s log < notes",
         "cat notes | sh -s log",
         "while read -r one; do echo $one; done < log",
+        "sh < notes | tee -a log",
+        "sh notes | tee -a log; sh < notes",
+        "python3 - <<'E'\nprint(open('log').read())\nE",
+        "tail -n 1 log; python3 - <<'E'\nprint(open('log').read() or 1 | 2)\nE",
+        "bash <<'E'\ncat log > copy\nE",
+        "[ -f log ] && sh < notes",
+        "test -f log && sh < notes",
+        "git commit -m log; sh < notes",
+        'python3 -c "print(1)" "$(cat log)"',
+        'sed "s/x/$HOME/" log > copy',
+        'timeout 9 tail -n "$((1))" log',
     ],
 )
 async def test_data_may_grow_meanwhile(tmp_path: Path, line: str) -> None:
@@ -315,6 +399,7 @@ async def test_data_may_grow_meanwhile(tmp_path: Path, line: str) -> None:
         ("echo 'echo made' > notes; sh < notes", "made"),
         ("echo 'echo made' | tee notes | sh", "made"),
         ("cp notes fresh && cat fresh | sh", "good"),
+        ("echo 'echo made' > notes && sh < notes > log; cat log", "made"),
     ],
 )
 async def test_what_the_line_makes_itself_runs(tmp_path: Path, line: str, says: str) -> None:

@@ -16,12 +16,13 @@ from typing import Final
 
 from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
 from core.planning.code.shell_words import shell_words
-from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held
+from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
 from core.planning.python_modules import imported
 
 _MAKE: Final = re.compile(r"g?make")
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
 _MOST_NAMED = 64
+_MOST_STARTED = 8
 
 
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
@@ -35,13 +36,12 @@ def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the words of each interpreter that is named; a name may be a value: `sudo -u sh`."""
-    first = True
-    for index, word in enumerate(argv[1:], 2):
-        inner = interpreter_of(word)
+    known = (place for place, word in enumerate(argv) if place and interpreter_of(word))
+    for count, place in enumerate(islice(known, _MOST_STARTED)):
+        inner = interpreter_of(argv[place])
         if inner is not None:
-            found = read_by(inner, argv[index:])
-            yield from (one if first else CodeWord(one.path) for one in found)
-            first = False
+            found = read_by(inner, argv[place + 1 :])
+            yield from (CodeWord(one.path) if count else one for one in found)
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
@@ -112,6 +112,7 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
 
 def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: next to them, glued, or behind ``=``."""
+    words = tuple(_spelled(reader, words))
     for word, following in pairwise((*words, "")):
         name, joined, value = word.removeprefix("--").partition("=")
         if word.startswith("--") and any(one.startswith(name) for one in reader.names if name):
@@ -120,3 +121,15 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
         if cluster is not None:
             glued = cluster.group(1)
             yield CodeWord(glued or following, sure=not glued)
+        if reader.speaks and ENDS_OF_WORDS.search(word):
+            yield from map(CodeWord, pieces_of(word))
+
+
+def _spelled(reader: Reader, words: Sequence[str]) -> Iterator[str]:
+    """Yield words with options in their common spelling: ``-W exec`` is ``--exec``."""
+    left = iter(words)
+    for word in left:
+        if word[:2] == reader.prefix != "--":
+            yield f"--{word[2:] or next(left, '')}"
+        else:
+            yield word

@@ -35,14 +35,23 @@ class Interpreter:
 class Reader:
     """Programs whose plain operands are data; ``letter`` and ``names`` are options before code.
 
-    Without any of ``inline``, options that say what to do, a ``fed`` one reads code from its input.
-    A long option may be abbreviated. ``letter`` may be a class of letters.
+    Without any of ``inline``, options that say what to do, a ``fed`` one reads code from its input,
+    unless it has that many ``operands``; ``alone`` matches options that take no word. By the
+    options ``asks`` it does so in any case. ``program``: its first operand is code without ``-f``.
+    ``speaks``: what its words say may name files of code. ``letter`` may be a class of letters, a
+    long option may be abbreviated, and may have the ``prefix`` of another spelling.
     """
 
     letter: str
     names: frozenset[str]
     fed: bool = False
     inline: re.Pattern[str] = _NEVER
+    operands: int = 0
+    alone: re.Pattern[str] = _NEVER
+    asks: re.Pattern[str] = _NEVER
+    program: bool = False
+    speaks: bool = False
+    prefix: str = "--"
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
@@ -87,7 +96,11 @@ _KNOWN: Final = (
             fed=re.compile(r"-[ia]|--interactive"),
         ),
     ),
-    (re.compile(r"[gmn]?awk|g?sed"), Reader("f", frozenset(("file",)))),
+    (re.compile(r"g?sed"), Reader("f", frozenset(("file",)), program=True)),
+    (
+        re.compile(r"[gmn]?awk|original-awk"),
+        Reader("[fEi]", frozenset(("file", "exec", "include")), program=True, prefix="-W"),
+    ),
     (
         re.compile(r"psql"),
         Reader(
@@ -95,10 +108,35 @@ _KNOWN: Final = (
             frozenset(("file",)),
             fed=True,
             inline=re.compile(r"-[a-zA-Z]*[cfl].*|--(?:command|file|list).*"),
+            speaks=True,
         ),
     ),
-    (re.compile(r"g?make"), Reader("f", frozenset(("file", "makefile")))),
-    (re.compile(r"gdb"), Reader("x", frozenset(("command", "init-command")), fed=True)),
+    (
+        re.compile(r"sqlite3?|litecli"),
+        Reader(
+            "init",
+            frozenset(("init",)),
+            fed=True,
+            operands=2,
+            alone=re.compile(
+                r"--?(?:append|ascii|bail|batch|box|column|csv|deserialize|echo|header|noheader"
+                r"|html|json|line|list|markdown|quote|readonly|safe|stats|table|tabs)"
+            ),
+            asks=re.compile(r"--?interactive"),
+            speaks=True,
+        ),
+    ),
+    (re.compile(r"g?make"), Reader("f", frozenset(("file", "makefile")), speaks=True)),
+    (
+        re.compile(r"gdb"),
+        Reader("x", frozenset(("command", "init-command")), fed=True, speaks=True),
+    ),
+    (
+        re.compile(r"(?:g?vim(?:\.\w+)?|n?vi|nvim|view|[gr]?vimdiff)"),
+        Reader(
+            "[Sus]", frozenset(("cmd",)), asks=re.compile(r"-[A-Za-z]*[eE][A-Za-z]*"), speaks=True
+        ),
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from core.files.lookup import is_file, is_folder, is_there
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.packages import PACKAGE, mains
-from core.planning.code.words import ENDS_OF_WORDS
+from core.planning.code.words import ENDS_OF_WORDS, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
@@ -57,8 +57,9 @@ def code_operands(
     inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
     folders = _folders(cwd, inside)
     for word in code_words(argv, executable.realpath):
-        at = os.path.join(cwd, word.path)
-        named = [os.path.join(folder, word.path) for folder in folders]
+        path = resolved(word.path)
+        at = os.path.join(cwd, path)
+        named = [os.path.join(folder, path) for folder in folders]
         paths = [one + within for one in named for within in _WITHIN if is_file(one + within)]
         if not paths and word.sure and word.path and not is_there(at):
             absent.append(at)
@@ -93,7 +94,9 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     """
     words = [word.path for word in named_in(text)]
     folders = _folders(cwd, words)
-    paths = dict.fromkeys(os.path.join(folder, word) for folder in folders for word in words)
+    glued = [tail for word in words for tail in tails(word)]
+    named = (*words, *glued)
+    paths = dict.fromkeys(os.path.join(folder, word) for folder in folders for word in named)
     pins = (_pin_script(path) for path in paths if _looks_like_code(path))
     return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
 
@@ -136,12 +139,9 @@ def programs_named(argv: Sequence[str], cwd: str) -> tuple[PinnedFile, ...]:
 
 
 def _programs_in(word: str) -> Iterator[str]:
-    yield word
-    for piece in ENDS_OF_WORDS.split(word):
-        yield piece.lstrip("!:@")
-    glued = re.fullmatch(r"-[A-Za-z](.+)", word, re.DOTALL)
-    if glued is not None:
-        yield glued[1]
+    for piece in (word, *ENDS_OF_WORDS.split(word)):
+        yield resolved(piece)
+        yield from tails(piece)
 
 
 def _may_be_code(path: str) -> bool:
@@ -153,12 +153,16 @@ def _may_be_code(path: str) -> bool:
 
 
 def _folders(cwd: str, words: Iterable[str]) -> list[str]:
-    """Return the working folder, and the first folders that words name: each may be entered."""
-    named = (os.path.normpath(os.path.join(cwd, word)) for word in words if word)
-    return [
-        cwd,
-        *islice(dict.fromkeys(path for path in named if is_folder(path)), _MOST_FOLDERS),
-    ]
+    """Return the working folder, and the first that words name, there or in the one before."""
+    found, last = [cwd], cwd
+    for word in dict.fromkeys(filter(None, words)):
+        inside = {os.path.normpath(os.path.join(at, word)): None for at in (cwd, last)}
+        entered = [path for path in inside if path not in found and is_folder(path)]
+        found += entered
+        last = entered[-1] if entered else last
+        if len(found) > _MOST_FOLDERS:
+            break
+    return found
 
 
 def _looks_like_code(path: str) -> bool:

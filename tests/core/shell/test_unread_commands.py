@@ -26,6 +26,8 @@ from core.shell.unread_commands import UNCERTAIN, Fragment, cut
         ("$'s\\x68' a", [Fragment((UNCERTAIN, "a"))], []),
         ("~/x $HOME/y ${HOME}/z", [Fragment(("/h/x", "/h/y", "/h/z"))], []),
         ("sh <<< 'a b'", [Fragment(("sh",), ("a b",))], []),
+        ("sh no\\\ntes \\\n -x", [Fragment(("sh", "notes", "-x"))], []),
+        ("sh a\\\n#b", [Fragment(("sh", "a#b"))], []),
         ("sh 3<a", [Fragment(("sh",), ("a",))], []),
     ],
 )
@@ -42,7 +44,7 @@ def test_a_here_document_is_no_command() -> None:
     found = cut("cat <<E | sh\nI don't $(sh < notes)\nE\nsh < x")
 
     assert found.fragments[-1] == Fragment(("sh",), ("x",))
-    assert found.data == ["I don't $(sh < notes)\n"]
+    assert found.fragments[0].documents == ("I don't $(sh < notes)\n",)
     assert found.within == ["$(sh < notes)\n"]
 
 
@@ -52,7 +54,8 @@ def test_no_text_is_too_odd(text: str) -> None:
     found = cut(text)
     words = [word for one in found.fragments for word in (*one.words, *one.inputs, *one.outputs)]
 
-    kept = "".join((*words, *found.within, *found.data))
+    given = [body for one in found.fragments for body in one.documents]
+    kept = "".join((*words, *found.within, *given))
     if not re.search(r"[$#`\\<]", text):
         assert sorted(re.findall("[ab]", kept)) == sorted(re.findall("[ab]", text))
 

@@ -40,18 +40,35 @@ def bound(line: str, at: Path) -> list[list[str]]:
         ("env PATH=. x.sh log", [["x.sh"]]),
         ("tar -xf log --to-command=./x.sh", [["x.sh"]]),
         ("find . -exec ./x.sh log ;", [["x.sh"]]),
+        ("zcat packed | sh", [["packed.gz"], []]),
+        ("gzip -dc packed | sh", [["packed.gz"], []]),
+        ("bash -c 'sh < <(zcat packed)'", [["packed.gz"]]),
+        ("cat packed | sh", [[], []]),
+        ("tar -xOflog | sh", [["log"], []]),
+        ("curl -s file:{}/n%6ftes | sh", [["notes"], []]),
+        ("curl -s FILE://localhost{}/notes | sh", [["notes"], []]),
+        ("cat /proc/self/root{}/notes | sh", [["notes"], []]),
+        ("vim -S notes log", [["notes"]]),
+        ("vim -c 'source notes' log", [["notes"]]),
+        ("git difftool -yx./x.sh --cached", [["x.sh"]]),
+        ("git -c protocol.ext.allow=always ls-remote ext::sub/../x.sh", [["x.sh"]]),
+        ("git -c alias.q=!./x.sh q", [["x.sh"]]),
+        ("tar -cI./x.sh -flog notes", [["x.sh"]]),
+        ("sh -c 'cd sub && cd deep && sh s'", [["sub/deep/s"]]),
     ],
 )
 def test_what_is_bound(tmp_path: Path, line: str, names: list[list[str]]) -> None:
     """Where it is opened: with the command that names it."""
     (tmp_path / "sub").mkdir()
-    (tmp_path / "notes").write_text("echo\n")
+    (tmp_path / "sub" / "deep").mkdir()
+    for name in ("notes", "packed.gz", "sub/deep/s"):
+        (tmp_path / name).write_text("echo\n")
     (tmp_path / "log").write_text("1\n")
     script(tmp_path / "x.sh", "#!/bin/sh\n")
     os.mkfifo(tmp_path / "pipe")
     line = line.replace(" ;", r" \;") if "find" in line else line
 
-    assert bound(line, tmp_path) == names
+    assert bound(line.replace("{}", str(tmp_path)), tmp_path) == names
 
 
 def test_a_folder_that_others_may_write_to_is_said(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What becomes code by the input of a program, and what a text that nobody read makes code."""
 
+import time
+
 import pytest
 
 from core.planning.code.reached import DEEPEST_TEXT, by_text, by_vector
@@ -13,7 +15,10 @@ TAKING = (
     *("ssh host", "ssh -p 22 host", "ssh host bash -s", "docker exec -i c sh", "script log"),
     *("xargs sh", "xargs -n1 sh -c", "xargs -I{} sh -c {}", "xargs -IX sh -c X", "xargs env"),
     *("parallel", "parallel -j4", "at now", "batch", "crontab", "crontab -", "ed file", "R"),
-    *("find . -exec sh ;", "watch sh", "strace -f sh"),
+    *("find . -exec sh ;", "watch sh", "strace -f sh", "sh + -", "timeout 5 sh --"),
+    *("sqlite3", "sqlite3 x.db", "sqlite3 -csv x.db", "sqlite3 -cmd x y", "vim -es", "vim -e -s a"),
+    *("python3 -ic 1", "python3 -im json", "sh //dev/stdin", "python3 /proc/self/fd/3"),
+    *("env -S sh", "env -Ssh", "sudo -u sh bash", "command sh", "exec sh"),
 )
 LEAVING = (
     *(
@@ -45,6 +50,14 @@ LEAVING = (
         "parallel grep x",
         "xargs -I{} mv {} a",
     ),
+    *(
+        "sh - x.sh",
+        "sh + x.sh",
+        "sudo sh -- x.sh",
+        "sqlite3 x.db .tables",
+        "sqlite3 -csv x.db .dump",
+    ),
+    *("vim log", "vim -c q log", "env -Ssh x.sh", "command cat", "sh -c exit", "sh -c x -s"),
     *("find . -name x", "crontab -l x", "timeout 5 python3 x.py"),
 )
 
@@ -100,6 +113,29 @@ def test_a_program_goes_by_its_real_name_as_well() -> None:
         ("sort < data | head > log", set(), {"data", "log"}),
         ("for one in a b; do echo $one; done < data", set(), {"data"}),
         ("echo 'sh < notes' > log", set(), {"notes", "log"}),
+        ("sh < notes | tee log", {"notes"}, {"log"}),
+        ("echo tee notes | tee log | sh", {"notes"}, {"log"}),
+        ("[ -f log ] && sh < notes", {"notes"}, {"log"}),
+        ("test -f notes; sh < $_", {"notes"}, set()),
+        ("git commit -m log -F data; sh < notes", {"notes", "data"}, {"log"}),
+        ("python3 - <<'E'\nopen('log')\nE\nsh < notes", {"notes"}, {"log"}),
+        ("python3 - <<'E' | sh\nopen('notes')\nE", {"notes"}, set()),
+        ("eval \"$(python3 - <<'E'\nopen('notes')\nE\n)\"", {"notes"}, set()),
+        ("python3 - <<E\n$(cat notes)\nE", {"notes"}, set()),
+        ("sh 3<<E < notes\nE", {"notes"}, set()),
+        ("cat notes | sh 3<<E\nE", {"notes"}, set()),
+        ("exec 3< notes; sh /dev/fd/3 <<E\nE", {"notes"}, set()),
+        ("F=notes; sh -c 'sh < $F' <<E\nE", {"notes"}, set()),
+        ("sh <<E\nread x; . $x\nnotes\nE", {"notes"}, set()),
+        ("{ sh; } <<E\n. ./notes\nE", {"./notes"}, set()),
+        ('x=$(cat notes); sed -n "$x" log', {"notes"}, set()),
+        ('sed "s/a/$x/" log', set(), {"log"}),
+        ("x=$(date); awk -v x=\"$x\" '{ print x }' log", set(), {"log"}),
+        ("sudo tail -n $x log", set(), {"log"}),
+        ("timeout $x tail log", set(), set()),
+        ("sudo -u sh bash notes > log", {"notes"}, {"log"}),
+        ("hash -p ./notes ls; ls", {"./notes"}, set()),
+        ("mapfile -C '. ./notes' -c 1 x < log", {"./notes"}, {"log"}),
     ],
 )
 def test_what_a_text_makes_code(text: str, code: set[str], data: set[str]) -> None:
@@ -108,6 +144,26 @@ def test_what_a_text_makes_code(text: str, code: set[str], data: set[str]) -> No
 
     assert code <= files
     assert not data & files
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "command " * 8_000 + "sh notes",
+        "timeout 5 " + "sh " * 8_000 + "notes",
+        "env " * 8_000 + "sh notes",
+        "eval " * 8_000 + "sh notes",
+        "find . " + "-exec sh x ';' " * 2_000,
+        "x=`" * 4_000,
+        "sh <<E\n" * 2_000,
+    ],
+)
+def test_no_text_takes_long(text: str) -> None:
+    """Whatever stands in it many times."""
+    start = time.process_time()
+    by_text(text)
+
+    assert time.process_time() - start < 5  # a fraction of it, on a machine that has time
 
 
 def test_what_is_too_deep_counts_as_code() -> None:

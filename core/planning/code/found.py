@@ -1,0 +1,69 @@
+"""What of a vector or a text becomes code."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from core.planning.code.words import packed, pieces_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """``paths`` may be code whatever they look like; so are ``named`` where input ``takes`` part.
+
+    ``folders`` may be entered before. ``inserts``: code has in it what a variable holds, which may
+    be the content of a file.
+    """
+
+    paths: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    takes: bool = False
+    inserts: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the words that may name code."""
+        if not self.takes:
+            return tuple(dict.fromkeys(self.paths))
+        pieces = [piece for word in self.named for piece in pieces_of(word)]
+        return tuple(dict.fromkeys((*self.paths, *pieces, *packed(pieces, list(self.named)))))
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Return the words that may name a folder in which code is."""
+        return (*self.named, *self.folders)
+
+
+NOTHING: Final = Reached()
+TAKES: Final = Reached(takes=True)
+INSERTS: Final = Reached(inserts=True)
+
+
+def joined(parts: Iterable[Reached]) -> Reached:
+    """Return all that some parts reach."""
+    found = [one for one in parts if one is not NOTHING]
+    if len(found) < 2:  # noqa: PLR2004 - nothing to join
+        return found[0] if found else NOTHING
+    return Reached(
+        tuple(word for one in found for word in one.paths),
+        tuple(word for one in found for word in one.named),
+        tuple(word for one in found for word in one.folders),
+        any(one.takes for one in found),
+        any(one.inserts for one in found),
+    )
+
+
+def within(text: Reached, given: Iterable[str] = ()) -> Reached:
+    """Return what a text in one word makes code of; its words are no others'.
+
+    ``given`` are words behind the text, which it may name (`$1`).
+    """
+    words = tuple(given)
+    more = _pieces(words) if text.takes else ()
+    places = (*text.places, *words)
+    return Reached((*text.files, *more), (), places, text.takes, text.inserts)
+
+
+def _pieces(words: Iterable[str]) -> Iterator[str]:
+    return (piece for word in words for piece in pieces_of(word))

@@ -1,0 +1,67 @@
+"""Whether an interpreter takes code from its input, or has what a variable holds in its code."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from core.planning.code.interpreters import Interpreter, Reader
+from core.planning.code.words import is_input
+from core.shell.unread_commands import UNCERTAIN
+
+_CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))
+_DATA_NEXT: Final = frozenset(("-v", "--assign", "-F", "--field-separator", "-l"))
+
+
+def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
+    """Return whether an interpreter that is no shell takes code from its input."""
+    if isinstance(reader, Reader):
+        if any(map(reader.asks.fullmatch, words)):
+            return True
+        return (
+            reader.fed
+            and not any(map(reader.inline.fullmatch, words))
+            and (not reader.operands or _plain(reader, words) < reader.operands)
+        )
+    taken = False
+    for word in words:
+        if is_input(word) or reader.fed.fullmatch(word):
+            return True
+        if reader.inline.match(word):
+            return False
+        if word[:1] == "-":
+            taken = word != "--" and reader.alone.fullmatch(word) is None
+        elif not taken and word not in reader.verbs:
+            return False
+        else:
+            taken = False
+    return True
+
+
+def _plain(reader: Reader, words: Sequence[str]) -> int:
+    """Return how many words are operands for certain."""
+    return sum(
+        word[:1] != "-" and (before[:1] != "-" or reader.alone.fullmatch(before) is not None)
+        for before, word in pairwise(("", *words))
+    )
+
+
+def inserts(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
+    """Return whether code among the words has in it what a shell puts there."""
+    if not any(UNCERTAIN in word for word in words):
+        return False
+    if isinstance(reader, Interpreter):
+        code = (one + after for one, after in pairwise((*words, "")) if reader.inline.match(one))
+        return any(UNCERTAIN in one for one in code)
+    return _in_program(words) if reader.program else True
+
+
+def _in_program(words: Sequence[str]) -> bool:
+    """Return the same where the first operand is the code, or what ``-e`` names."""
+    before, seen = "", False
+    for word in words:
+        code = word[:1] == "-" or before in _CODE_NEXT or not (seen or before in _DATA_NEXT)
+        if code and word[:2] not in _DATA_NEXT and UNCERTAIN in word:
+            return True
+        seen = seen or (word[:1] != "-" and before not in _CODE_NEXT | _DATA_NEXT)
+        before = word
+    return False
