@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.node_fleet import FleetNode, NodeFleet, node_fleet
 from tests.support.node_process import NodeProcess
+from tests.support.product_process import BOUND
 from tests.support.waiting import wait_until
 
 GIB_2 = 2 << 30
@@ -66,7 +67,7 @@ def _start_at(node: NodeProcess, offset: str) -> None:
     """Start a node whose wall clock is off; its monotonic clock is not."""
     faketime = shutil.which("faketime")
     assert faketime, "this test needs faketime (apt-get install faketime)"
-    words = [faketime, "-f", offset, *node.argv("run")]
+    words = [faketime, "-f", offset, *BOUND, *node.argv("run")]  # faketime passes no signal on
     environ = {**os.environ, "SAYSO_HOME": str(node.home), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     with node.log.open("ab") as log:
         node.process = subprocess.Popen(
