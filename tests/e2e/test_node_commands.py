@@ -139,6 +139,22 @@ def test_a_nodes_file_is_shown_without_its_socket_and_replaced_by_its_hash(pair:
     assert pair.run("-c", "uname -s")["status"] == "finished"
 
 
+def test_the_first_entry_makes_a_nodes_file(pair: NodePair) -> None:
+    """Until then it is said that there is none; what is printed as JSON can be set."""
+    path = pair.node.home / "exec-approvals.json"
+    for one in (path, path.with_name(f"{path.name}.last-good")):
+        one.unlink(missing_ok=True)
+    assert "does not exist" in pair.gateway.cli("approvals", "get", "--node", "web").stdout
+    shown = pair.gateway.json("approvals", "get", "--node", "web")
+    assert shown == {"version": 1, "agents": {}}
+
+    code, said = pair.typed("approvals", "allowlist", "add", "--node", "web", "/usr/bin/uname")
+    assert code == 0, said
+    made = json.loads(path.read_text())
+    assert [one["pattern"] for one in made["agents"]["main"]["allowlist"]] == ["/usr/bin/uname"]
+    assert "agent main: " in pair.gateway.cli("approvals", "get", "--node", "web").stdout
+
+
 def test_the_command_line_edits_a_nodes_file(pair: NodePair, tmp_path: Path) -> None:
     """Get, set, list and remove; without a terminal nothing is changed."""
     pair.node.approvals(free=LISTED)
