@@ -20,6 +20,7 @@ from core.errors import AnotherGateway, StateError
 from core.ipc.connection_slots import MOST_WAITING
 from core.ipc.jsonrpc import Limits
 from core.ipc.peer import start_ticks
+from core.ipc.socket_file import is_owned
 from core.ipc.unix import LONGEST_PATH, listen
 from tests.core.ipc.serving import Methods, code, request, server, talk
 
@@ -164,6 +165,16 @@ async def test_a_second_gateway_is_refused(path: Path) -> None:
             await listen(path, Methods().table())
         async with talk(path) as one:
             assert "result" in await one.ask(request("echo"))
+
+
+async def test_its_lock_says_that_it_lives(path: Path) -> None:
+    """Also where its socket is gone; once it has closed, or where none was, it is free."""
+    before = is_owned(path)
+    async with server(path, Methods()):
+        path.unlink()
+        during = is_owned(path), is_owned(Path(f"{path.parent}{'/../home' * 30}/{path.name}"))
+
+    assert (before, during, is_owned(path)) == (False, (True, True), False)
 
 
 async def test_a_listener_without_a_lock_is_respected(path: Path) -> None:

@@ -11,8 +11,16 @@ from core.model.policy import Trust
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions, compiled
 from core.policy.rules.rules import Rules
 from core.settings.rules import RuleSection
-from tests.core.policy.developer import EXAMPLE, Verdict, example_settings, judged, workspace
-from tests.support.plans import corpus
+from tests.core.policy.developer import (
+    EXAMPLE,
+    Planned,
+    Verdict,
+    example_settings,
+    judged,
+    verdict,
+    workspace,
+)
+from tests.support.plans import corpus, in_usr_bin
 
 
 @pytest.fixture
@@ -105,6 +113,40 @@ def test_every_rule_that_allows_is_needed(settings: Settings, tmp_path: Path) ->
 
     assert sum(one.decision is Decision.ALLOW for one in bare) < len(bare) / 20
     assert sum(one.decision is Decision.ALLOW for one in denied) < len(bare) / 20
+
+
+@pytest.mark.parametrize(
+    ("allowed", "asked"),
+    [
+        ("tar tzf a.tgz", "tar xzf a.tgz"),
+        ("tar -tzvf a.tgz", "tar -tzf a.tgz -I ./x"),
+        ("tar tJf a.tar.xz", "tar tzf a.tgz --use-compress-program=./x"),
+        ("tar -tf a.tgz -z", "TAR_OPTIONS=-I./x tar tzf a.tgz"),
+        ("npm run test -- --run", "npm run deploy -- --run"),
+        ("npm run test:unit -- --coverage", "npm run test -- --config=/tmp/x.js"),
+        ("npm run test -- --silent", "npm run test --script-shell=./x -- --silent"),
+        ("npm run test -- --watch=false", "npm run test --prefix /tmp/x -- --watch=false"),
+        ("python3 -m unittest", "python3 -m unittest /tmp/x.py"),
+        ("python3 -m unittest -v", "python3 -m unittest antigravity"),
+        ("python3 -m unittest discover", "PYTHONPATH=/tmp/x python3 -m unittest discover"),
+        ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s /tmp/x"),
+        ("python3 -m unittest discover -p test_a.py", "python3 -m unittest discover -p '*'"),
+        ("python3 -m unittest discover -q -s tests", "python3 -m unittest discover -t / -s tests"),
+        ("python3 -m unittest discover -s ./tests", "python3 -m unittest discover -s antigravity"),
+        ("python3 -m unittest discover -s .", "python3 -m unittest discover -s tests/../../x"),
+        ("printenv PATH", "printenv"),
+        ("printenv PATH | tr : x", "printenv GITHUB_TOKEN"),
+    ],
+)
+def test_what_is_allowed_stops_at_its_dangerous_form(
+    allowed: str, asked: str, settings: Settings, tmp_path: Path
+) -> None:
+    """The same words, and beside them what starts, reads or shows something else."""
+    rules = compiled(settings, str(tmp_path)).everyone
+    planned = Planned(settings, rules, workspace(tmp_path), in_usr_bin)
+
+    assert Decision.ALLOW is verdict({"command": allowed}, planned).decision
+    assert Decision.ASK is verdict({"command": asked}, planned).decision
 
 
 def _harmless(one: Verdict) -> bool:
