@@ -10,6 +10,7 @@ option may have taken counts as well, and only a word in a place where no option
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain, islice, pairwise
 from os.path import basename, join
 from typing import Final
@@ -60,7 +61,7 @@ def inline_text(argv: Sequence[str], realpath: str) -> str:
     """Return the code that an interpreter takes from its words, or ``""``."""
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     if reader is SHELL:
-        return " ".join(filter(ENDS_OF_WORDS.search, shell_words(argv[1:]).texts))
+        return " ".join(filter(ENDS_OF_WORDS.search, shell_words(tuple(argv[1:])).texts))
     if isinstance(reader, Interpreter):
         for word, following in pairwise((*argv[1:], "")):
             if reader.inline.fullmatch(word):
@@ -87,10 +88,13 @@ def named_in(text: str) -> Iterator[CodeWord]:
 def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the words that may name code among those that an interpreter is given."""
     if reader is SHELL:
-        return iter(shell_words(words).scripts)
+        return iter(shell_words(tuple(words)).scripts)
     if isinstance(reader, Interpreter):
         scripts = _scripts(reader, words)
-        return chain(scripts, map(CodeWord, imported(words))) if reader.modules else scripts
+        if reader.modules:
+            modules = (CodeWord(one, whole=True) for one in imported(words))
+            return chain(scripts, modules)
+        return scripts
     return _named(reader, words)
 
 
@@ -112,24 +116,30 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
 
 def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: next to them, glued, or behind ``=``."""
-    words = tuple(_spelled(reader, words))
+    cluster = _cluster(reader.letter)
+    words = words if reader.prefix == "--" else tuple(_spelled(reader, words))
     for word, following in pairwise((*words, "")):
         name, joined, value = word.removeprefix("--").partition("=")
         if word.startswith("--") and any(one.startswith(name) for one in reader.names if name):
             yield CodeWord(value if joined else following, sure=name in reader.names)
-        cluster = re.fullmatch(rf"-[A-Za-z]*?{reader.letter}(.*)", word, re.DOTALL)
-        if cluster is not None:
-            glued = cluster.group(1)
+        found = cluster.fullmatch(word)
+        if found is not None:
+            glued = found.group(1)
             yield CodeWord(glued or following, sure=not glued)
         if reader.speaks and ENDS_OF_WORDS.search(word):
             yield from map(CodeWord, pieces_of(word))
+
+
+@cache
+def _cluster(letter: str) -> re.Pattern[str]:
+    return re.compile(rf"-[A-Za-z]*?{letter}(.*)", re.DOTALL)
 
 
 def _spelled(reader: Reader, words: Sequence[str]) -> Iterator[str]:
     """Yield words with options in their common spelling: ``-W exec`` is ``--exec``."""
     left = iter(words)
     for word in left:
-        if word[:2] == reader.prefix != "--":
+        if word[:2] == reader.prefix:
             yield f"--{word[2:] or next(left, '')}"
         else:
             yield word

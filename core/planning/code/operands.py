@@ -13,7 +13,7 @@ from core.files.lookup import is_file, is_folder, is_there
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.packages import PACKAGE, mains
-from core.planning.code.words import ENDS_OF_WORDS, resolved, tails
+from core.planning.code.words import ENDS_OF_WORDS, CodeWord, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
@@ -50,6 +50,7 @@ def code_operands(
     """
     pinned: list[PinnedFile] = []
     absent: list[str] = []
+    gone: set[str] = set()
     for found in _interpreters(FINGERPRINTS.script_head(executable.sha256), cwd, search):
         if isinstance(found, Unpinned):
             return found
@@ -59,16 +60,31 @@ def code_operands(
     for word in code_words(argv, executable.realpath):
         path = resolved(word.path)
         at = os.path.join(cwd, path)
-        named = [os.path.join(folder, path) for folder in folders]
-        paths = [one + within for one in named for within in _WITHIN if is_file(one + within)]
+        paths = list(_files_of(word, path, folders, gone))
         if not paths and word.sure and word.path and not is_there(at):
             absent.append(at)
-        for path in (*paths, *_mains(paths)):
-            script = _pin_script(path)
+        for file in (*paths, *_mains(paths)):
+            script = _pin_script(file)
             if isinstance(script, Unpinned):
                 return script
             pinned.append(script)
     return Code(tuple(dict.fromkeys(pinned)), tuple(absent))
+
+
+def _files_of(word: CodeWord, path: str, folders: Iterable[str], gone: set[str]) -> Iterator[str]:
+    """Yield the files that an interpreter may read for a word; ``gone`` folders are not there."""
+    for folder in folders:
+        at = os.path.join(folder, path)
+        if not word.whole:
+            yield from (at + within for within in _WITHIN if is_file(at + within))
+            continue
+        above = at.rpartition("/")[0]
+        if above in gone:
+            continue
+        if is_file(at):
+            yield at
+        elif not is_folder(above):
+            gone.add(above)
 
 
 def _within(path: str) -> Iterator[str]:
@@ -156,10 +172,11 @@ def _folders(cwd: str, words: Iterable[str]) -> list[str]:
     """Return the working folder, and the first that words name, there or in the one before."""
     found, last = [cwd], cwd
     for word in dict.fromkeys(filter(None, words)):
-        inside = {os.path.normpath(os.path.join(at, word)): None for at in (cwd, last)}
-        entered = [path for path in inside if path not in found and is_folder(path)]
-        found += entered
-        last = entered[-1] if entered else last
+        for at in (cwd,) if last == cwd else (cwd, last):
+            path = os.path.normpath(os.path.join(at, word))
+            if path not in found and is_folder(path):
+                found.append(path)
+                last = path
         if len(found) > _MOST_FOLDERS:
             break
     return found

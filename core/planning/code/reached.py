@@ -238,7 +238,7 @@ def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: i
 
 def _by_shell(words: Sequence[str], depth: int) -> Reached:
     """Return what a shell's words make code of."""
-    found = shell_words(words)
+    found = shell_words(tuple(words))
     texts = [within(_by_later(one, depth), found.rest) for one in found.texts]
     code = _read_from([one.path for one in found.scripts])
     return joined((code, TAKES if found.fed else NOTHING, *texts))

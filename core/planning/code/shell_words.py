@@ -7,6 +7,7 @@ of these is it the script. The text of ``-c`` is the first word that is no optio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from core.planning.code.words import CodeWord, held
@@ -32,7 +33,8 @@ class ShellWords:
     fed: bool
 
 
-def shell_words(words: Sequence[str]) -> ShellWords:
+@lru_cache(maxsize=256)  # a plan asks for the same words several times
+def shell_words(words: tuple[str, ...]) -> ShellWords:
     """Return what the words behind a shell's name are to it."""
     options, plain, rest = _split(words)
     short = [word for word in options if not word.startswith("--")]

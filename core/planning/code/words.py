@@ -26,10 +26,14 @@ _PACKED: Final = (".gz", ".Z", ".z", "-gz", "-z", "_z", ".tgz", ".bz2", ".xz", "
 
 @dataclass(frozen=True, slots=True)
 class CodeWord:
-    """A word that may name a file of code; ``sure`` where it can be nothing else."""
+    """A word that may name a file of code; ``sure`` where it can be nothing else.
+
+    ``whole``: it is neither a folder nor a module without its suffix.
+    """
 
     path: str
     sure: bool = False
+    whole: bool = False
 
 
 def held(option: str) -> Iterator[str]:

@@ -102,7 +102,7 @@ def _makes_code(argv: Sequence[str]) -> bool:
 def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -> bool:
     """Return whether the next word would be code."""
     if reader is SHELL:
-        found = shell_words(words)
+        found = shell_words(tuple(words))
         return not found.rest and not found.texts and not any(one.sure for one in found.scripts)
     return isinstance(reader, Interpreter) and any(map(reader.inline.fullmatch, words[-1:]))
 

@@ -20,7 +20,7 @@ FED = ("", "-", "-s a", "-es a", "-e", "+", "+ -", "--")
 @pytest.mark.parametrize("line", SCRIPTS)
 def test_the_script(line: str) -> None:
     """It is behind the options, whatever ends them."""
-    found = shell_words(line.split())
+    found = shell_words(tuple(line.split()))
 
     assert [one.path for one in found.scripts if one.sure] == ["notes"]
     assert not found.fed
@@ -30,7 +30,7 @@ def test_the_script(line: str) -> None:
 @pytest.mark.parametrize("line", TEXTS)
 def test_the_text(line: str) -> None:
     """It is the first word that is no option, and what follows is given to it."""
-    found = shell_words(line.split())
+    found = shell_words(tuple(line.split()))
 
     assert found.texts == ("TEXT",)
     assert found.rest == tuple(line.split("TEXT")[1].split())
@@ -40,7 +40,7 @@ def test_the_text(line: str) -> None:
 @pytest.mark.parametrize("line", FED)
 def test_the_input(line: str) -> None:
     """No script is named, or ``-s`` says that it is the input."""
-    found = shell_words(line.split())
+    found = shell_words(tuple(line.split()))
 
     assert found.fed
     assert not any(one.sure for one in found.scripts)
