@@ -10,13 +10,14 @@ from typing import Final
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.arguments import code_folders, code_words, inline_text
 from core.planning.code.fed import with_fed
+from core.planning.code.found import joined
 from core.planning.code.operands import (
     code_named,
     code_operands,
     programs_named,
     reached_files,
 )
-from core.planning.code.reached import by_vector
+from core.planning.code.reached import by_options, by_vector
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
@@ -97,7 +98,7 @@ def _with_named(
 
 def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> tuple[PinnedFile, ...]:
     """Pin what a program that may start others may run, as far as its words name it."""
-    reached = by_vector(argv, executable.realpath)
+    reached = joined((by_vector(argv, executable.realpath), by_options(argv)))
     return (
         *reached_files(reached.files, cwd, (*argv[1:], *reached.places)),
         *programs_named(argv, cwd),

@@ -122,6 +122,12 @@ SHELL_LINES = (
     "sh no\\\ntes",
     "sh no\\\ntes > log; cat log",
     "sh < notes >> notes",
+    "xargs --arg-file=notes -I{} sh -c {}",
+    "git -c alias.q='!sh notes' q",
+    "tar -xf a.tar --to-command='sh ./notes'",
+    "env -iS'sh notes'",
+    "dash -o errexit - notes",
+    "busybox sh - notes",
 )
 """``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from core.model.command import Connector, PlannedCommand
 from core.planning.code.operands import reached_files
 from core.planning.code.reached import by_vector
-from core.planning.code.words import packed, pieces_of
+from core.planning.code.words import fed_names
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.wrappers import names_of
 
@@ -53,8 +53,7 @@ def _with_files(command: PlannedCommand, cwd: str) -> PlannedCommand:
     folder = cwd if command.cwd is None else command.cwd.path
     if command.executable is None or _WRITES in names_of(command.executable.path):
         return command
-    words = [piece for word in command.argv[1:] for piece in pieces_of(word)]
-    files = reached_files((*words, *packed(words, [command.argv[0]])), folder)
+    files = reached_files(fed_names(command.argv[1:], command.argv[:1]), folder)
     if not files:
         return command
     open_to = exposure(paths_of(files))

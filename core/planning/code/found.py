@@ -1,10 +1,10 @@
 """What of a vector or a text becomes code."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from core.planning.code.words import packed, pieces_of
+from core.planning.code.words import fed_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,7 @@ class Reached:
         """Return the words that may name code."""
         if not self.takes:
             return tuple(dict.fromkeys(self.paths))
-        pieces = [piece for word in self.named for piece in pieces_of(word)]
-        return tuple(dict.fromkeys((*self.paths, *pieces, *packed(pieces, list(self.named)))))
+        return tuple(dict.fromkeys((*self.paths, *fed_names(self.named, self.named))))
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -60,10 +59,6 @@ def within(text: Reached, given: Iterable[str] = ()) -> Reached:
     ``given`` are words behind the text, which it may name (`$1`).
     """
     words = tuple(given)
-    more = _pieces(words) if text.takes else ()
+    more = fed_names(words, ()) if text.takes else ()
     places = (*text.places, *words)
     return Reached((*text.files, *more), (), places, text.takes, text.inserts)
-
-
-def _pieces(words: Iterable[str]) -> Iterator[str]:
-    return (piece for word in words for piece in pieces_of(word))

@@ -124,7 +124,7 @@ def reached_files(
 
     What cannot be pinned (it is too large, or closed to this user) is left as it is.
     """
-    kept = dict.fromkeys(islice(filter(None, words), _MOST_REACHED))
+    kept = dict.fromkeys(islice(dict.fromkeys(filter(None, words)), _MOST_REACHED))
     if not kept:
         return ()
     places = _folders(cwd, (*folders, *kept))

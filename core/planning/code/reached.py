@@ -21,7 +21,7 @@ from core.planning.code.interpreters import (
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
-from core.planning.code.words import is_input, pieces_of, resolved
+from core.planning.code.words import fed_names, is_input, pieces_of, resolved
 from core.planning.code.wrapping import (
     commands_in,
     split_text,
@@ -40,6 +40,12 @@ _BLANKS: Final = re.compile(r"[\s;|&<>()`$]")
 _GLOBS: Final = re.compile(r"[*?\[{]")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _STARTUP: Final = re.compile(r"(?:BASH_ENV|ENV)=(.+)", re.DOTALL)
+_STARTED_LATER: Final = re.compile(
+    r"\w*(?:PAGER|EDITOR|VISUAL|COMMAND|SSH|SHELL|ASKPASS|LESSOPEN|BROWSER|LESSCLOSE)=(.+)",
+    re.DOTALL,
+)
+"""Variables that name what programs start."""
+
 _BEFORE_A_COMMAND: Final = frozenset(
     ("if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc")
 )
@@ -91,6 +97,13 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     return _by_wrapper(argv, depth) if is_wrapper(argv[0]) or is_wrapper(realpath) else NOTHING
 
 
+def by_options(argv: Sequence[str]) -> Reached:
+    """Return what texts do that a program may start by its options: `-c core.pager='sh x'`."""
+    values = (word.partition("=")[2] if "=" in word else word for word in argv[1:])
+    texts = (one.lstrip("!") for one in values if _BLANKS.search(one))
+    return joined(within(by_text(one, None, 1)) for one in texts)
+
+
 def by_text(
     text: str, values: Mapping[str, str] | None = None, depth: int = 0, *, captured: bool = False
 ) -> Reached:
@@ -105,7 +118,8 @@ def by_text(
     piped = captured or found.piped
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
     parts = [_by_fragment(one, depth) for one in found.fragments]
-    named: list[str] = []
+    # First what is fed for certain: of many names the first are looked at.
+    named = [word for one in found.fragments for word in one.inputs]
     for one, part in zip(found.fragments, parts, strict=True):
         named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
     all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *parts, *inner))
@@ -116,22 +130,17 @@ def by_text(
 
 def _feeding(fragment: Fragment, part: Reached, *, piped: bool, whole: bool) -> Iterator[str]:
     """Yield the words of a command that may name what code is made of; ``whole``: any of them."""
-    yield from fragment.inputs
     words = fragment.words
     name = words[0] if words else ""
     own = not piped and interpreter_of(name) is not None
+    # Beside its code the words are data, as in `bash -s data < notes`.
+    left_out = (own and part.takes) or name in _TESTS or name == "tee"
+    if words[:2] == ("git", "commit") and not whole:
+        yield from (word for before, word in pairwise(words) if before != "-m")
+    elif whole or not left_out:
+        yield from words
     if not (own and _is_given(fragment) and not part.takes):
         yield from fragment.documents
-    if whole:
-        yield from words
-    elif own and part.takes:
-        return  # they are data beside its code: `bash -s data < notes`
-    elif name in _TESTS or name == "tee":
-        return
-    elif words[:2] == ("git", "commit"):
-        yield from (word for before, word in pairwise(words) if before != "-m")
-    else:
-        yield from words
 
 
 def _is_given(fragment: Fragment) -> bool:
@@ -146,6 +155,7 @@ def _is_given(fragment: Fragment) -> bool:
 def _by_fragment(fragment: Fragment, depth: int) -> Reached:
     words = list(fragment.words)
     startup = [one[1] for word in words if (one := _STARTUP.fullmatch(word))]
+    later = [one[1] for word in words if (one := _STARTED_LATER.fullmatch(word))]
     if words and words[0] in _NAMES_A_GROUP and "{" in words[1:3]:
         del words[: words.index("{")]
     while words and (words[0] in _BEFORE_A_COMMAND or _ASSIGNMENT.fullmatch(words[0])):
@@ -156,7 +166,8 @@ def _by_fragment(fragment: Fragment, depth: int) -> Reached:
     if words and found.takes and _is_given(fragment):
         found = _by_documents(found, interpreter_of(words[0]), fragment, depth)
     # A text that is given by `<<<` is read as one.
-    given = (by_text(one, None, depth + 1) for one in fragment.inputs if _BLANKS.search(one))
+    texts = (*fragment.inputs, *later)
+    given = (by_text(one, None, depth + 1) for one in texts if _BLANKS.search(one))
     return joined((found, Reached(paths=tuple(startup)) if startup else NOTHING, *given))
 
 
@@ -278,4 +289,4 @@ def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
         if command and interpreter_of(command[0]) is None:
             yield _by_command(command, depth + 1)
     if spreads_code(argv):
-        yield Reached(paths=tuple(argv[1:]), takes=True)
+        yield Reached(paths=tuple(fed_names(argv[1:], ())), takes=True)

@@ -1,7 +1,7 @@
 """What a word of a command may name, before anybody looks whether there is such a file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os.path import normpath
 from typing import Final
@@ -82,10 +82,17 @@ def pieces_of(word: str) -> Iterator[str]:
             yield resolved(piece)
             if UNCERTAIN in word and piece[0] == "/":
                 yield piece.lstrip("/")
-    yield from in_cluster(word)
 
 
-def packed(words: list[str], commands: list[str]) -> Iterator[str]:
+def fed_names(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
+    """Yield what of words may name a file that commands read; what is unlikely comes last."""
+    pieces = [piece for word in words for piece in pieces_of(word)]
+    yield from pieces
+    yield from (part for word in words for part in in_cluster(word))
+    yield from packed(pieces, commands)
+
+
+def packed(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
     """Yield the names that a program which unpacks tries for those that it is given."""
     if any(map(_UNPACKER.fullmatch, commands)):
         yield from (word + ending for ending in _PACKED for word in words)

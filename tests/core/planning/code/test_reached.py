@@ -134,6 +134,7 @@ def test_a_program_goes_by_its_real_name_as_well() -> None:
         ("sudo tail -n $x log", set(), {"log"}),
         ("timeout $x tail log", set(), set()),
         ("sudo -u sh bash notes > log", {"notes"}, {"log"}),
+        ("GIT_PAGER='sh notes' git log > log", {"notes"}, {"log"}),
         ("hash -p ./notes ls; ls", {"./notes"}, set()),
         ("mapfile -C '. ./notes' -c 1 x < log", {"./notes"}, {"log"}),
     ],
