@@ -222,7 +222,11 @@ def _run_parsed(words: list[str]) -> int:
     words = whole(words)
     parser = build_parser(words[0] if words else None)
     if words and words[0].startswith("-"):
-        parser.must_be_own(words)
+        from bot.cli.run.arguments import misplaced  # noqa: PLC0415 - for mistakes only
+
+        problem = misplaced(words)
+        if problem:
+            parser.error(problem)
     args, rest = parser.parse_known_args(words)
     if rest:
         args.parser.unknown(rest)

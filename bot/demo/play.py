@@ -47,11 +47,15 @@ async def _shown(answer: str | None, ending: Ending, *, json_lines: bool) -> int
     console = Console.here() if answer is None else None
     with _scratch() as home:
         viewer = Viewer(home, json_lines=json_lines)
-        if console is not None:
-            code = await _with_viewer(viewer, console, ending)
-        else:
-            given = ApprovalReply.ALLOW_ONCE if answer is None else ApprovalReply(answer)
-            code = await _alone(viewer, given, by_itself=answer is None)
+        try:
+            if console is not None:
+                code = await _with_viewer(viewer, console, ending)
+            else:
+                given = ApprovalReply.ALLOW_ONCE if answer is None else ApprovalReply(answer)
+                code = await _alone(viewer, given, by_itself=answer is None)
+        finally:
+            # What a signal cancels goes on in its thread, and would still write into the home.
+            await asyncio.get_running_loop().shutdown_default_executor()
     viewer.closing()
     return code
 

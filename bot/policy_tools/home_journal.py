@@ -1,4 +1,4 @@
-"""Tell where a home's journal is, whoever asks: what calls a command may not choose its place."""
+"""Find the journal of a home, whoever asks: what calls a command may not choose its place."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -28,11 +28,12 @@ LONG_MODULES: Mapping[str, str] = {
 FRAGMENTS: Mapping[str, str] = {
     "bot/chat/pairing.py": "one of the parts that bot/chat/inbox.py asks in turn, a module each",
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
-    "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
+    "bot/policy_tools/home_journal.py": "where a caller's variables count for nothing",
     "channels/companion/question.py": "pure; the channel around it keeps connections",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
     "core/planning/terminal_part.py": "what a plan of a terminal says; it pins no program",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",
+    "core/planning/code/packages.py": "the one rule that is node's own, and reads a file for it",
     "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",
     "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",
 }

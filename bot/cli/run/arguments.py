@@ -107,3 +107,14 @@ def _take(found: Words, option: str, value: str) -> bool:
     known = seconds_of(value) if option == "--timeout" else value
     found.__dict__[name] = known
     return known is not None
+
+
+def misplaced(words: "list[str]") -> str:
+    """Return what is wrong with words that begin with an option of `sayso run`, else ``""``."""
+    from shlex import join  # noqa: PLC0415 - for mistakes only
+
+    first = words[0]
+    option = "-c" if first.startswith("-c") else first.partition("=")[0]
+    if option not in {"-c", "--", *VALUES, *FLAGS} - {"--json"}:  # which most commands have
+        return ""
+    return f"no command before {option}; did you mean `sayso run {join(words)}`?"
