@@ -31,7 +31,8 @@ class Reached:
     @property
     def places(self) -> tuple[str, ...]:
         """Return the words that may name a folder in which code is."""
-        return (*self.named, *self.folders)
+        words = (*self.named, *self.folders)
+        return (*words, *(word.partition("=")[2] for word in words if "=" in word))
 
 
 NOTHING: Final = Reached()

@@ -226,7 +226,7 @@ def _by_later(text: str, depth: int) -> Reached:
 
 def _read_from(words: Sequence[str]) -> Reached:
     """Return what a word makes code that names a script."""
-    takes = any(is_input(word) or not word.strip(UNCERTAIN) for word in words)
+    takes = any(is_input(word) or UNCERTAIN in word.rpartition("/")[2] for word in words)
     return Reached(tuple(piece for word in words for piece in _tail(word)), takes=takes)
 
 

@@ -135,6 +135,8 @@ def test_a_program_goes_by_its_real_name_as_well() -> None:
         ("timeout $x tail log", set(), set()),
         ("sudo -u sh bash notes > log", {"notes"}, {"log"}),
         ("GIT_PAGER='sh notes' git log > log", {"notes"}, {"log"}),
+        ("for f in notes; do . ./$f; done", {"notes"}, set()),
+        ("sh $D/notes.sh log > data", {"notes.sh"}, {"log", "data"}),
         ("hash -p ./notes ls; ls", {"./notes"}, set()),
         ("mapfile -C '. ./notes' -c 1 x < log", {"./notes"}, {"log"}),
     ],
