@@ -222,7 +222,7 @@ def _run_parsed(words: list[str]) -> int:
     words = whole(words)
     parser = build_parser(words[0] if words else None)
     if words and words[0].startswith("-"):
-        parser.must_be_own(words)
+        _no_option_of_run(parser, words)
     args, rest = parser.parse_known_args(words)
     if rest:
         args.parser.unknown(rest)
@@ -235,6 +235,18 @@ def _run_parsed(words: list[str]) -> int:
         return 0
     code: int = args.run(args)
     return code
+
+
+def _no_option_of_run(parser: "Parser", words: list[str]) -> None:
+    """Report words that begin with an option of `sayso run` in place of a command."""
+    from shlex import join  # noqa: PLC0415 - for mistakes only
+
+    from bot.cli.run.arguments import FLAGS, VALUES  # noqa: PLC0415 - the same
+
+    first = words[0]
+    option = "-c" if first.startswith("-c") else first.partition("=")[0]
+    if option in {"-c", "--", *VALUES, *FLAGS} - {"--json"}:  # which most commands have
+        parser.error(f"no command before {option}; did you mean `sayso run {join(words)}`?")
 
 
 def _failed(failure: Exception) -> int:

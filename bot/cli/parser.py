@@ -78,17 +78,6 @@ class Parser(argparse.ArgumentParser):
         hints = (f"{word}{meant(word.partition('=')[0], known)}" for word in words)
         self.error(f"unrecognized arguments: {' '.join(hints)}{self.hint}")
 
-    def must_be_own(self, words: "list[str]") -> None:
-        """Report words that begin with an option of `sayso run` in place of a command."""
-        from shlex import join  # noqa: PLC0415 - for mistakes only
-
-        from bot.cli.run.arguments import FLAGS, VALUES  # noqa: PLC0415 - the same
-
-        first = words[0]
-        option = "-c" if first.startswith("-c") else first.partition("=")[0]
-        if option in {"-c", "--", *VALUES, *FLAGS} - {"--json"}:  # which most commands have
-            self.error(f"no command before {option}; did you mean `sayso run {join(words)}`?")
-
     def _check_value(self, action: argparse.Action, value: "Any") -> None:  # noqa: ANN401 - argparse's own
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:  # noqa: SLF001
             names = ", ".join(action.choices)

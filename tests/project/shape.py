@@ -28,7 +28,6 @@ LONG_MODULES: Mapping[str, str] = {
 FRAGMENTS: Mapping[str, str] = {
     "bot/chat/pairing.py": "one of the parts that bot/chat/inbox.py asks in turn, a module each",
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
-    "bot/client_errors.py": "loaded on failure only; sayso run starts faster",
     "channels/companion/question.py": "pure; the channel around it keeps connections",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
     "core/planning/terminal_part.py": "what a plan of a terminal says; it pins no program",
