@@ -34,7 +34,6 @@ FRAGMENTS: Mapping[str, str] = {
     "core/planning/code/packages.py": "reads a foreign file format; tested without a plan",
     "core/planning/terminal_part.py": "what a plan of a terminal says; it pins no program",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",
-    "core/planning/code/packages.py": "the one rule that is node's own, and reads a file for it",
     "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",
     "core/planning/direct_exec.py": "the one place where what starts may differ from the asked",
 }
