@@ -21,7 +21,8 @@
     executor_setup/  group, users, sudo rule and the executor's file
     service/      reports to systemd, and the unit
     health/       what works and what does not, part by part
-    gate_proof/   a harmless marked command through every entry point, to see that it is held
+    gate_proof/   a harmless marked command through every entry point, to see that it is held; the
+                  notices of every lockdown
     client        calls of a gateway over its socket
     documentation where the documents are that messages name
     settings/     config.json5, environment and secret files become one frozen Settings

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from bot import cli
 from bot.cli import COMMANDS, build_parser
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
@@ -22,6 +23,10 @@ DOCS = ROOT / "docs"
 PAGES = tuple(path for path in files() if path.suffix == ".md" and "corpus" not in path.parts)
 
 
+_STALE = "run `make docs`"
+_INDEX = f"{Path(cli.__file__).relative_to(ROOT)}: enter each command in COMMANDS"
+
+
 def page(name: str) -> str:
     """Return the text of a page below docs."""
     return (DOCS / name).read_text(encoding="utf-8")
@@ -34,7 +39,7 @@ def first_cells(text: str) -> set[str]:
 
 def test_the_settings_page_is_what_the_models_say() -> None:
     """`make docs` was run after the last change of a setting."""
-    assert generated.REFERENCE.read_text(encoding="utf-8") == generated.reference()
+    assert generated.REFERENCE.read_text(encoding="utf-8") == generated.reference(), _STALE
 
 
 def test_every_setting_is_documented() -> None:
@@ -52,12 +57,12 @@ def test_every_setting_is_documented() -> None:
 
 def test_the_commands_page_is_what_the_parsers_say() -> None:
     """`make docs` was run after the last change of a command."""
-    assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page()
+    assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page(), _STALE
 
 
 def test_the_manual_page_is_what_the_parsers_say() -> None:
     """The wheel installs the page that is checked in."""
-    assert generated.MANUAL.read_text(encoding="utf-8") == generated.manual()
+    assert generated.MANUAL.read_text(encoding="utf-8") == generated.manual(), _STALE
 
 
 def test_every_command_and_flag_is_documented() -> None:
@@ -65,7 +70,7 @@ def test_every_command_and_flag_is_documented() -> None:
     text = page("reference/cli.md")
     parsers = list(cli_reference.commands(build_parser()))
 
-    assert {parser.prog.split()[1] for parser in parsers} == set(COMMANDS)
+    assert {parser.prog.split()[1] for parser in parsers} == set(COMMANDS), _INDEX
     for parser in parsers:
         _, found, below = text.partition(f"\n## `{parser.prog}`\n")
         assert found, parser.prog
@@ -107,17 +112,17 @@ def test_every_event_is_documented_in_its_words() -> None:
 
 def test_the_routes_are_generated() -> None:
     """The table of routes is made from them."""
-    assert routes_reference.PAGE.read_text(encoding="utf-8") == routes_reference.page()
+    assert routes_reference.PAGE.read_text(encoding="utf-8") == routes_reference.page(), _STALE
 
 
 def test_the_page_of_the_companions_socket_is_generated() -> None:
     """Its keys, limits and vectors are those of the code and of the tested file."""
-    assert socket_reference.PAGE.read_text(encoding="utf-8") == socket_reference.page()
+    assert socket_reference.PAGE.read_text(encoding="utf-8") == socket_reference.page(), _STALE
 
 
 def test_the_methods_page_is_what_the_table_says() -> None:
     """`make docs` was run after the last change of a method."""
-    assert methods_reference.PAGE.read_text(encoding="utf-8") == methods_reference.page()
+    assert methods_reference.PAGE.read_text(encoding="utf-8") == methods_reference.page(), _STALE
 
 
 def test_every_method_and_param_is_documented() -> None:

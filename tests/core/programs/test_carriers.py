@@ -1,5 +1,6 @@
 import pytest
 
+from core.policy.rules.self_test import broken_examples
 from core.programs.carriers import (
     carrier_problem,
     carrier_profile,
@@ -26,6 +27,11 @@ def is_asked(path: str, arguments: list[str]) -> bool:
     """Return whether strict trust asks about a listed program."""
     names = names_of(path)
     return bool(wrapper_kind(names, len(arguments)) or carrier_problem(path, arguments))
+
+
+def test_each_table_accepts_and_refuses_what_it_says() -> None:
+    """The lines of each table are its examples; each is named with its file."""
+    assert broken_examples() == ()
 
 
 @pytest.mark.parametrize("program", CARRIERS)
