@@ -98,7 +98,7 @@ def _with_named(
 
 def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> tuple[PinnedFile, ...]:
     """Pin what a program that may start others may run, as far as its words name it."""
-    reached = joined((by_vector(argv, executable.realpath), by_options(argv)))
+    reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
     return (
         *reached_files(reached.files, cwd, (*argv[1:], *reached.places)),
         *programs_named(argv, cwd),

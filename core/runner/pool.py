@@ -197,6 +197,11 @@ class Pool:
         self._welcome(Link(born[1], pid))
 
     def _welcome(self, link: Link) -> None:
+        if not link.idle():  # it died on its way here
+            link.close()
+            if self._waiting:
+                self.replenish()
+            return
         self._waiting = [one for one in self._waiting if not one.link.done()]
         waiter = next((one for one in self._waiting if one.takes(link)), None)
         if waiter is not None:

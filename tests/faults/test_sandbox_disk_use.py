@@ -183,6 +183,17 @@ def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert held(str(tmp_path), 5 * MIB, 0, Look(str)) > 5 * MIB
 
 
+_SENDS = """
+import subprocess, sys
+sys.path.append(sys.argv[1])
+from core.runner.supervisor.processes import held_files
+held_files._MOST_S = 0.0
+if sys.argv[2]:
+    child = subprocess.Popen(["sleep", "60"])
+print(held_files.sends(held_files.Look(str)))
+if sys.argv[2]:
+    child.kill()
+"""
 _AS_NOBODY = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
@@ -221,7 +232,15 @@ def test_a_look_that_takes_too_long_counts_all_that_is_gone(
         monkeypatch.setattr(held_files, "_MOST_S", 0.0)
 
     assert (held(str(tmp_path), PLENTY, 7 * MIB, Look(str)) >= 7 * MIB) is late
-    assert held_files.sends(Look(str)) is False, "there is no process to look at"
+
+
+@pytest.mark.parametrize("children", [False, True], ids=["none", "control"])
+def test_without_processes_there_is_nothing_to_be_late_with(*, children: bool) -> None:
+    """A run that is over sends nothing, however little time there is."""
+    words = (PYTHON, "-c", _SENDS, str(Path.cwd()), "1" if children else "")
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+
+    assert done.stdout == f"{children}\n"
 
 
 def test_the_disk_is_watched_during_a_look(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,8 +97,13 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     return _by_wrapper(argv, depth) if is_wrapper(argv[0]) or is_wrapper(realpath) else NOTHING
 
 
-def by_options(argv: Sequence[str]) -> Reached:
-    """Return what texts do that a program may start by its options: `-c core.pager='sh x'`."""
+def by_options(argv: Sequence[str], realpath: str) -> Reached:
+    """Return what texts do that a program may start by its options: `-c core.pager='sh x'`.
+
+    The text of an interpreter is in its own language, and names data rather than code.
+    """
+    if isinstance(interpreter_of(argv[0]) or interpreter_of(realpath), Interpreter):
+        return NOTHING
     values = (word.partition("=")[2] if "=" in word else word for word in argv[1:])
     texts = (one.lstrip("!") for one in values if _BLANKS.search(one))
     return joined(within(by_text(one, None, 1)) for one in texts)

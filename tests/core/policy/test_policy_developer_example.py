@@ -118,10 +118,6 @@ def test_every_rule_that_allows_is_needed(settings: Settings, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("allowed", "asked"),
     [
-        ("tar tzf a.tgz", "tar xzf a.tgz"),
-        ("tar -tzvf a.tgz", "tar -tzf a.tgz -I ./x"),
-        ("tar tJf a.tar.xz", "tar tzf a.tgz --use-compress-program=./x"),
-        ("tar -tf a.tgz -z", "TAR_OPTIONS=-I./x tar tzf a.tgz"),
         ("npm run test -- --run", "npm run deploy -- --run"),
         ("npm run test:unit -- --coverage", "npm run test -- --config=/tmp/x.js"),
         ("npm run test -- --silent", "npm run test --script-shell=./x -- --silent"),

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from core.planning.code.reached import DEEPEST_TEXT, by_text, by_vector
+from core.planning.code.reached import DEEPEST_TEXT, by_options, by_text, by_vector
 
 TAKING = (
     *("sh", "sh -", "bash -s a", "bash -e", "sh +e", "dash -o noglob", "python3", "python3 -"),
@@ -177,3 +177,11 @@ def test_what_is_too_deep_counts_as_code() -> None:
 
     assert by_text(text).takes
     assert "notes" in by_text(text).files
+
+
+@pytest.mark.parametrize("program", ["/usr/bin/python3", "/usr/bin/perl", "/usr/bin/node"])
+def test_the_code_of_an_interpreter_is_read_as_no_shells(program: str) -> None:
+    """What it opens is data, which may grow until the answer; the control is a shell's text."""
+    code = 'for one in os.listdir(f"/proc/{pid}"): open("log.txt")'
+    assert not by_options((program, "-c", code), program).files
+    assert "notes" in by_options(("/usr/bin/git", "-c", "core.pager=sh notes"), "").files
