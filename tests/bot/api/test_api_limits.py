@@ -89,18 +89,25 @@ def test_failed_tokens_are_slowed_and_lock_nobody_out(
         status = home.client(None).get("/v1/sessions", headers=bad).status_code
         return status, time.monotonic() - began
 
-    first = [guess(strict) for _ in range(3)]
-    with ThreadPoolExecutor(2) as pool:
-        slow = pool.submit(guess, strict)
-        time.sleep(0.1)
-        began = time.monotonic()
-        good = strict.client("person").get("/v1/sessions").status_code
-        served = time.monotonic() - began
-        status, took = slow.result()
+    def meanwhile() -> tuple[float, float]:
+        with ThreadPoolExecutor(2) as pool:
+            slow = pool.submit(guess, strict)
+            time.sleep(0.1)
+            began = time.monotonic()
+            good = strict.client("person").get("/v1/sessions").status_code
+            served = time.monotonic() - began
+            status, took = slow.result()
+        assert (good, status) == (200, 429)
+        return took, served
 
-    assert [status for status, _ in first] == [401] * 3
-    assert (good, status) == (200, 429)
-    assert took > 0.9 > served
+    assert [guess(strict)[0] for _ in range(3)] == [401] * 3
+    # A machine may be paused for a second: whoever is held up by a guesser is so each time.
+    for _ in range(3):
+        took, served = meanwhile()
+        if served < 0.5:
+            break
+    assert took > 0.9
+    assert served < 0.5
     assert all(guess(loose)[0] == 401 for _ in range(6)), "negative control"
 
 
