@@ -17,17 +17,24 @@ ESCAPEE = """
 import os, signal, sys, time
 if "deaf" in sys.argv:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+heard, said = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         print(os.getpid(), flush=True)
+        os.close(said)
         time.sleep(60)
     os._exit(0)
+os.close(said)
 os.wait()
+os.read(heard, 1)
 if "wait" in sys.argv:
     time.sleep(60)
 """
-"""Forks twice and calls setsid: neither child, nor group, nor session of its parent any more."""
+"""Forks twice and calls setsid: neither child, nor group, nor session of its parent any more.
+
+The parent goes on when the grandchild has printed its number, which else might be killed before.
+"""
 
 
 def escaping(*words: str) -> tuple[str, ...]:
@@ -45,7 +52,7 @@ async def survivors(runner: Runner, *words: str, timeout_ms: int | None = None) 
 
 
 @pytest.mark.parametrize("words", [(), ("deaf",)])
-@pytest.mark.parametrize("timeout_ms", [None, 300])
+@pytest.mark.parametrize("timeout_ms", [None, 1500])
 async def test_no_descendant_survives_its_run(
     words: tuple[str, ...], timeout_ms: int | None
 ) -> None:

@@ -2,19 +2,20 @@
 
 import asyncio
 import os
+import signal
 import socket
 from collections.abc import AsyncIterator
 
 import pytest
 
 from core.runner.link import Link
-from core.runner.pool import WARM, Pool
+from core.runner.pool import Pool
 
 
 @pytest.fixture
 async def pool() -> AsyncIterator[Pool]:
-    """Run a launcher with its supervisors."""
-    made = Pool()
+    """Run a launcher with one supervisor, and none in advance."""
+    made = Pool(warm=0)
     await made.start()
     try:
         yield made
@@ -34,15 +35,19 @@ def _link(*, dead: bool) -> tuple[Link, socket.socket]:
 @pytest.mark.parametrize("dead", [True, False], ids=["dead", "control"])
 async def test_who_waits_gets_none_that_died_on_its_way(pool: Pool, *, dead: bool) -> None:
     """It was killed between its fork and its arrival; another one is made."""
-    taken = [await pool.take() for _ in range(WARM)]
+    taken = await pool.take()
+    os.kill(pool.launcher_pid, signal.SIGSTOP)  # nothing else arrives before the link does
     waiting = asyncio.create_task(pool.take())
     await asyncio.sleep(0)
     link, theirs = _link(dead=dead)
     pool.put_back(link)
+    os.kill(pool.launcher_pid, signal.SIGCONT)
     found = await waiting
 
-    assert (found is link) is not dead
-    assert found.idle()
-    theirs.close()
-    for one in {*taken, found}:
-        one.close()
+    try:
+        assert (found is link) is not dead
+        assert found.idle()
+    finally:
+        theirs.close()
+        taken.close()
+        found.close()
