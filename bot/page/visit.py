@@ -108,8 +108,8 @@ class Visit:
         """
         ahead = header(self.scope, b"sec-purpose") or header(self.scope, b"purpose")
         site = header(self.scope, b"sec-fetch-site")
-        elsewhere_made = site is not None and site not in _OUR_SITE
-        unread = ahead or elsewhere_made or self.scope["method"] == "HEAD"
+        another_site = site is not None and site not in _OUR_SITE
+        unread = ahead or another_site or self.scope["method"] == "HEAD"
         return None if unread else self.who.actor
 
     @property
