@@ -14,7 +14,7 @@ _ABOUT_THE_FILE = frozenset(
     {
         *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG),
         *(errno.EACCES, errno.EPERM, errno.ENXIO, errno.ENODEV, errno.EINVAL, errno.EBUSY),
-        *(errno.ENODATA, errno.ENOTSUP, errno.ESRCH, errno.ETXTBSY),
+        *(errno.ENODATA, errno.ENOTSUP, errno.ESRCH, errno.ETXTBSY, errno.EFBIG, errno.EAGAIN),
         *(errno.ENOTCONN, errno.EHOSTDOWN),  # its file system is away, for everybody
     }
 )

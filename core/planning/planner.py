@@ -3,9 +3,11 @@
 # ruff: noqa: PTH117
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
+import asyncio
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from core.model.command import (
@@ -33,7 +35,7 @@ from core.planning.expand import (
     expand,
 )
 from core.planning.git.line_effects import with_effects
-from core.planning.paths.pins import Unpinned, pin_directory
+from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pin_directory
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
@@ -48,6 +50,12 @@ _SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
 
 LONGEST_RUN_MS = 24 * 60 * 60 * 1000
 
+_LITTLE_TEXT = 2_048
+_LITTLE_HASHED = 16 << 20
+"""Characters and bytes with which an event loop is not held up for long."""
+_MOST_HASHED = 2 << 30
+"""Bytes of all files that one request may bind."""
+_THREADS = 2
 
 RunAs = Callable[[ExecRequest], str]
 
@@ -79,6 +87,7 @@ class Planner:
         self._run_as = run_as
         self._bound_hosts = frozenset(bound)
         self._tables = {"": Tables(self._search.text, self._source)}
+        self._threads: ThreadPoolExecutor | None = None
 
     @property
     def search(self) -> SearchPath:
@@ -91,10 +100,29 @@ class Planner:
         The policy's timeout is the longest that a request may ask for.
         """
         try:
-            return self._planned(request, policy)
-        except OSError as error:  # what was not seen must not count as absent
-            why = f"what the command depends on cannot be looked at ({error.strerror})"
-            return Refusal(DenialReason.HOST_UNAVAILABLE, why)
+            with hashing_at_most(_MOST_HASHED):
+                return self._planned(request, policy)
+        except HashingLimit:
+            why = f"the files that it would run hold more than {_MOST_HASHED} bytes together"
+            return Refusal(DenialReason.BAD_REQUEST, f"{why}; run them one by one")
+        except OSError as error:
+            return _not_seen(error)
+
+    async def plan_aside(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
+        """Bind a request as ``plan`` does, in a thread where that would hold up the event loop."""
+        if _length(request) <= _LITTLE_TEXT:
+            try:
+                with hashing_at_most(_LITTLE_HASHED):
+                    return self._planned(request, policy)
+            except HashingLimit:
+                pass
+            except OSError as error:
+                return _not_seen(error)
+        if self._threads is None:
+            # Of its own: what waits for a file elsewhere must not wait for plans.
+            self._threads = ThreadPoolExecutor(_THREADS, "plan")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self.plan, request, policy)
 
     def _planned(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
         user = self._user(request, policy)
@@ -229,6 +257,16 @@ class Planner:
             part=request.part,
         )
         return bind(plan)
+
+
+def _length(request: ExecRequest) -> int:
+    return len(request.line or "") + sum(map(len, request.argv or ()))
+
+
+def _not_seen(error: OSError) -> Refusal:
+    """Return the refusal for what could not be looked at: it must not count as absent."""
+    why = f"what the command depends on cannot be looked at ({error.strerror})"
+    return Refusal(DenialReason.HOST_UNAVAILABLE, why)
 
 
 def _no_user(user: str) -> Refusal:

@@ -25,6 +25,9 @@ _SUFFIXES: Final = (".py", ".pyc", ".so")
 _TAKE_A_WORD: Final = "WX"
 """Letters of options with a value of their own (python(1), 3.8 to 3.14)."""
 
+_LONGEST_PATH: Final = 4_096
+"""Characters; the kernel opens no file by a longer one (PATH_MAX)."""
+
 _ALONE: Final = "IP"
 """Letters of options that take the working folder off the search path."""
 
@@ -50,7 +53,7 @@ def imported(arguments: Sequence[str]) -> Iterator[str]:
     What a module that runs others is given, as `pdb` is, may be code as well.
     """
     module, rest = _module(arguments)
-    if not module:
+    if not module or len(module) > _LONGEST_PATH:
         return
     path = ""
     for part in module.split("."):

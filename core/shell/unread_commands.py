@@ -41,6 +41,7 @@ _CLOSER = {"$(": ")", "${": "}", "`": "`", "<(": ")", ">(": ")"}
 _QUOTING = frozenset(("escaped", "ansi", "single", "double"))
 _STEP = re.compile(r"\\.|'|\"|`|\$\(|\$\{|\(|\)|\}", re.DOTALL)
 _SUBSTITUTION = re.compile(r"\$\(|`")
+_LINE = re.compile(r"^.*$", re.MULTILINE)
 _SIMPLE_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -211,16 +212,22 @@ class _Cutter:
     def _skip_documents(self) -> None:
         """Set the lines of here-documents apart, which are no commands of this text."""
         for one in self._documents:
-            ending = re.compile(rf"^\t*{re.escape(one.word)}$", re.MULTILINE)
-            end = ending.search(self._text, self._at)
-            last = len(self._text) if end is None else end.start()
+            last, after = _ending(self._text, self._at, one.word)
             body = self._text[self._at : last]
-            self._at = last if end is None else end.end()
+            self._at = after
             self._found.fragments[one.place] = _given(self._found.fragments[one.place], one, body)
             inner = _SUBSTITUTION.search(body)
             if inner:
                 self._found.within.append(body[inner.start() :])
         self._documents = []
+
+
+def _ending(text: str, start: int, word: str) -> tuple[int, int]:
+    """Return where the line with a here-document's word begins and ends; tabs may precede it."""
+    for line in _LINE.finditer(text, start):
+        if line[0].endswith(word) and not line[0].removesuffix(word).strip("\t"):
+            return line.span()
+    return len(text), len(text)
 
 
 def _given(fragment: Fragment, document: _Document, body: str) -> Fragment:

@@ -20,7 +20,7 @@ _DOTS: Final = re.compile(r"/(?:\.?/)+")
 _LONGEST_CLUSTER: Final = 9
 _LONGEST_START: Final = 16
 
-_UNPACKER: Final = re.compile(r"(?:.*/)?(?:\w*(?:[gbxl]z|zst|zip|lz)\w*|z\w+|uncompress|busybox)")
+_UNPACKER: Final = re.compile(r"[gbxl]z|zst|zip|lz|^z\w|^uncompress$|^busybox$")
 _PACKED: Final = (".gz", ".Z", ".z", "-gz", "-z", "_z", ".tgz", ".bz2", ".xz", ".lzma", ".zst")
 
 
@@ -94,5 +94,10 @@ def fed_names(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
 
 def packed(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
     """Yield the names that a program which unpacks tries for those that it is given."""
-    if any(map(_UNPACKER.fullmatch, commands)):
+    if any(map(_unpacks, commands)):
         yield from (word + ending for ending in _PACKED for word in words)
+
+
+def _unpacks(command: str) -> bool:
+    name = command.rpartition("/")[2]
+    return _UNPACKER.search(name) is not None and name.replace("_", "a").isalnum()

@@ -1,8 +1,8 @@
 """What the words of a wrapper say by themselves: where its command is, or that it has a shell."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Final
 
 from core.planning.code.interpreters import (
@@ -114,19 +114,23 @@ def starts_shell(argv: Sequence[str]) -> bool:
         return True
     return any(
         _SHELL_WITHOUT_COMMAND.fullmatch(word.rpartition("/")[2])
-        and _has_no_command(word.rpartition("/")[2], argv[place + 1 :])
+        and _has_no_command(word.rpartition("/")[2], islice(argv, place + 1, None))
         for place, word in enumerate(argv)
         if place == 0 or word in _CHANGES_USER
     )
 
 
-def _has_no_command(name: str, words: Sequence[str]) -> bool:
+def _has_no_command(name: str, words: Iterable[str]) -> bool:
     plain, skipped = 0, False
     for word in words:
+        if word in {"-c", "--command"}:
+            return False
         if skipped:
             skipped = False
         elif word.startswith("-") and word != "-":
             skipped = name == "ssh" and _SSH_VALUE.fullmatch(word) is not None
         else:
             plain += word != "-"
-    return plain <= 1 and not any(word in {"-c", "--command"} for word in words)
+            if plain > 1:
+                return False  # of a long line no more is read
+    return True

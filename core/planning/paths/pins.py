@@ -1,6 +1,6 @@
 """Pin files and directories: what a path names right now, down to the content."""
 
-# ruff: noqa: PTH115, PTH118, PTH123
+# ruff: noqa: PTH115, PTH118
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
 import errno
@@ -10,6 +10,9 @@ import stat
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -33,9 +36,31 @@ A write within the same tick leaves ctime as it was, so a younger hash could be 
 
 _IDENTIFY = os.O_PATH | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_CHUNK = 1 << 18
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+
+
+class HashingLimit(Exception):
+    """More bytes are to be hashed than ``hashing_at_most`` gives."""
+
+
+_left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
+
+
+@contextmanager
+def hashing_at_most(size: int) -> Iterator[None]:
+    """Hash so many bytes within at most; what is remembered costs nothing.
+
+    Raises:
+        HashingLimit: within, before the file that would be too much is read.
+    """
+    given = _left.set([size])
+    try:
+        yield
+    finally:
+        _left.reset(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +116,14 @@ class Fingerprints:
         """Return the fingerprint of the regular file behind a descriptor of any kind.
 
         Raises:
-            OSError: the file cannot be read, or it changed while it was hashed.
+            OSError: the file cannot be read, it changed while it was hashed, or the kernel makes
+                its content as it is read, as it does in ``/proc``.
+            HashingLimit: it is larger than what may still be hashed.
         """
         key = identity(status)
         found = self.known(key)
         if found is None:
+            _spend(status.st_size)
             found = self._read(fd, key)
         if found.script:
             self._keep(self._scripts, found.sha256, found.head)
@@ -106,7 +134,7 @@ class Fingerprints:
         return self._scripts.get(sha256, b"")
 
     def _read(self, fd: int, key: FileIdentity) -> Fingerprint:
-        made, after = _read_fingerprint(fd)
+        made, after = _read_fingerprint(fd, key[2])
         if identity(after) != key:
             raise OSError(errno.EBUSY, "the file changed while it was hashed")
         settled = time.time_ns() - after.st_ctime_ns > _SETTLED_NS
@@ -126,14 +154,29 @@ FINGERPRINTS = Fingerprints()
 """Shared by planning and verifying, so that a run seldom hashes what its plan just hashed."""
 
 
-def _read_fingerprint(fd: int) -> tuple[Fingerprint, os.stat_result]:
+def _spend(size: int) -> None:
+    left = _left.get()
+    if left is not None:
+        left[0] -= size
+        if left[0] < 0:
+            raise HashingLimit
+
+
+def _read_fingerprint(fd: int, size: int) -> tuple[Fingerprint, os.stat_result]:
     """Hash through a fresh descriptor of the same inode; the given one may be ``O_PATH``."""
-    with open(os.open(f"/proc/self/fd/{fd}", _READ), "rb", buffering=0) as file:
-        head = file.read(_HEAD)
-        file.seek(0)
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    content = os.open(f"/proc/self/fd/{fd}", _READ)
+    try:
+        hashed, head, read = hashlib.sha256(), b"", 0
+        # `/proc/self/pagemap` has no size and 256 GiB; the end is looked for once.
+        while chunk := os.read(content, _CHUNK):
+            hashed.update(chunk)
+            head, read = head or chunk[:_HEAD], read + len(chunk)
+            if read > size:
+                raise OSError(errno.EFBIG, "it holds more than its size says")
         executable = os.access(f"/proc/self/fd/{fd}", os.X_OK)
-        return Fingerprint(sha256, head, executable), os.fstat(file.fileno())
+        return Fingerprint(hashed.hexdigest(), head, executable), os.fstat(content)
+    finally:
+        os.close(content)
 
 
 def _pin_open(

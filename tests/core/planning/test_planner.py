@@ -1,11 +1,13 @@
+import asyncio
 import os
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.errors import PlanDrift
-from core.model.command import Connector, ExecRequest, PinnedFile, PlannedCommand
+from core.model.command import Connector, ExecPlan, ExecRequest, PinnedFile, PlannedCommand
 from core.model.decision import DenialReason
 from core.model.identity import AgentId, SessionKey
 from core.model.policy import ExecHost
@@ -358,3 +360,49 @@ def test_a_vector_is_shown_as_a_shell_would_need_it() -> None:
     """People and the journal read the text; a line stays as it was written."""
     assert planned(request(argv=("echo", "a b", "$HOME"))).text == "echo 'a b' '$HOME'"
     assert planned(request("echo  'a b'")).text == "echo  'a b'"
+
+
+async def _turns_during(planning: Awaitable[object]) -> int:
+    """Return how often an event loop goes round while a plan is made."""
+    turns = 0
+    task = asyncio.ensure_future(planning)
+    while not task.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    assert isinstance(await task, ExecPlan)
+    return turns
+
+
+@pytest.mark.parametrize("aside", [True, False], ids=["aside", "control"])
+@pytest.mark.parametrize(
+    "line", ["sh large", "sh -c '" + "sh x; " * 4_000 + "'"], ids=["file", "text"]
+)
+async def test_what_takes_long_holds_up_no_event_loop(
+    tmp_path: Path, line: str, *, aside: bool
+) -> None:
+    """A file is hashed, and a long line read, in a thread; else lockdown would wait for it."""
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(LARGEST_PIN // 2)
+    planner, asked = Planner(), request(line, cwd=str(tmp_path))
+
+    async def at_once() -> object:
+        return planner.plan(asked, POLICY)
+
+    turns = await _turns_during(planner.plan_aside(asked, POLICY) if aside else at_once())
+
+    assert (turns > 3) is aside
+
+
+def test_files_that_are_too_much_together_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them may be run alone."""
+    monkeypatch.setattr("core.planning.planner._MOST_HASHED", 5_000_000)
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(bytes(3_000_000))
+
+    found = refused(request("sh a; sh b", cwd=str(tmp_path)))
+
+    assert found.reason is DenialReason.BAD_REQUEST
+    assert "more than 5000000 bytes together" in found.why
+    assert planned(request("sh a", cwd=str(tmp_path))).commands

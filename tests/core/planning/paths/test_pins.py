@@ -1,15 +1,17 @@
 """What cannot be pinned says why."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from core.model.command import PinnedFile
+from core.model.command import PinnedDirectory, PinnedFile
 from core.planning.paths.pins import (
     LARGEST_PIN,
-    PinnedDirectory,
+    HashingLimit,
     Unpinned,
+    hashing_at_most,
     pin_directory,
     pin_file,
 )
@@ -73,3 +75,28 @@ def test_a_program_is_pinned_by_where_it_leads(folder: Path, name: str, real: st
     assert (found.path, found.realpath) == (str(folder / name), os.path.realpath(folder / real))
     assert isinstance(pin_file(str(folder / "plain")), PinnedFile)
     assert isinstance(pin_directory(str(folder)), PinnedDirectory)
+
+
+@pytest.mark.parametrize("name", ["/proc/self/pagemap", "/proc/self/maps", "/proc/kmsg"])
+def test_what_the_kernel_makes_as_it_is_read_is_not_read_to_its_end(name: str) -> None:
+    """It has no size, and may have 256 GiB; nobody can be shown what it will hold."""
+    found = pin_file(name)
+
+    assert isinstance(found, Unpinned)
+    assert found.why.startswith("cannot be read to pin it (")
+
+
+def test_no_more_is_hashed_than_is_given(tmp_path: Path) -> None:
+    """What is too much is not read; what is remembered costs nothing."""
+    files = [tmp_path / str(number) for number in range(3)]
+    for number, file in enumerate(files):
+        file.write_bytes(bytes([number]) * 1_000)
+    time.sleep(0.05)  # younger ones are not remembered
+    assert isinstance(pin_file(str(files[0])), PinnedFile)
+
+    with hashing_at_most(1_999):
+        assert isinstance(pin_file(str(files[0])), PinnedFile)
+        assert isinstance(pin_file(str(files[1])), PinnedFile)
+        with pytest.raises(HashingLimit):
+            pin_file(str(files[2]))
+    assert isinstance(pin_file(str(files[2])), PinnedFile)
