@@ -236,15 +236,27 @@ class Client:
 
 def _connect(connection: "_socket.socket", path: str, deadline: "float | None") -> None:
     """Connect, and wait in line where very many do: a socket that does not block is turned away."""
-    if deadline is not None:
-        left = max(0.001, deadline - monotonic())
-        seconds, rest = int(left), int(left % 1 * 1_000_000)
-        patience = b"".join(one.to_bytes(8, sys.byteorder) for one in (seconds, rest))
-        connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
+    while True:
+        if deadline is not None:
+            left = max(0.001, deadline - monotonic())
+            seconds, rest = int(left), int(left % 1 * 1_000_000)
+            patience = b"".join(one.to_bytes(8, sys.byteorder) for one in (seconds, rest))
+            connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, patience)
+        try:
+            connection.connect(path)
+        except BlockingIOError:
+            raise TimeoutError from None
+        if _is_connected(connection):
+            return
+
+
+def _is_connected(connection: "_socket.socket") -> bool:
+    """Return whether it is: Python takes a wait in line that a signal interrupts for its end."""
     try:
-        connection.connect(path)
-    except BlockingIOError:
-        raise TimeoutError from None
+        connection.getpeername()
+    except OSError:  # ENOTCONN
+        return False
+    return True
 
 
 def _arm(connection: "_socket.socket", deadline: "float | None") -> None:

@@ -154,6 +154,6 @@ def _answers(path: Path) -> bool:
             probe.connect(os.fspath(path))
         except (ConnectionRefusedError, FileNotFoundError):
             return False
-        except TimeoutError:
+        except (BlockingIOError, TimeoutError):
             return True  # its backlog is full: it lives
     return True

@@ -1,6 +1,8 @@
 """The lean client against a real server, and what it costs to start."""
 
 import contextlib
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -127,15 +129,7 @@ def test_a_timeout_says_that_it_may_still_happen(path: str, folder: Path) -> Non
 def test_it_waits_in_line_where_very_many_connect(folder: Path) -> None:
     """A full queue turns away a socket that does not block; the client waits, as long as it may."""
     path = str(folder / "s")
-    with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
-        listener.bind(path)
-        listener.listen(0)
-        refused = False
-        while not refused:
-            other = stack.enter_context(socket.socket(socket.AF_UNIX))
-            other.setblocking(False)
-            refused = other.connect_ex(path) != 0
+    with _full(path) as listener:
         with (
             pytest.raises(GatewayUnreachable, match="in time; nothing was asked"),
             Client(path) as client,
@@ -149,15 +143,59 @@ def test_it_waits_in_line_where_very_many_connect(folder: Path) -> None:
         answering.join()
 
 
+@pytest.mark.parametrize("timeout", [20, None])
+def test_a_signal_takes_nobody_out_of_the_line(folder: Path, timeout: float | None) -> None:
+    """The system call ends, and Python calls it connected; the owner of nothing is uid -1."""
+    path = str(folder / "s")
+    interrupted: list[int] = []
+    usual = signal.signal(signal.SIGUSR1, lambda number, _frame: interrupted.append(number))
+    interrupting = threading.Timer(0.3, _interrupt, (threading.get_ident(),))
+    try:
+        with _full(path) as listener:
+            answering = threading.Timer(1.0, _answer_all, (listener,))
+            answering.start()
+            interrupting.start()
+            with Client(path) as client:
+                assert client.call("echo", {}, timeout=timeout) == {}
+            answering.join()
+    finally:
+        interrupting.join()
+        signal.signal(signal.SIGUSR1, usual)
+    assert interrupted
+
+
+def _interrupt(thread: int) -> None:
+    signal.pthread_kill(thread, signal.SIGUSR1)
+
+
+@contextlib.contextmanager
+def _full(path: str) -> Iterator[socket.socket]:
+    """Listen where nobody else can connect until somebody is accepted."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(path)
+        listener.listen(0)
+        refused = False
+        while not refused:
+            other = stack.enter_context(socket.socket(socket.AF_UNIX))
+            other.setblocking(False)
+            refused = other.connect_ex(path) != 0
+        yield listener
+
+
 def _answer_all(listener: socket.socket) -> None:
     """Take each connection, and answer the one that asks."""
-    while True:
-        with listener.accept()[0] as peer:
-            peer.settimeout(0.1)
-            with contextlib.suppress(TimeoutError):
-                if peer.recv(1 << 16):
-                    peer.sendall(b'{"jsonrpc": "2.0", "id": 1, "result": {}}\n')
+    with contextlib.ExitStack() as stack:
+        known = [listener]
+        while True:
+            for one in select.select(known, (), ())[0]:
+                if one is listener:
+                    known.append(stack.enter_context(listener.accept()[0]))
+                elif one.recv(1 << 16):
+                    one.sendall(b'{"jsonrpc": "2.0", "id": 1, "result": {}}\n')
                     return
+                else:
+                    known.remove(one)
 
 
 def test_a_frame_that_is_too_large_is_explained(path: str) -> None:

@@ -48,7 +48,7 @@ class DemoScreen:
 
         def taken() -> bool:
             with suppress(Error):  # it went meanwhile
-                card.get_by_role("button", name=button).first.click(timeout=500)
+                card.get_by_role("button", name=button).first.click(timeout=5_000)
             return card.count() == 0  # it says how it ended instead
 
         wait_until("the press is taken", taken)

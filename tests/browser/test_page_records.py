@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, expect
 from core.model.access import Scope
 from core.store.people import tokens
 from core.store.people.tokens import TokenDraft
-from tests.browser.playwright_page import sign_in, tab
+from tests.browser.playwright_page import press_through, sign_in, tab
 from tests.support.api_gateway import ApiGateway
 from tests.support.page_browser import ADMIN_SCOPES, link_for
 from tests.support.waiting import wait_until
@@ -67,12 +67,12 @@ def test_without_javascript_lists_and_plots_are_whole(home: ApiGateway, chromium
         sign_in(page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         page.goto(f"{home.url}/lists/people")
         page.get_by_label("Add a person").fill("dana")
-        page.get_by_role("button", name="Add").click()
-        page.get_by_role("link", name="Back").click()
-        page.get_by_role("button", name="Revoke dana").click()
+        press_through(page.get_by_role("button", name="Add"))
+        press_through(page.get_by_role("link", name="Back"))
+        press_through(page.get_by_role("button", name="Revoke dana"))
         expect(page.get_by_role("heading")).to_contain_text("Revoke dana")
-        page.get_by_role("button", name="Revoke").click()
-        page.get_by_role("link", name="Back").click()
+        press_through(page.get_by_role("button", name="Revoke"))
+        press_through(page.get_by_role("link", name="Back"))
         expect(page.locator("li.row", has_text="dana")).to_contain_text("revoked")
 
         def counted() -> bool:

@@ -64,22 +64,34 @@ def proved(gateway: GatewayProcess) -> dict[str, Any] | None:
     return found if set(found["gateProofs"]) == ways(gateway) else None
 
 
+def held(gateway: GatewayProcess) -> dict[str, Any] | None:
+    """Return the health once the last proof of every way in was held."""
+    found = proved(gateway)
+    states = {proof["state"] for proof in found["gateProofs"].values()} if found else set()
+    return found if states == {"held"} else None
+
+
+def doctor_says_held(gateway: GatewayProcess) -> bool:
+    """Return whether `sayso doctor` says that every way in was held."""
+    told = gateway.cli("doctor").stdout
+    return all(f"gate proof {way}: held" in told for way in ways(gateway))
+
+
 def test_every_way_in_is_proved_by_the_clock(tmp_path: Path, chat: BotApi) -> None:
     """Health and doctor say when and by which way; nobody, and no list, hears of it."""
     gateway = made(tmp_path / "home", chat, proof={"every": 0.4})
     before = len(chat.messages())
     gateway.start()
     try:
-        found = wait_until("the first proof", lambda: proved(gateway))
+        # On a machine that stands still for a second the chat answers one of them too late.
+        found = wait_until("a proof of all", lambda: held(gateway))
         wait_until("three rounds", lambda: len(records(gateway, "proof")) >= 3)
-        doctor = gateway.cli("doctor")
+        wait_until("a doctor who says so", lambda: doctor_says_held(gateway))
         listed = [gateway.json("pending"), gateway.json("history"), gateway.events("gate-proof")]
     finally:
         gateway.stop()
 
-    assert {"held"} == {proof["state"] for proof in found["gateProofs"].values()}
     assert all(found["parts"][f"gate proof {way}"]["ok"] for way in ways(gateway))
-    assert all(f"gate proof {way}: held" in doctor.stdout for way in ways(gateway))
     assert [[], [], []] == listed
     assert before == len(chat.messages())
     rounds = records(gateway, "proof")[:3]

@@ -83,7 +83,7 @@ def test_a_node_that_dies_reports_an_end_that_nobody_saw(pair: NodePair, tmp_pat
 def test_a_node_that_slept_delivers_its_ending(pair: NodePair, tmp_path: Path) -> None:
     """The gateway notices that it is gone, says since when, and takes the ending later."""
     mark = tmp_path / "mark"
-    run_id = _begun(pair, mark, 2)
+    run_id = _begun(pair, mark, 8)
     assert pair.node.process is not None
     pair.node.process.send_signal(signal.SIGSTOP)
     try:

@@ -119,7 +119,7 @@ def test_stranger_changes_nothing(gateway: GatewayProcess, api: BotApi) -> None:
 def test_silence_is_denial(api: BotApi, tmp_path: Path) -> None:
     """Nobody answers: denied at the deadline, the message says so, a late press is told so."""
     home = tmp_path / "home"
-    write_config(home, api, timeout=1.5)
+    write_config(home, api, timeout=3)
     gateway = GatewayProcess(home)
     gateway.start()
     try:

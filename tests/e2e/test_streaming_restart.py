@@ -46,7 +46,8 @@ def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -
             gateway.kill()
         else:
             gateway.stop()
-        assert b"connection lost; reconnecting for up to 30 s" in asking.stderr.readline()
+        # Not the first line where the question has stood for two seconds by then.
+        read_until(asking.stderr.fileno(), b"connection lost; reconnecting for up to 30 s\n")
         gateway.start()
         answered(gateway, "allow-once")
         assert (asking.communicate(timeout=20)[0], asking.returncode) == (b"root\n", 0)
@@ -67,8 +68,9 @@ def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:
         process.send_signal(signal.SIGINT)
         begin = time.monotonic()
         _, error = process.communicate(timeout=10)
+        took_s = time.monotonic() - begin
 
     assert process.returncode == -signal.SIGINT
-    assert time.monotonic() - begin < 1
+    assert took_s < 2.5
     assert f"detached from run {asked['id']}; see `sayso history`".encode() in error
     wait_until("the end of the client", lambda: process.poll() is not None)

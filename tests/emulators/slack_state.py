@@ -39,11 +39,10 @@ class Rate:
 
     per_minute: int
     left: float
-    filled: float = field(default_factory=time.monotonic)
+    filled: float
 
-    def spend(self) -> None:
+    def spend(self, now: float) -> None:
         """Count one call, or refuse."""
-        now = time.monotonic()
         per_second = self.per_minute / 60
         self.left = min(self.per_minute, self.left + (now - self.filled) * per_second)
         self.filled = now
@@ -86,6 +85,7 @@ class SlackState:
     dms: dict[str, str] = field(default_factory=dict)
     answers: AnswerAddresses = field(default_factory=AnswerAddresses)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    clock: Callable[[], float] = time.monotonic
     _rates: dict[str, Rate] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -123,7 +123,8 @@ class SlackState:
 
     def rate(self, method: str, per_minute: int) -> None:
         """Count a call against its method's tier, or refuse."""
-        self._rates.setdefault(method, Rate(per_minute, per_minute)).spend()
+        now = self.clock()
+        self._rates.setdefault(method, Rate(per_minute, per_minute, now)).spend(now)
 
     def place(self, channel: str) -> Place:
         """Return a conversation, or refuse."""
@@ -167,7 +168,7 @@ class SlackState:
 
     def spend(self, place: Place) -> None:
         """Count one message against a channel's rate: one a second, in short bursts."""
-        now = time.monotonic()
+        now = self.clock()
         place.tokens = min(_BURST, place.tokens + now - place.filled)
         place.filled = now
         if place.tokens < 1:

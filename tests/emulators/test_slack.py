@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -150,11 +151,15 @@ async def test_a_message_of_a_member_cannot_be_edited(server: SlackServer, bot: 
     assert answer["error"] == "cant_update_message"
 
 
-async def test_a_channel_takes_a_burst_and_then_one_a_second(bot: Bot) -> None:
-    """The fifth message at once is refused with how long to wait."""
+async def test_a_channel_takes_a_burst_and_then_one_a_second(server: SlackServer, bot: Bot) -> None:
+    """The fifth message at once is refused with how long to wait; a second later it is taken."""
+    now = time.monotonic()
+    server.state.clock = lambda: now
     answers = [await bot.post() for _ in range(5)]
     assert [answer["ok"] for answer in answers] == [True] * 4 + [False]
     assert (answers[-1]["error"], answers[-1]["status"]) == ("ratelimited", 429)
+    now += 1
+    assert (await bot.post())["ok"]
 
 
 async def test_metadata_is_returned_only_where_asked_for(bot: Bot) -> None:
@@ -291,8 +296,10 @@ async def test_members_and_user_groups_can_be_looked_up(server: SlackServer, bot
         assert (await bot.call(method))["error"] == "missing_scope"
 
 
-async def test_a_methods_tier_is_kept(bot: Bot) -> None:
+async def test_a_methods_tier_is_kept(server: SlackServer, bot: Bot) -> None:
     """Twenty lookups a minute over the whole workspace; the next is told how long to wait."""
+    now = time.monotonic()
+    server.state.clock = lambda: now
     answers = [await bot.call("usergroups.users.list", usergroup="S0LEADS01") for _ in range(21)]
     assert [answer["ok"] for answer in answers] == [True] * 20 + [False]
     assert (answers[-1]["error"], answers[-1]["status"]) == ("ratelimited", 429)

@@ -347,6 +347,7 @@ def test_what_comes_too_fast_is_refused_and_counted(
 
 async def test_too_many_requests_tell_how_long_to_wait(server: TelegramServer, bot: Bot) -> None:
     """429 with ``retry_after``, as the platform words it; an edit is not counted."""
+    server.state.rates.clock = lambda: 0.0
     for _ in range(9):
         sent = await bot.call("sendMessage", chat_id=1, text="x")
     refused = await bot.call("sendMessage", chat_id=1, text="x")

@@ -1,7 +1,7 @@
 """Build a gate over real parts: SQLite, the journal, the runner, the approvals file."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -108,11 +108,12 @@ async def gate_at(
     guard: Guard | None = None,
     limits: PendingLimits = DEFAULT_LIMITS,
     most_runs: int = MOST_RUNS,
+    clock: Callable[[], int] | None = None,
 ) -> AsyncIterator[Gate]:
     """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = await open_store(f"sqlite:///{home / 'state.db'}")
+    store = await open_store(f"sqlite:///{home / 'state.db'}", clock)
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)

@@ -144,7 +144,13 @@ async def test_each_session_has_its_own_thread(tmp_path: Path) -> None:
     assert "" != shown[0].target.thread
 
 
-async def test_run_goes_through_the_same_policy(tmp_path: Path) -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a chat wait for a short command however long the machine takes for it."""
+    monkeypatch.setattr("bot.chat.runs._PATIENCE_S", 30.0)
+
+
+async def test_run_goes_through_the_same_policy(tmp_path: Path, patient: None) -> None:
     """An allowed line runs and shows its output; one that is asked about is told when it ended."""
     channel = MemoryChannel()
     list_patterns(tmp_path, "/usr/bin/uname")
@@ -279,7 +285,7 @@ async def test_a_code_that_nothing_has_is_told(tmp_path: Path, command: str) -> 
     assert "/history" in told
 
 
-async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path) -> None:
+async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path, patient: None) -> None:
     """/exec shows and sets; the next /run here is judged by it, another chat's is not."""
     channel = MemoryChannel()
     list_patterns(tmp_path, "/usr/bin/uname")
@@ -299,7 +305,7 @@ async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path) -> None:
     assert "not in channels.memory.senders" in stranger
 
 
-async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path) -> None:
+async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path, patient: None) -> None:
     """/elevated full runs what would be asked about; off ends it."""
     channel = MemoryChannel()
     people = Approvers({"memory": frozenset({"bob"})})

@@ -1,8 +1,8 @@
 """The screen shows what was asked and takes one key an answer, never one that came too soon."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,12 +87,21 @@ async def test_each_answer_is_one_key(key: str, reply: ApprovalReply) -> None:
     assert reply == (answer or {})["decision"]
 
 
-async def test_a_key_that_comes_too_soon_is_no_answer() -> None:
+@contextmanager
+def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let whatever is pressed meanwhile come too soon, however long the machine stands still."""
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.companion.screen.CALM_S", 3_600.0)
+        yield
+
+
+async def test_a_key_that_comes_too_soon_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was on its way when the question appeared is refused; pressed again, it counts."""
     async with table() as at:
         client = await at.ask()
-        await at.pilot.press("a")
-        assert "too soon" in at.words()
+        with hasty(monkeypatch):
+            await at.pilot.press("a")
+            assert "too soon" in at.words()
         client.socket.settimeout(0.3)
         with pytest.raises(TimeoutError):
             await asyncio.to_thread(client.read)
@@ -102,7 +111,7 @@ async def test_a_key_that_comes_too_soon_is_no_answer() -> None:
         assert "allow-once" == (await asyncio.to_thread(client.read) or {})["decision"]
 
 
-async def test_what_comes_later_waits_in_the_list() -> None:
+async def test_what_comes_later_waits_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """The question that is being read stays in front; the next follows it, and keys wait again."""
     async with table() as at:
         first = await at.ask(id=name(1), command="first command")
@@ -114,8 +123,9 @@ async def test_what_comes_later_waits_in_the_list() -> None:
         assert "deny" == (await asyncio.to_thread(first.read) or {})["decision"]
         first.send({"type": "ended", "id": name(1), "words": "Denied by ana"})
         await until(lambda: at.screen.front_id == name(2))
-        await at.pilot.press("a")
-        assert "too soon" in at.words()
+        with hasty(monkeypatch):
+            await at.pilot.press("a")
+            assert "too soon" in at.words()
         assert "7K3F9Q: Denied by ana" in at.words()
         await at.calm()
         await at.pilot.press("a")

@@ -23,11 +23,17 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+def _listens(place: Path) -> bool:
+    """Return whether somebody listens there, without being the one client (SO_ACCEPTCON)."""
+    lines = Path("/proc/net/unix").read_text(encoding="utf-8").splitlines()
+    return any(line.split()[3] == "00010000" for line in lines if line.endswith(f" {place}"))
+
+
 def test_one_client_is_served(executor_path: str, folder: Path) -> None:
     """S2's test by hand, as it stands there; the socket is gone once somebody connected."""
     place = folder / "s"
     with subprocess.Popen([executor_path, "--socket", str(place)]) as process:
-        wait_until("the socket", place.exists)
+        wait_until("the socket", lambda: _listens(place))
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(place))
             client.sendall(b'{"jsonrpc":"2.0","id":"1","method":"ping","params":{}}\n')
@@ -80,7 +86,7 @@ def test_another_user_is_sent_away(executor_path: str, folder: Path) -> None:
     with subprocess.Popen(
         [executor_path, "--socket", str(place)], stderr=subprocess.PIPE, text=True
     ) as process:
-        wait_until("the socket", place.exists)
+        wait_until("the socket", lambda: _listens(place))
         mode = stat.S_IMODE(place.stat().st_mode)
         place.chmod(0o666)
         folder.chmod(0o755)  # the guard of the folder is taken away, the other one must hold

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bot.chat.agent_threads import AgentThreads
 from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.gate_proof.alarm import Alarm, Audience
@@ -73,6 +75,14 @@ class Proving:
 
 
 @asynccontextmanager
+async def _patient_chat() -> AsyncIterator[None]:
+    """Let the chat's proof take as long as the machine does; a second may be a pause of it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("bot.gate_proof.chat._PATIENCE_S", 30.0)
+        yield
+
+
+@asynccontextmanager
 async def proving(
     home: Path,
     everyone: PolicyLayer | None = None,
@@ -83,7 +93,10 @@ async def proving(
     granted: Compiled = GRANTED,
 ) -> AsyncIterator[Proving]:
     """Run a gate with its socket and its inbox; ``broken``: it lets everything through."""
-    async with gate_at(home, everyone, people=PEOPLE, reachable=reachable) as gate:
+    async with (
+        gate_at(home, everyone, people=PEOPLE, reachable=reachable) as gate,
+        _patient_chat(),
+    ):
         if broken:
             gate.rulebook = lets_all_through(gate.rulebook)
         gate.rulebook.compiled = granted

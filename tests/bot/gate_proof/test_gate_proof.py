@@ -171,13 +171,12 @@ class TestBroken:
 
     @pytest.mark.parametrize("name", ALL)
     async def test_without_any_guard_the_witness_still_tells(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+        self, tmp_path: Path, name: str
     ) -> None:
         """With the look before the spawn taken out the command runs, and is found out.
 
         Way by way: the first that is found out locks before the others have run.
         """
-        monkeypatch.setattr("bot.gate_proof.chat._PATIENCE_S", 30.0)
         async with proving(tmp_path, broken=True) as world:
             world.gate.execution.guard.marks._drawn = Forgetful()
             world.prover.ways[:] = [way for way in world.prover.ways if way.name == name]

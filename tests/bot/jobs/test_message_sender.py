@@ -34,9 +34,9 @@ async def test_a_question_does_not_wait_minutes_for_a_thread(tmp_path: Path) -> 
     channel = Limited()
     async with gate_at(tmp_path) as gate, sending(gate, channel, threaded=True):
         await ask(gate, tmp_path, "touch one")
-        await until(lambda: prompts(channel), 3)
+        await until(lambda: prompts(channel))
         await ask(gate, tmp_path, "touch two")
-        await until(lambda: len(prompts(channel)) == 2, 3)
+        await until(lambda: len(prompts(channel)) == 2)
 
     first, second = prompts(channel)
     assert PLACE == first.target

@@ -15,6 +15,7 @@ from core.store import approvals, outbox
 from core.store.outbox.message_lookup import approval_of
 from tests.support.chat import BOB, ask, said, sending, settled
 from tests.support.gate import ANA, PLACE, gate_at
+from tests.support.stores import ManualClock
 from tests.support.waiting import until
 
 
@@ -127,11 +128,11 @@ async def test_a_place_that_refuses_for_good_is_given_up(tmp_path: Path) -> None
     async with gate_at(tmp_path) as gate, sending(gate, channel):
         await ask(gate, tmp_path)
         await until(lambda: not channel.refusals)
-        await asyncio.sleep(0.3)
-        due = await gate.store.read(outbox.next_due)
+        async with asyncio.timeout(10):
+            while await gate.store.read(outbox.next_due) is not None:
+                await asyncio.sleep(0.01)
 
     assert not channel.shown
-    assert due is None
 
 
 async def test_a_copy_whose_sending_was_lost_is_edited_when_pressed(tmp_path: Path) -> None:
@@ -154,17 +155,20 @@ async def test_a_copy_whose_sending_was_lost_is_edited_when_pressed(tmp_path: Pa
 
 async def test_reminder_and_expiry_reach_the_people(tmp_path: Path) -> None:
     """At half time the place is reminded; at the end both messages say that it expired."""
-    channel = MemoryChannel()
-    async with gate_at(tmp_path, timeout_ms=600, remind_ms=300) as gate, sending(gate, channel):
+    channel, clock = MemoryChannel(), ManualClock()
+    opened = gate_at(tmp_path, timeout_ms=600, remind_ms=300, clock=clock)
+    async with opened as gate, sending(gate, channel):
         await ask(gate, tmp_path)
         await until(lambda: channel.shown)
-        await asyncio.sleep(0.35)
-        await gate.store.write(approvals.remind_due, 100)
+        assert 0 == await gate.store.write(approvals.remind_due, 100)
+        clock.ms += 350
+        assert 1 == await gate.store.write(approvals.remind_due, 100)
         await until(lambda: len(channel.shown) == 2)
         prompt, reminder = channel.shown.values()
         waiting = reminder.notice
-        await asyncio.sleep(0.3)
-        await gate.expire()
+        assert 0 == await gate.expire()
+        clock.ms += 300
+        assert 1 == await gate.expire()
         await until(lambda: prompt.outcome and reminder.notice is not waiting)
         await settled(gate)
 

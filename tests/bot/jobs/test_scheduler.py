@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
+from bot.jobs import scheduler
 from bot.jobs.scheduler import Clock
 from bot.jobs.week_time import WeekTime
 from tests.support.clock_work import Work
@@ -27,30 +28,39 @@ async def running(work: Work, long_s: float = 60) -> AsyncIterator[Clock]:
         clock.stop()
 
 
+@pytest.fixture
+def unswept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no sweep be among what a test counts, however long the machine stands still."""
+    monkeypatch.setattr(scheduler, "_SWEEP_S", 60.0)
+
+
 async def test_wakes_at_the_armed_time() -> None:
-    """An armed deadline is met within a few milliseconds, and not before."""
-    work = Work()
+    """An armed deadline is met within a few milliseconds of the loop's own, and not before."""
+    work, loop = Work(), asyncio.get_running_loop()
+    woken_ms: list[int] = []
     async with running(work) as clock:
         at_ms = round(time.time() * 1000) + 300
         clock.arm(300)
-        await asyncio.sleep(0.5)
+        loop.call_later(0.3, lambda: woken_ms.append(round(time.time() * 1000)))
+        await until(lambda: work.dues and woken_ms)
 
-    assert 0 <= work.dues[0] - at_ms < 150
+    assert at_ms <= work.dues[0] < woken_ms[0] + 150
 
 
-async def test_an_earlier_deadline_wins() -> None:
+async def test_an_earlier_deadline_wins(unswept: None) -> None:
     """A nearer deadline moves the wake-up; a later one does not."""
     work = Work()
     async with running(work) as clock:
         clock.arm(60_000)
         clock.arm(200)
         clock.arm(30_000)
-        await asyncio.sleep(0.4)
+        await until(lambda: work.dues, 20)
+        assert not clock.armed
 
     assert 1 == len(work.dues)
 
 
-async def test_a_committed_deadline_is_looked_at() -> None:
+async def test_a_committed_deadline_is_looked_at(unswept: None) -> None:
     """The store's note about a deadline leads to a look at once; other notes do not."""
     work = Work()
     async with running(work) as clock:
@@ -58,7 +68,7 @@ async def test_a_committed_deadline_is_looked_at() -> None:
         await asyncio.sleep(0.1)
         before = len(work.dues)
         clock.hear("deadline")
-        await asyncio.sleep(0.1)
+        await until(lambda: work.dues)
 
     assert 0 == before
     assert 1 == len(work.dues)
@@ -66,11 +76,18 @@ async def test_a_committed_deadline_is_looked_at() -> None:
 
 async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     """A sweep that fails is logged, and the next one comes all the same."""
-    work = Work(fails=1)
-    async with running(work):
-        await asyncio.sleep(2.4)
+    work, loop = Work(fails=1), asyncio.get_running_loop()
+    seconds: list[float] = []
 
-    assert 2 == len(work.dues)
+    def tick() -> None:
+        seconds.append(loop.time())
+        loop.call_later(1, tick)
+
+    async with running(work):
+        loop.call_later(1, tick)
+        await until(lambda: work.beats and len(work.dues) > 1)
+        assert abs(len(work.dues) - len(seconds)) <= 1
+
     assert 1 == work.beats
     assert "sweep" in caplog.text
 
@@ -92,7 +109,7 @@ async def test_the_calendar_follows_a_wall_clock_that_was_set(to: timedelta) -> 
             assert turns[0] >= moment + max(to, timedelta(days=-7))
 
 
-async def test_a_late_loop_loses_nothing() -> None:
+async def test_a_late_loop_loses_nothing(unswept: None) -> None:
     """A deadline that the loop could not serve in time is served late, not dropped.
 
     The library's own default would drop it after one second.
@@ -102,9 +119,8 @@ async def test_a_late_loop_loses_nothing() -> None:
         clock.arm(50)
         await asyncio.sleep(0)
         time.sleep(1.6)  # noqa: ASYNC251 - the loop is blocked on purpose
-        await asyncio.sleep(0.2)
-
-    assert work.dues
+        await until(lambda: work.dues)
+        assert not clock.armed
 
 
 async def test_turns_of_a_sweep_that_still_runs_are_left_out_quietly(

@@ -18,7 +18,7 @@ from core.planning.planner import Refusal
 from core.store import Store, open_store
 from core.trust.identity import Identity
 from tests.support.node_bench import POLICY, Bench, node_bench, request, until
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Watcher, marked, new_run
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ async def test_a_cancelled_run_ends(bench: Bench) -> None:
     """TERM reaches the command on the node; a run that is unknown cannot be cancelled."""
     plan, run_id = (await bench.plan("sleep 30")).plan, new_run()
     running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
-    await asyncio.sleep(0.3)
+    await until(lambda: marked(run_id))
     assert await bench.host.cancel(run_id)
     result = await asyncio.wait_for(running, 10)
     assert (result.cancelled, result.exit_code) == (True, None)
@@ -201,7 +201,7 @@ async def test_a_lost_link_is_said_and_the_ending_comes_back(bench: Bench, tmp_p
     """The node goes on; since when it is away is said, and nothing is guessed."""
     plan, run_id = (await bench.plan(f"sh -c 'sleep 0.6; mkdir {tmp_path}/ran'")).plan, new_run()
     running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
-    await asyncio.sleep(0.2)
+    await until(lambda: marked(run_id))
     assert await bench.host.tail(run_id) is None
     first = bench.connection
     first.link.socket.transport.abort()

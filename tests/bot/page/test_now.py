@@ -80,7 +80,7 @@ def test_what_runs_shows_its_latest_output_masked(home: ApiGateway, ana: PageBro
 
 def test_health_is_one_line(ana: PageBrowser) -> None:
     """All well, or what is not."""
-    assert "All well: " in ana.get("/").text
+    wait_until("a quick look", lambda: "All well: " in ana.get("/").text)
     assert "Lock down…" in ana.get("/").text
 
 
@@ -90,7 +90,9 @@ def test_a_lockdown_is_no_illness(home: ApiGateway, ana: PageBrowser) -> None:
     lockdown.engage("a test", by="uid:0")
     try:
         time.sleep(_HEALTH_S)  # until what is known is looked at anew
-        page = ana.get("/").text
+        page = wait_until(
+            "a quick look", lambda: "All well: " in (text := ana.get("/").text) and text
+        )
     finally:
         lockdown.lift()
 

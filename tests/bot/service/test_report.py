@@ -86,6 +86,8 @@ def test_a_gateway_that_hangs_is_silent(served: Served, manager: Manager) -> Non
     assert served.process is not None
     manager.waits_for("WATCHDOG=1")
     served.process.send_signal(signal.SIGSTOP)
+    stat = Path(f"/proc/{served.process.pid}/stat")
+    wait_until("its stop", lambda: stat.read_text().rpartition(") ")[2].startswith("T"))
     manager.heard()
     time.sleep(2 * PERIOD_S)
     silent = manager.heard()
@@ -125,8 +127,11 @@ class Inside:
     gateway: Gateway
     manager: Manager
 
-    async def alive(self, seconds: float, fault: Callable[[], object] | None) -> int:
-        """Let the store fail; return how often the watchdog was fed once its patience is over."""
+    async def alive(self, fault: Callable[[], object] | None, often: int) -> int:
+        """Let the store fail; return how often the watchdog was fed once its patience is over.
+
+        It is looked for a second, and until it was fed so often.
+        """
         notifier = Notifier(str(self.manager.path), watchdog_s=0.3)
         report = ServiceReport(notifier, self.gateway.gate, store_patience_s=1.0)
         store = Faulty(self.gateway.store, fault)
@@ -136,8 +141,12 @@ class Inside:
         try:
             await asyncio.sleep(1.5)
             assert "WATCHDOG=1" in self.manager.heard()
-            await asyncio.sleep(seconds)
-            return self.manager.heard().count("WATCHDOG=1")
+            await asyncio.sleep(1.0)
+            fed = 0
+            async with asyncio.timeout(20):
+                while (fed := fed + self.manager.heard().count("WATCHDOG=1")) < often:
+                    await asyncio.sleep(0.05)
+            return fed
         finally:
             gate.store = own
             task.cancel()
@@ -163,7 +172,7 @@ def _away() -> None:
 
 async def test_a_store_that_is_stuck_starves_the_watchdog(inside: Inside) -> None:
     """No answer and no error for longer than any call may take."""
-    assert await inside.alive(1.0, _stuck) == 0
+    assert await inside.alive(_stuck, 0) == 0
 
 
 @pytest.mark.parametrize("fault", [None, _away], ids=["well", "away"])
@@ -171,7 +180,7 @@ async def test_a_database_that_is_away_does_not(
     inside: Inside, fault: Callable[[], object] | None
 ) -> None:
     """It answers with an error, and a restart would not bring it back; the control is well."""
-    assert await inside.alive(1.0, fault) >= 3
+    assert await inside.alive(fault, 3) >= 3
 
 
 async def test_a_loop_that_is_stuck_starves_the_watchdog(inside: Inside) -> None:

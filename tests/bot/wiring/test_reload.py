@@ -109,7 +109,7 @@ async def test_two_steps_would_leave_a_gap(
 
     def slowly(self: Rulebook, other: Rulebook) -> None:
         self.compiled = other.compiled
-        asyncio.get_running_loop().call_later(0.3, setattr, self, "configured", other.configured)
+        asyncio.get_running_loop().call_later(3, setattr, self, "configured", other.configured)
 
     monkeypatch.setattr(Rulebook, "adopt", slowly)
 

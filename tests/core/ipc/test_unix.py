@@ -187,6 +187,22 @@ async def test_a_listener_without_a_lock_is_respected(path: Path) -> None:
     assert form(path)
 
 
+async def test_a_listener_with_a_full_queue_is_respected(path: Path) -> None:
+    """It does not let us in, which only the living can do."""
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(socket.socket(socket.AF_UNIX))
+        other.bind(str(path))
+        other.listen(0)
+        refused = False
+        while not refused:
+            guest = stack.enter_context(socket.socket(socket.AF_UNIX))
+            guest.setblocking(False)
+            refused = guest.connect_ex(str(path)) != 0
+        with pytest.raises(AnotherGateway):
+            await listen(path, Methods().table())
+    assert form(path)
+
+
 async def test_a_file_in_the_sockets_place_is_kept(path: Path) -> None:
     """What is not a socket is not ours to remove."""
     os.close(os.open(path, os.O_CREAT, 0o600))

@@ -116,8 +116,8 @@ def test_a_long_poll_ends_with_the_decision(home: ApiGateway) -> None:
         home.client("person").post(f"{path}/resolve", json=answer)
 
     person = threading.Thread(target=decide)
-    person.start()
     began = time.monotonic()
+    person.start()
     decided = home.client("agent").get(f"{path}/decision", params={"wait": 15}).json()
     waited = time.monotonic() - began
     person.join()

@@ -42,7 +42,7 @@ async def test_a_run_that_was_stored_at_once_is_reported(tmp_path: Path, *, late
     async with gate_at(tmp_path) as gate:
         following = streaming(gate, of_peer(Peer(1, 0, 0), notify))
         asyncio.get_running_loop().set_task_factory(begin_late if late else None)
-        ended = await following.submit(request("echo a && sleep 1", cwd=tmp_path))
+        ended = await following.submit(request("echo a && sleep 2.5", cwd=tmp_path))
 
     assert isinstance(ended, Finished)
     assert heard[:2] == ["exec.state", "exec.output"]
