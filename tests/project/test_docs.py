@@ -14,7 +14,6 @@ from tests.project import (
     cli_reference,
     generated,
     methods_reference,
-    routes_reference,
     socket_reference,
 )
 from tests.project.tracked import ROOT, files
@@ -110,18 +109,13 @@ def test_every_event_is_documented_in_its_words() -> None:
     assert all(words in text for words in shown)
 
 
-def test_the_routes_are_generated() -> None:
-    """The table of routes is made from them."""
-    assert routes_reference.PAGE.read_text(encoding="utf-8") == routes_reference.page(), _STALE
-
-
 def test_the_page_of_the_companions_socket_is_generated() -> None:
     """Its keys, limits and vectors are those of the code and of the tested file."""
     assert socket_reference.PAGE.read_text(encoding="utf-8") == socket_reference.page(), _STALE
 
 
 def test_the_methods_page_is_what_the_table_says() -> None:
-    """`make docs` was run after the last change of a method."""
+    """`make docs` was run after the last change of a method or route."""
     assert methods_reference.PAGE.read_text(encoding="utf-8") == methods_reference.page(), _STALE
 
 
