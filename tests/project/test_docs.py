@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import cli
-from bot.cli import COMMANDS, build_parser
+from bot.cli import build_parser
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
 from bot.settings.schema import Kind, walk
@@ -23,7 +22,6 @@ PAGES = tuple(path for path in files() if path.suffix == ".md" and "corpus" not 
 
 
 _STALE = "run `make docs`"
-_INDEX = f"{Path(cli.__file__).relative_to(ROOT)}: enter each command in COMMANDS"
 
 
 def page(name: str) -> str:
@@ -69,7 +67,6 @@ def test_every_command_and_flag_is_documented() -> None:
     text = page("reference/cli.md")
     parsers = list(cli_reference.commands(build_parser()))
 
-    assert {parser.prog.split()[1] for parser in parsers} == set(COMMANDS), _INDEX
     for parser in parsers:
         _, found, below = text.partition(f"\n## `{parser.prog}`\n")
         assert found, parser.prog
