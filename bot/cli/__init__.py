@@ -14,53 +14,19 @@ if TYPE_CHECKING:
 
     from bot.cli.parser import Parser
 
-# Which module offers a command; the order is that of the help.
-COMMANDS = {
-    "init": "bot.cli.init.command",
-    "demo": "bot.cli.demo",
-    "serve": "bot.cli.gateway.serve",
-    "service": "bot.cli.gateway.service",
-    "executor": "bot.cli.executor",
-    "status": "bot.cli.gateway.status",
-    "doctor": "bot.cli.doctor",
-    "config": "bot.cli.config",
-    "run": "bot.cli.run.command",
-    "pending": "bot.cli.gateway_commands",
-    "show": "bot.cli.history",
-    "approve": "bot.cli.gateway_commands",
-    "deny": "bot.cli.gateway_commands",
-    "companion": "bot.cli.companion",
-    "cancel": "bot.cli.gateway_commands",
-    "history": "bot.cli.history",
-    "events": "bot.cli.gateway_commands",
-    "people": "bot.cli.gateway_commands",
-    "grants": "bot.cli.gateway_commands",
-    "task": "bot.cli.gateway_commands",
-    "token": "bot.cli.gateway_commands",
-    "login": "bot.cli.gateway_commands",
-    "approvals": "bot.cli.approvals.command",
-    "policy": "bot.cli.policy.command",
-    "prompt": "bot.cli.prompt",
-    "terminal": "bot.cli.terminal.command",
-    "lockdown": "bot.cli.lockdown",
-    "audit": "bot.cli.audit",
-    "node": "bot.cli.nodes",
-    "exec": "bot.cli.exec.command",
-    "check": "bot.cli.exec.command",
-    "diagnostics": "bot.cli.exec.command",
-    "help": "bot.cli.help.command",
-    "completion": "bot.cli.help.command",
-}
-_HEADINGS = {
-    "init": "The gateway",
-    "run": "Requests",
-    "people": "People and what they allowed",
-    "policy": "Policy",
-    "lockdown": "Safety",
-    "node": "Other machines",
-    "help": "Help",
-}
-"""Headings of the help, each above the command that it is named with here."""
+_HERE = os.path.dirname(__file__)  # noqa: PTH120 - see bot.cli.paths
+_BESIDE = {"show": "history", "check": "exec", "diagnostics": "exec", "completion": "help"}
+"""Commands that the module of another offers; without an entry they would only start slower."""
+_HEADINGS = (
+    "The gateway",
+    "Requests",
+    "People and what they allowed",
+    "Policy",
+    "Safety",
+    "Other machines",
+    "Help",
+)
+"""The order of the help; each module says what its commands are under."""
 
 _NO_PLACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 """What printing fails with; files that we write have errors of their own."""
@@ -117,8 +83,27 @@ def _print_error(value: object) -> None:
     sys.stderr.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
+def modules() -> dict[str, str]:
+    """Return the modules that may offer commands, by the command that each is named after.
+
+    `sayso NAME` is offered by ``NAME.py``, ``NAME/command.py`` or ``gateway/NAME.py``.
+    """
+    found = {}
+    for folder in ("", "gateway."):
+        for entry in sorted(os.listdir(f"{_HERE}/{folder[:-1]}")):  # noqa: PTH208 - see bot.cli.paths
+            name, dot, _ = entry.partition(".")
+            place = f"{folder}{name}" if dot else f"{folder}{name}.command"
+            path = f"{_HERE}/{place.replace('.', '/')}.py"
+            if not name.startswith("_") and os.path.exists(path):  # noqa: PTH110 - the same
+                found[name] = f"bot.cli.{place}"
+    return found
+
+
 def build_parser(command: str | None = None) -> "Parser":
-    """Return the parser of one command, or of all when ``command`` names none."""
+    """Return the parser of one command, or of all when ``command`` names none.
+
+    Modules are imported until one offers it, the likely ones first.
+    """
     from importlib import import_module  # noqa: PLC0415 - a third of the start of `sayso run`
 
     from bot.cli.parser import Parser  # noqa: PLC0415 - the same, which seldom needs it
@@ -131,12 +116,15 @@ def build_parser(command: str | None = None) -> "Parser":
     parser.set_defaults(json=False, parser=parser, run=None)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog="sayso")
-    if command in COMMANDS:
-        import_module(COMMANDS[command]).register(commands)
-        return parser
-    for module in dict.fromkeys(COMMANDS.values()):
-        import_module(module).register(commands)
-    parser.arrange(commands, COMMANDS, _HEADINGS)
+    known = modules()
+    likely = (command, _BESIDE.get(command or ""), "gateway_commands")
+    for name in dict.fromkeys((*(one for one in likely if one in known), *known)):
+        module = import_module(known[name])
+        if hasattr(module, "register"):
+            module.register(commands)
+        if command in commands.choices:
+            return parser
+    parser.arrange(commands, _HEADINGS)
     return parser
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.cli import remark
 from bot.cli.arg_types import count
 from bot.cli.call import print_json
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def register(commands: "Commands") -> None:
         arg("--id", metavar="ID", help="only the request that this id or code means"),
         file,
     )
+    under(commands, "Safety")
 
 
 def verify(args: argparse.Namespace) -> int:

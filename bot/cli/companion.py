@@ -5,7 +5,7 @@ import os
 import sys
 
 from bot.cli import fail
-from bot.cli.parser import command
+from bot.cli.parser import command, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def register(commands: "Commands") -> None:
     """Add the command to the parser."""
     purpose = "answer approvals in this terminal, beside the chats"
     command(commands, "companion", purpose, _EXAMPLES, companion, json="print failures as JSON")
+    under(commands, "Requests")
 
 
 def companion(args: argparse.Namespace) -> int:

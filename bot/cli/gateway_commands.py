@@ -7,7 +7,7 @@ import sys
 from bot.cli import listings
 from bot.cli.arg_types import count
 from bot.cli.call import Call, finish, print_json
-from bot.cli.parser import arg, command, group, meant
+from bot.cli.parser import arg, command, group, meant, under
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -60,10 +60,6 @@ sayso login --person ana --admin  may also change exec-approvals.json
 def register(commands: "Commands") -> None:
     """Add the commands to the parser."""
     _add_questions(commands)
-    _add_people(commands)
-    _add_grants(commands)
-    _add_tokens(commands)
-    _add_login(commands)
     inner = group(commands, "events", "read a session's events")
     command(
         inner,
@@ -76,6 +72,12 @@ def register(commands: "Commands") -> None:
         arg("--limit", type=count, default=100, help="events at most (default: 100)"),
         json="print one JSON object a line",
     )
+    under(commands, "Requests")
+    _add_people(commands)
+    _add_grants(commands)
+    _add_tokens(commands)
+    _add_login(commands)
+    under(commands, "People and what they allowed")
 
 
 def _add_questions(commands: "Commands") -> None:

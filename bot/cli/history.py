@@ -9,7 +9,7 @@ from bot.cli import remark
 from bot.cli.arg_types import count
 from bot.cli.call import show as printed
 from bot.cli.listings import how_to_answer, indented, moment, one_line, programs, table
-from bot.cli.parser import arg, command
+from bot.cli.parser import arg, command, under
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -55,6 +55,7 @@ def register(commands: "Commands") -> None:
     purpose = "show one request: what was asked, why, and how it ended"
     identity = arg("id", metavar="ID", help="id, code or unique prefix")
     command(commands, "show", purpose, "sayso show K3F7QZ", show, identity)
+    under(commands, "Requests")
 
 
 def _since(text: str) -> int:

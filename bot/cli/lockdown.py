@@ -7,7 +7,7 @@ import sys
 from bot.cli import fail, remark
 from bot.cli.call import REFUSED, Call, print_json
 from bot.cli.listings import moment
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 from bot.cli.paths import home, socket_path
 from bot.client import Client
 
@@ -41,6 +41,7 @@ def register(commands: "Commands") -> None:
     command(inner, "off", purpose, "sayso lockdown off", Call("lockdown.lift"))
     purpose = "show whether Sayso is locked down; exit 3 if so"
     command(inner, "status", purpose, "sayso lockdown status", status)
+    under(commands, "Safety")
 
 
 def engage(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from bot.cli import fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, NoReturn
 
     Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse offers no public name
@@ -46,23 +46,25 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """A parser that suggests what was probably meant, and reports mistakes in JSON if asked to.
 
-    ``hint`` follows words that it does not take.
+    ``hint`` follows words that it does not take. ``under`` is the heading in the help.
     """
 
     hint = ""
+    under = ""
 
     def __init__(self, **options: "Any") -> None:  # noqa: ANN401 - argparse's own
         super().__init__(**{"formatter_class": Formatter, "allow_abbrev": False, **options})
 
-    def arrange(
-        self, commands: "Commands", order: "Iterable[str]", headings: "Mapping[str, str]"
-    ) -> None:
-        """List the commands of the help in an order, with headings above some of them."""
-        about = {listed.dest: listed.help for listed in commands._choices_actions}  # noqa: SLF001 - argparse offers no other way
-        lines = []
-        for name in order:
-            lines += [f"\n{headings[name]}:"] if name in headings else []
-            lines.append(f"  {name:<12} {about[name]}")
+    def arrange(self, commands: "Commands", headings: "Sequence[str]") -> None:
+        """List the commands by heading and name, in the help and wherever they are gone through."""
+        listed = commands._choices_actions  # noqa: SLF001 - argparse offers no other way
+        listed.sort(key=lambda one: (headings.index(commands.choices[one.dest].under), one.dest))
+        lines, above = [], ""
+        for one in listed:
+            parser = commands.choices[one.dest] = commands.choices.pop(one.dest)
+            lines += [f"\n{parser.under}:"] if parser.under != above else []
+            lines.append(f"  {one.dest:<12} {one.help}")
+            above = parser.under
         commands.help = argparse.SUPPRESS
         self.description = f"{(self.description or '').rstrip()}\n" + "\n".join(lines)
 
@@ -161,16 +163,26 @@ def group(
     return made
 
 
+def under(commands: "Commands", heading: str) -> None:
+    """Put the commands that are under no heading of the help yet under this one."""
+    for parser in commands.choices.values():
+        parser.under = parser.under or heading
+
+
 def incomplete(args: argparse.Namespace) -> int:
     """Say that nothing was done, and what there is to choose from; return 2.
 
     Standard error and 2, unlike `sayso` alone: `sayso lockdown && …` must not look locked.
     """
     parser: argparse.ArgumentParser = args.parser
-    (members,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001 - argparse offers no other way
-    names = [one.dest for one in members._choices_actions]  # noqa: SLF001 - the same
-    words = f"nothing was done; choose from {', '.join(names)}"
+    words = f"nothing was done; choose from {', '.join(members(parser))}"
     return fail(words, parser.prog, usage=f"{parser.format_help()}\n")
+
+
+def members(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the names of the commands of a command, in the order of its help."""
+    (inner,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001 - argparse offers no other way
+    return [one.dest for one in inner._choices_actions]  # noqa: SLF001 - the same
 
 
 def _sentence(purpose: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from bot.cli import fail, remark
 from bot.cli.arg_types import seconds
 from bot.cli.call import print_json
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def register(commands: "Commands") -> None:
         arg("--cwd", metavar="D", help="where it would run (default: here)"),
         json="print JSON (always on)",
     )
+    under(commands, "Policy")
 
 
 def _add_send(inner: "Commands") -> None:

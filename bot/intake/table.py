@@ -12,7 +12,8 @@ from bot.intake.methods.executors.prompts import PromptMethods
 from bot.intake.methods.executors.terminals import TerminalMethods
 from bot.intake.methods.explain import OutlookMethods
 from bot.intake.methods.grants import GrantMethods
-from bot.intake.methods.history import InsightMethods, RecordMethods
+from bot.intake.methods.history import RecordMethods
+from bot.intake.methods.insight import InsightMethods
 from bot.intake.methods.lockdown import LockdownMethods
 from bot.intake.methods.login import LoginMethods
 from bot.intake.methods.node_commands import NodeCommandMethods

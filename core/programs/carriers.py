@@ -6,6 +6,7 @@ to be harmless ; under classical trust its path is enough, unless the
 arguments carry code.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
@@ -15,17 +16,20 @@ from core.programs.profiles.carrier_profile import (
     carrier_profile_of,
     effects_of,
 )
-from core.programs.profiles.tables import section, table, words
+from core.programs.profiles.tables import FOLDER, section, table, words
 from core.programs.wrappers import names_of
 
 SYSTEM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/", "/lib/", "/lib64/", "/snap/", "/nix/store/")
+_HEADING = re.compile(r"^\[([\w+-]+)\]$", re.MULTILINE)
 
 
 @cache
 def _home_of() -> dict[str, str]:
-    """Return the family file of each profiled program."""
-    known = section(table("carriers"), "profiled")
-    return {name: family for family in known for name in words(known, family)}
+    """Return the family file of each profiled program, from its headings; parsed later."""
+    families = sorted((FOLDER / "carriers").glob("*.toml"))
+    return {
+        name: file.stem for file in families for name in _HEADING.findall(file.read_text("utf-8"))
+    }
 
 
 @cache

@@ -2,9 +2,8 @@
 
 ``config.example.json5`` holds every key with its default, ``docs/reference/configuration.md`` the
 same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/sayso.1`` the same as a
-manual page, which the wheel installs, ``docs/reference/methods.md`` every method,
-``docs/reference/http.md`` every route, ``docs/reference/exec-approvals-socket.md`` the companion's
-protocol with its test vectors.
+manual page, which the wheel installs, ``docs/reference/methods.md`` every method and route,
+``docs/reference/exec-approvals-socket.md`` the companion's protocol with its test vectors.
 All are checked in, and tests compare them.
 """
 
@@ -18,7 +17,7 @@ from pathlib import Path
 from bot.cli.help import man
 from bot.settings.model import SHAPE
 from bot.settings.schema import Kind, Shape
-from tests.project import cli_reference, methods_reference, routes_reference, socket_reference
+from tests.project import cli_reference, methods_reference, socket_reference
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "config.example.json5"
@@ -218,7 +217,6 @@ def main() -> None:
     cli_reference.PAGE.write_text(cli_reference.page(), encoding="utf-8")
     MANUAL.write_text(manual(), encoding="utf-8")
     methods_reference.PAGE.write_text(methods_reference.page(), encoding="utf-8")
-    routes_reference.PAGE.write_text(routes_reference.page(), encoding="utf-8")
     socket_reference.PAGE.write_text(socket_reference.page(), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Write ``docs/reference/methods.md`` from the method table itself: none goes undocumented."""
+"""Write ``docs/reference/methods.md`` from the methods and routes: none goes undocumented."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +9,8 @@ from typing import cast
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from bot.api.rest.route import Route
+from bot.api.rest.routes import ROUTES
 from bot.factories.remote_exec import RemoteExec
 from bot.intake.methods.audit import AuditMethods, Rotate
 from bot.intake.methods.explain import BacktestMethods
@@ -26,7 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "methods.md"
 _HEAD = """\
 # Methods
 
-Generated from the method table by `make docs`; a test compares.
+Generated from the methods and routes by `make docs`; a test compares.
 
 The same methods are called on [`gateway.sock`](api.md), over HTTP and over WebSocket. On the
 socket a process of the gateway's user may call each of them. Over the network a
@@ -43,6 +45,14 @@ Unknown params are refused.
 """
 
 
+_ROUTES = """
+## Routes
+
+[Over HTTP](http.md).
+
+| Route | Method | What it does |
+| --- | --- | --- |
+"""
 _ANSWERS = """\
 ## Answers
 
@@ -70,11 +80,13 @@ def table() -> Table:
 
 def page() -> str:
     """Return the text of the page."""
-    methods = sorted(table().values(), key=lambda method: method.name)
+    known = table()
+    methods = sorted(known.values(), key=lambda method: method.name)
     rows = "".join(_row(method) for method in methods)
+    routes = "".join(_route(route, known[route.method]) for route in ROUTES)
     sections = "".join(_section(method) for method in methods)
     answers = "".join(_answers(method.result for method in methods))
-    return f"{_HEAD}{rows}{sections}\n{_ANSWERS}{answers}"
+    return f"{_HEAD}{rows}{_ROUTES}{routes}{sections}\n{_ANSWERS}{answers}"
 
 
 def scopes(method: AnyMethod) -> str:
@@ -88,6 +100,11 @@ def scopes(method: AnyMethod) -> str:
 
 def _row(method: AnyMethod) -> str:
     return f"| `{method.name}` | {scopes(method)} | {method.summary} |\n"
+
+
+def _route(route: Route, method: AnyMethod) -> str:
+    about = route.about or method.summary
+    return f"| `{route.verb} {route.path}` | `{route.method}` | {about} |\n"
 
 
 def _section(method: AnyMethod) -> str:

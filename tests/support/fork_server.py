@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bot.cli import COMMANDS
+from bot.cli import modules
 
 GATEWAY = (
     "bot.api.app",
@@ -74,7 +74,7 @@ def main() -> None:
     for name in UNUSED:
         import_module(name)
     os.environ.__class__ = _Noted
-    for name in (*COMMANDS.values(), *GATEWAY):
+    for name in (*modules().values(), *GATEWAY):
         import_module(name)
     os.environ.__class__ = _Noted.__base__
     # Whatever the tests ignore: what is started later would not by chance ignore it, too.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bot.cli import fail, remark
 from bot.cli.approvals.text import entry_words, pattern_words, plain, worded
 from bot.cli.call import print_json
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 from bot.cli.paths import home
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def register(commands: "Commands") -> None:
     pattern = arg("pattern", metavar="PATTERN", help="the entry's pattern or its id")
     _whose(command(members, "remove", "remove an entry", _REMOVE, remove, pattern, agent))
     _whose(command(members, "list", "print an agent's patterns", _LIST, show, agent))
+    under(commands, "People and what they allowed")
 
 
 def _whose(parser: "Parser") -> "Parser":

@@ -6,7 +6,7 @@ from bot.cli import fail
 from bot.cli.arg_types import seconds
 from bot.cli.call import Call
 from bot.cli.exec import contacts, output
-from bot.cli.parser import Parser, arg, command, group
+from bot.cli.parser import Parser, arg, command, group, under
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -97,6 +97,7 @@ def register(commands: "Commands") -> None:
     acl = arg("--exec-acl", required=True, metavar="F", help="the exec-acl.toml to check")
     purpose = "check an access list; nothing is started"
     command(commands, "check", purpose, _CHECK, output.check, acl)
+    under(commands, "Other machines")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,9 +1,4 @@
-"""Run the gateway and see how it does.
+"""Set up and run the gateway, and see how it does: each module is the command of its name.
 
-::
-
-    serve     `sayso serve`: in the foreground
-    service   `sayso service`: under systemd
-    status    `sayso status`: its channels, what waits and what runs, on one screen
-    running   the gateway that runs on a home, so that a second one can name it
+``running`` is none: it finds the gateway that runs on a home, so that a second one can name it.
 """

@@ -6,7 +6,7 @@ import sys
 
 from bot.cli import Failures
 from bot.cli.gateway.running import refuse_second
-from bot.cli.parser import arg, command
+from bot.cli.parser import arg, command, under
 from bot.cli.paths import with_acl
 
 TYPE_CHECKING = False
@@ -30,6 +30,7 @@ def register(commands: "Commands") -> None:
     acl = arg("--exec-acl", metavar="F", help="the access list of remote exec; it must exist")
     log = "log one JSON object a line"
     command(commands, "serve", "run the gateway", _EXAMPLES, serve, acl, json=log)
+    under(commands, "The gateway")
 
 
 def serve(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ import os
 import sys
 
 from bot.cli.call import print_json
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
     inner = group(commands, "service", "run the gateway as a service of systemd", _EXAMPLES)
     add_commands(inner, "service", "gateway")
+    under(commands, "The gateway")
 
 
 def add_commands(inner: "Commands", name: str, runs: str) -> None:

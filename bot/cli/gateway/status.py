@@ -6,7 +6,7 @@ import time
 
 from bot.cli.call import GREEN, RED, YELLOW, paint, print_json
 from bot.cli.listings import moment, table
-from bot.cli.parser import command
+from bot.cli.parser import command, under
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -29,6 +29,7 @@ def register(commands: "Commands") -> None:
     """Add the command to the parser."""
     purpose = "show the gateway, its channels, what waits and what runs"
     command(commands, "status", purpose, "sayso status --json | jq .waiting", status)
+    under(commands, "The gateway")
 
 
 def status(args: argparse.Namespace) -> int:

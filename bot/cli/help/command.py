@@ -4,12 +4,12 @@ import argparse
 import os
 import sys
 
-from bot.cli import COMMANDS, build_parser, fail
+from bot.cli import build_parser, fail
 from bot.cli.call import print_json
 from bot.cli.gateway.running import listener
 from bot.cli.help.topics import TOPICS
 from bot.cli.listings import table
-from bot.cli.parser import arg, command, meant
+from bot.cli.parser import arg, command, meant, members, under
 from bot.cli.paths import home, socket_path
 
 TYPE_CHECKING = False
@@ -46,6 +46,7 @@ def register(commands: "Commands") -> None:
     shell = arg("shell", choices=_SHELLS, metavar="SHELL", help="bash, zsh or fish")
     purpose = "print a completion script for a shell"
     command(commands, "completion", purpose, _COMPLETION, completion, shell)
+    under(commands, "Help")
 
 
 def help_(args: argparse.Namespace) -> int:
@@ -58,7 +59,7 @@ def help_(args: argparse.Namespace) -> int:
     text = _topic(name) if name in TOPICS else _of_command(args.topic)
     if text is not None:
         return _print(args, text)
-    hint = meant(name, (*COMMANDS, *TOPICS)) or "."
+    hint = meant(name, (*members(build_parser()), *TOPICS)) or "."
     topics = f"Topics: {', '.join(sorted(TOPICS))}; commands: see `sayso help`."
     words = f"there is no help about {name!r}{hint} {topics}"
     return fail(words, "sayso help")
@@ -80,8 +81,6 @@ def _topic(name: str) -> str:
 
 def _of_command(words: list[str]) -> str | None:
     """Return the help of the command that these words name, ``None`` where none has the name."""
-    if words and words[0] not in COMMANDS:
-        return None
     parser: argparse.ArgumentParser = build_parser(words[0] if words else None)
     for word in words:
         inner = next(

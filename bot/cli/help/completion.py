@@ -11,8 +11,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
-from bot.cli import COMMANDS, build_parser
+from bot.cli import build_parser
 from bot.cli.help.topics import TOPICS
+from bot.cli.parser import members
 from bot.cli.paths import home, socket_path
 from bot.client import Client
 from core.errors import SaysoError
@@ -136,7 +137,7 @@ def _values(parser: "Parser", argument: argparse.Action) -> Iterable[Candidate]:
         return [(one, "") for one in _DECISIONS]
     if place == ("help", "topic"):
         topics = [(name, title) for name, (title, *_) in TOPICS.items()]
-        return [*((name, "a command") for name in COMMANDS), *topics]
+        return [*((name, "a command") for name in members(build_parser())), *topics]
     return []
 
 

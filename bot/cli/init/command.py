@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.cli import fail, remark
 from bot.cli.arg_types import seconds
 from bot.cli.gateway.running import refuse_second
-from bot.cli.parser import arg, command
+from bot.cli.parser import arg, command, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # heavy; the other commands start without them
@@ -51,6 +51,7 @@ def register(commands: "Commands") -> None:
         arg("--seconds", type=seconds, default=_SECONDS, help=waits),
         json="print one JSON object a step",
     )
+    under(commands, "The gateway")
 
 
 def init(args: argparse.Namespace) -> int:

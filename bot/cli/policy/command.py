@@ -6,7 +6,7 @@ import sys
 
 from bot.cli import fail, listings
 from bot.cli.call import Call, show
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 from bot.cli.policy import checks, history
 
 TYPE_CHECKING = False
@@ -55,6 +55,7 @@ def register(commands: "Commands") -> None:
     command(inner, "rules", "list the rules in effect", example, listed, agent)
     checks.register(inner)
     history.register(inner)
+    under(commands, "Policy")
 
 
 def explain(args: argparse.Namespace) -> int:

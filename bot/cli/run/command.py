@@ -33,11 +33,12 @@ _EIO = 5
 
 def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    from bot.cli.parser import command  # noqa: PLC0415 - it needs argparse, which most runs do not
+    from bot.cli.parser import command, under  # noqa: PLC0415 - it needs argparse, which most runs do not
 
     parser = command(commands, "run", "request to run a command", _EXAMPLES, run, json="")
     parser.hint = "; the command to run goes after --, or in -c 'LINE'"
     add_arguments(parser)
+    under(commands, "Requests")
 
 
 def run_words(words: list[str]) -> int | None:

@@ -6,7 +6,7 @@ import os
 from bot.cli import fail, remark
 from bot.cli.arg_types import seconds
 from bot.cli.call import REFUSED, print_json
-from bot.cli.parser import arg, command
+from bot.cli.parser import arg, command, under
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -41,6 +41,7 @@ def register(commands: "Commands") -> None:
         arg("--list", action="store_true", help="list the terminals"),
         json="print the list as JSON",
     )
+    under(commands, "Policy")
 
 
 def run(args: argparse.Namespace) -> int:

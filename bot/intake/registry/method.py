@@ -5,7 +5,7 @@ The Unix socket, HTTP and WebSocket all call ``invoke``; nothing else runs a han
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
@@ -58,45 +58,8 @@ class Method(Generic[P, R_co]):
         return answer.as_json()
 
 
-class AnyMethod(Protocol):
-    """A method whatever its params."""
-
-    @property
-    def name(self) -> str:
-        """Return its name, such as ``exec.run``."""
-
-    @property
-    def params(self) -> type[Params]:
-        """Return the model of its params."""
-
-    @property
-    def scopes(self) -> frozenset[Scope]:
-        """Return the scopes of which a caller needs one."""
-
-    @property
-    def summary(self) -> str:
-        """Return one sentence that says what it does."""
-
-    @property
-    def result(self) -> type[BaseModel]:
-        """Return the model of its answers."""
-
-    @property
-    def note(self) -> str:
-        """Return what the reference says besides."""
-
-    @property
-    def local(self) -> bool:
-        """Return whether only local processes may call it."""
-
-    @property
-    def of_all(self) -> bool:
-        """Return whether it shows what no single agent may see."""
-
-    async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
-        """Check the caller, read the params, answer."""
-
-
+AnyMethod: TypeAlias = Method[Any, Any]
+"""A method whatever its params."""
 Table = Mapping[str, AnyMethod]
 
 

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import COMMANDS, build_parser, main
+from bot import cli
+from bot.cli import build_parser, main
+from bot.cli.parser import members
 from bot.cli.run.command import exit_code
+
+COMMANDS = members(build_parser())
 
 
 @pytest.mark.parametrize(
@@ -46,6 +50,30 @@ def _parsers(parser: argparse.ArgumentParser, command: str) -> list[argparse.Arg
         if isinstance(inner, argparse._SubParsersAction):
             found += inner.choices.values()
     return found
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_only_the_module_that_offers_a_command_is_loaded(command: str) -> None:
+    """It is looked for where it is: whatever is loaded with it comes from the same module.
+
+    A command that fails here starts slowly: name its module after it, or enter it in ``_BESIDE``
+    of bot/cli/__init__.py.
+    """
+    loaded = members(build_parser(command))
+
+    assert command in loaded
+    assert all(members(build_parser(one)) == loaded for one in loaded)
+
+
+def test_a_command_that_is_not_where_it_is_looked_for_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The control: it works all the same, and the test above would see what it costs."""
+    monkeypatch.setattr(cli, "_BESIDE", {})
+    loaded = members(build_parser("show"))
+
+    assert "show" in loaded
+    assert members(build_parser("deny")) != loaded > []
 
 
 def test_only_the_called_group_is_imported() -> None:

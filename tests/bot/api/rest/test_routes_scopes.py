@@ -3,18 +3,14 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.api.rest.routes import ROUTES
-from core.model.access import Scope
+from bot.api.rest.routes import served
+from tests.project.methods_reference import table
 from tests.support.api_gateway import HOLDERS, ApiGateway
-from tests.support.method_scopes import NEEDS
 
 SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 REFUSED = {401, 403}
-SCOPES = {
-    (route.verb, route.path): {Scope(word) for word in NEEDS[route.method].split()}
-    for route in ROUTES
-    if route.method in NEEDS
-}
+METHODS = table()
+SERVED = {(route.verb, route.path): METHODS[route.method] for route in served(METHODS)}
 
 NOT_FOR_AGENTS = {
     "/exec/sessions",
@@ -23,7 +19,7 @@ NOT_FOR_AGENTS = {
     "/v1/nodes",
     "/v1/nodes/{id}",
 }
-"""What tells of other agents' doings is no agent's to read."""
+"""What tells of other agents' doings is no agent's to read, whatever the methods say."""
 
 
 def call(client: httpx.Client, verb: str, path: str, **headers: str) -> int:
@@ -38,12 +34,13 @@ def call(client: httpx.Client, verb: str, path: str, **headers: str) -> int:
         return answer.status_code
 
 
-@pytest.mark.parametrize(("verb", "path"), SCOPES)
+@pytest.mark.parametrize(("verb", "path"), SERVED)
 def test_a_route_lets_in_whose_scope_suffices(home: ApiGateway, verb: str, path: str) -> None:
     """Each route with each kind of token: let through exactly where one of its scopes is held."""
     for who, (scopes, agent, _) in HOLDERS.items():
-        allowed = bool(SCOPES[verb, path] & scopes)
-        if agent is not None and path in NOT_FOR_AGENTS:
+        method = SERVED[verb, path]
+        allowed = bool(method.scopes & scopes)
+        if agent is not None and (method.of_all or path in NOT_FOR_AGENTS):
             allowed = False
 
         status = call(home.client(who), verb, path)
@@ -52,7 +49,7 @@ def test_a_route_lets_in_whose_scope_suffices(home: ApiGateway, verb: str, path:
         assert status < 500, who
 
 
-@pytest.mark.parametrize(("verb", "path"), SCOPES)
+@pytest.mark.parametrize(("verb", "path"), SERVED)
 def test_nobody_is_let_in_without_a_token(home: ApiGateway, verb: str, path: str) -> None:
     """No token, a made-up one, one in the address, one in a cookie, another scheme: 401."""
     token = home.tokens["agent"]

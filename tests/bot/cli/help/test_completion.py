@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import COMMANDS, build_parser, main
+from bot.cli import build_parser, main
 from bot.cli.help.completion import _plain, candidates
 from bot.cli.help.man import commands
+from bot.cli.parser import members
 from tests.support.terminal import terminal
 from tests.support.waiting import wait_until
 
@@ -26,7 +27,7 @@ def names(*words: str) -> list[str]:
 
 def test_every_command_and_option_is_offered() -> None:
     """At each place exactly what the parser there takes."""
-    assert set(names("")) == set(COMMANDS)
+    assert names("") == members(build_parser())
     for parser in commands(build_parser()):
         path = parser.prog.split()[1:]
         options = {name for action in parser._actions for name in action.option_strings[-1:]}

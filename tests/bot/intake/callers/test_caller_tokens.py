@@ -1,7 +1,9 @@
 """Callers with tokens: what each may call, what it sees, and that no agent ever approves."""
 
+import inspect
 import itertools
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -35,7 +37,6 @@ from core.store.sessions import overrides
 from core.text.secrets import mask
 from tests.support.api_tokens import ASK, DECIDE, LOOK, RULE, Api, no_health
 from tests.support.gate import ANA, gate_at
-from tests.support.method_scopes import NEEDS, missing
 
 NETWORK_INTAKES = (Intake.HTTP, Intake.WEBSOCKET)
 EVERYBODY = Approvers({"memory": frozenset({"ana"})}, everywhere=frozenset({"person:ana"}))
@@ -60,20 +61,56 @@ async def refusal(method: AnyMethod, caller: Caller) -> type[Exception] | None:
 
 
 async def test_every_method_asks_for_its_scopes(api: Api) -> None:
-    """Each method, each scope, each way in: let in exactly where the table says so."""
+    """Each method, each scope, each way in: let in exactly where the method says so.
+
+    What it says is on docs/reference/methods.md, so that no scope changes unseen.
+    """
     holders = {
         ASK: {"agent": "coder"},
         LOOK: {},
         DECIDE: {"person": "ana"},
         RULE: {},
     }
-    assert missing(api.table.values()) == []
-    assert NEEDS.keys() == api.table.keys()
     for (scope, whose), intake in itertools.product(holders.items(), NETWORK_INTAKES):
         caller = await api.caller(f"{scope}-{intake}", scope, intake=intake, **whose)
         for name, method in api.table.items():
             let_in = await refusal(method, caller) is None
-            assert (scope in NEEDS[name].split()) == let_in, (name, scope, intake)
+            hidden = method.local or (method.of_all and "agent" in whose)
+            assert (scope in method.scopes and not hidden) == let_in, (name, scope, intake)
+
+
+ITS_OWN = {"write", "submit", "cancel"}
+"""What handlers of agents do: ask, stop what they asked, acknowledge their events."""
+RIGHTS = {"answer", "append", "engage", "lift", "refusal", "rename", "replace", "rotate"}
+"""What those of people do besides: decide, change rights, write down who did."""
+
+
+def done_by(method: AnyMethod) -> set[str]:
+    """Return which of these a handler calls, with what it calls of its own group."""
+    text = inspect.getsource(method.handler)
+    group = getattr(method.handler, "__self__", None)
+    parts = (getattr(group, name) for name in re.findall(r"self\.(_\w+)\(", text))
+    words = re.findall(r"\.(\w+)\(", "".join((text, *map(inspect.getsource, parts))))
+    return {*words} & (ITS_OWN | RIGHTS)
+
+
+async def test_no_scope_slips_into_a_method(api: Api) -> None:
+    """Each says one; `read` opens nothing that changes anything, `request` no right of people."""
+    methods = api.table.values()
+
+    assert [one.name for one in methods if not one.scopes] == []
+    assert [one.name for one in methods if LOOK in one.scopes and done_by(one)] == []
+    assert [one.name for one in methods if ASK in one.scopes and done_by(one) & RIGHTS] == []
+
+
+async def test_what_a_method_does_is_seen(api: Api) -> None:
+    """The control: were `request` to open these, or `read` the first, they would be named."""
+    changing = {one.name for one in api.table.values() if done_by(one)}
+    rights = {one.name for one in api.table.values() if done_by(one) & RIGHTS}
+
+    assert {"exec.run", "exec.cancel", "events.ack"} <= changing - rights
+    assert {"exec.approval.resolve", "exec.approvals.set", "token.create", "people.add"} <= rights
+    assert {"grants.revoke", "node.approve", "node.revoke", "lockdown.engage"} <= rights
 
 
 HARMLESS = {"health.get", "lockdown.get", "node.list", "skills.bins"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.cli import Failures, fail, remark
 from bot.cli.call import print_json
-from bot.cli.parser import command, group
+from bot.cli.parser import command, group, under
 
 if TYPE_CHECKING:  # the settings cost 0.3 s to import; the parser of other commands must not pay
     from bot.cli.parser import Commands
@@ -30,6 +30,7 @@ def register(commands: "Commands") -> None:
     command(inner, "check", "report every error; exit 2 if there is any", example, check)
     example = "sayso config show | grep -v default"
     command(inner, "show", "print every setting and where it was set", example, show)
+    under(commands, "The gateway")
 
 
 def check(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import sys
 
 from bot.cli.call import Call, print_json
 from bot.cli.listings import moment
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 from bot.cli.paths import socket_path
 from bot.client import Client
 
@@ -71,6 +71,7 @@ def register(commands: "Commands") -> None:
     purpose = "revoke a node: it takes no commands until it is paired anew"
     revoke = Call("node.revoke", "id")
     command(inner, "revoke", purpose, "sayso node revoke build", revoke, _NODE)
+    under(commands, "Other machines")
 
 
 def _add_service(inner: "Commands") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.cli.arg_types import seconds
 from bot.cli.call import GREEN, RED, YELLOW, paint, print_json
 from bot.cli.listings import folded
-from bot.cli.parser import arg, command
+from bot.cli.parser import arg, command, under
 from bot.cli.paths import with_acl
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def register(commands: "Commands") -> None:
         arg("--prompt", action="store_true", help=prompt),
         arg("--seconds", type=seconds, default=_SECONDS, help=waits),
     )
+    under(commands, "The gateway")
 
 
 def doctor(args: argparse.Namespace) -> int:

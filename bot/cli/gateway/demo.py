@@ -2,7 +2,7 @@
 
 import argparse
 
-from bot.cli.parser import arg, command
+from bot.cli.parser import arg, command, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def register(commands: "Commands") -> None:
         arg("--answer", choices=_ANSWERS, help="the person's answer (default: ask you)"),
         json="print one JSON object a step",
     )
+    under(commands, "The gateway")
 
 
 def demo(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import pwd
 import sys
 
 from bot.cli.call import print_json
-from bot.cli.parser import arg, command, group
+from bot.cli.parser import arg, command, group, under
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def register(commands: "Commands") -> None:
     account = arg("--delete-user", action="store_true", help="also the user and its home")
     example = "sudo sayso executor user remove sayso_alice"
     command(users, "remove", purpose, example, user_remove, _USER, account, _DRY)
+    under(commands, "The gateway")
 
 
 def setup(args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.product_process import run
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
