@@ -276,8 +276,7 @@ class TestIncomplete:
         answers = [None, None, None, None, Answer.HELD, None, None, None]
 
         async def comes_and_goes(mark: Mark) -> Answer:
-            answer = answers.pop(0)
-            if answer is None:
+            if answers[0] is None:
                 await asyncio.sleep(60)
             await world.gate.submit(request(argv=mark.argv))
             return Answer.HELD
@@ -289,12 +288,34 @@ class TestIncomplete:
                 # What is answered at all has the time that a busy machine needs for it.
                 world.prover.patience_s = 0.05 if answers[0] is None else 30
                 (proof,) = await world.prover.prove()
+                answers.pop(0)
                 told.append((proof.state.value, world.rows()["outbox"]))
             assert world.gate.execution.guard.lockdown.state() is None
             assert "no answer in time" in world.journal("proof")[0]["ways"]["slow"]
 
         missed = [("incomplete", told) for told in (0, 0, 1, 1)]
         assert [*missed, ("held", 1), *(("incomplete", told) for told in (1, 1, 2))] == told
+
+    @pytest.mark.parametrize("pauses", [1, 2], ids=["one", "control"])
+    async def test_a_machine_that_stood_still_once_is_tried_again(
+        self, tmp_path: Path, pauses: int
+    ) -> None:
+        """With another mark; where it fails again, the proof is incomplete."""
+        marks: list[Mark] = []
+
+        async def stands_still(mark: Mark) -> Answer:
+            marks.append(mark)
+            if len(marks) <= pauses:
+                raise TimeoutError
+            await world.gate.submit(request(argv=mark.argv))
+            return Answer.HELD
+
+        async with proving(tmp_path) as world:
+            world.prover.ways[:] = [Way("slow", stands_still)]
+            (proof,) = await world.prover.prove()
+
+        assert proof.state is (ProofState.HELD if pauses == 1 else ProofState.INCOMPLETE)
+        assert len({mark.nonce for mark in marks}) == 2
 
     @pytest.mark.parametrize(
         "failure", [OSError("gone"), SaysoError("no"), RuntimeError("a bug"), TimeoutError()]
