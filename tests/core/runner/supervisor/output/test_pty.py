@@ -121,7 +121,7 @@ async def test_a_run_that_is_deaf_to_hangup_ends(deaf: str, kept_terminals: None
     text = f"trap '' {deaf}; setsid sleep 60 & (setsid sleep 60 &) ; while :; do sleep 1; done"
     async with running(Limits(grace_ms=200)) as runner:
         run_id = new_run()
-        wish = request(argv=("/bin/sh", "-c", text), timeout_ms=400, stdio=TERMINAL)
+        wish = request(argv=("/bin/sh", "-c", text), timeout_ms=1_500, stdio=TERMINAL)
 
         done = await runner.run(run_id, planned(wish), Watcher())
 
