@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.gateway_process import ROOT, GatewayProcess, ended, write_config
+from tests.support.ports import free_port
 from tests.support.product_process import run, start
 from tests.support.terminal import in_terminal
 from tests.support.waiting import wait_until
@@ -127,14 +127,6 @@ class NodePair:
         done = self.gateway.cli("run", *options, *words)
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

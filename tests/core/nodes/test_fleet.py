@@ -18,6 +18,7 @@ from core.store.people import nodes
 from core.trust.certificate import client_context
 from core.trust.identity import SigningKey, key_id, load_key
 from tests.support.node_links import NodeGateway, member_of, node_gateway
+from tests.support.ports import free_port
 
 
 @pytest.fixture
@@ -90,8 +91,8 @@ async def test_a_wrong_key_hears_nothing(tmp_path: Path, store: Store) -> None:
 
 async def test_a_node_comes_back_after_the_gateway_was_away(tmp_path: Path, store: Store) -> None:
     """It dials again by itself, and nobody is asked a second time."""
-    async with node_gateway(tmp_path / "g", store) as gateway:
-        port = gateway.port
+    port = free_port()
+    async with node_gateway(tmp_path / "g", store, port) as gateway:
         first = asyncio.create_task(gateway.approved())
         context = member_of(tmp_path / "n", port, gateway.fleet.key)
         node = await context.__aenter__()
