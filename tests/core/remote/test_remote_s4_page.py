@@ -323,7 +323,7 @@ async def test_if_renewals_stop_the_remote_child_is_terminated(tmp_path: Path) -
         assert isinstance(end, End)
         assert (end.signal, end.warnings) == (15, (Notice.LEASE_EXPIRED,))
         assert took < 5
-        assert not alive(pid_of(host))
+        await until(lambda: not alive(pid_of(host)))  # its supervisor ends after it
     assert host.kinds() == ["requested", "started", "lease_expired", "finished"]
 
 
@@ -333,7 +333,7 @@ async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
         link = await _held(host, "sleep", "60")
         link.writer.transport.abort()
         await until(lambda: host.kinds()[-1] == "finished")
-        assert not alive(pid_of(host))
+        await until(lambda: not alive(pid_of(host)))  # its supervisor ends after it
 
     assert host.kinds() == ["requested", "started", "lease_expired", "finished"]
 
@@ -528,7 +528,7 @@ async def test_hanging_up_ends_what_was_asked(tmp_path: Path) -> None:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await until(lambda: host.kinds()[-1] == "finished")
-        assert not alive(pid_of(host))
+        await until(lambda: not alive(pid_of(host)))  # its supervisor ends after it
 
 
 async def test_a_host_that_stops_tells_its_clients(tmp_path: Path) -> None:
