@@ -23,8 +23,8 @@ from tests.browser.png import with_palette
 from tests.browser.scene import WIDTH
 from tests.core.companion.desks import TOKEN, companion, question
 from tests.emulators.page.server import PromptPage
-from tests.support.node_process import free_port
 from tests.support.page_client import PageClient
+from tests.support.ports import free_port
 from tests.support.three_platforms import three_platforms
 from tests.support.waiting import until
 

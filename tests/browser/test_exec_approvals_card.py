@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.engines import ENGINES, store_of
 from tests.browser.playwright_page import press_through, sign_in, tab
 from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
-from tests.support.node_process import free_port
 from tests.support.page_browser import ADMIN_SCOPES, link_for
 from tests.support.page_node import PagedNode, connected, paged_node
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 

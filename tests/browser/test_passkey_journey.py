@@ -18,8 +18,8 @@ from tests.browser.engines import ENGINES, store_of
 from tests.browser.passkey_browser import Device, new_device, register
 from tests.browser.playwright_page import browser, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.node_process import free_port
 from tests.support.page_node import PagedNode, paged_node
+from tests.support.ports import free_port
 from tests.support.runs import Watcher, new_run
 from tests.support.waiting import wait_until
 

@@ -27,7 +27,7 @@ async def test_a_loop_that_stalled_sends_no_bunch() -> None:
 
 async def test_a_turn_far_off_is_refused_unless_the_message_is_patient() -> None:
     """The refusal says how far off it is, with those that wait counted in."""
-    clock = Clock(Rate(3.0, 1))
+    clock = Clock(Rate(30.0, 1))
     await clock.take(patient=False)
     first = asyncio.create_task(clock.take(patient=True))
     await asyncio.sleep(0)
@@ -35,7 +35,7 @@ async def test_a_turn_far_off_is_refused_unless_the_message_is_patient() -> None
     with pytest.raises(TurnFarOff) as far:
         await clock.take(patient=False)
 
-    assert 5 < far.value.seconds <= 6
+    assert 55 < far.value.seconds <= 60
     first.cancel()
 
 

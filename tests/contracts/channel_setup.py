@@ -31,9 +31,14 @@ class RecordingInbox:
     delay: float = 0.0
     reply: str = "Allowed once: 7K3F9Q."
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    entered: asyncio.Event = field(default_factory=asyncio.Event)
+    held: asyncio.Event | None = None
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Fail as often as asked, then take an event once by its key."""
+        """Fail as often as asked, then take an event once by its key; ``held``: not before that."""
+        self.entered.set()
+        if self.held is not None:
+            await self.held.wait()
         await asyncio.sleep(self.delay)
         if self.failures:
             raise self.failures.pop(0)

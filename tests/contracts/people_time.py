@@ -26,7 +26,7 @@ class TimeContract:
     ) -> None:
         """After the time to answer each copy says that it expired, and so does a late answer."""
         async with people_gateway(
-            tmp_path, setup, other, GatewayRules(timeout_ms=1_000)
+            tmp_path, setup, other, GatewayRules(timeout_ms=3_000)
         ) as gateway:
             asked = await gateway.ask()
             await gateway.shown(asked)
@@ -43,7 +43,7 @@ class TimeContract:
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
         """While nobody answers, both places are reminded, and the answer still counts."""
-        async with people_gateway(tmp_path, setup, other, GatewayRules(remind_ms=1_000)) as gateway:
+        async with people_gateway(tmp_path, setup, other, GatewayRules(remind_ms=3_000)) as gateway:
             asked = await gateway.ask()
             message = await gateway.shown(asked)
 
@@ -80,7 +80,7 @@ class TimeContract:
         names = (setup.channel.name, other.name)
         first = names[not here_first]
         async with people_gateway(
-            tmp_path, setup, other, GatewayRules(first=first, step_ms=800)
+            tmp_path, setup, other, GatewayRules(first=first, step_ms=3_000)
         ) as gateway:
             asked = await gateway.ask()
             await gateway.shown(asked, first)

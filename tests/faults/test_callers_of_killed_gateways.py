@@ -231,7 +231,8 @@ def test_who_leaves_early_is_told_that_it_may_be_on_record(
         wait_until("its request", lambda: has_sent(asking.pid))
         for _ in range(2):
             asking.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            time.sleep(0.5)  # of two that come at once, a process hears one
+            wait_until("it to hear that", lambda: asking.poll() is not None or has_sent(asking.pid))
         _, err = asking.communicate(timeout=60)
     finally:
         gateway.process.send_signal(signal.SIGCONT)
@@ -242,8 +243,11 @@ def test_who_leaves_early_is_told_that_it_may_be_on_record(
 
 def has_sent(pid: int) -> bool:
     """Return whether a client has connected and polls for its answer."""
-    links = [one.readlink() for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()]
-    waits = Path(f"/proc/{pid}/wchan").read_text()
+    try:
+        links = [one.readlink() for one in Path(f"/proc/{pid}/fd").iterdir() if one.is_symlink()]
+        waits = Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:  # it has just ended
+        return False
     return any(str(one).startswith("socket:") for one in links) and "poll" in waits
 
 

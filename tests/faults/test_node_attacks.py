@@ -145,7 +145,7 @@ async def test_a_run_is_never_older_than_its_order(bench: Bench) -> None:
     bench.host.runs = bench.host._orders.runs = slow = SlowRuns(bench.settled)
     slow.free.set()
     bench.host.notice_after_ms = lambda: 50
-    run_id, found = new_run(), await bench.plan("sleep 1")
+    run_id, found = new_run(), await bench.plan("sleep 4")
     running = asyncio.ensure_future(bench.host.run(run_id, found.plan, Watcher()))
     await until(lambda: run_id in bench.host._orders._open)
     await bench.node_says(encode(Started(run_id=run_id, age_ms=30 * 86_400_000)))

@@ -44,7 +44,7 @@ def shared() -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.timeout(7200 if _FULL else 60)
+@pytest.mark.timeout(7200 if _FULL else 180)
 @pytest.mark.parametrize("racer", [_GATEWAY, _OTHER], ids=["same user", "other user"])
 def test_what_was_approved_is_what_is_read(
     shared: Path, racer: int, capsys: pytest.CaptureFixture[str]
@@ -62,6 +62,11 @@ def test_what_was_approved_is_what_is_read(
 
 def test_without_the_delivery_swaps_win(shared: Path) -> None:
     """The control: the same racer, the same moments."""
-    seen = raced(shared, ("python", "unread"), _CONTROL_SWAPS, _OTHER, "off")
+    won: set[str] = set()
+    for _ in range(3):  # on a busy machine the moments may miss the reading
+        seen = raced(shared, ("python", "unread"), _CONTROL_SWAPS, _OTHER, "off")
+        won |= {kind for kind, one in seen.items() if one["evil"]}
+        if len(won) == 2:
+            break
 
-    assert all(one["evil"] for one in seen.values())
+    assert won == {"python", "unread"}

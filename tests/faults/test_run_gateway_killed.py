@@ -43,7 +43,8 @@ pool.BOOTSTRAP = HEAD + sys.argv[2] + "from" + TAIL
 async def main():
     runner = Runner()
     await runner.start()
-    plan = planned(request(argv=("/bin/sh", "-c", "sleep 0.3; : " + sys.argv[1])))
+    script = "until [ -e {} ]; do sleep 0.02; done; : {}".format(sys.argv[3], sys.argv[1])
+    plan = planned(request(argv=("/bin/sh", "-c", script)))
     runs = [asyncio.create_task(runner.run(new_run(), plan, Watcher())) for _ in range(6)]
     await asyncio.sleep(0.1)
     print(runner.launcher_pid, flush=True)
@@ -51,7 +52,10 @@ async def main():
 
 asyncio.run(main())
 """
-"""A gateway with six short runs; what its second word says is done first in the launcher."""
+"""A gateway with six runs that end once there is the file that its third word names.
+
+What its second word says is done first in the launcher.
+"""
 
 NO_GUARD = (
     "from core.runner.supervisor import control_channel, protocol; "
@@ -112,9 +116,11 @@ async def test_a_killed_gateway_leaves_nothing_running() -> None:
 async def said_after_a_kill(log: Path, first: str = "") -> str:
     """Kill a gateway with reports that it has not read; return what was written to its log."""
     run_id = new_run()
-    with log.open("wb") as errors, program(UNREAD, run_id, first, errors=errors) as (gateway, pid):
+    words = (run_id, first, str(go := log.with_name(run_id)))
+    with log.open("wb") as errors, program(UNREAD, *words, errors=errors) as (gateway, pid):
         await until(lambda: len(named(run_id)) == 6)
         gateway.send_signal(signal.SIGSTOP)
+        go.touch()
         await until(lambda: not named(run_id))
         # Each supervisor reports the end of its run and waits for the next, within these turns.
         await until(lambda: all(waits(one) for one in children(pid)))

@@ -44,17 +44,18 @@ async def test_a_flood_is_counted_and_cut() -> None:
 
 async def test_keeping_everything_would_be_seen() -> None:
     """The control: a reader that keeps all it reads goes beyond the bound."""
-    code = "import sys; kept = sys.stdin.buffer.read(); print(len(kept), flush=True); input()"
+    code = "import sys; kept = sys.stdin.buffer.read(); print(len(kept), flush=True); "
+    code += "import time; time.sleep(60)"
     head = subprocess.Popen(["head", "-c", str(BYTES), "/dev/zero"], stdout=subprocess.PIPE)  # noqa: ASYNC220 - ends by itself
     hoarder = subprocess.Popen(  # noqa: ASYNC220 - ends by itself
         [sys.executable, "-I", "-S", "-c", code], stdin=head.stdout, stdout=subprocess.PIPE
     )
     assert head.stdout is not None
     assert hoarder.stdout is not None
-    peak = 0
-    while hoarder.poll() is None:
-        peak = max(peak, peak_kb(hoarder.pid))
-        await asyncio.sleep(0.005)
+    assert await asyncio.to_thread(hoarder.stdout.readline) == f"{BYTES}\n".encode()
+    peak = peak_kb(hoarder.pid)
+    hoarder.kill()
+    hoarder.wait()
     head.wait()
     head.stdout.close()
     hoarder.stdout.close()

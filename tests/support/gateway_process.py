@@ -150,7 +150,7 @@ class GatewayProcess:
                 stdout=log,
                 stderr=log,
             )
-        wait_until("the gateway's socket", self._answers, seconds=30)
+        wait_until("the gateway's socket", self._answers, seconds=90)
 
     def argv(self) -> list[str]:
         """Return the command by which it is started."""

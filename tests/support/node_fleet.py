@@ -17,7 +17,8 @@ from core.store.people.nodes import PairingDraft
 from core.trust.identity import Identity, key_id
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.link_relay import Relay, relay
-from tests.support.node_process import NodeProcess, free_port, stop_if_started
+from tests.support.node_process import NodeProcess, stop_if_started
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 FULL = {"security": "full", "ask": "off"}

@@ -2,18 +2,17 @@
 
 import json
 import os
-import secrets
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.support.gateway_process import ROOT, GatewayProcess, ended, write_config
+from tests.support.ports import free_port
 from tests.support.product_process import run, start
 from tests.support.terminal import in_terminal
 from tests.support.waiting import wait_until
@@ -128,19 +127,6 @@ class NodePair:
         done = self.gateway.cli("run", *options, *words)
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now, nor is given by the kernel until it is used.
-
-    It gives those of its own range to whoever asks for any.
-    """
-    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    while True:
-        port = secrets.choice(range(lowest // 2, lowest))
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @contextmanager

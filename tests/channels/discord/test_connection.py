@@ -15,6 +15,7 @@ from tests.contracts.channel_examples import approval
 from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.discord import DiscordServer
 from tests.emulators.discord_objects import BOT, CHANNEL
+from tests.support.ports import free_port
 
 
 async def _healthy(channel: Channel, *, ok: bool = True) -> None:
@@ -90,7 +91,7 @@ class TestLine:
         self, inbox: RecordingInbox
     ) -> None:
         """The gateway starts without Discord; health tells, and answers come in later."""
-        async with DiscordServer() as first:
+        async with DiscordServer(port=free_port()) as first:
             port = first.port
         channel = channel_for(first)
         await channel.start(inbox)

@@ -1,6 +1,5 @@
 """The Slack channel keeps the contract, on the real slack-bolt, over a socket and over HTTP."""
 
-import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,6 +13,7 @@ from tests.contracts.channel_examples import approval
 from tests.contracts.channel_setup import ChannelSetup, RecordingInbox
 from tests.contracts.node_notices import NodeNoticeContract
 from tests.emulators.slack import SlackServer
+from tests.support.ports import free_port
 
 
 class SlackContract(ChannelContract):
@@ -50,9 +50,7 @@ class TestHttpMode(SlackContract):
     @pytest.fixture
     async def setup(self, server: SlackServer) -> AsyncIterator[SlackWorkspace]:
         """Yield an app that listens, and a workspace that knows its address."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         server.delivery.request_url = f"http://127.0.0.1:{port}/slack/events"
         made = SlackWorkspace(server, channel_for(server, mode="http", listen=f"127.0.0.1:{port}"))
         yield made

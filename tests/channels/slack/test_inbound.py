@@ -64,12 +64,14 @@ async def test_an_event_is_acknowledged_only_after_the_commit(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, Slack still holds the event: a kill loses nothing."""
-    inbox.delay = 0.4
+    inbox.held = asyncio.Event()
     await setup.channel.start(inbox)
     (event,) = await setup.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny")
+    await inbox.entered.wait()
     await asyncio.sleep(0.2)
     assert not event.acked
 
+    inbox.held.set()
     await inbox.take()
     await setup.server.until(lambda: event.acked)
     await setup.channel.stop()

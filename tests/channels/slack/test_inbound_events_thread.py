@@ -57,6 +57,7 @@ async def test_words_in_a_thread_of_people_are_theirs(
     await setup.server.people.say(CHANNEL, ANA, "approve 7K3F9Q deny", thread)
     (inbound,) = await inbox.take()
     await setup.server.until(lambda: all(one.acked for one in said))
+    await setup.sees("Allowed once: 7K3F9Q.")
     await asyncio.sleep(0.1)
 
     assert inbound.command == Approve(ApprovalId("7k3f9q"), ApprovalReply.DENY, typed=True)

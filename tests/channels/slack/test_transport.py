@@ -17,6 +17,7 @@ from tests.contracts.channel_examples import approval
 from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack import SlackServer
+from tests.support.ports import free_port
 
 
 async def until_down(setup: SlackWorkspace) -> None:
@@ -92,7 +93,7 @@ async def test_the_library_alone_would_stay_down(server: SlackServer) -> None:
 
 async def test_start_during_an_outage_connects_once_it_is_over(inbox: RecordingInbox) -> None:
     """The gateway starts without Slack; health tells, and answers come in later."""
-    async with SlackServer() as first:
+    async with SlackServer(port=free_port()) as first:
         port = first.port
     channel = channel_for(first)
     await channel.start(inbox)

@@ -1,6 +1,5 @@
 """Ana, her phone, and a bot at a local Bot API server."""
 
-import socket
 from dataclasses import dataclass, field
 
 from channels.base import Channel
@@ -9,6 +8,7 @@ from channels.telegram.settings import TelegramSettings
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.emulators.telegram import TelegramServer
+from tests.support.ports import free_port
 
 CHAT = 100
 GROUP = -1001
@@ -20,14 +20,6 @@ _LABELS = {
     ApprovalReply.DENY: "Deny",
 }
 _SHORT_LABELS = dict(zip(ApprovalReply, ("once", "always…", "deny"), strict=True))
-
-
-def free_port() -> int:
-    """Return a port of loopback that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def channel_for(server: TelegramServer, token: str = "", **more: object) -> TelegramChannel:

@@ -19,15 +19,17 @@ async def test_an_update_is_confirmed_only_after_the_commit(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, the press is still at the platform: a kill loses nothing."""
-    inbox.delay = 0.5
+    inbox.held = asyncio.Event()
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.press(message, ApprovalReply.DENY)
+    await inbox.entered.wait()
     await asyncio.sleep(0.3)
 
     assert inbox.got == []
     assert len(setup.server.state.updates) == 1
 
+    inbox.held.set()
     await inbox.take()
     await setup.server.until(lambda: setup.server.state.updates == [])
     await setup.channel.stop()

@@ -21,7 +21,6 @@ from tests.channels.telegram.bot_and_user import (
     SECRET,
     TelegramUsers,
     channel_for,
-    free_port,
     webhook_channel_for,
 )
 from tests.contracts.channel import ChannelContract
@@ -30,6 +29,7 @@ from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 from tests.emulators.telegram_delivery import SECRET_HEADER
+from tests.support.ports import free_port
 
 
 @pytest.fixture
@@ -124,13 +124,15 @@ async def test_a_press_is_confirmed_only_after_the_commit(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
     """While the inbox works, the press is still at Telegram."""
-    inbox.delay = 0.4
+    inbox.held = asyncio.Event()
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.press(message, ApprovalReply.DENY)
+    await inbox.entered.wait()
     await asyncio.sleep(0.2)
     assert ([], 1) == (inbox.got, len(setup.server.state.updates))
 
+    inbox.held.set()
     (inbound,) = await inbox.take()
     await setup.server.until(lambda: setup.server.state.updates == [])
     await setup.channel.stop()
@@ -182,8 +184,7 @@ async def test_stop_lets_the_press_in_hand_be_committed(
     inbox.delay = 0.4
     await setup.channel.start(inbox)
     await setup.type("/pending")
-    await setup.server.until(lambda: len(setup.server.delivery.attempts) == 1)
-    await asyncio.sleep(0.1)
+    await inbox.entered.wait()
     await setup.channel.stop()
 
     assert 1 == len(inbox.got)

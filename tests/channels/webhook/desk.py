@@ -1,7 +1,6 @@
 """Ana at a service of her own behind the webhook."""
 
 import asyncio
-import socket
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,20 +12,13 @@ from channels.webhook.settings import WebhookSettings
 from core.model.approval import ApprovalReply
 from core.model.identity import Target
 from tests.emulators.webhook import SECRET, WebhookService
+from tests.support.ports import free_port
 
 _LABELS = {
     ApprovalReply.ALLOW_ONCE: "Allow once",
     ApprovalReply.ALLOW_ALWAYS: "Always allow…",
     ApprovalReply.DENY: "Deny",
 }
-
-
-def free_port() -> int:
-    """Return a port of loopback that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def channel_for(service: WebhookService, secret: str = SECRET) -> WebhookChannel:

@@ -9,6 +9,7 @@ import pytest
 
 from core.audit.journal import AuditJournal
 from core.errors import JournalError
+from core.gate import deferred
 from core.gate.deferred import Deferred
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
@@ -101,10 +102,10 @@ async def test_a_result_that_no_file_could_take_is_written_later(broken: Broken)
 
 
 async def test_a_file_that_cannot_be_written_is_told_once(
-    broken: Broken, caplog: pytest.LogCaptureFixture
+    broken: Broken, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first attempt says where the result is; those that follow every moment say nothing."""
-    await in_memory_only(broken)
+    await in_memory_only(broken, monkeypatch)
     told = [one.getMessage() for one in caplog.records if "in memory only" in one.getMessage()]
 
     (line,) = told
@@ -167,25 +168,43 @@ async def test_a_journal_that_fails_at_the_claim_leaves_no_run_open(tmp_path: Pa
         assert isinstance(await gate.submit(wish), Finished)
 
 
-async def in_memory_only(broken: Broken) -> None:
-    """Keep a result that neither the store nor a file can take, then let the store work again."""
+async def in_memory_only(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep a result that neither the store nor a file can take, then let the store work again.
+
+    That is deep in the pause before the next attempt.
+    """
     (broken.home / "results").write_text("in the way")
     await broken.deferred.finish(broken.run_id, finished(broken.run_id), "me")
-    await asyncio.sleep(0.5)  # deep in the pause before the next attempt
+    await asyncio.sleep(0.5)
+    pauses, own = list[float](), Deferred._rest
+
+    async def rest(kept: Deferred, seconds: float) -> None:
+        pauses.append(seconds)
+        await own(kept, seconds)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Deferred, "_rest", rest)
+        for name in ("_FIRST_PAUSE_S", "_LONGEST_PAUSE_S"):
+            patch.setattr(deferred, name, 60.0)
+        await eventually(lambda: pauses[-1:] == [60.0])
     await broken.open_store()
 
 
-async def test_a_stop_delivers_what_only_memory_has(broken: Broken) -> None:
+async def test_a_stop_delivers_what_only_memory_has(
+    broken: Broken, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The disk works again a moment before the gateway is stopped: nothing is lost."""
-    await in_memory_only(broken)
+    await in_memory_only(broken, monkeypatch)
     await broken.deferred.close()
     store = broken.deferred.store
     assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
 
 
-async def test_a_stop_that_only_cuts_off_loses_it(broken: Broken) -> None:
+async def test_a_stop_that_only_cuts_off_loses_it(
+    broken: Broken, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The control: the delivery is cancelled in its pause, as it was."""
-    await in_memory_only(broken)
+    await in_memory_only(broken, monkeypatch)
     delivery = broken.deferred._delivery
     assert delivery is not None
     delivery.cancel()

@@ -12,6 +12,7 @@ from core.model.identity import ApprovalId, SessionKey
 from core.model.result import Denied, Pending
 from core.store.sessions import events
 from tests.support.gate import gate_at, request, says
+from tests.support.waiting import until
 
 
 async def allowed(gate: Gate, line: str) -> ApprovalId:
@@ -36,7 +37,7 @@ async def test_what_is_cancelled_between_its_approval_and_its_start_is_cancelled
             while await gate.tail(first) is None:
                 await asyncio.sleep(0.01)
         waiting = asyncio.create_task(gate.run_approved(second, plans[second]))
-        await asyncio.sleep(0.1)
+        await until(lambda: second in gate._running)
         assert await gate.cancel(second, "no longer wanted")
         ended = await waiting
         assert await gate.cancel(first, "")

@@ -52,7 +52,7 @@ async def test_who_does_not_read_is_hung_up_on(path: Path, reads: bool) -> None:
     Negative control: a reader gets all of it, and stays connected.
     """
     methods = Methods()
-    async with server(path, methods, Limits(write_s=0.3)), talk(path) as one:
+    async with server(path, methods, Limits(write_s=1.5)), talk(path) as one:
         if reads:
             await one.send(request("stream", count=400, size=100_000))
             assert len(await until_answered(one)) == 401
@@ -64,9 +64,8 @@ async def test_who_does_not_read_is_hung_up_on(path: Path, reads: bool) -> None:
         await asyncio.sleep(0.2)
         assert 0 <= methods.notified < 40  # what the kernel's buffer and ours take, of 40 MB
         assert "result" in await one.ask(request("echo"))
-        await asyncio.sleep(0.4)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await asyncio.wait_for(writer_gone(silent), 5)
+            await asyncio.wait_for(writer_gone(silent), 20)
 
 
 async def writer_gone(one: Talk) -> None:

@@ -96,7 +96,7 @@ async def test_limits_output_caps_and_time_hold(executor_path: str) -> None:
         seen = await runner.run(new_run(), shown, Watcher())
         flood = planned(request("head -c 3000000 /dev/zero"))
         flooded = await runner.run(new_run(), flood, Watcher())
-        slow = planned(request(argv=("/bin/sh", "-c", LEAVING), timeout_ms=300))
+        slow = planned(request(argv=("/bin/sh", "-c", LEAVING), timeout_ms=1_500))
         late = await runner.run(slow_id := new_run(), slow, Watcher())
 
     assert seen.output.text.split() == ["32", "0", "8"]
@@ -105,18 +105,22 @@ async def test_limits_output_caps_and_time_hold(executor_path: str) -> None:
     assert marked(slow_id) == []
 
 
-async def test_separate_streams_input_and_live_output(executor_path: str) -> None:
+async def test_separate_streams_input_and_live_output(executor_path: str, work: Path) -> None:
     """Descriptors go both ways: standard input in a sealed memory, output on shelves."""
     async with executors(executor_path) as world:
         runner, run_id = world.executors.runner(USER), new_run()
         stdio = Stdio(stdin=b"hello", capture=Capture.SEPARATE)
         plan = planned(request(argv=("/bin/sh", "-c", "cat; echo no >&2"), stdio=stdio))
         done = await runner.run(new_run(), plan, Watcher())
-        watched = planned(request(argv=("/bin/sh", "-c", "echo a; sleep 0.3; echo b")))
+        gated = f"echo a; until [ -e {work}/go ]; do sleep 0.02; done; echo b"
+        watched = planned(request(argv=("/bin/sh", "-c", gated)))
         task = asyncio.create_task(runner.run(run_id, watched, Watcher()))
         await until(lambda: runner.has(run_id))
         found = world.executors.running(run_id)
-        chunks = [chunk.data async for chunk in runner.watch(run_id)]
+        chunks = []
+        async for chunk in runner.watch(run_id):
+            chunks.append(chunk.data)
+            (work / "go").touch()
         await task
 
     assert done.streams is not None

@@ -84,19 +84,19 @@ async def test_a_user_that_is_not_there(executor_path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "why"),
+    ("script", "why", "patience_s"),
     [
-        ("echo 'sudo: a password is required' >&2; exit 1", "sudo: a password is required"),
-        ("exit 1", "terminated unexpectedly"),
-        ("exec sleep 30", "within 300 ms"),
-        ("echo hello >&0; sleep 30", "terminated unexpectedly"),
+        ("echo 'sudo: a password is required' >&2; exit 1", "sudo: a password is required", 30),
+        ("exit 1", "terminated unexpectedly", 30),
+        ("exec sleep 30", "within 300 ms", 0.3),
+        ("echo hello >&0; sleep 30", "terminated unexpectedly", 30),
     ],
 )
 async def test_what_does_not_answer_is_no_executor(
-    executor_path: str, script: str, why: str
+    executor_path: str, script: str, why: str, patience_s: float
 ) -> None:
     """S2 "Clear error messages when setup incomplete": the reason, and where to look."""
-    options = replace(OPTIONS, connection_timeout_s=0.3)
+    options = replace(OPTIONS, connection_timeout_s=patience_s)
     words = ("/bin/sh", "-c", script)
     async with executors(executor_path, options=options, command=words) as world:
         with pytest.raises(HostUnavailable) as caught:

@@ -27,6 +27,7 @@ from core.model.result import Finished
 from core.runner import runner as process
 from core.runner.runner import Runner
 from tests.support.runs import Watcher, copy_of, new_run, planned, request, run, script
+from tests.support.waiting import until
 
 Change = Callable[[Path], object]
 
@@ -47,6 +48,7 @@ def place(tmp_path: Path) -> Path:
     (folder / ".git/info/attributes").write_text("* filter=x\n")
     (folder / "data").write_text("data\n")
     script(folder / "change", "#!/bin/sh\ncp evilcfg .git/config\n")
+    script(folder / "wait", "#!/bin/sh\n: >here; until [ -e go ]; do sleep 0.02; done\n")
     (tmp_path / "outside").write_text("precious\n")
     return folder
 
@@ -67,10 +69,11 @@ def without_binding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def stolen(runner: Runner, line: str, place: Path, change: Change) -> Finished:
-    """Run a line that sleeps, and change something while it does."""
+    """Run a line that waits, and change something while it does."""
     running = asyncio.ensure_future(run(runner, request(line, cwd=place)))
-    await asyncio.sleep(0.15)
+    await until(lambda: (place / "here").exists() or running.done())
     change(place)
+    (place / "go").touch()
     return await running
 
 
@@ -116,7 +119,7 @@ async def test_a_configuration_that_somebody_changes_meanwhile(
     if not bound:
         without_binding(monkeypatch)
 
-    done = await stolen(runner, "sleep 0.4 && git diff", place, steer)
+    done = await stolen(runner, "./wait && git diff", place, steer)
 
     assert canary(place) is not bound
     assert bool(done.drift) is bound
@@ -130,7 +133,7 @@ async def test_a_configuration_that_changes_while_a_shell_runs(
     if not bound:
         monkeypatch.setattr(process, "as_started", lambda plan: plan)
 
-    done = await stolen(runner, "sh -c 'sleep 0.4; git diff'", place, steer)
+    done = await stolen(runner, "sh -c './wait; git diff'", place, steer)
 
     assert canary(place) is not bound
     assert ("`git` (command 2 of 2) was not started" in done.drift) is bound
@@ -144,7 +147,7 @@ async def test_a_link_that_somebody_makes_meanwhile(
     if not bound:
         without_binding(monkeypatch)
 
-    done = await stolen(runner, "sleep 0.4 && cp data out", place, link_out)
+    done = await stolen(runner, "./wait && cp data out", place, link_out)
 
     assert harmed(place) is not bound
     assert ("leads elsewhere" in done.drift) is bound
@@ -174,11 +177,11 @@ def add_module(place: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "change"),
     [
-        ("sleep 0.4 && sh x.sh", swap_script),
-        ("sleep 0.4 ; cd sub && ls", swap_folder),
-        ("sleep 0.4 || true ; ./tool", swap_program),
-        ("sleep 0.4 && python3 main.py", add_module),
-        ("sleep 0.4 && cat data | env git diff", steer),
+        ("./wait && sh x.sh", swap_script),
+        ("./wait ; cd sub && ls", swap_folder),
+        ("./wait || true ; ./tool", swap_program),
+        ("./wait && python3 main.py", add_module),
+        ("./wait && cat data | env git diff", steer),
     ],
 )
 async def test_whatever_else_is_bound_is_bound_again(

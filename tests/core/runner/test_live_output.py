@@ -11,11 +11,12 @@ import pytest
 
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
-from core.model.result import OutputChunk, StreamName
+from core.model.result import Finished, OutputChunk, StreamName
 from core.model.stdio import Capture, Stdio
 from core.runner.runner import Runner
 from core.runner.supervisor.output.capture import LARGEST_HEAD_BYTES
 from tests.support.runs import Watcher, new_run, planned, request, shell
+from tests.support.waiting import until
 
 APART = Stdio(capture=Capture.SEPARATE)
 TERMINAL = Stdio(capture=Capture.PTY)
@@ -38,11 +39,11 @@ async def watched(runner: Runner, run_id: ApprovalId) -> list[OutputChunk]:
 
 
 async def gated(
-    runner: Runner, gate: Path, stdio: Stdio
-) -> tuple[ApprovalId, asyncio.Task[object]]:
+    runner: Runner, gate: Path, stdio: Stdio = CAPTURES["combined"], then: str = "echo late"
+) -> tuple[ApprovalId, asyncio.Task[Finished]]:
     """Start a run that prints, waits for a file, and prints again."""
     run_id, watcher = new_run(), Watcher()
-    script = f"echo early; while ! [ -e {gate} ]; do sleep 0.01; done; echo late"
+    script = f"echo early; while ! [ -e {gate} ]; do sleep 0.01; done; {then}"
     task = asyncio.create_task(runner.run(run_id, scripted(script, stdio), watcher))
     await watcher.started.wait()
     return run_id, task
@@ -113,40 +114,46 @@ async def test_separate_streams_are_watched_from_the_start(runner: Runner) -> No
         await task
 
 
-async def test_nothing_is_streamed_beyond_the_cap(runner: Runner) -> None:
+async def test_nothing_is_streamed_beyond_the_cap(runner: Runner, tmp_path: Path) -> None:
     """What is kept is what is seen; the rest is counted only."""
-    combined, apart = new_run(), new_run()
-    loud = "sleep 0.1; head -c 3000000 /dev/zero"
     stdio = Stdio(capture=Capture.SEPARATE, most_stdout=1000)
-    first = asyncio.create_task(runner.run(combined, scripted(loud), Watcher()))
-    other = asyncio.create_task(runner.run(apart, scripted(loud, stdio), Watcher()))
-    await asyncio.sleep(0.05)
+    go, loud = tmp_path / "go", "head -c 3000000 /dev/zero"
+    combined, first = await gated(runner, go, then=loud)
+    apart, other = await gated(runner, go, stdio, loud)
 
-    async with asyncio.timeout(10):
-        seen, seen_apart = await asyncio.gather(watched(runner, combined), watched(runner, apart))
+    async with asyncio.timeout(20):
+        seen, seen_apart = await asyncio.gather(
+            rest_of(runner, combined, go), rest_of(runner, apart, go)
+        )
 
-    assert joined(seen) == bytes(LARGEST_HEAD_BYTES)
-    assert joined(seen_apart, StreamName.STDOUT) == bytes(1000)
-    assert (await first).output.total_bytes == (await other).output.total_bytes == 3_000_000
+    assert seen == b"early\n".ljust(LARGEST_HEAD_BYTES, b"\0")
+    assert seen_apart == b"early\n".ljust(1000, b"\0")
+    assert (await first).output.total_bytes == (await other).output.total_bytes == 3_000_006
 
 
-async def test_a_slow_watcher_holds_nothing_up(runner: Runner) -> None:
+async def rest_of(runner: Runner, run_id: ApprovalId, go: Path) -> bytes:
+    """Watch a run from its first words on, then let it go on to its end."""
+    chunks = runner.watch(run_id)
+    seen = (await anext(chunks)).data
+    go.touch()
+    return seen + b"".join([chunk.data async for chunk in chunks])
+
+
+async def test_a_slow_watcher_holds_nothing_up(runner: Runner, tmp_path: Path) -> None:
     """A run ends in its own time; who looks away meanwhile still gets all that is kept."""
-    run_id, watcher = new_run(), Watcher()
-    plan = scripted("sleep 0.1; head -c 5000000 /dev/zero")
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
+    run_id, task = await gated(runner, tmp_path / "go", then="head -c 5000000 /dev/zero")
     chunks = runner.watch(run_id)
     first = await anext(chunks)
+    (tmp_path / "go").touch()
     began = time.monotonic()
 
     done = await task
     took = time.monotonic() - began
     rest = [chunk async for chunk in chunks]
 
-    assert done.output.total_bytes == 5_000_000
+    assert done.output.total_bytes == 5_000_006
     assert took < 5
-    assert joined([first, *rest]) == bytes(LARGEST_HEAD_BYTES)
+    assert joined([first, *rest]) == b"early\n".ljust(LARGEST_HEAD_BYTES, b"\0")
 
 
 async def test_a_vanished_watcher_leaves_nothing_behind(runner: Runner) -> None:
@@ -170,22 +177,22 @@ async def test_a_vanished_watcher_leaves_nothing_behind(runner: Runner) -> None:
         await asyncio.gather(*watching, return_exceptions=True)
         await runner.cancel(run_id)
         assert "x" in (await task).output.text
-    await asyncio.sleep(0.1)
 
-    assert opened() <= before + 2  # warm supervisors come and go
+    await until(lambda: opened() <= before + 2)  # warm supervisors come and go
 
 
-async def test_a_byte_by_byte_flood_is_watched_at_ease(runner: Runner) -> None:
+async def test_a_byte_by_byte_flood_is_watched_at_ease(runner: Runner, tmp_path: Path) -> None:
     """A command that prints single bytes does not occupy the gateway: looks are spaced out."""
-    run_id, watcher = new_run(), Watcher()
-    plan = scripted("exec dd if=/dev/zero bs=1 count=200000 status=none")
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
+    flood = "exec dd if=/dev/zero bs=1 count=200000 status=none"
+    run_id, task = await gated(runner, tmp_path / "go", then=flood)
+    chunks = runner.watch(run_id)
+    seen = [await anext(chunks)]
+    (tmp_path / "go").touch()
 
-    seen = await watched(runner, run_id)
+    seen += [chunk async for chunk in chunks]
     done = await task
 
-    assert len(joined(seen)) == done.output.total_bytes == 200_000
+    assert len(joined(seen)) == done.output.total_bytes == 200_006
     assert len(seen) <= 5 + done.duration_ms / 5
 
 
@@ -246,19 +253,26 @@ async def test_a_run_that_never_starts_ends_its_watchers(runner: Runner) -> None
         await task
 
 
-async def test_only_a_watched_run_is_kept_here(runner: Runner) -> None:
+async def test_only_a_watched_run_is_kept_here(runner: Runner, tmp_path: Path) -> None:
     """Without a watcher the gateway keeps nothing of a run; with one, as long as it is there."""
 
     def kept() -> int:
         return Path("/proc/self/maps").read_text().count("sayso-output")
 
-    run_id, watcher = new_run(), Watcher()
-    task = asyncio.create_task(runner.run(run_id, scripted("echo x; sleep 0.2"), watcher))
-    await watcher.started.wait()
+    go = tmp_path / "go"
+    run_id, task = await gated(runner, go)
     before = kept()
-    watching = [asyncio.create_task(watched(runner, run_id)) for _ in range(3)]
-    await asyncio.sleep(0.05)
+    seen: set[int] = set()
+
+    async def look(number: int) -> None:
+        async for _ in runner.watch(run_id):
+            seen.add(number)
+
+    watching = [asyncio.create_task(look(number)) for number in range(3)]
+    await until(lambda: len(seen) == 3)
     during = kept()
+    go.touch()
     await asyncio.gather(task, *watching)
 
-    assert (before, during, kept()) == (0, 1, 0)
+    assert (before, during) == (0, 1)
+    await until(lambda: kept() == 0)

@@ -164,28 +164,28 @@ async def test_the_time_limit_ends_a_run(runner: Runner) -> None:
     """TERM comes at the deadline, and the result says so."""
     began = time.monotonic()
 
-    done = await shell(runner, "echo before; sleep 30", timeout_ms=200)
+    done = await shell(runner, "echo before; sleep 30", timeout_ms=1500)
 
     assert done.timed_out
     assert done.signal == 15
     assert done.output.text == "before\n"
-    assert 0.2 <= time.monotonic() - began < 2
+    assert 1.5 <= time.monotonic() - began < 10
 
 
 async def test_a_run_that_ignores_term_is_killed() -> None:
     """After the grace comes KILL."""
     async with running(Limits(grace_ms=200)) as runner:
-        done = await shell(runner, "trap '' TERM; while :; do sleep 0.05; done", timeout_ms=200)
+        done = await shell(runner, "trap '' TERM; while :; do sleep 0.05; done", timeout_ms=1500)
 
     assert (done.timed_out, done.signal) == (True, 9)
-    assert 400 <= done.duration_ms < 2000
+    assert 1700 <= done.duration_ms < 10_000
 
 
 async def test_a_run_may_tidy_up_on_term(runner: Runner) -> None:
     """TERM arrives once, and what the command does with it counts."""
     text = "trap 'echo bye; exit 4' TERM; sleep 30 & wait"
 
-    done = await shell(runner, text, timeout_ms=200)
+    done = await shell(runner, text, timeout_ms=1500)
 
     assert done.output.text == "bye\n"
     assert (done.exit_code, done.timed_out) == (4, True)
@@ -267,14 +267,15 @@ async def test_an_altered_plan_never_runs(runner: Runner, tmp_path: Path) -> Non
     assert not (tmp_path / "other").exists()
 
 
-async def test_many_runs_go_on_at_once(runner: Runner) -> None:
-    """Runs do not wait for one another, and each gets its own output."""
-    began = time.monotonic()
+async def test_many_runs_go_on_at_once(runner: Runner, tmp_path: Path) -> None:
+    """No run waits for another: each goes on when all are there, and gets its own output."""
+    there = f"cd {tmp_path}; until [ $(ls | wc -l) = 16 ]; do sleep 0.05; done"
 
-    done = await asyncio.gather(*(shell(runner, f"sleep 0.5; echo {n}") for n in range(16)))
+    done = await asyncio.gather(
+        *(shell(runner, f"touch {tmp_path}/{n}; {there}; echo {n}", 60_000) for n in range(16))
+    )
 
     assert [one.output.text for one in done] == [f"{n}\n" for n in range(16)]
-    assert time.monotonic() - began < 4
 
 
 async def test_more_runs_than_slots_wait_their_turn() -> None:
@@ -302,9 +303,8 @@ async def test_runs_leave_no_descriptor_and_no_process_behind(runner: Runner) ->
         await shell(runner, "true | false ; true")
         with pytest.raises(PlanDrift):
             await run(runner, request("no-such-program"))
-    await asyncio.sleep(0.05)
 
-    assert opened() <= before + 2  # warm supervisors come and go
+    await until(lambda: opened() <= before + 2)  # warm supervisors come and go
 
 
 def marked_nothing(runner: Runner) -> bool:
@@ -331,18 +331,24 @@ async def test_a_calm_supervisor_serves_again(runner: Runner) -> None:
     assert len(set(served)) <= 3
 
 
+LEAVING = """
+(setsid sh -c 'trap : TERM; echo >there; while :; do sleep 1; done' &)
+until [ -s there ]; do sleep 0.05; done
+"""
+
+
 @pytest.mark.parametrize(
     "trouble",
     [
-        "(setsid sh -c 'trap : TERM; while :; do sleep 1; done' &) ; sleep 0.5",
+        LEAVING,
         "head -c 3000000 /dev/zero",
         "kill -9 $PPID",
     ],
 )
-async def test_a_disturbed_supervisor_retires(runner: Runner, trouble: str) -> None:
+async def test_a_disturbed_supervisor_retires(runner: Runner, tmp_path: Path, trouble: str) -> None:
     """What left a child that stayed, printed much or hit its supervisor is not followed there."""
     seen = {await served_by(runner) for _ in range(8)}
-    result = await shell(runner, f"echo $PPID; {trouble}")
+    result = await shell(runner, f"cd {tmp_path}; echo $PPID; {trouble}")
     disturbed = int(result.output.text.split()[0]) if result.output.text[0].isdigit() else None
 
     after = {await served_by(runner) for _ in range(8)}
@@ -381,10 +387,13 @@ async def test_stopping_ends_what_runs() -> None:
     runner, watcher, run_id = Runner(), Watcher(), new_run()
     await runner.start()
     launcher = runner.launcher_pid
-    plan = planned(request(argv=("/bin/sh", "-c", "trap 'exit 5' TERM; sleep 60 & wait")))
+    text = "trap 'exit 5' TERM; echo ready; sleep 60 & wait"
+    plan = planned(request(argv=("/bin/sh", "-c", text)))
     task = asyncio.create_task(runner.run(run_id, plan, watcher))
     await watcher.started.wait()
-    await asyncio.sleep(0.1)
+    chunks = runner.watch(run_id)
+    assert b"ready\n" == (await anext(chunks)).data
+    await chunks.aclose()  # type: ignore[attr-defined]  # a generator
 
     await runner.stop()
 

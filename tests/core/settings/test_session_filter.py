@@ -49,21 +49,21 @@ def test_it_finds_what_re_finds(source: str, text: str) -> None:
 )
 def test_no_pattern_is_slow(source: str) -> None:
     """Patterns that take other engines years answer in far less than a second."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     compiled(source)("a" * 1_000_000)
 
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_the_same_pattern_is_slow_elsewhere() -> None:
     """The negative control: the engine that is not used takes ages for a millionth of the text."""
     text, passes = "a" * 21 + "b", compiled("(a+)+$")
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert not passes(text)
-    ours = time.perf_counter() - begun
+    ours = time.process_time() - begun
     assert re.search("(a+)+$", text) is None
 
-    assert time.perf_counter() - begun > 50 * ours
+    assert time.process_time() - begun > 50 * ours
 
 
 @pytest.mark.parametrize(

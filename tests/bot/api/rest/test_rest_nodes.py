@@ -15,7 +15,8 @@ from core.store.people import nodes
 from core.store.people.nodes import PairingDraft
 from core.trust.identity import Identity, key_id
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.node_process import NodeProcess, free_port, stop_if_started
+from tests.support.node_process import NodeProcess, stop_if_started
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 ECHO = {"security": "allowlist", "ask": "off", "allowlist": [{"pattern": "/usr/bin/echo"}]}

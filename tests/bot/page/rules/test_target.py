@@ -11,9 +11,9 @@ import pytest
 
 from core.model.access import Scope
 from tests.support.api_gateway import ApiGateway, api_gateway
-from tests.support.node_process import free_port
 from tests.support.page_browser import PERSON_SCOPES, PageBrowser
 from tests.support.page_node import PagedNode, connected, paged_node
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 PATH = "/exec-approvals"

@@ -31,11 +31,14 @@ class ChoosingInbox:
 
     got: list[Inbound] = field(default_factory=list)
     slow: float = 0.0
+    held: asyncio.Event | None = None
     told: str = "Allowed for 30 min: 7K3F9Q."
 
     async def receive(self, inbound: Inbound) -> Reply:
         """Answer with choices first, then with what became of it."""
         await asyncio.sleep(self.slow)
+        if self.held is not None:
+            await self.held.wait()
         self.got.append(inbound)
         if inbound.actor.account != str(ANA):
             return Reply(redact("You may not answer this."), Tone.REFUSED)
@@ -78,14 +81,15 @@ class TestPrivate:
         """The press is acknowledged in time; until the commit the offer stands as it was."""
         inbox = ChoosingInbox()
         await _offered(setup, inbox)
-        setup.server.state.first_answer_seconds = 1.2
-        inbox.slow = 1.4
+        setup.server.state.first_answer_seconds = 2.5
+        inbox.held = asyncio.Event()
         await setup.press_choice("Always")
         pressed = list(setup.server.state.interactions.values())[-1]
         await setup.server.until(lambda: pressed.answered)
         assert pressed.updates
         assert any(_STORED in text for text in setup.seen())
 
+        inbox.held.set()
         await setup.sees(inbox.told)
         assert not any(_STORED in text for text in setup.seen())
         assert not pressed.late

@@ -114,11 +114,13 @@ async def test_choices_that_are_gone_are_answered_anew(setup: TelegramUsers) -> 
 
 async def test_a_slow_answer_to_choices_still_takes_their_place(setup: TelegramUsers) -> None:
     """The button stops waiting first; the words come when they are true."""
+    committed = asyncio.Event()
 
     @dataclass(slots=True)
     class Slow(StrictInbox):
         async def receive(self, inbound: Inbound) -> Reply:
-            await asyncio.sleep(2.3 if isinstance(inbound.command, Approve) else 0)
+            if isinstance(inbound.command, Approve):
+                await committed.wait()
             return await StrictInbox.receive(self, inbound)
 
     await setup.channel.start(Slow())
@@ -126,6 +128,7 @@ async def test_a_slow_answer_to_choices_still_takes_their_place(setup: TelegramU
     query = await setup.server.press_choice(CHAT, ANA, "Always")
     await setup.server.until(lambda: setup.server.state.presses[query].answered)
     assert STORES == message["text"]
+    committed.set()
     await setup.server.until(lambda: message["text"].startswith("Allowed"))
     await setup.channel.stop()
 

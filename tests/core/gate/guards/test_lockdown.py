@@ -23,6 +23,7 @@ from core.store import approvals
 from core.store.sessions import events
 from tests.support.gate import AGENT, gate_at, layer, list_patterns, request, says
 from tests.support.runs import Watcher, planned
+from tests.support.waiting import until
 
 FREE = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
 
@@ -192,12 +193,15 @@ async def test_what_waits_for_its_turn_does_not_run(tmp_path: Path) -> None:
     runner = Runner(most_runs=1, guard=guard)
     await runner.start()
     try:
-        first = asyncio.create_task(runner.run(new_id(), planned(request("sleep 0.3")), Watcher()))
-        await asyncio.sleep(0.1)
-        late, watcher = planned(request(f"touch {tmp_path}/made")), Watcher()
-        second = asyncio.create_task(runner.run(new_id(), late, watcher))
-        await asyncio.sleep(0.05)
+        going, gate = Watcher(), "sh -c 'until [ -e go ]; do sleep 0.02; done'"
+        early = planned(request(gate, cwd=tmp_path))
+        first = asyncio.create_task(runner.run(new_id(), early, going))
+        await going.started.wait()
+        late, watcher, run_id = planned(request(f"touch {tmp_path}/made")), Watcher(), new_id()
+        second = asyncio.create_task(runner.run(run_id, late, watcher))
+        await until(lambda: runner.has(run_id))
         guard.lockdown.engage("why", by="ana")
+        (tmp_path / "go").touch()
 
         with pytest.raises(LockedDown):
             await second

@@ -87,7 +87,7 @@ async def test_waiting_for_the_end_ends_in_time() -> None:
 async def test_a_viewer_that_takes_nothing_is_cut_off() -> None:
     """The program goes on then; another viewer that reads gets everything."""
     size = 2 * KEPT
-    with carried(patience_s=0.3) as (stream, slave):
+    with carried(patience_s=2.0) as (stream, slave):
         with stream.viewer(0) as stuck, stream.viewer(0) as reading:
             thread = fill(slave, size)
             seen = 0

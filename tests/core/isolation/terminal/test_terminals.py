@@ -233,7 +233,7 @@ async def test_a_revoked_token_ends_its_terminal(desk: Desk) -> None:
 
 async def test_time_and_cancel_end_it(desk: Desk) -> None:
     """The longest time ends it as a timeout, a cancel as cancelled; nothing is left."""
-    opened = await desk.opened(timeout_ms=500)
+    opened = await desk.opened(timeout_ms=3_000)
     opened.type("sleep 999 & while true; do echo busy; sleep 0.1; done\n")
     done = await opened.end
     assert isinstance(done, Finished)

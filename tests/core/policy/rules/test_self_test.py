@@ -66,10 +66,10 @@ def test_judging_stays_quick() -> None:
     lines = [["status"], ["log", "--oneline", "-20"], ["diff", "HEAD~1", "--", "src/app.py"]]
     for line in lines:
         carrier_problem("/usr/bin/git", line)
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(1000):
         for line in lines:
             carrier_problem("/usr/bin/git", line)
-    each = (time.perf_counter() - started) / 3000 * 1e6
+    each = (time.process_time() - started) / 3000 * 1e6
     print(f"\n{each:.1f} us a judgement over {len(profiled())} programs")
     assert each < 200

@@ -112,10 +112,10 @@ def test_known_scripts_change_nothing(
 )
 def test_unknown_ones_do_leave_traces(tmp_path: Path, argv: list[str]) -> None:
     """Negative control: the checker sees what the refused ones do."""
-    assert trace(tmp_path, argv) is not None
+    assert trace(tmp_path, argv, 30) is not None
 
 
-def trace(folder: Path, argv: list[str]) -> str | None:
+def trace(folder: Path, argv: list[str], seconds: float = 0.5) -> str | None:
     """Run a program beside two files and say what it changed; endless loops are cut off."""
     (folder / "input").write_text("a x 1\nb y 2\n", encoding="utf-8")
     # `:a;ba` loops for ever, which a run's time limit ends.
@@ -126,7 +126,7 @@ def trace(folder: Path, argv: list[str]) -> str | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=0.5,
+            timeout=seconds,
             check=False,
             env={"PATH": "/usr/bin:/bin"},
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.model.command import ExecRequest
 from core.runner.limits import Limits
 from core.runner.runner import Runner
 from tests.support.runs import Watcher, alive, marked, new_run, planned, request, run, shell
@@ -46,6 +47,11 @@ async def test_the_launcher_imports_little() -> None:
         "__main__"
     }
     assert loaded & HEAVY == set()
+
+
+def waiting(folder: Path) -> ExecRequest:
+    """Return a request of a command that goes on when there is a file `go`."""
+    return request("sh -c 'until [ -e go ]; do sleep 0.02; done; echo done'", cwd=folder)
 
 
 async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
@@ -86,17 +92,16 @@ async def test_a_launcher_without_descriptors_ends_what_was_left(runner: Runner)
     await until(lambda: marked(run_id) == [])
 
 
-async def test_a_killed_launcher_is_replaced(runner: Runner) -> None:
+async def test_a_killed_launcher_is_replaced(runner: Runner, tmp_path: Path) -> None:
     """Runs that have begun go on to their end, and later ones start as before."""
     watcher = Watcher()
     before = runner.launcher_pid
-    task = asyncio.create_task(
-        runner.run(new_run(), planned(request("sh -c 'sleep 0.4; echo done'")), watcher)
-    )
+    task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), watcher))
     await watcher.started.wait()
 
     os.kill(before, signal.SIGKILL)
     await until(lambda: runner.launcher_pid not in {0, before})
+    (tmp_path / "go").touch()
 
     assert (await task).output.text == "done\n"
     assert [(await shell(runner, "echo x")).output.text for _ in range(4)] == ["x\n"] * 4
@@ -116,18 +121,17 @@ async def test_dead_idle_supervisors_are_passed_over(runner: Runner) -> None:
     assert (await shell(runner, "echo x")).output.text == "x\n"
 
 
-async def test_the_launcher_is_deaf_to_the_terminal(runner: Runner) -> None:
+async def test_the_launcher_is_deaf_to_the_terminal(runner: Runner, tmp_path: Path) -> None:
     """Ctrl-C and a closing terminal end the gateway, which then ends its runs in its own way."""
     watcher = Watcher()
-    task = asyncio.create_task(
-        runner.run(new_run(), planned(request("sh -c 'sleep 0.3; echo done'")), watcher)
-    )
+    task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), watcher))
     await watcher.started.wait()
     assert watcher.identity is not None
 
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         os.kill(runner.launcher_pid, number)
         os.kill(watcher.identity[0], number)
+    (tmp_path / "go").touch()
 
     assert (await task).output.text == "done\n"
 
@@ -139,7 +143,7 @@ async def test_a_silent_supervisor_is_killed_at_the_backstop() -> None:
     watcher, run_id = Watcher(), new_run()
     try:
         task = asyncio.create_task(
-            quick.run(run_id, planned(request("sleep 60", timeout_ms=500)), watcher)
+            quick.run(run_id, planned(request("sleep 60", timeout_ms=2_000)), watcher)
         )
         await watcher.started.wait()
         assert watcher.identity is not None

@@ -1,6 +1,7 @@
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from core.model.stdio import Capture, Stdio
 from core.planning.planner import Refusal
 from core.runner.limits import Limits
 from core.runner.runner import Runner
+from core.runner.supervisor.processes import procfs
 from tests.support.runs import (
     PLANNER,
     Watcher,
@@ -109,10 +111,32 @@ async def test_the_last_words_are_kept(runner: Runner) -> None:
 
 @pytest.fixture
 def kept_terminals() -> Iterator[None]:
-    """Fail when terminals are left over; those of tests that run beside this one go away."""
-    before = set(os.listdir("/dev/pts"))  # noqa: PTH208 - as names
+    """Fail when terminals are left over; tests that run beside this one have some of their own."""
+    before = terminals()
     yield
-    wait_until("the end of the terminals", lambda: set(os.listdir("/dev/pts")) <= before)  # noqa: PTH208 - as names
+    wait_until("the end of the terminals", lambda: terminals() <= before)
+
+
+def terminals() -> set[str]:
+    """Return which terminals this process and its descendants have open, `ptmx` among them."""
+    found = set()
+    for pid in (os.getpid(), *procfs.descendants(os.getpid())):
+        for one in Path("/proc").glob(f"{pid}/fd/*"):
+            with suppress(OSError):  # it has just been closed
+                found.add(str(one.readlink()))
+    return {one for one in found if "/pts/" in one or one.endswith("/ptmx")}
+
+
+def test_what_is_kept_would_be_seen() -> None:
+    """The control: a terminal that stays open is one more, and is none when it is closed."""
+    before = terminals()
+    ends = os.openpty()
+    kept = terminals() - before
+    for end in ends:
+        os.close(end)
+
+    assert len(kept) == 2
+    assert terminals() == before
 
 
 @pytest.mark.parametrize("deaf", ["TERM", "TERM HUP", "TERM HUP INT QUIT PIPE TTOU TSTP"])
@@ -121,7 +145,7 @@ async def test_a_run_that_is_deaf_to_hangup_ends(deaf: str, kept_terminals: None
     text = f"trap '' {deaf}; setsid sleep 60 & (setsid sleep 60 &) ; while :; do sleep 1; done"
     async with running(Limits(grace_ms=200)) as runner:
         run_id = new_run()
-        wish = request(argv=("/bin/sh", "-c", text), timeout_ms=400, stdio=TERMINAL)
+        wish = request(argv=("/bin/sh", "-c", text), timeout_ms=1_500, stdio=TERMINAL)
 
         done = await runner.run(run_id, planned(wish), Watcher())
 

@@ -38,7 +38,13 @@ def _looks(most: int) -> bool:
 
 async def test_one_more_than_the_limit_is_too_many(own: int) -> None:
     """As many as the limit says are let be."""
-    assert [_looks(own - 1), _looks(own), _looks(own + 1)] == [True, False, False]
+    for _ in range(20):  # what another test started may end meanwhile
+        now = procfs.count_descendants(os.getpid(), 1000)
+        seen = [_looks(now - 1), _looks(now), _looks(now + 1)]
+        if now == procfs.count_descendants(os.getpid(), 1000):
+            break
+    assert now >= own - 7
+    assert seen == [True, False, False]
 
 
 async def test_it_is_looked_at_now_and_then(own: int) -> None:
