@@ -215,6 +215,9 @@ class PlannedCommand:
     ``exposed`` is a folder, from which it may read code, that others may write to; ``writers`` says
     who they are.
     ``absent`` are paths at which it would read code, if there were any: none may come about.
+    ``ahead`` are paths at which it would read code before, or instead of, what is bound: no file
+    may come about there. One that ends in ``/`` is a folder. ``cached`` are files that Python may
+    have made of bound code: nobody saw what is in them, so the command does not find them.
     ``steered`` says which setting of a file around it makes it start more than the vector says.
 
     ``links`` are the paths that its words may name and that lead elsewhere than they read, each
@@ -243,6 +246,8 @@ class PlannedCommand:
     writers: str = ""
     steered: str = ""
     absent: tuple[str, ...] = ()
+    ahead: tuple[str, ...] = ()
+    cached: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     neutral: tuple[tuple[str, str], ...] = ()
     unsettled: str = ""
@@ -263,6 +268,11 @@ class PlannedCommand:
     def effective(self) -> tuple["PlannedCommand", ...]:
         """Return the commands that do the work: itself, or the innermost ones of a wrapper."""
         return tuple(leaf for one in self.inner for leaf in one.effective) or (self,)
+
+    @property
+    def all_of_it(self) -> tuple["PlannedCommand", ...]:
+        """Return itself and, of a wrapper, all the commands within."""
+        return (self, *(leaf for one in self.inner for leaf in one.all_of_it))
 
 
 @dataclass(frozen=True, slots=True)

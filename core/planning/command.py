@@ -9,9 +9,11 @@ from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.arguments import code_folders, code_words, inline_text
+from core.planning.code.caches import raises_rights, with_caches
 from core.planning.code.fed import with_fed
 from core.planning.code.found import joined
 from core.planning.code.operands import (
+    Code,
     code_named,
     code_operands,
     programs_named,
@@ -63,46 +65,46 @@ def plan_command(
         if isinstance(found, Unwrapped):
             inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
             inner = with_fed(inner, found.connectors or (), cwd)
-            return _linked(_wrapping(argv, executable, code.files, found, inner, cwd), cwd)
-    files = _with_named(code.files, argv, executable, cwd)
-    open_to = _exposed(argv, executable, files, cwd)
+            inner = tuple(map(with_caches, inner)) if raises_rights(executable) else inner
+            return _linked(_wrapping(argv, executable, code, found, inner, cwd), cwd)
+    code = _with_named(code, argv, executable, cwd)
+    open_to = _exposed(argv, executable, code.files, cwd)
     if not open_to.folder:
         open_to = _exposed_project(argv, executable, cwd)
     command = PlannedCommand(
         argv,
         executable,
-        operands=files,
+        operands=code.files,
         exposed=open_to.folder,
         writers=open_to.writers,
         absent=code.absent,
+        ahead=code.ahead,
+        cached=code.cached,
         neutral=neutral_environment(argv, executable),
     )
+    command = with_caches(command) if raises_rights(executable) else command
     command = replace(_steered(command, executable, cwd), replaces=replaced(command, cwd))
     return _linked(command, cwd)
 
 
-def _with_named(
-    files: tuple[PinnedFile, ...], argv: tuple[str, ...], executable: PinnedFile, cwd: str
-) -> tuple[PinnedFile, ...]:
-    """Return files with those that code among the words names, where nobody reads that.
+def _with_named(code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
+    """Return code with the files that code among the words names, where nobody reads that.
 
     So it is with the words of a program that may start others, unless these are known.
     """
-    named = code_named(inline_text(argv, executable.realpath), cwd)
+    code = code.and_also(Code(code_named(inline_text(argv, executable.realpath), cwd)))
     program = program_of(argv[0], executable)
     inline = program.inline is not None and program.inline.problem(argv[1:]) is not None
     if inline or program.laden is not None:
-        named += _started(argv, executable, cwd)
-    return tuple(dict.fromkeys((*files, *named))) if named else files
+        return code.and_also(_started(argv, executable, cwd))
+    return code
 
 
-def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> tuple[PinnedFile, ...]:
+def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
-    return (
-        *reached_files(reached.files, cwd, (*argv[1:], *reached.places)),
-        *programs_named(argv, cwd),
-    )
+    found = reached_files(reached.files, cwd, (*argv[1:], *reached.places))
+    return found.and_also(Code(programs_named(argv, cwd)))
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
@@ -150,7 +152,7 @@ def _exposed_project(argv: tuple[str, ...], executable: PinnedFile, cwd: str) ->
 def _wrapping(
     argv: tuple[str, ...],
     executable: PinnedFile,
-    operands: tuple[PinnedFile, ...],
+    code: Code,
     found: Unwrapped,
     inner: tuple[PlannedCommand, ...],
     cwd: str,
@@ -158,14 +160,21 @@ def _wrapping(
     """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
     bound = bound_vector(found, executable, inner)
     if not _STEERING.isdisjoint(name for name, _ in found.assignments):
-        operands = (*operands, *_started(argv, executable, cwd))
+        code = code.and_also(_started(argv, executable, cwd))
     if bound is None:
-        operands = _with_named(operands, argv, executable, cwd)
-        return PlannedCommand(argv, executable, operands=operands)  # asks in any case
+        code = _with_named(code, argv, executable, cwd)
+        return PlannedCommand(  # asks in any case
+            argv,
+            executable,
+            operands=code.files,
+            absent=code.absent,
+            ahead=code.ahead,
+            cached=code.cached,
+        )
     if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
         inner = tuple(_bare(one, cwd) for one in inner)
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
-    merged = tuple(dict.fromkeys((*operands, *pins)))
+    merged = tuple(dict.fromkeys((*code.files, *pins)))
     open_to = _exposed(argv, executable, merged, cwd)
     return PlannedCommand(
         argv,

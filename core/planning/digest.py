@@ -79,7 +79,7 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
 
 _UNUSUAL = (
     *("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "replaces"),
-    "late",
+    *("late", "ahead", "cached"),
 )
 """What most commands lack: left out where it is empty."""
 

@@ -215,10 +215,16 @@ class Planner:
         if isinstance(found, PinnedFile):
             reached = by_text(text, {"HOME": home})
             fed = reached_files(reached.files, cwd.path, reached.places)
-            files = tuple(dict.fromkeys((*code_named(text, cwd.path), *fed)))
+            files = tuple(dict.fromkeys((*code_named(text, cwd.path), *fed.files)))
             open_to = exposure(paths_of(files))
             return PlannedCommand(
-                argv, found, operands=files, exposed=open_to.folder, writers=open_to.writers
+                argv,
+                found,
+                operands=files,
+                exposed=open_to.folder,
+                writers=open_to.writers,
+                ahead=fed.ahead,
+                cached=fed.cached,
             )
         return PlannedCommand(argv, None, found.why)
 

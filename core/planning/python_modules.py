@@ -4,9 +4,12 @@
 ``json.py`` there is what runs (docs.python.org, "sys.path initialization").
 """
 
+# pathlib is ten times slower here.
+
 import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from core.files.lookup import check_looked
@@ -14,13 +17,20 @@ from core.model.command import PinnedFile, PlannedCommand
 
 _RUN_CODE: Final = frozenset(
     {
-        *("bdb", "cProfile", "code", "doctest", "idlelib", "pdb", "profile", "pydoc", "runpy"),
-        *("test", "timeit", "trace", "unittest"),
+        *("bdb", "cProfile", "code", "doctest", "idlelib", "inspect", "pdb", "pickle", "profile"),
+        *("pydoc", "runpy", "test", "timeit", "trace", "unittest"),
     }
 )
 """Modules that run code which they are given: who allowed them allowed the project's."""
 
-_SUFFIXES: Final = (".py", ".pyc", ".so")
+MODULE_ENDS: Final = (".py", ".pyc", ".so")
+
+_MOST_NAMED: Final = 32
+_DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_VALUE_OF: Final = re.compile(r"-m|--?[a-z]+=")
+_VERSION: Final = re.compile(r"(python|pypy)(3\.\d+)[a-z]?")
+_KINDS: Final = {"python": "cpython-", "pypy": "pypy"}
+_PLATFORM: Final = f"{os.uname().machine}-linux-gnu"
 
 _TAKE_A_WORD: Final = "WX"
 """Letters of options with a value of their own (python(1), 3.8 to 3.14)."""
@@ -55,13 +65,40 @@ def imported(arguments: Sequence[str]) -> Iterator[str]:
     module, rest = _module(arguments)
     if not module or len(module) > _LONGEST_PATH:
         return
+    yield from _files_of(module)
+    if module.partition(".")[0] in _RUN_CODE:
+        yield from rest
+        for word in rest[:_MOST_NAMED]:
+            name = _VALUE_OF.sub("", word).partition(":")[0].removesuffix(".py").replace("/", ".")
+            if _DOTTED.fullmatch(name):
+                yield from _files_of(name)
+
+
+def _files_of(module: str) -> Iterator[str]:
+    """Yield the files that may be imported for a module, and for those that it is within."""
     path = ""
     for part in module.split("."):
         path = f"{path}/{part}" if path else part
-        yield from (f"{path}/__init__{suffix}" for suffix in _SUFFIXES)
-    yield from (f"{path}{within}{suffix}" for within in ("", "/__main__") for suffix in _SUFFIXES)
-    if module in _RUN_CODE:
-        yield from rest
+        yield from (f"{path}{one}{suffix}" for one in ("/__init__", "") for suffix in MODULE_ENDS)
+    yield from (f"{path}/__main__{suffix}" for suffix in MODULE_ENDS)
+
+
+def tags_of(*programs: str) -> tuple[str, ...]:
+    """Return what the versions that programs may be put into the names of files: `cpython-311`."""
+    for program in programs:
+        named = _VERSION.fullmatch(program.rpartition("/")[2])
+        if named is not None:
+            return (f"{_KINDS[named[1]]}{named[2].replace('.', '')}",)
+    kind = "pypy" if any("pypy" in one for one in programs) else "python"
+    return tuple(f"{_KINDS[kind]}3{minor}" for minor in range(6, 17))
+
+
+def builds_of(path: str, tags: Iterable[str]) -> Iterator[str]:
+    """Yield a path, and of a compiled module (`x.so`) the other names that it may have."""
+    yield path
+    if path.endswith(".so"):
+        yield f"{path[:-3]}.abi3.so"
+        yield from (f"{path[:-3]}.{one}-{_PLATFORM}.so" for one in tags if one.startswith("c"))
 
 
 def _is_python(file: PinnedFile) -> bool:
@@ -103,7 +140,7 @@ def _is_module(entry: "os.DirEntry[str]") -> bool:
     name = entry.name.partition(".")[0]
     if name not in sys.stdlib_module_names:
         return False
-    return entry.name.endswith(_SUFFIXES) or (entry.name == name and _is_package(entry))
+    return entry.name.endswith(MODULE_ENDS) or (entry.name == name and _is_package(entry))
 
 
 def _is_package(entry: "os.DirEntry[str]") -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from core.errors import PlanDrift
 from core.files.file_identity import FileIdentity, identity
-from core.files.lookup import is_there
+from core.files.lookup import is_file, is_there
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
 from core.planning.digest import digest_of
 from core.planning.paths.pins import FINGERPRINTS
@@ -149,6 +149,9 @@ def _pins(commands: tuple[PlannedCommand, ...]) -> Iterator[PinnedFile]:
 
 
 def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
+    for path in (path for one in command.all_of_it for path in one.ahead):
+        if is_file(path.rstrip("/")):
+            raise _Changed(f"`{path.rstrip('/')}` was no file when this was asked")
     for one in command.effective:
         for path in one.absent:
             if is_there(path):

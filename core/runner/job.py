@@ -79,13 +79,25 @@ def _stage(
         "program": -1 if program is None else places.get(program, -1),
         "path": "" if program is None else program.path,
         "pins": pins,
-        "absent": [path for one in command.effective for path in one.absent],
+        "absent": _unfound(command, watched=any(pin["names"] for pin in pins)),
         "folder": 0 if command.cwd is None else folders[command.cwd],
         "folder_path": (command.cwd or opened.plan.cwd).path,
         "streams": _streams(command.routing),
         "inherit": [],
         "env": dict(command.neutral),
     }
+
+
+def _unfound(command: PlannedCommand, *, watched: bool) -> list[str]:
+    """Return the paths at which a command is to find nothing that it did not make itself.
+
+    What would only take precedence counts where its openings are answered in any case.
+    """
+    paths = [path for one in command.effective for path in one.absent]
+    for one in command.all_of_it if watched or paths else ():
+        paths += (path for path in one.ahead if not path.endswith("/"))
+        paths += one.cached
+    return list(dict.fromkeys(paths))
 
 
 def _names(file: PinnedFile, command: PlannedCommand) -> list[str]:

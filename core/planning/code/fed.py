@@ -53,7 +53,7 @@ def _with_files(command: PlannedCommand, cwd: str) -> PlannedCommand:
     folder = cwd if command.cwd is None else command.cwd.path
     if command.executable is None or _WRITES in names_of(command.executable.path):
         return command
-    files = reached_files(fed_names(command.argv[1:], command.argv[:1]), folder)
+    files = reached_files(fed_names(command.argv[1:], command.argv[:1]), folder).files
     if not files:
         return command
     open_to = exposure(paths_of(files))

@@ -60,7 +60,7 @@ SHELL: Final = Interpreter(_NEVER, _NEVER)
 
 _KNOWN: Final = (
     (
-        re.compile(r"(?:python|pypy)[0-9.]*"),
+        re.compile(r"(?:python|pypy)[0-9.]*[a-z]?"),
         Interpreter(
             re.compile(r"-[BbdEiIOPqsSuvx]+"),
             re.compile(r"-[BbdEiIOPqsSuvx]*[cm]"),

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from core.files.lookup import is_file, is_folder, is_there
+from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
-from core.planning.code.packages import PACKAGE, mains
-from core.planning.code.words import ENDS_OF_WORDS, CodeWord, resolved, tails
+from core.planning.code.search import Guesses, Search
+from core.planning.code.words import ENDS_OF_WORDS, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
@@ -23,10 +23,6 @@ _CODE_SUFFIX = re.compile(
     r".*\.(?:sh|bash|zsh|py|pyz|js|mjs|cjs|ts|rb|pl|pm|php|lua|tcl|awk|sed|mk|sql|R|jl|ps1)",
     re.DOTALL,
 )
-_WITHIN = ("", "/__main__.py", "/index.js", "/package.json", ".js", ".mjs", ".cjs", ".ts")
-"""What an interpreter reads for a word that is a folder, or a module without its suffix."""
-
-
 _MOST_FOLDERS = 8
 _MOST_REACHED = 256
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
@@ -34,10 +30,24 @@ _NO_FILES = ("/dev/", "/proc/", "/sys/")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a command runs besides its program; at ``absent`` paths it would, were there any."""
+    """What a command runs besides its program; at ``absent`` paths it would, were there any.
+
+    ``ahead`` and ``cached`` are as in ``core.model.command.PlannedCommand``.
+    """
 
     files: tuple[PinnedFile, ...] = ()
     absent: tuple[str, ...] = ()
+    ahead: tuple[str, ...] = ()
+    cached: tuple[str, ...] = ()
+
+    def and_also(self, more: "Code") -> "Code":
+        """Return this and more code."""
+        return Code(
+            tuple(dict.fromkeys((*self.files, *more.files))),
+            tuple(dict.fromkeys((*self.absent, *more.absent))),
+            tuple(dict.fromkeys((*self.ahead, *more.ahead))),
+            tuple(dict.fromkeys((*self.cached, *more.cached))),
+        )
 
 
 def code_operands(
@@ -49,57 +59,23 @@ def code_operands(
     script files that an interpreter, wrapped or not, is given to read.
     """
     pinned: list[PinnedFile] = []
-    absent: list[str] = []
-    gone: set[str] = set()
     for found in _interpreters(FINGERPRINTS.script_head(executable.sha256), cwd, search):
         if isinstance(found, Unpinned):
             return found
         pinned.append(found)
+    words = tuple(code_words(argv, executable.realpath))
+    if not words:
+        return Code(tuple(dict.fromkeys(pinned)))
     inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
-    folders = _folders(cwd, inside)
-    for word in code_words(argv, executable.realpath):
-        path = resolved(word.path)
-        at = os.path.join(cwd, path)
-        paths = list(_files_of(word, path, folders, gone))
-        if not paths and word.sure and word.path and not is_there(at):
-            absent.append(at)
-        for file in (*paths, *_mains(paths)):
-            script = _pin_script(file)
-            if isinstance(script, Unpinned):
-                return script
-            pinned.append(script)
-    return Code(tuple(dict.fromkeys(pinned)), tuple(absent))
-
-
-def _files_of(word: CodeWord, path: str, folders: Iterable[str], gone: set[str]) -> Iterator[str]:
-    """Yield the files that an interpreter may read for a word; ``gone`` folders are not there."""
-    for folder in folders:
-        at = os.path.join(folder, path)
-        if not word.whole:
-            yield from (at + within for within in _WITHIN if is_file(at + within))
-            continue
-        above = at.rpartition("/")[0]
-        if above in gone:
-            continue
-        if is_file(at):
-            yield at
-        elif not is_folder(above):
-            gone.add(above)
-
-
-def _within(path: str) -> Iterator[str]:
-    """Yield the file that is named, or those that an interpreter reads for a folder or module."""
-    if is_file(path):
-        yield path
-    else:
-        yield from (path + within for within in _WITHIN if is_file(path + within))
-
-
-def _mains(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the files that packages among some files name."""
-    for path in paths:
-        if path.endswith(f"/{PACKAGE}"):
-            yield from filter(is_file, mains(path))
+    seen = Search(argv, executable.realpath, _folders(cwd, inside))
+    for word in words:
+        seen.add(word)
+    for file in seen.files:
+        script = _pin_script(file)
+        if isinstance(script, Unpinned):
+            return script
+        pinned.append(script)
+    return Code(tuple(dict.fromkeys(pinned)), tuple(seen.absent), *seen.beside())
 
 
 def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
@@ -117,21 +93,21 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
 
 
-def reached_files(
-    words: Iterable[str], cwd: str, folders: Iterable[str] = ()
-) -> tuple[PinnedFile, ...]:
+def reached_files(words: Iterable[str], cwd: str, folders: Iterable[str] = ()) -> Code:
     """Pin the regular files that words name, whatever they look like; of many the first.
 
     What cannot be pinned (it is too large, or closed to this user) is left as it is.
     """
     kept = dict.fromkeys(islice(dict.fromkeys(filter(None, words)), _MOST_REACHED))
     if not kept:
-        return ()
+        return Code()
     places = _folders(cwd, (*folders, *kept))
-    named = dict.fromkeys(os.path.join(place, word) for word in kept for place in places)
-    paths = [path for one in named for path in _within(one)]
-    pins = (_pin_script(path) for path in (*paths, *_mains(paths)) if _may_be_code(path))
-    return tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
+    seen = Guesses()
+    for path in dict.fromkeys(os.path.join(place, word) for word in kept for place in places):
+        seen.add(path)
+    pins = (_pin_script(path) for path in seen.files if _may_be_code(path))
+    files = tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
+    return Code(files, (), *seen.beside(one.path for one in files))
 
 
 def programs_named(argv: Sequence[str], cwd: str) -> tuple[PinnedFile, ...]:

@@ -5,12 +5,15 @@
 
 import json
 from collections.abc import Iterator
-from os.path import dirname, join
+from os.path import dirname, join, normpath
 from typing import Final
 
 PACKAGE: Final = "package.json"
 _LARGEST: Final = 1_048_576
-_TRIED: Final = ("", ".js", ".json", ".node", ".mjs", ".cjs", "/index.js", "/index.json")
+_TRIED: Final = (
+    *("", ".js", ".node", ".mjs", ".cjs", ".ts"),
+    *("/index.js", "/index.node", "/index.ts"),
+)
 
 
 def mains(path: str) -> Iterator[str]:
@@ -23,4 +26,5 @@ def mains(path: str) -> Iterator[str]:
     main = found.get("main") if isinstance(found, dict) else None
     if isinstance(main, str) and main and "\0" not in main:
         at = join(dirname(path), main)
-        yield from (at + tried for tried in _TRIED)
+        for one in dict.fromkeys((at, normpath(at))):  # node takes `..` off by letters
+            yield from (one + tried for tried in _TRIED)

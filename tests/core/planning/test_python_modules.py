@@ -1,13 +1,15 @@
 """A module of the working folder that Python imports instead of its own is asked about."""
 
+import os
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
 from core.model.decision import Decision
-from core.planning.python_modules import imported
+from core.planning.python_modules import builds_of, imported, tags_of
 from core.policy.judge.evaluate import evaluate
 from tests.support.plans import LISTED, listed
 from tests.support.runs import planned, request
@@ -108,10 +110,16 @@ def test_python_really_imports_them(tmp_path: Path, name: str, words: list[str])
         ("-m tool", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
         ("-mtool", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
         ("-W error -im tool x.py", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
-        ("-m pk.a", ["pk/__init__.py", "pk/a.py", "pk/a/__init__.py", "pk/a/__main__.py"]),
+        (
+            "-m pk.a",
+            ["pk.py", "pk/__init__.py", "pk/a.py", "pk/a/__init__.py", "pk/a/__main__.py"],
+        ),
         (
             "-m pdb x.py",
-            ["pdb.py", "pdb/__init__.py", "pdb/__main__.py", "x.py"],
+            [
+                *("pdb.py", "pdb/__init__.py", "pdb/__main__.py", "x.py", "x.py"),
+                *("x/__init__.py", "x/__main__.py"),
+            ],
         ),
         ("-I -m tool", []),
         ("x.py -m tool", []),
@@ -135,3 +143,46 @@ def test_always_holds_for_the_module_that_was_seen(tmp_path: Path) -> None:
 
     assert kept is Decision.ALLOW
     assert evaluate(planned(wish), LISTED, listed(*promises)).decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("-m runpy sub.tool", "-m unittest sub.tool", "-m unittest sub.tool.Case.test_a"),
+        *("-m unittest sub/tool.py", "-m cProfile -m sub.tool", "-m pdb -c c -m sub.tool"),
+        *("-m trace -t --module sub.tool", "-m trace --module=sub.tool", "-m pdb -msub.tool"),
+        *("-m pydoc sub.tool", "-m inspect sub.tool:Case"),
+    ],
+)
+def test_modules_that_run_modules(words: str) -> None:
+    """What they are given as a module's name is looked for like that of `-m` itself."""
+    found = set(imported(words.split()))
+
+    assert {"sub.py", "sub/__init__.py", "sub/tool.py", "sub/tool/__init__.py"} <= found
+
+
+def test_of_many_names_the_first_are_looked_for() -> None:
+    """A line of any length costs no more than that."""
+    assert len(list(imported(["-m", "unittest", *("a.b",) * 9_999]))) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("programs", "tags"),
+    [
+        (("/usr/bin/python3.11", "python3"), ("cpython-311",)),
+        (("/opt/bin/python3.13t",), ("cpython-313",)),
+        (("/usr/bin/pypy3.10",), ("pypy310",)),
+        (("/opt/shims/python3",), tuple(f"cpython-3{one}" for one in range(6, 17))),
+        (("/usr/bin/pypy3",), tuple(f"pypy3{one}" for one in range(6, 17))),
+    ],
+)
+def test_what_a_version_calls_its_files(programs: tuple[str, ...], tags: tuple[str, ...]) -> None:
+    """Where the name does not say which version it is, it may be any."""
+    assert tags_of(*programs) == tags
+
+
+def test_real_python_imports_compiled_modules_so(tmp_path: Path) -> None:
+    """Each of the names that it tries itself is known."""
+    known = set(builds_of("x.so", tags_of(os.path.realpath(sys.executable))))
+
+    assert {f"x{ending}" for ending in EXTENSION_SUFFIXES} <= known

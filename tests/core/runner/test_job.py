@@ -63,3 +63,27 @@ def test_a_script_of_the_system_has_no_names_but_for_root() -> None:
 
     assert as_user["stages"][0]["pins"][1]["names"] == []
     assert bool(as_root["stages"][0]["pins"][1]["names"]) is (me == 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "files", "unfound"),
+    [
+        ("node ./x", ["x.js"], {"x"}),
+        ("node ./x", ["x.js", "x/data"], set()),
+        ("python3 -m tool", [], set()),
+        ("python3 new.py", [], {"new.py"}),
+    ],
+)
+def test_what_a_command_does_not_find(
+    tmp_path: Path, line: str, files: list[str], unfound: set[str]
+) -> None:
+    """Not a folder that is there; and nothing where there is no code whose place it would take."""
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    with verify(planned(request(line, cwd=tmp_path))) as opened:
+        job, _ = job_of(RUN, opened, Limits())
+
+    absent = job["stages"][0]["absent"]
+    assert {path.removeprefix(f"{tmp_path}/") for path in absent} >= unfound
+    assert bool(absent) is bool(unfound)

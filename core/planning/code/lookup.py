@@ -1,0 +1,120 @@
+"""Name the files that an interpreter tries for a word, in its order, and which come first.
+
+What is tried before the file that is found, and is not there, must not come about: it would run
+instead.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+from urllib.parse import unquote
+
+from core.files.lookup import is_file, is_folder
+from core.planning.code.interpreters import interpreter_of
+from core.planning.code.packages import PACKAGE, mains
+from core.planning.code.words import held
+
+_FOLDER: Final = ("/__main__.py", "/__main__.pyc")
+_NODE: Final = ("", ".js", ".node", f"/{PACKAGE}", "/index.js", "/index.node")
+_LOADERS: Final = (
+    *("", ".tsx", ".jsx", ".mts", ".ts", ".mjs", ".js", ".cjs", ".cts", ".node"),
+    *(f"/{PACKAGE}", "/index.tsx", "/index.ts", "/index.mjs", "/index.js", "/index.node"),
+)
+WITHIN: Final = tuple(dict.fromkeys((*_NODE, *_LOADERS, *_FOLDER)))
+"""What any interpreter reads for a word that is a folder, or a module without its suffix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """How interpreters find a file: what they add to a word, in order; and whether by its letters.
+
+    ``lexical``: `..` takes off what is before it, also where that is a link. ``any_order``: which
+    of those that are there is taken is not known.
+    """
+
+    names: re.Pattern[str]
+    endings: tuple[str, ...]
+    lexical: bool = False
+    any_order: bool = False
+
+
+NODE: Final = Lookup(re.compile(r"node|nodejs"), _NODE, lexical=True)
+PLAIN: Final = Lookup(re.compile(r"(?!)"), ("",))
+_KNOWN: Final = (
+    NODE,
+    Lookup(re.compile(r"bun|deno|tsx|ts-node"), _LOADERS, lexical=True, any_order=True),
+    Lookup(re.compile(r"(?:python|pypy)[0-9.]*[a-z]?"), ("", *_FOLDER)),
+    Lookup(re.compile(r"ruby[0-9.]*"), ("", ".rb", ".so")),
+    Lookup(re.compile(r"lua(?:jit)?[0-9.]*"), ("", ".lua", "/init.lua", ".so")),
+    Lookup(re.compile(r"gawk"), ("", ".awk")),
+)
+_REQUIRES: Final = re.compile(r"(-r|--require|--import|--loader|--experimental-loader)(?:=(.*))?")
+_PATH: Final = re.compile(r"\.{0,2}/")
+_ADDRESS: Final = re.compile(r"[?#].*", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Looked:
+    """The files that are there for a path, and those that are not and would be taken before them.
+
+    One that ends in ``/`` is a folder.
+    """
+
+    files: list[str] = field(default_factory=list)
+    ahead: list[str] = field(default_factory=list)
+
+
+def lookups(argv: Sequence[str], realpath: str) -> tuple[Lookup, ...]:
+    """Return how the interpreters look that a vector names."""
+    own = interpreter_of(argv[0]) or interpreter_of(realpath)
+    named = {os.path.basename(word) for word in ((argv[0], realpath) if own else argv)}  # noqa: PTH119 - pathlib is ten times slower here
+    return tuple(one for one in _KNOWN if any(map(one.names.fullmatch, named)))
+
+
+def look(path: str, lookup: Lookup) -> Looked:
+    """Return what is there for a path, and what would be taken before it."""
+    found, missing, first = Looked(), list[str](), -1
+    for one in _tried(path, lookup.endings):
+        if is_file(one):
+            found.files.append(one)
+            if first < 0 and not one.endswith(f"/{PACKAGE}"):
+                first = len(missing)
+        else:
+            missing.append(f"{one}/" if is_folder(one) else one)
+    whole = first < 0 or (lookup.any_order and path not in found.files)
+    found.ahead = missing if whole else missing[:first]
+    return found
+
+
+def _tried(path: str, endings: Sequence[str]) -> Iterator[str]:
+    for ending in endings:
+        yield path + ending
+        if ending == f"/{PACKAGE}":
+            yield from mains(path + ending)
+
+
+def readings(path: str, cwd: str, lookup: Lookup) -> tuple[str, ...]:
+    """Return the paths that a word may mean, the likeliest first: by its letters, as it is written.
+
+    An address (`./x.js?1`, `./%78.js`) is taken for the path as well.
+    """
+    if not lookup.lexical:
+        return (os.path.join(cwd, path),)  # noqa: PTH118 - as above
+    named = dict.fromkeys((path, unquote(_ADDRESS.sub("", path))))
+    written = [os.path.join(cwd, one) for one in named if one and "\0" not in one]  # noqa: PTH118 - as above
+    return tuple(dict.fromkeys((*map(os.path.normpath, written), *written)))
+
+
+def required(argv: Sequence[str]) -> frozenset[str]:
+    """Return the paths that options of node name as code: there must be some."""
+    found = []
+    for word, following in pairwise((*argv, "")):
+        option = _REQUIRES.fullmatch(word)
+        if option is not None:
+            found.append(following if option[2] is None else option[2])
+        elif word.startswith("-r"):
+            found += held(word)
+    return frozenset(one for one in found if _PATH.match(one))

@@ -1,0 +1,149 @@
+"""Search folders for the code of a command, as the interpreters that it names would."""
+
+# ruff: noqa: PTH118
+# pathlib is ten times slower here.
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from core.files.lookup import is_file, is_folder, is_there
+from core.planning.code.caches import caches_of
+from core.planning.code.lookup import NODE, PLAIN, WITHIN, Lookup, look, lookups, readings, required
+from core.planning.code.words import CodeWord, resolved
+from core.planning.paths.pins import real_parent
+from core.planning.python_modules import MODULE_ENDS, builds_of, tags_of
+
+_UNPLAIN: Final = re.compile(r"/\.\./|/\Z|[%?#]")
+_PACKAGE: Final = "/__init__.py"
+_FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".node")
+_IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
+
+
+class Search:
+    """What the words of a vector lead to: files, and paths at which none may come about."""
+
+    def __init__(self, argv: Sequence[str], realpath: str, folders: Sequence[str]) -> None:
+        self.files: dict[str, None] = {}
+        self.absent: dict[str, None] = {}
+        self._ahead: dict[str, None] = {}
+        self._modules: list[str] = []
+        self._folders = folders
+        self._argv = argv
+        self._lookups = lookups(argv, realpath) or (PLAIN,)
+        self._required = required(argv) if any(one.lexical for one in self._lookups) else ()
+        self._tags = tags_of(realpath, *argv)
+        self._gone: set[str] = set()
+
+    def add(self, word: CodeWord) -> None:
+        """Look for what a word names."""
+        path = resolved(word.path)
+        if word.whole:
+            for folder in self._folders:
+                for one in builds_of(path, self._tags):
+                    self._add_module(os.path.join(folder, one))
+            return
+        found, missing = False, list[str]()
+        for lookup in self._lookups if path else ():
+            for folder in self._folders:
+                seen = self._add_path(path, folder, lookup)
+                found = found or seen == []
+                missing += seen if folder == self._folders[0] else ()
+        if not found and path and (word.sure or word.path in self._required):
+            self._note_absent(missing)
+
+    def beside(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what would be taken before the files, and what Python keeps of them."""
+        kept = [real_parent(one) for one in self._modules]
+        return tuple(self._ahead), tuple(caches_of(kept, self._tags, self._argv, self._folders[0]))
+
+    def _note_absent(self, missing: Sequence[str]) -> None:
+        """Note that there is nothing: no promise can be made about what comes about instead."""
+        new = [one for one in missing if not is_there(one)]
+        first = 1 if new[:1] == list(missing[:1]) else len(new)
+        self.absent |= dict.fromkeys(new[:first])
+        self._ahead |= dict.fromkeys(map(real_parent, new[first:]))
+
+    def _add_path(self, path: str, folder: str, lookup: Lookup) -> list[str]:
+        """Look in one folder; return what is missing where the first reading finds nothing."""
+        first = list[str]()
+        for place, one in enumerate(readings(path, folder, lookup)):
+            seen = look(one, lookup)
+            self.files |= dict.fromkeys(seen.files)
+            self._modules += (file for file in seen.files if file.endswith("/__main__.py"))
+            if seen.files:
+                self._ahead |= dict.fromkeys(map(real_parent, seen.ahead))
+            elif place == 0:
+                first = seen.ahead
+        return first
+
+    def _add_module(self, path: str) -> None:
+        above = path.rpartition("/")[0]
+        if above not in self._gone and not is_folder(above):
+            self._gone.add(above)
+        if above not in self._gone and is_file(path):
+            self.files[path] = None
+            self._modules.append(path)
+        elif path.endswith(MODULE_ENDS):
+            self._ahead[real_parent(path)] = None
+
+
+class Guesses:
+    """The same for words of which nobody knows what reads them."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, None] = {}
+        self._ahead: dict[str, None] = {}
+        self._modules: set[str] = set()
+        self._folders: dict[str, bool] = {}
+
+    def add(self, path: str) -> None:
+        """Look for what a path names, by each of its readings."""
+        for one in readings(path, "/", NODE) if _UNPLAIN.search(path) else (path,):
+            self._add(one)
+
+    def _add(self, path: str) -> None:
+        above, _, name = path.rpartition("/")
+        if name.startswith("__init__."):
+            self._modules.add(above)
+        if not self._is_folder(above or "/"):
+            return
+        if is_file(path):
+            self.files[path] = None
+        else:
+            self._add_within(path)
+
+    def _is_folder(self, path: str) -> bool:
+        if path not in self._folders:
+            self._folders[path] = is_folder(path)
+        return self._folders[path]
+
+    def beside(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what would be taken before files, and what Python keeps of them."""
+        kept = set(paths)
+        if not kept:
+            return (), ()
+        modules = [one for one in kept if self._is_module(one)]
+        ahead = dict.fromkeys((*self._ahead, *map(real_parent, self._packages(kept))))
+        return tuple(ahead), tuple(caches_of(modules, tags_of(), (), "/"))
+
+    def _add_within(self, path: str) -> None:
+        endings = (*_FILES, *_IN_FOLDERS) if is_folder(path) else _FILES
+        found = [path + one for one in endings if is_file(path + one)]
+        if found:
+            seen = look(path, NODE)
+            self.files |= dict.fromkeys((*found, *seen.files))
+            self._ahead |= dict.fromkeys(map(real_parent, seen.ahead if seen.files else ()))
+
+    def _is_module(self, path: str) -> bool:
+        names = (path.removesuffix(".py"), path.removesuffix(_PACKAGE))
+        return path.endswith((_PACKAGE, "/__main__.py")) or not self._modules.isdisjoint(names)
+
+    def _packages(self, kept: set[str]) -> Iterator[str]:
+        """Yield the packages that would be imported instead of a file, or above it."""
+        for module in self._modules:
+            if f"{module}.py" in kept or is_folder(module):
+                for one in (f"{module}/__init__{ending}" for ending in (".py", ".pyc", ".so")):
+                    if not is_file(one):
+                        yield one

@@ -1,0 +1,74 @@
+"""What a command would read first is known, and what Python keeps of its code."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from core.planning.code.operands import reached_files
+from tests.support.runs import planned, request
+
+
+def tree(at: Path, *names: str) -> Path:
+    """Make a folder with empty files."""
+    for name in names:
+        (at / name).parent.mkdir(parents=True, exist_ok=True)
+        (at / name).touch()
+    return at
+
+
+@pytest.mark.parametrize(
+    ("line", "ahead"),
+    [
+        ("node ./x", ["x"]),
+        ("node x.js", []),
+        ("sh x.js", []),
+        ("node ./x > log", ["x"]),
+        ("setsid node ./x", ["x"]),
+    ],
+)
+def test_what_comes_first(tmp_path: Path, line: str, ahead: list[str]) -> None:
+    """A file that is named in full has nothing before it."""
+    plan = planned(request(line, cwd=tree(tmp_path, "x.js")))
+
+    assert [Path(one).name for one in plan.commands[0].ahead] == ahead
+
+
+def test_a_module_has_all_its_names(tmp_path: Path) -> None:
+    """Those of each package on the way as well; and no name of what is given besides."""
+    (command,) = planned(
+        request("python3 -m unittest -v pk.sub out.xml", cwd=tree(tmp_path, "pk/sub.py"))
+    ).commands
+    names = {one.removeprefix(f"{tmp_path}/") for one in command.ahead}
+
+    assert {"pk/__init__.py", "pk.py", "pk.so", "pk/sub/__init__.py", "unittest.py"} <= names
+    assert not {"pk/sub.py", "out.xml", "-v"} & names
+    assert {Path(one).parent.name for one in command.cached} == {"__pycache__"}
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("python3 -m tool", {"tool"}),
+        ("python3 tool.py", set()),
+        ("python3 d", {"__main__"}),
+        ("python3 d > log", {"__main__"}),
+        ("python3 -m d > log", {"__init__", "__main__"}),
+        ("python3 tool.py > log", set()),
+    ],
+)
+def test_what_python_keeps(tmp_path: Path, line: str, kept: set[str]) -> None:
+    """A script that is named is read itself, always."""
+    at = tree(tmp_path, "tool.py", "d/__main__.py", "d/__init__.py")
+    (command,) = planned(request(line, cwd=at)).commands
+
+    assert {Path(one).name.partition(".")[0] for one in command.cached} == kept
+
+
+def test_guesses_about_many_words_take_no_time(tmp_path: Path) -> None:
+    """A folder that is not there is looked at once."""
+    words = [f"no/{number}/x" for number in range(50_000)]
+    start = time.process_time()
+    reached_files(words, str(tmp_path), words)
+
+    assert time.process_time() - start < 2

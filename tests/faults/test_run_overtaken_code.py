@@ -1,0 +1,334 @@
+"""Put a file where an interpreter looks first, or what Python keeps of its code, after an approval.
+
+The file that was approved stays as it is. Each line is planned, as it is for the question; then
+other files come about, and the line is run.
+"""
+
+import importlib.util
+import marshal
+import shutil
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import PlanDrift
+from core.model.command import ExecPlan, PlannedCommand
+from core.model.decision import Decision
+from core.planning.digest import bind
+from core.policy.judge.evaluate import evaluate
+from core.runner.runner import Runner
+from tests.support.plans import LISTED, listed
+from tests.support.runs import Watcher, new_run, planned, request, running
+
+GOOD_JS, EVIL_JS = "console.log('good')\n", "console.log('evil')\n"
+GOOD_PY, EVIL_PY = "print('good')\n", "print('evil')\n"
+GOOD = {
+    "x.js": GOOD_JS,
+    "d/index.js": GOOD_JS,
+    "e/package.json": '{"main": "lib"}',
+    "e/lib.js": GOOD_JS,
+    "f/package.json": "{}",
+    "f/index.js": GOOD_JS,
+    "other/x.js": GOOD_JS,
+    "tool.py": GOOD_PY,
+    "pk/__init__.py": "",
+    "pk/__main__.py": GOOD_PY,
+    "pk/sub.py": GOOD_PY,
+    "bare/sub.py": GOOD_PY,
+    "cawk.awk": 'BEGIN { print "good" }\n',
+}
+PACKAGE = {"tool/__init__.py": "", "tool/__main__.py": EVIL_PY}
+MAIN = {"d/package.json": '{"main": "evil.js"}', "d/evil.js": EVIL_JS}
+TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
+    ("node ./x", {"x": EVIL_JS}),
+    ("node x", {"x": EVIL_JS}),
+    ("node ./x/", {"x": EVIL_JS}),
+    ("timeout 9 node ./x", {"x": EVIL_JS}),
+    ("setsid -w node ./x", {"x": EVIL_JS}),
+    ("node ./x > log; cat log", {"x": EVIL_JS}),
+    ("sh -c 'node ./x'", {"x": EVIL_JS}),
+    ("node -r ./x -e 1", {"x": EVIL_JS}),
+    ("node --require=./x -e 1", {"x": EVIL_JS}),
+    ("node -r ./no -r ./x -e 1", {"no.js": EVIL_JS}),
+    ("node ./no", {"no.js": EVIL_JS}),
+    ("node ./d", {"d.js": EVIL_JS}),
+    ("node d", MAIN),
+    ("node ./d > log; cat log", MAIN),
+    ("cd d && node .", MAIN),
+    ("node ./e", {"e/lib": EVIL_JS}),
+    ("node ./f", {"f.js": EVIL_JS}),
+    ("python3 -m tool", PACKAGE),
+    ("timeout 9 python3 -m tool", PACKAGE),
+    ("setsid -w python3 -m tool", PACKAGE),
+    ("python3 -m runpy tool", PACKAGE),
+    ("python3 -m tool > log; cat log", {"tool/__init__.py": EVIL_PY}),
+    ("python3 -m pk.sub", {"pk/sub/__init__.py": "", "pk/sub/__main__.py": EVIL_PY}),
+    ("python3 -m bare.sub", {"bare/__init__.py": EVIL_PY}),
+    ("python3 -m bare.sub", {"bare.py": EVIL_PY}),
+    ("sh -c 'python3 -m bare.sub'", {"bare/__init__.py": EVIL_PY}),
+    ("python3 empty", {"empty/__main__.py": EVIL_PY}),
+    ("gawk -f ./cawk", {"cawk": 'BEGIN { print "evil" }\n'}),
+)
+"""Lines, with files that come about and are read before the one that was approved."""
+
+BY_LETTERS = (
+    "node lk/../x.js",
+    "node -r ./lk/../x.js -e 1",
+    "node ./x.js/",
+    "node other/../x.js",
+    "node x.js/../x.js",
+    "node --import ./%78.js -e 1",
+    "node --import './x.js?1' -e 1",
+    "node lk/../x.js > log; cat log",
+    "node ./x.js/ > log; cat log",
+    "node --import './x.js?1' -e 1 > log; cat log",
+    "setsid -w node lk/../x.js",
+)
+"""Lines that run ``x.js``: ``lk`` leads to ``other/d``, and node never goes there."""
+
+OWN_MODULES = (
+    "python3 -m runpy pk.sub",
+    "python3 -m pdb -c c -c q -m pk.sub",
+    "python3 -m trace -t --module pk.sub",
+    "python3 -m cProfile -m pk.sub",
+    "python3 -m unittest pk.sub",
+    "python3 -m unittest pk/sub.py",
+    "python3 -m pydoc pk.sub",
+)
+"""Lines in which a module of Python's own runs ``pk/sub.py``."""
+
+KEPT = {
+    "python3 -m tool": "tool.py",
+    "python3 -O -m tool": "tool.py",
+    "timeout 9 python3 -m tool": "tool.py",
+    "setsid -w python3 -m tool": "tool.py",
+    "python3 -m runpy tool": "tool.py",
+    "python3 pk": "pk/__main__.py",
+    "python3 -m pk": "pk/__main__.py",
+    "python3 -m pk.sub": "pk/__init__.py",
+    "python3 -m tool > log; cat log": "tool.py",
+    "sh -c 'python3 -m tool'": "tool.py",
+    "python3 -X pycache_prefix=kept -m tool": "tool.py",
+}
+"""Lines with the file of which Python reads what it keeps."""
+
+
+def folder(at: Path, more: dict[str, str] | None = None) -> Path:
+    """Make a folder with good code."""
+    written(at, GOOD)
+    (at / "other" / "d").mkdir()
+    (at / "empty").mkdir()
+    (at / "lk").symlink_to(at / "other" / "d")
+    written(at, more or {})
+    return at
+
+
+def written(at: Path, files: dict[str, str]) -> None:
+    """Write files below a folder."""
+    for name, content in files.items():
+        (at / name).parent.mkdir(parents=True, exist_ok=True)
+        (at / name).write_text(content)
+
+
+def keep_evil(at: Path, line: str) -> None:
+    """Put evil code where Python keeps what it made of a file, which fits the file's size and time.
+
+    That is for each level of optimisation and in both places.
+    """
+    file = at / KEPT[line]
+    status = file.stat()
+    made = compile(EVIL_PY, str(file), "exec")
+    times = struct.pack("<III", 0, int(status.st_mtime), status.st_size)
+    data = importlib.util.MAGIC_NUMBER + times + marshal.dumps(made)
+    for level in ("", ".opt-1"):
+        name = f"{file.stem}.cpython-311{level}.pyc"
+        for place in (file.parent, Path(f"{at}/kept/{file.parent}")):
+            (place / "__pycache__").mkdir(parents=True, exist_ok=True)
+            (place / "__pycache__" / name).write_bytes(data)
+            (place / name).write_bytes(data)
+
+
+def stripped(command: PlannedCommand, *, operands: bool = False) -> PlannedCommand:
+    """Return a command without what it must not find: the negative control."""
+    inner = tuple(stripped(one, operands=operands) for one in command.inner)
+    found = replace(command, inner=inner, absent=(), ahead=(), cached=())
+    if not operands:
+        return found
+    kept = tuple(one for one in found.operands if one.realpath.startswith("/usr/"))
+    return replace(found, operands=kept)
+
+
+def as_it_was(plan: ExecPlan, *, operands: bool = False) -> ExecPlan:
+    """Return a plan that is bound as plans were."""
+    return bind(
+        replace(plan, commands=tuple(stripped(one, operands=operands) for one in plan.commands))
+    )
+
+
+async def said(runner: Runner, plan: ExecPlan) -> str:
+    """Run what was approved; return what it printed, or ``drift``."""
+    try:
+        return (await runner.run(new_run(), plan, Watcher())).output.text
+    except PlanDrift as found:
+        assert "so nothing ran. Ask again." in str(found)  # noqa: PT017
+        return "drift"
+
+
+def asked(line: str, at: Path) -> ExecPlan:
+    """Return the plan of a line."""
+    return planned(request(line, cwd=at, timeout_ms=20_000))
+
+
+async def test_what_would_be_taken_first_ends_the_run(tmp_path: Path) -> None:
+    """A file that comes about is drift, though all that was there is as it was."""
+    async with running() as runner:
+        for number, (line, files) in enumerate(TAKEN_FIRST):
+            plan = asked(line, at := folder(tmp_path / str(number)))
+            written(at, files)
+
+            assert await said(runner, plan) == "drift", (line, files)
+
+
+async def test_without_that_it_runs(tmp_path: Path) -> None:
+    """The negative control: the same lines, the same files."""
+    async with running() as runner:
+        for number, (line, files) in enumerate(TAKEN_FIRST):
+            plan = as_it_was(asked(line, at := folder(tmp_path / str(number))))
+            written(at, files)
+
+            printed = await said(runner, plan)
+            assert "evil" in printed, (line, files, printed)
+
+
+async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
+    """Node runs `x` then; while it is a folder, what is in it may be read and may change."""
+    more = {"x/data.js": GOOD_JS, "x.js": "require('./x/data.js')\n"}
+    async with running() as runner:
+        plan = asked("node ./x", at := folder(tmp_path / "at", more))
+        written(at, {"x/more.js": ""})
+        before = await said(runner, plan)
+        shutil.rmtree(at / "x")
+        written(at, {"x": EVIL_JS})
+
+        assert before == "good\n"
+        assert await said(runner, plan) == "drift"
+        assert await said(runner, as_it_was(plan)) == "evil\n"
+
+
+async def test_node_cuts_a_path_by_its_letters(tmp_path: Path) -> None:
+    """What it reads is bound, wherever the kernel would go."""
+    async with running() as runner:
+        for number, line in enumerate(BY_LETTERS):
+            plan = asked(line, at := folder(tmp_path / str(number)))
+            before = await said(runner, plan)
+            written(at, {"x.js": EVIL_JS})
+
+            assert "good" in before, (line, before)
+            assert await said(runner, plan) == "drift", line
+            assert "evil" in await said(runner, as_it_was(plan, operands=True)), line
+
+
+async def test_modules_that_run_modules(tmp_path: Path) -> None:
+    """What a module of Python's own is given by name is bound."""
+    async with running() as runner:
+        for number, line in enumerate(OWN_MODULES):
+            plan = asked(line, at := folder(tmp_path / str(number)))
+            before = await said(runner, plan)
+            shutil.rmtree(at / "pk" / "__pycache__", ignore_errors=True)
+            written(at, {"pk/sub.py": EVIL_PY})
+
+            assert "good" in before, (line, before)
+            assert await said(runner, plan) == "drift", line
+            assert "evil" in await said(runner, as_it_was(plan, operands=True)), line
+
+
+async def test_what_python_keeps_is_not_read(tmp_path: Path) -> None:
+    """It is made anew of the code that was approved, and what it writes then is good."""
+    async with running() as runner:
+        for number, line in enumerate(KEPT):
+            plan = asked(line, at := folder(tmp_path / str(number)))
+            keep_evil(at, line)
+
+            assert await said(runner, plan) == "good\n", line
+            assert await said(runner, plan) == "good\n", line
+
+
+async def test_without_that_it_is_read(tmp_path: Path) -> None:
+    """The negative control: the same lines, the same files."""
+    async with running() as runner:
+        for number, line in enumerate(KEPT):
+            plan = as_it_was(asked(line, at := folder(tmp_path / str(number))))
+            keep_evil(at, line)
+
+            printed = await said(runner, plan)
+            assert "evil" in printed, (line, printed)
+
+
+@pytest.mark.parametrize("line", [*KEPT, *OWN_MODULES])
+async def test_what_python_writes_itself_asks_no_question(tmp_path: Path, line: str) -> None:
+    """A second run of the same plan, and of an allow-always: Python kept its work after the first.
+
+    Nothing is promised about unreadable lines.
+    """
+    at = folder(tmp_path / "at")
+    plan = asked(line, at)
+    promises = evaluate(plan, LISTED, listed()).promise
+    async with running() as runner:
+        first = await said(runner, plan)
+        written(at, {"pk/new.py": "", "data": ""})
+
+        assert "good" in first
+        assert list(at.rglob("*.pyc")) or "trace" in line or "pydoc" in line
+        assert "good" in await said(runner, plan)
+    if promises:
+        assert evaluate(asked(line, at), LISTED, listed(*promises)).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("node ./x", "node d", "node ./e", "node lk/../x.js", "python3 -m tool", "python3 pk"),
+        *("python3 -m pk.sub", "gawk -f ./cawk", "node ./x > log; cat log"),
+    ],
+)
+async def test_other_files_may_come_about(tmp_path: Path, line: str) -> None:
+    """Data, folders, other modules: nothing of that is read first."""
+    at = folder(tmp_path / "at")
+    async with running() as runner:
+        plan = asked(line, at)
+        data = {"x.json": "{}", "x.txt": "", "d/lib.js": "", "pk/data.json": "", "sub.py": ""}
+        written(at, {**data, "d/lib/x.js": "", "tool.txt": "", "tools/__init__.py": ""})
+
+        assert await said(runner, plan) == "good\n"
+
+
+async def test_what_the_line_makes_itself_is_found(tmp_path: Path) -> None:
+    """A command that writes such a file reads what it wrote."""
+    at = folder(tmp_path / "at", {"x.js": "require('fs').writeFileSync('x', 'made')\n"})
+    async with running() as runner:
+        plan = asked("sh -c 'node ./x; cat x'", at)
+
+        assert await said(runner, plan) == "made"
+
+
+@pytest.mark.parametrize(
+    "line", ["python3 empty", "node ./no", "node -r ./no -e 1", "node ./empty"]
+)
+def test_nothing_is_promised_about_code_that_is_not_there(tmp_path: Path, line: str) -> None:
+    """Whatever came about there would run unasked."""
+    plan = asked(line, folder(tmp_path / "at"))
+
+    assert not evaluate(plan, LISTED, listed()).promise
+
+
+@pytest.mark.parametrize(("line", "files"), TAKEN_FIRST)
+def test_always_holds_for_what_was_seen(tmp_path: Path, line: str, files: dict[str, str]) -> None:
+    """A file that comes about and would be taken first is asked about."""
+    at = folder(tmp_path / "at")
+    promises = evaluate(asked(line, at), LISTED, listed()).promise or ()
+    written(at, files)
+
+    found = evaluate(asked(line, at), LISTED, listed(*promises))
+    assert found.decision is Decision.ASK
