@@ -79,6 +79,7 @@ _KNOWN: Final = (
             re.compile(
                 r"--[a-z-]+=.*|--(?:inspect|inspect-brk|no-warnings|no-deprecation|trace-warnings"
                 r"|trace-deprecation|trace-uncaught|enable-source-maps|expose-gc|watch|harmony"
+                r"|prof|cpu-prof|heap-prof|abort-on-uncaught-exception"
                 r"|preserve-symlinks|experimental-strip-types|experimental-vm-modules)"
             ),
             re.compile(r"-p?e|-p|--eval|--print"),

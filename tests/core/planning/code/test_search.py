@@ -72,3 +72,12 @@ def test_guesses_about_many_words_take_no_time(tmp_path: Path) -> None:
     reached_files(words, str(tmp_path), words)
 
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("option", ["--prof", "--cpu-prof", "--heap-prof", "--watch"])
+def test_data_behind_an_option_without_a_value_is_not_bound(tmp_path: Path, option: str) -> None:
+    """The script is the first word, so what follows it may change."""
+    at = tree(tmp_path, "x.js", "data.log")
+    plan = planned(request(f"node {option} x.js data.log", cwd=at))
+
+    assert [Path(one.path).name for one in plan.commands[0].operands] == ["x.js"]
