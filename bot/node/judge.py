@@ -81,7 +81,7 @@ class Judge:
             await self.rulebook.ready(request.agent)
             policy = self.rulebook.agent_policy(request.agent)
             policy = replace(policy, timeout_ms=min(policy.timeout_ms, asked.timeout_ms))
-            plan = await self.planner.plan_aside(request, policy)
+            plan = await self.planner.plan_without_blocking(request, policy)
             if isinstance(plan, Refusal):
                 return Unprepared(id=asked.id, reason=plan.reason, why=plan.why[:2_000])
             plan = bind(replace(plan, node_name=asked.name))

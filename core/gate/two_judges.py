@@ -75,7 +75,7 @@ async def planned(
 ) -> Judged | Refusal:
     """Bind a request where it would run."""
     if policy.host is not ExecHost.NODE or nodes is None:
-        plan = await planner.plan_aside(request, policy)
+        plan = await planner.plan_without_blocking(request, policy)
         return plan if isinstance(plan, Refusal) else Judged(plan)
     prepared = await nodes.prepare(request, policy)
     return prepared if isinstance(prepared, Refusal) else Judged(prepared.plan, prepared)

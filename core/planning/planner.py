@@ -108,7 +108,9 @@ class Planner:
         except OSError as error:
             return _not_seen(error)
 
-    async def plan_aside(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
+    async def plan_without_blocking(
+        self, request: ExecRequest, policy: ExecPolicy
+    ) -> ExecPlan | Refusal:
         """Bind a request as ``plan`` does, in a thread where that would hold up the event loop."""
         if _length(request) <= _LITTLE_TEXT:
             try:
