@@ -9,6 +9,7 @@ from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.arguments import code_folders, code_words, inline_text
+from core.planning.code.assigned import loads
 from core.planning.code.caches import raises_rights, with_caches
 from core.planning.code.fed import with_fed
 from core.planning.code.found import joined
@@ -20,6 +21,7 @@ from core.planning.code.operands import (
     reached_files,
 )
 from core.planning.code.reached import by_options, by_vector
+from core.planning.code.words import ENDS_OF_WORDS
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
@@ -44,9 +46,6 @@ from core.programs.wrappers import names_of
 
 _NOT_FOLDERS: Final = frozenset(("git",))
 """Programs that run code, and none that lies in the working folder by itself."""
-
-_STEERING: Final = frozenset(("PATH", "BASH_ENV", "ENV"))
-"""What ``env`` may set so that another program, or a file besides, runs."""
 
 
 def plan_command(
@@ -159,7 +158,7 @@ def _wrapping(
 ) -> PlannedCommand:
     """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
     bound = bound_vector(found, executable, inner)
-    if not _STEERING.isdisjoint(name for name, _ in found.assignments):
+    if found.assignments and _steers(found.assignments, argv):
         code = code.and_also(_started(argv, executable, cwd))
     if bound is None:
         code = _with_named(code, argv, executable, cwd)
@@ -185,6 +184,13 @@ def _wrapping(
         exposed=open_to.folder,
         writers=open_to.writers,
         neutral=union(one.neutral for one in inner),
+    )
+
+
+def _steers(assignments: tuple[tuple[str, str], ...], argv: tuple[str, ...]) -> bool:
+    """Return whether by what ``env`` sets another program, or a file besides, may run."""
+    return any("$" in word for word in argv) or any(
+        name == "PATH" or loads(name) or ENDS_OF_WORDS.search(value) for name, value in assignments
     )
 
 

@@ -53,6 +53,16 @@ def _shells() -> frozenset[str]:
     return frozenset(words(table("wrappers"), "shells"))
 
 
+@cache
+def _builtins() -> frozenset[str]:
+    return frozenset(words(table("wrappers"), "builtins"))
+
+
+def is_builtin(name: str) -> bool:
+    """Return whether a word is one that a shell obeys itself."""
+    return name in _builtins()
+
+
 def wrapper_kind(names: Iterable[str], argument_count: int) -> str | None:
     """Return what kind of wrapper a program is, in words; ``None`` for an ordinary program."""
     kinds = _kinds()

@@ -43,6 +43,8 @@ _STEP = re.compile(r"\\.|'|\"|`|\$\(|\$\{|\(|\)|\}", re.DOTALL)
 _SUBSTITUTION = re.compile(r"\$\(|`")
 _LINE = re.compile(r"^.*$", re.MULTILINE)
 _SIMPLE_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_OF_A_VARIABLE = re.compile(r"[!#]?(?:\w+|[@*?$-])(?:\[[^]]*])?[-:=+?#%/^,@]*")
+"""What of a `${x:-y}` names the variable, and says what is done with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,14 @@ class Fragment:
 
 @dataclass(slots=True)
 class UnreadText:
-    """``within`` are the texts of its substitutions; ``piped``: a command gets another's output."""
+    """``within`` are the texts of its substitutions; ``piped``: a command gets another's output.
+
+    ``spare`` is what a shell may put in the place of a variable, or of a text with escapes.
+    """
 
     fragments: list[Fragment] = field(default_factory=list)
     within: list[str] = field(default_factory=list)
+    spare: list[str] = field(default_factory=list)
     piped: bool = False
 
 
@@ -147,8 +153,14 @@ class _Cutter:
         if kind == "escaped":
             return "" if mark == "\\\n" else mark[1:]  # in quotes
         if kind == "ansi":
-            return UNCERTAIN if "\\" in mark else mark[2:].removesuffix("'")
+            return self._escaped(mark[2:].removesuffix("'"))
         return mark[1:].removesuffix("'") if kind == "single" else mark
+
+    def _escaped(self, text: str) -> str:
+        if "\\" not in text:
+            return text
+        self._found.spare.append(text)
+        return UNCERTAIN
 
     def _quoted(self) -> None:
         """Take text in double quotes."""
@@ -172,6 +184,9 @@ class _Cutter:
             known = self._values.get(text)
             if known is not None:
                 return known
+            if opening == "${":
+                spare = _OF_A_VARIABLE.sub("", text, count=1)
+                self._found.spare += dict.fromkeys((spare, spare.rpartition("/")[2]))
             inner = _SUBSTITUTION.search(text)
             text = text[inner.start() :] if inner else ""
         elif opening == "`":

@@ -15,6 +15,7 @@ from itertools import chain, islice, pairwise
 from os.path import basename, join
 from typing import Final
 
+from core.planning.code.assigned import sets_data
 from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
@@ -22,6 +23,7 @@ from core.planning.python_modules import imported
 
 _MAKE: Final = re.compile(r"g?make")
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
+_LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 
@@ -101,8 +103,11 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
 def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the script, and before it each word that an option may have taken or holds."""
     taken = False
-    for word in words:
+    for place, word in enumerate(words):
         if reader.inline.fullmatch(word):
+            if reader.verbs and words[place + 1 : place + 2] and words[place + 1][:1] == "-":
+                continue  # node: `-p -r ./x 1`
+            yield from _beside_code(reader, words[place + 2 :])
             return
         if word[:1] == "-" and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
@@ -112,6 +117,19 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
             if not taken:
                 return
             taken = False
+
+
+def _beside_code(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield what options behind the code load: `node -e 1 -r ./x`; Python has none there."""
+    for before, word in pairwise(("", *words)):
+        if reader.modules or word == "--":
+            return
+        if _LOADS.fullmatch(before):
+            yield CodeWord(word)
+        elif word[:1] != "-":
+            return
+        elif _LOADS.match(word):
+            yield from map(CodeWord, held(word))
 
 
 def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
@@ -126,7 +144,7 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
         if found is not None:
             glued = found.group(1)
             yield CodeWord(glued or following, sure=not glued)
-        if reader.speaks and ENDS_OF_WORDS.search(word):
+        if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(word):
             yield from map(CodeWord, pieces_of(word))
 
 

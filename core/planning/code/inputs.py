@@ -1,7 +1,7 @@
 """Whether an interpreter takes code from its input, or has what a variable holds in its code."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Final
 
 from core.planning.code.interpreters import Interpreter, Reader
@@ -23,11 +23,11 @@ def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
             and (not reader.operands or _plain(reader, words) < reader.operands)
         )
     taken = False
-    for word in words:
+    for word, following in zip_longest(words, words[1:]):
         if is_input(word) or reader.fed.fullmatch(word):
             return True
         if reader.inline.match(word):
-            return False
+            return _lacks_code(reader, word, following)
         if word[:1] == "-":
             taken = word != "--" and reader.alone.fullmatch(word) is None
         elif not taken and word not in reader.verbs:
@@ -35,6 +35,13 @@ def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
         else:
             taken = False
     return True
+
+
+def _lacks_code(reader: Interpreter, option: str, following: str | None) -> bool:
+    """Return whether an option that takes code has none, as in `node -p < notes`."""
+    if reader.inline.fullmatch(option) is None:
+        return False
+    return following is None or (bool(reader.verbs) and following[:1] == "-")
 
 
 def _plain(reader: Reader, words: Sequence[str]) -> int:

@@ -77,14 +77,13 @@ _KNOWN: Final = (
         re.compile(r"node|nodejs|bun|deno|tsx|ts-node"),
         Interpreter(
             re.compile(
-                r"--[a-z-]+=.*|--(?:inspect|inspect-brk|no-warnings|no-deprecation|trace-warnings"
-                r"|trace-deprecation|trace-uncaught|enable-source-maps|expose-gc|watch|harmony"
-                r"|prof|cpu-prof|heap-prof|abort-on-uncaught-exception"
+                r"--[a-z-]+=.*|--(?:inspect|inspect-brk|no-[a-z-]+|(?:cpu-|heap-)?prof|trace-gc|abort-on-uncaught-exception"
+                r"|trace-(?:warnings|deprecation|uncaught|opt|deopt|exit|sync-io|tls)|enable-source-maps|expose-gc|watch|harmony"
                 r"|preserve-symlinks|experimental-strip-types|experimental-vm-modules)"
             ),
             re.compile(r"-p?e|-p|--eval|--print"),
             _VERBS,
-            re.compile(r"-i|--interactive"),
+            re.compile(r"-i|--interactive|repl"),
         ),
     ),
     (

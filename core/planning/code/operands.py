@@ -13,7 +13,7 @@ from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.search import Guesses, Search
-from core.planning.code.words import ENDS_OF_WORDS, resolved, tails
+from core.planning.code.words import ENDS_OF_WORDS, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.programs.carriers import in_system_directory
@@ -24,6 +24,8 @@ _CODE_SUFFIX = re.compile(
     re.DOTALL,
 )
 _MOST_FOLDERS = 8
+_MOST_PLACES = 4096
+_MOST_PARTS = 64
 _MOST_REACHED = 256
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 
@@ -147,7 +149,7 @@ def _may_be_code(path: str) -> bool:
 def _folders(cwd: str, words: Iterable[str]) -> list[str]:
     """Return the working folder, and the first that words name, there or in the one before."""
     found, last = [cwd], cwd
-    for word in dict.fromkeys(filter(None, words)):
+    for word in islice(dict.fromkeys(filter(None, _places(words))), _MOST_PLACES):
         for at in (cwd,) if last == cwd else (cwd, last):
             path = os.path.normpath(os.path.join(at, word))
             if path not in found and is_folder(path):
@@ -156,6 +158,16 @@ def _folders(cwd: str, words: Iterable[str]) -> list[str]:
         if len(found) > _MOST_FOLDERS:
             break
     return found
+
+
+def _places(words: Iterable[str]) -> Iterator[str]:
+    """Yield what of words may name a folder: all of one, what an option holds, a part of a text."""
+    for word in words:
+        for whole in (word, *held(word)):
+            yield whole
+            if " " in whole:
+                parts = islice(whole.split(), _MOST_PARTS)
+                yield from (one for part in parts for one in (part, *held(part)))
 
 
 def _looks_like_code(path: str) -> bool:

@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from core.planning.code.arguments import read_by
+from core.planning.code.assigned import filled_in, loaded, texts, values
 from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
 from core.planning.code.inputs import inserts, takes_input
 from core.planning.code.interpreters import (
@@ -21,14 +22,18 @@ from core.planning.code.interpreters import (
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
-from core.planning.code.words import fed_names, is_input, pieces_of, resolved
+from core.planning.code.spoken import with_interpreter
+from core.planning.code.words import ENDS_OF_WORDS, fed_names, is_input, pieces_of, resolved
 from core.planning.code.wrapping import (
     commands_in,
+    option_texts,
+    shelled_words,
     split_text,
     spreads_code,
     starts_shell,
     starts_unknown,
 )
+from core.programs.inline_code import inline_of
 from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut
 
@@ -39,13 +44,6 @@ _LONGEST_TEXT: Final = 65_536
 _BLANKS: Final = re.compile(r"[\s;|&<>()`$]")
 _GLOBS: Final = re.compile(r"[*?\[{]")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
-_STARTUP: Final = re.compile(r"(?:BASH_ENV|ENV)=(.+)", re.DOTALL)
-_STARTED_LATER: Final = re.compile(
-    r"\w*(?:PAGER|EDITOR|VISUAL|COMMAND|SSH|SHELL|ASKPASS|LESSOPEN|BROWSER|LESSCLOSE)=(.+)",
-    re.DOTALL,
-)
-"""Variables that name what programs start."""
-
 _BEFORE_A_COMMAND: Final = frozenset(
     ("if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc")
 )
@@ -64,6 +62,10 @@ _LOADS: Final = frozenset(("hash", "enable"))
 _SOURCES: Final = frozenset((".", "source"))
 _OBEYED: Final = frozenset((*_SOURCES, *_PREFIXES, *_LOADS, *_KEEPS_TEXT, "eval"))
 _MOST_STARTED: Final = 32
+_MOST_TEXTS: Final = 256
+"""Words of one command that are read as texts."""
+
+_MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _FED: Final = re.compile(r"at|batch|R|octave|irb|ipython[0-9.]*|jshell|ghci|erl|iex|ed|ex")
 """Programs that take code from their input, whatever their words are."""
 
@@ -97,16 +99,36 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     return _by_wrapper(argv, depth) if is_wrapper(argv[0]) or is_wrapper(realpath) else NOTHING
 
 
-def by_options(argv: Sequence[str], realpath: str) -> Reached:
+def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     """Return what texts do that a program may start by its options: `-c core.pager='sh x'`.
 
     The text of an interpreter is in its own language, and names data rather than code.
     """
     if isinstance(interpreter_of(argv[0]) or interpreter_of(realpath), Interpreter):
         return NOTHING
-    values = (word.partition("=")[2] if "=" in word else word for word in argv[1:])
-    texts = (one.lstrip("!") for one in values if _BLANKS.search(one))
-    return joined(within(by_text(one, None, 1)) for one in texts)
+    words = tuple(islice(dict.fromkeys(_option_words(argv)), _MOST_TEXTS))
+    named = [piece for word in words for piece in with_interpreter(word)]
+    found = (one for word in words for one in dict.fromkeys((word, word.partition("=")[2])))
+    parts = (one.lstrip("!") for one in found if _BLANKS.search(one))
+    read = (within(by_text(one, None, depth + 1)) for one in parts)
+    return joined((Reached(tuple(named)) if named else NOTHING, *read))
+
+
+def _option_words(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the words in which a program may be named; of a message none, of `ssh` its options."""
+    elsewhere = _ELSEWHERE.fullmatch(argv[0].rpartition("/")[2])
+    for before, word in pairwise(argv):
+        if before not in _MESSAGES and not (elsewhere and "-" not in {before[:1], word[:1]}):
+            yield word
+
+
+def _by_laden(argv: Sequence[str], realpath: str, depth: int) -> Reached:
+    """Return what the options of a program that is no wrapper start, in a text."""
+    if depth > DEEPEST_TEXT or not any(map(ENDS_OF_WORDS.search, argv)):
+        return NOTHING
+    inline = inline_of(names_of(argv[0]))
+    carries = inline is not None and inline.problem(argv[1:]) is not None
+    return by_options(argv, realpath, depth) if carries else NOTHING
 
 
 def by_text(
@@ -122,15 +144,20 @@ def by_text(
     found = cut(text, values)
     piped = captured or found.piped
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
-    parts = [_by_fragment(one, depth) for one in found.fragments]
+    known = {one: _by_fragment(one, depth) for one in dict.fromkeys(found.fragments)}
+    parts = [known[one] for one in found.fragments]
     # First what is fed for certain: of many names the first are looked at.
     named = [word for one in found.fragments for word in one.inputs]
     for one, part in zip(found.fragments, parts, strict=True):
         named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
+    named += filter(None, found.spare)
     all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *parts, *inner))
-    if all_of_it.inserts and _FILLS.search(text):
-        return replace(all_of_it, takes=True)
-    return all_of_it
+    if not all_of_it.inserts:
+        return all_of_it
+    set_here = (word for one in found.fragments for word in one.words)
+    filled = (*all_of_it.paths, *filled_in(set_here, found.spare))
+    takes = all_of_it.takes or _FILLS.search(text) is not None
+    return replace(all_of_it, paths=filled, takes=takes)
 
 
 def _feeding(fragment: Fragment, part: Reached, *, piped: bool, whole: bool) -> Iterator[str]:
@@ -144,7 +171,8 @@ def _feeding(fragment: Fragment, part: Reached, *, piped: bool, whole: bool) -> 
         yield from (word for before, word in pairwise(words) if before != "-m")
     elif whole or not left_out:
         yield from words
-    if not (own and _is_given(fragment) and not part.takes):
+    remote = not piped and _ELSEWHERE.fullmatch(name) is not None
+    if part.takes or not ((own or remote) and _is_given(fragment)):
         yield from fragment.documents
 
 
@@ -153,34 +181,40 @@ def _is_given(fragment: Fragment) -> bool:
     return (
         bool(fragment.documents)
         and not fragment.inputs
-        and not any(_UNSURE.search(word) for word in fragment.words[1:])
+        and (
+            _ELSEWHERE.fullmatch(fragment.words[0]) is not None
+            or not any(_UNSURE.search(word) for word in fragment.words[1:])
+        )
     )
 
 
 def _by_fragment(fragment: Fragment, depth: int) -> Reached:
     words = list(fragment.words)
-    startup = [one[1] for word in words if (one := _STARTUP.fullmatch(word))]
-    later = [one[1] for word in words if (one := _STARTED_LATER.fullmatch(word))]
+    startup, later = tuple(loaded(words)), tuple(texts(words))
     if words and words[0] in _NAMES_A_GROUP and "{" in words[1:3]:
         del words[: words.index("{")]
     while words and (words[0] in _BEFORE_A_COMMAND or _ASSIGNMENT.fullmatch(words[0])):
+        if words[0] == "time" and words[1:2] and words[1][:1] == "-":
+            break  # the program, which has options
         del words[0]
     if words and words[0] in _LISTS:
         words = []
     found = _by_command(words, depth) if words else NOTHING
     if words and found.takes and _is_given(fragment):
-        found = _by_documents(found, interpreter_of(words[0]), fragment, depth)
+        found = _by_documents(found, fragment, words[0], depth)
     # A text that is given by `<<<` is read as one.
-    texts = (*fragment.inputs, *later)
-    given = (by_text(one, None, depth + 1) for one in texts if _BLANKS.search(one))
-    return joined((found, Reached(paths=tuple(startup)) if startup else NOTHING, *given))
+    given = (by_text(one, None, depth + 1) for one in fragment.inputs if _BLANKS.search(one))
+    run = (within(by_text(one, None, depth + 1)) for one in later)
+    return joined((found, Reached(paths=startup) if startup else NOTHING, *given, *run))
 
 
-def _by_documents(
-    found: Reached, reader: Interpreter | Reader | None, fragment: Fragment, depth: int
-) -> Reached:
+def _by_documents(found: Reached, fragment: Fragment, name: str, depth: int) -> Reached:
     """Return what an interpreter makes code of that has its code in here-documents."""
-    if not isinstance(reader, Interpreter):
+    reader = interpreter_of(name)
+    elsewhere = _ELSEWHERE.fullmatch(name) is not None
+    if isinstance(reader, Reader):
+        return found
+    if reader is None and not elsewhere:
         return found
     if reader is not SHELL:
         return (
@@ -197,7 +231,7 @@ def _by_command(words: Sequence[str], depth: int) -> Reached:
         return Reached(paths=tuple(pieces_of(name)), takes=True)
     if name in _OBEYED:
         return _by_builtin(name, rest, depth)
-    return by_vector(words, name, depth)
+    return joined((by_vector(words, name, depth), _by_laden(words, name, depth)))
 
 
 def _by_builtin(name: str, rest: Sequence[str], depth: int) -> Reached:
@@ -205,14 +239,18 @@ def _by_builtin(name: str, rest: Sequence[str], depth: int) -> Reached:
     if depth > DEEPEST_TEXT:
         return TAKES
     if name in _SOURCES:
-        return _read_from(_plain(rest)[:1])
+        code = _plain(rest)
+        # Without a file fish reads its input.
+        return _read_from(code[: 1 + (rest[:1] == ["-p"])]) if code else TAKES
     if name in _PREFIXES:
         behind = _plain(rest[2:] if rest[:1] == ["-a"] else rest)
         own = _by_command(behind, depth + 1) if behind else NOTHING
         return joined((own, by_vector((name, *rest), name, depth)))
     if name == "eval":
         text = " ".join(rest)
-        return joined((_by_later(text, depth), TAKES if UNCERTAIN in text else NOTHING))
+        # In fish what `eval (cat x)` runs is in brackets.
+        takes = not text or UNCERTAIN in text
+        return joined((_by_later(text, depth), TAKES if takes else NOTHING))
     if name in _LOADS:
         return Reached(paths=tuple(rest))
     return joined(_by_later(_ASSIGNED.sub("", word), depth) for word in rest)
@@ -220,7 +258,8 @@ def _by_builtin(name: str, rest: Sequence[str], depth: int) -> Reached:
 
 def _plain(words: Sequence[str]) -> Sequence[str]:
     """Return words from the first on that is no option."""
-    at = next((place for place, word in enumerate(words) if word[:1] != "-"), len(words))
+    plain = (place for place, word in enumerate(words) if word[:1] != "-" or word == "-")
+    at = next(plain, len(words))
     return words[at:]
 
 
@@ -255,9 +294,11 @@ def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: i
 def _by_shell(words: Sequence[str], depth: int) -> Reached:
     """Return what a shell's words make code of."""
     found = shell_words(tuple(words))
-    texts = [within(_by_later(one, depth), found.rest) for one in found.texts]
-    code = _read_from([one.path for one in found.scripts])
-    return joined((code, TAKES if found.fed else NOTHING, *texts))
+    code = [one.path for one in found.scripts]
+    # The options of some shells hold texts: `--init-command='source x'`.
+    held = (one for one in code if _BLANKS.search(one)) if depth <= DEEPEST_TEXT else ()
+    read = [within(_by_later(one, depth), found.rest) for one in (*found.texts, *held)]
+    return joined((_read_from(code), TAKES if found.fed else NOTHING, *read))
 
 
 def _by_schedule(name: str, words: Sequence[str]) -> Reached:
@@ -272,13 +313,19 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
     """Return what the words of a wrapper do: texts in them, and interpreters behind it."""
     if depth > DEEPEST_TEXT:
         return TAKES
-    texts = [within(by_text(word, None, depth + 1)) for word in argv[1:] if _BLANKS.search(word)]
+    words = (word for word in argv[1:] if _BLANKS.search(word))
+    found_texts = islice(dict.fromkeys((*words, *option_texts(argv))), _MOST_TEXTS)
+    read = [within(by_text(word, None, depth + 1)) for word in found_texts]
     split = split_text(argv)
     if split is not None:
-        texts.append(within(by_text(f"env {split}", None, depth + 1)))
-    startup = tuple(one[1] for word in argv if (one := _STARTUP.fullmatch(word)))
+        read.append(within(by_text(f"env {split}", None, depth + 1)))
+    glued = islice((word for word in argv[1:] if word[:1] == "-" or "=" in word), _MOST_TEXTS)
+    startup = (*loaded(argv), *(piece for word in glued for piece in with_interpreter(word)))
     own = Reached(startup, takes=starts_shell(argv) or starts_unknown(argv))
-    return joined((own, *texts, *_started(argv, depth)))
+    found = joined((own, *read, *_started(argv, depth)))
+    if not (found.takes or found.inserts):
+        return found
+    return replace(found, paths=(*found.paths, *values(argv[1:])))
 
 
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
@@ -290,6 +337,9 @@ def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
         if inner is not None:
             end = argv.index(";", place) if finds and ";" in argv[place:] else len(argv)
             yield _by_interpreter(inner, argv[place + 1 : end], depth)
+    shelled = shelled_words(argv)
+    if shelled is not None:
+        yield _by_shell(shelled, depth)
     for command in commands_in(argv):
         if command and interpreter_of(command[0]) is None:
             yield _by_command(command, depth + 1)

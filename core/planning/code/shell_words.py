@@ -41,7 +41,7 @@ def shell_words(words: tuple[str, ...]) -> ShellWords:
     scripts = [CodeWord(part) for word in options for part in held(word)]
     if any("c" in word for word in short):
         # Where it was a letter of a value the first of these is a script.
-        scripts += (CodeWord(one.path) for one in plain if not all(map(_is_alone, short)))
+        scripts += (CodeWord(one.path) for one in plain if not all(map(_is_alone, options)))
         return ShellWords(tuple(scripts), tuple(one.path for one in plain), rest, fed=not plain)
     fed = [word for word in short if "s" in word]
     data = any(word[0] == "-" and _is_alone(word) for word in fed)

@@ -10,6 +10,23 @@ from urllib.parse import unquote
 from core.shell.unread_commands import UNCERTAIN
 
 ENDS_OF_WORDS: Final = re.compile(r"[\s'\"`;|&<>(){}$=,]+")
+"""Between these a text has its words."""
+
+_FINER: Final = (
+    re.compile(r"[^\w./-]+"),
+    re.compile(r"(?:\\(?:x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|[A-Za-z])|%[-+#0-9.*]*[A-Za-z]|[^\w./-])+"),
+)
+"""Between these a program may find more of them: `sh:notes`, and `sh notes\\n` of printf."""
+
+_ODD: Final = re.compile(r"[^\w./-]|/\Z|\As/")
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|0?([0-7]{1,3})|(.))",
+    re.DOTALL,
+)
+_BLANK_ESCAPES: Final = frozenset("abcefnrtv")
+_MOST_PARTS: Final = 8
+_MOST_CHARACTERS: Final = 0x110000
+
 _VALUE_OF: Final = re.compile(r"--?[A-Za-z][\w-]*=(.+)", re.DOTALL)
 _GLUED: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 
@@ -75,6 +92,11 @@ def resolved(word: str) -> str:
 
 def pieces_of(word: str) -> Iterator[str]:
     """Yield what of a word may name a file: all of it, its parts, what follows a variable."""
+    yield from _coarse(word)
+    yield from _fine(word)
+
+
+def _coarse(word: str) -> Iterator[str]:
     if UNCERTAIN not in word:
         yield resolved(word)
     for piece in ENDS_OF_WORDS.split(word.replace(UNCERTAIN, " ")):
@@ -84,10 +106,39 @@ def pieces_of(word: str) -> Iterator[str]:
                 yield piece.lstrip("/")
 
 
+def _fine(word: str) -> Iterator[str]:
+    """Yield what other programs than a shell may take for the words of a text."""
+    text = word.replace(UNCERTAIN, " ")
+    for piece in ENDS_OF_WORDS.split(text):
+        if _ODD.search(piece):
+            parts = [part for marks in _FINER for part in marks.split(piece)]
+            yield from parts
+            yield from (part.lstrip("-") for part in parts if part[:1] == "-")
+            yield piece.rstrip("/")
+            if piece[:2] == "s/":  # sed's
+                yield from piece.split("/", _MOST_PARTS)
+    if "\\" in text:
+        yield from ENDS_OF_WORDS.split(text.replace("\\", ""))
+        yield from ENDS_OF_WORDS.split(_ESCAPE.sub(_meant, text))
+
+
+def _meant(escape: re.Match[str]) -> str:
+    """Return what an escape means in printf, echo or quotes."""
+    *numbers, letter = escape.groups()
+    if letter is not None:
+        return " " if letter in _BLANK_ESCAPES else letter
+    for digits, base in zip(numbers, (16, 16, 16, 8), strict=True):
+        if digits is not None:
+            number = int(digits, base)
+            return chr(number) if 0 < number < _MOST_CHARACTERS else " "
+    return " "
+
+
 def fed_names(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
     """Yield what of words may name a file that commands read; what is unlikely comes last."""
-    pieces = [piece for word in words for piece in pieces_of(word)]
+    pieces = [piece for word in words for piece in _coarse(word)]
     yield from pieces
+    yield from (part for word in words for part in _fine(word))
     yield from (part for word in words for part in in_cluster(word))
     yield from packed(pieces, commands)
 

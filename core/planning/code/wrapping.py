@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
 
+from core.planning.code.arguments import read_by
+from core.planning.code.inputs import takes_input
 from core.planning.code.interpreters import (
     SHELL,
     Interpreter,
@@ -13,19 +15,44 @@ from core.planning.code.interpreters import (
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
+from core.planning.code.words import held, in_cluster
 from core.programs.carriers import is_known
 from core.programs.wrapper_grammar import Start, find_command, grammars
+from core.programs.wrappers import is_builtin
 from core.shell.unread_commands import UNCERTAIN
 
 _SPREADING: Final = re.compile(r"g?xargs|parallel|sem")
 """Programs that make words for another of their input."""
 
+_OF_A_USER: Final = frozenset(("su", "runuser", "newgrp", "sg"))
 _SHELL_WITHOUT_COMMAND: Final = re.compile(
-    r"su|runuser|newgrp|sg|chroot|unshare|nsenter|fakeroot|script|schroot|proot|ssh|machinectl"
+    r"su|runuser|newgrp|sg|chroot|unshare|nsenter|fakeroot|script|d?schroot|proot|ssh|machinectl"
+    r"|setarch|arch-chroot|toolbox|distrobox"
 )
-_CHANGES_USER: Final = frozenset(("su", "runuser", "chroot", "unshare", "nsenter"))
-_SHELL_BY_OPTION: Final = re.compile(r"sudo|doas|run0")
-_ASKS_FOR_SHELL: Final = re.compile(r"-[A-Za-z]*[si]|--shell|--login")
+"""Wrappers that start a shell where at most one word is given."""
+
+_NEEDS_COMMAND: Final = re.compile(
+    r"env|find|xargs|time|sudo|doas|run0|parallel|sem|watch|exec|command|builtin|batch|at|crontab"
+)
+"""Wrappers that start no shell without a command, or that are looked at by themselves."""
+
+_CHANGES_USER: Final = frozenset(("su", "runuser", "chroot", "unshare", "nsenter", "setarch"))
+_SHELL_BY_OPTION: Final = {
+    **dict.fromkeys(("sudo", "doas", "run0"), re.compile(r"-[^-CDghpRrTtUua]*[si]|--(?:sh|lo)")),
+    **dict.fromkeys(("systemd-run", "torsocks"), re.compile(r"-[^-EMpuH]*S|--sh")),
+}
+_VALUE_NEXT: Final = re.compile(r"-[^-]*[CDghpRrTtUuaEM]|--[a-z-]+")
+_TEXT_NEXT: Final = re.compile(r"-[A-Za-z]*c|--(?:session-)?c[a-z]*")
+_TEXT_HELD: Final = re.compile(r"(?:-[A-Za-z]*?c|--(?:session-)?c[a-z]*=)(.+)", re.DOTALL)
+"""The option with a text for a shell, of most programs that have one."""
+
+_WITH_TEXT: Final = frozenset((*_OF_A_USER, "script"))
+_MOST_WRAPPERS: Final = 4
+_MOST_READ: Final = 64
+_REPLACES: Final = re.compile(r"\{[^{} ]*\}")
+_REPLACED_NEXT: Final = re.compile(r"-[A-Za-z0-9]*[IJU]|--[a-z-]+")
+_REPLACED_GLUED: Final = re.compile(r"(?:-[A-Za-z0]*?[Ii]|--[a-z-]+=)(.+)", re.DOTALL)
+_NUMBER: Final = re.compile(r"[\d.]*")
 _SSH_VALUE: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 
 _FINDS: Final = frozenset(("find", "gfind"))
@@ -77,26 +104,79 @@ def split_text(argv: Sequence[str]) -> str | None:
     return None
 
 
+def option_texts(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the texts that an option says a shell gets, though they be one word: `su -c sh`."""
+    for before, word in pairwise(argv):
+        found = _TEXT_HELD.fullmatch(word)
+        if found is not None:
+            yield found[1]
+        if _TEXT_NEXT.fullmatch(before):
+            yield word
+
+
+def shelled_words(argv: Sequence[str]) -> Sequence[str] | None:
+    """Return the words that `capsh` gives to a shell, ``None`` without any."""
+    names = [word.rpartition("/")[2] for word in argv]
+    if "capsh" not in names:
+        return None
+    behind = range(names.index("capsh") + 1, len(argv))
+    return next((argv[place + 1 :] for place in behind if argv[place] in {"--", "=="}), None)
+
+
 def spreads_code(argv: Sequence[str]) -> bool:
     """Return whether words that a program makes of its input choose what it runs."""
     return _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is not None and _makes_code(argv)
 
 
 def _makes_code(argv: Sequence[str]) -> bool:
-    last = argv[-1]
     at = next((place for place, word in enumerate(argv) if place and interpreter_of(word)), 0)
     if at == 0:
-        runs_lines = argv[0].endswith(("parallel", "sem"))
-        return (len(argv) > 1 and is_wrapper(last)) or (
-            runs_lines and all(word[:1] == "-" for word in argv[1:])
-        )
+        command = _spread_command(argv)
+        if command:
+            return is_wrapper(command[0]) and not _names_program(command)
+        return not argv[0].endswith("args") and not next(_certain(argv[1:]), "")
     inner = interpreter_of(argv[at])
     if at == len(argv) - 1 or _waits_for_code(inner, argv[at + 1 :]):
         return True
-    options = tuple(pairwise(argv[: at + 1]))
-    replaced = {"{}", *(word for option, word in options if option == "-I")}
-    replaced |= {word[2:] for word in argv[1:at] if word.startswith("-I")} - {""}
-    return any(one in word for word in argv[at:] for one in replaced)
+    replaced = set(_replaced(argv[:at]))
+    return any(_REPLACES.search(word) or any(one in word for one in replaced) for word in argv[at:])
+
+
+def _spread_command(argv: Sequence[str]) -> Sequence[str]:
+    """Return the command that gets words of the input, from its name on."""
+    found = next(iter(commands_in(argv)), None)
+    if found is not None:
+        return found
+    known = (place for place, word in enumerate(argv) if place and _is_named(word))
+    return argv[next(known, len(argv)) :]
+
+
+def _is_named(word: str) -> bool:
+    return word[:1] != "-" and (is_known(word) or is_wrapper(word))
+
+
+def _names_program(argv: Sequence[str]) -> bool:
+    """Return whether a wrapper has its command, so that more words are arguments to that."""
+    for _ in range(_MOST_WRAPPERS):
+        if not is_wrapper(argv[0]):
+            return True
+        found = next(iter(commands_in(argv)), None)
+        if not found:
+            break
+        argv = found
+    return any(is_known(word) and not is_wrapper(word) for word in argv[1:])
+
+
+def _replaced(words: Sequence[str]) -> Iterator[str]:
+    """Yield what words of the input replace: `-I X`, `-IX`, `--replace=X`."""
+    for before, word in pairwise(words):
+        if _REPLACED_NEXT.fullmatch(before):
+            yield word
+        found = _REPLACED_GLUED.fullmatch(word)
+        if found is not None:
+            yield found[1]
+        parts = (*held(word), *in_cluster(word))
+        yield from (part for part in parts if not _NUMBER.fullmatch(part))
 
 
 def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -> bool:
@@ -104,13 +184,30 @@ def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -
     if reader is SHELL:
         found = shell_words(tuple(words))
         return not found.rest and not found.texts and not any(one.sure for one in found.scripts)
-    return isinstance(reader, Interpreter) and any(map(reader.inline.fullmatch, words[-1:]))
+    if isinstance(reader, Interpreter):
+        if any(map(reader.inline.fullmatch, words[-1:])):
+            return True
+        return takes_input(reader, words) and not any(one.sure for one in read_by(reader, words))
+    return reader is not None and reader.program and not next(_certain(words), "")
+
+
+def _certain(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words that are no option, and no option's value."""
+    ended = False
+    for before, word in pairwise(("", *words)):
+        ended = ended or before == "--"
+        plain = ended or word == "-" or word[:1] != "-"
+        if plain and word != "-" and (ended or before == "-" or before[:1] != "-" or "=" in before):
+            yield word
 
 
 def starts_shell(argv: Sequence[str]) -> bool:
     """Return whether a wrapper starts a shell of its own, which reads its input."""
     name = argv[0].rpartition("/")[2]
-    if _SHELL_BY_OPTION.fullmatch(name) and any(map(_ASKS_FOR_SHELL.fullmatch, argv[1:])):
+    asks = _SHELL_BY_OPTION.get(name)
+    if asks is not None and any(map(asks.match, _own_options(argv))):
+        return True
+    if all(word[:1] == "-" for word in argv[1:]) and _may_be_alone(name):
         return True
     return any(
         _SHELL_WITHOUT_COMMAND.fullmatch(word.rpartition("/")[2])
@@ -120,17 +217,41 @@ def starts_shell(argv: Sequence[str]) -> bool:
     )
 
 
-def _has_no_command(name: str, words: Iterable[str]) -> bool:
-    plain, skipped = 0, False
+def _may_be_alone(name: str) -> bool:
+    return not (is_builtin(name) or _NEEDS_COMMAND.fullmatch(name))
+
+
+def _own_options(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the options of a program, up to the command that it starts."""
+    for before, word in pairwise(argv):
+        if word[:1] == "-":
+            yield word
+        elif "=" not in word and _VALUE_NEXT.fullmatch(before) is None:
+            return
+
+
+def _has_no_command(name: str, behind: Iterable[str]) -> bool:
+    words = tuple(islice(behind, _MOST_READ))
+    if name == "ssh":
+        return len(_ssh_operands(words)) <= 1
+    texts = (_TEXT_NEXT.fullmatch(word) or _TEXT_HELD.fullmatch(word) for word in words)
+    if name in _WITH_TEXT and any(texts):
+        return False
+    if name not in _OF_A_USER and any(
+        is_known(word) and not is_wrapper(word) for word in words if word[:1] != "-"
+    ):
+        return False
+    return len(tuple(islice(_certain(words), 2))) <= 1
+
+
+def _ssh_operands(words: Sequence[str]) -> list[str]:
+    plain: list[str] = []
+    skipped = False
     for word in words:
-        if word in {"-c", "--command"}:
-            return False
         if skipped:
             skipped = False
         elif word.startswith("-") and word != "-":
-            skipped = name == "ssh" and _SSH_VALUE.fullmatch(word) is not None
+            skipped = _SSH_VALUE.fullmatch(word) is not None
         else:
-            plain += word != "-"
-            if plain > 1:
-                return False  # of a long line no more is read
-    return True
+            plain.append(word)
+    return plain

@@ -60,6 +60,14 @@ def test_no_text_is_too_odd(text: str) -> None:
         assert sorted(re.findall("[ab]", kept)) == sorted(re.findall("[ab]", text))
 
 
+def test_what_may_replace_a_variable_is_kept() -> None:
+    """A shell may put it there, and programs decode a text with escapes."""
+    assert cut("sh ${x:-notes}").spare == ["notes"]
+    assert cut("sh ${x/a/sub/notes}").spare == ["a/sub/notes", "notes"]
+    assert cut('"${x[0]:+notes}" $((1))').spare == ["notes"]
+    assert cut("$'a\\n' $'b'").spare == ["a\\n"]
+
+
 def test_a_long_nested_text_is_cut_in_time() -> None:
     """Its depth costs nothing that grows faster than its length."""
     assert cut("$(" * 30_000).fragments == [Fragment((UNCERTAIN,))]

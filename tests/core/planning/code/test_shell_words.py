@@ -51,6 +51,8 @@ def test_what_an_option_may_have_taken_counts() -> None:
     assert [one.path for one in shell_words(("-o", "a", "b")).scripts] == ["a", "b"]
     assert "notes" in [one.path for one in shell_words(("-onocase", "notes", "x")).scripts]
     assert "x" in [one.path for one in shell_words(("--rcfile=x", "-i")).scripts]
+    assert "notes" in [one.path for one in shell_words(("--rcfile", "notes", "-ic", ":")).scripts]
+    assert ":" not in [one.path for one in shell_words(("--norc", "-ic", ":")).scripts]
     assert "notes" in [one.path for one in shell_words(("+s", "notes")).scripts]
 
 

@@ -1,0 +1,63 @@
+"""What the variables that words set hold: files that programs load by them, or code."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from core.planning.code.spoken import with_interpreter
+from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of, tails
+
+_MOST_SET: Final = 256
+_SETS: Final = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*])?\+?=(.+)", re.DOTALL)
+_LOADED: Final = re.compile(
+    r"\w*(?:ENV|OPTS?|OPTIONS|FLAGS|MAKEFILES|STARTUP|PRELOAD|AUDIT|INIT|RC|CLASSPATH|LOADER|MODULE"
+    r"|PERL5\w+|RUBYLIB|GIT_CONFIG\w*|CONF|HOOK|SCRIPT|CMD|EXEC|WRAPPER|RUNNER|EXTERNAL_?DIFF|PS4"
+    r"|PAGER|EDITOR|VISUAL|COMMAND|SSH|SHELL|ASKPASS|LESSOPEN|LESSCLOSE|BROWSER)|PYTHONPATH"
+)
+"""Variables by which programs load files, take options, or start others."""
+
+
+def loads(name: str) -> bool:
+    """Return whether programs may load or start what a variable of this name names."""
+    return _LOADED.fullmatch(name) is not None
+
+
+def loaded(words: Iterable[str]) -> Iterator[str]:
+    """Yield what may name a file of code in their values, and where an interpreter is named."""
+    for found in islice(filter(None, map(_SETS.fullmatch, words)), _MOST_SET):
+        yield from with_interpreter(found[2])
+        if loads(found[1]):
+            for piece in pieces_of(found[2]):
+                yield piece
+                yield from in_cluster(piece)
+                yield from tails(piece)
+
+
+def sets_data(word: str) -> bool:
+    """Return whether a word sets a variable to one word, by which nothing is loaded as code."""
+    found = _SETS.fullmatch(word)
+    return found is not None and not (loads(found[1]) or ENDS_OF_WORDS.search(found[2]))
+
+
+def texts(words: Iterable[str]) -> Iterator[str]:
+    """Yield the values of such variables that have more than one word in them."""
+    found = (_SETS.fullmatch(word) for word in words)
+    yield from (one[2] for one in found if one and loads(one[1]) and ENDS_OF_WORDS.search(one[2]))
+
+
+def filled_in(words: Iterable[str], spare: Iterable[str]) -> Iterator[str]:
+    """Yield what may name a file in values that code may have in it; a word alone is no code."""
+    found = (_SETS.fullmatch(word) for word in words)
+    values = (*(one[2] for one in found if one is not None), *spare)
+    for value in values:
+        if ENDS_OF_WORDS.search(value) or "\\" in value:
+            yield from pieces_of(value)
+
+
+def values(words: Iterable[str]) -> Iterator[str]:
+    """Yield what may name a file in the values of all variables that are set."""
+    for word in words:
+        found = _SETS.fullmatch(word)
+        if found is not None:
+            yield from pieces_of(found[2])
