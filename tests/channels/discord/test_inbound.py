@@ -1,5 +1,6 @@
 """What a person on Discord is told, when, and who else sees it."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,8 +65,7 @@ class TestAnswers:
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
         """Before the commit there is only a sign of work; afterwards the truth."""
-        setup.server.state.first_answer_seconds = 1.2
-        inbox.delay = 1.4
+        inbox.held = asyncio.Event()
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         sent = await setup.server.press(CHANNEL, int(message), ANA, "Allow once")
@@ -73,6 +73,7 @@ class TestAnswers:
         assert sent.notes == []
         assert inbox.got == []
 
+        inbox.held.set()
         await setup.server.until(lambda: sent.notes == ["Allowed once: 7K3F9Q."])
         assert not sent.late
 
