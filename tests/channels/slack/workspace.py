@@ -30,7 +30,7 @@ def settings_for(server: SlackServer, **more: object) -> SlackSettings:
         "appToken": server.state.app_token,
         "signingSecret": server.state.signing_secret,
         "apiBaseUrl": server.url,
-        "pingInterval": 0.2,
+        "pingInterval": 1.0,
     }
     return SlackSettings.model_validate(plain | more)
 
