@@ -180,7 +180,7 @@ async def test_a_client_that_goes_away_ends_its_command(tmp_path: Path) -> None:
         body = order_of("/bin/sh", "-c", f"echo begun >> {mark}; sleep 30; echo ended >> {mark}")
         client = PageClient(server.path, TOKEN, 15.0)
         await asyncio.to_thread(client.ask, body)
-        while not mark.exists():
+        while not (mark.exists() and mark.read_text()):  # the shell opens it before it writes
             await asyncio.sleep(0.02)
         client.close()
         async with asyncio.timeout(15):
