@@ -80,7 +80,7 @@ class SlackStage:
 
     def unlimited(self) -> None:
         """Lift the limit of edits; messages go to many channels anyway."""
-        self.server.state._rates["chat.update"] = Rate(10**9, 10**9)
+        self.server.state._rates["chat.update"] = Rate(10**9, 10**9, self.server.state.clock())
 
     def open(self) -> list[Button]:
         """Return each message that has buttons."""
