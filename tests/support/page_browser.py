@@ -60,7 +60,7 @@ class PageBrowser:
 
     def sign_in(self, path: str) -> None:
         """Open a link and press its button."""
-        assert self.get(path).status_code == 200
+        assert (got := self.get(path)).status_code == 200, got.text
         entered = self.post(path)
         assert entered.status_code == 303, entered.text
 

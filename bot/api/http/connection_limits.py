@@ -1,6 +1,8 @@
 """Bound each connection below the requests: their number, a head in time, a reader that reads.
 
-No client has more than half of them: on loopback, where all users of the machine are, no user has.
+No client has more of them than are left to the others: on loopback, where all users of the machine
+are, no user has. Where a client gets none, whoever holds most loses its oldest without a request
+under way, be it the client's own, so that many clients together keep nobody out either.
 
 uvicorn waits for ever for the rest of a head and for a client that does not read its answer, takes
 any number of connections that never ask, and answers garbage in plain text.
@@ -8,6 +10,7 @@ any number of connections that never ask, and answers garbage in plain text.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -71,24 +74,22 @@ class HttpConnection(H11Protocol):
         self.logger = _quiet()
         self._head_late = Deadline(self.patience_s, self._abort)
         self._read_late = Deadline(self.patience_s, self._abort)
-        self._refused = False
-        self._client = ""
+        self._placed = False
+        self.counted_as = ""
+        self.made_s: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Take the connection, or say at once that there are too many."""
         if self.door is not None:
             self.door.know(transport)
         try:
-            self._client = _client_of(transport)
-            full = len(self.connections) >= self.most or not self.places.enter(self._client)
-            fault = Fault(FaultCode.UNAVAILABLE, _TOO_MANY) if full else None
-        except Fault as unknown:
-            fault = unknown
-        if fault is not None:
-            self._refused = True
+            self.counted_as = _client_of(transport)
+            self._take_place()
+        except Fault as fault:
             transport.write(_raw(fault))
             transport.close()
             return
+        self.made_s = time.monotonic()
         super().connection_made(transport)
         self._head_late.start()
 
@@ -96,13 +97,13 @@ class HttpConnection(H11Protocol):
         """Forget the connection."""
         self._head_late.stop()
         self._read_late.stop()
-        if not self._refused:
-            self.places.leave(self._client)
+        if self.made_s is not None:
+            self._leave_place()
             super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Read on; a head that was begun has to be there in time."""
-        if self._refused or self.transport.is_closing():
+        if not self._placed or self.transport.is_closing():
             return
         if self._idle():
             self._head_late.start()
@@ -117,7 +118,7 @@ class HttpConnection(H11Protocol):
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hand the connection over."""
         self._head_late.stop()
-        self.places.leave(self._client)
+        self._leave_place()
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
@@ -135,6 +136,45 @@ class HttpConnection(H11Protocol):
         """Go on."""
         self._read_late.stop()
         super().resume_writing()
+
+    @property
+    def can_give_way(self) -> bool:
+        """Return whether it has a place and no request under way."""
+        return self._placed and self._idle()
+
+    def give_way(self) -> None:
+        """Leave its place to another connection."""
+        self._leave_place()
+        self._abort()
+
+    def _take_place(self) -> None:
+        """Take a place, or that of a connection that can give way.
+
+        Raises:
+            Fault: there is none.
+        """
+        if len(self.connections) < self.most and self.places.enter(self.counted_as):
+            self._placed = True
+            return
+        http = (one for one in self.connections if isinstance(one, HttpConnection))
+        idle = (one for one in http if one.can_give_way)
+        victim = max(idle, key=self._dispensable, default=None)
+        held = self.places.held_by
+        if victim is None or held(victim.counted_as) < held(self.counted_as):
+            raise Fault(FaultCode.UNAVAILABLE, _TOO_MANY)
+        victim.give_way()
+        self.places.hold(self.counted_as)
+        self._placed = True
+
+    def _dispensable(self, other: "HttpConnection") -> tuple[int, bool, float]:
+        """Return a key by which the oldest of whoever holds most is the largest."""
+        own = other.counted_as == self.counted_as
+        return self.places.held_by(other.counted_as), own, -(other.made_s or 0.0)
+
+    def _leave_place(self) -> None:
+        if self._placed:
+            self._placed = False
+            self.places.leave(self.counted_as)
 
     def _idle(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle  # uvicorn begins without one

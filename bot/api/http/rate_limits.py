@@ -77,20 +77,30 @@ class Slots:
 
 @dataclass(slots=True)
 class Places:
-    """Places of which no client holds more than half, however many requests it makes.
+    """Places of which each client may hold as many as are left, however many requests it makes.
 
-    So one client never keeps the others out. The table has an entry for who holds one, no more.
+    So one client gets half, two get a third each, and a few together never keep the others out
+    (dynamic thresholds, Choudhury and Hahne 1998). The table has an entry for who holds one, no
+    more.
     """
 
     most: int
     _held: Counter[str] = field(default_factory=Counter)
 
     def enter(self, client: str) -> bool:
-        """Take a place for a client; ``False`` if none is free, or it has its share."""
-        if self._held.total() >= self.most or self._held[client] >= max(1, self.most // 2):
+        """Take a place for a client; ``False`` if no more are left than it holds."""
+        if self._held[client] >= self.most - self._held.total():
             return False
-        self._held[client] += 1
+        self.hold(client)
         return True
+
+    def hold(self, client: str) -> None:
+        """Take a place for a client that another one has just left, whatever its share."""
+        self._held[client] += 1
+
+    def held_by(self, client: str) -> int:
+        """Return how many places a client holds."""
+        return self._held[client]
 
     def leave(self, client: str) -> None:
         """Give a client's place back."""

@@ -224,25 +224,47 @@ def test_a_drip_after_an_answer_is_given_up(brisk: ApiGateway) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_connections_have_their_number(strict: ApiGateway) -> None:
-    """Beyond the bound a connection is answered 503 and closed; when some leave, all is well."""
+def test_idle_connections_give_way(strict: ApiGateway) -> None:
+    """Beyond the bound the oldest that ask nothing are closed, and who asks is served."""
     with ExitStack() as held:
         idle = [held.enter_context(closing(raw_sockets.connect(strict))) for _ in range(60)]
         for connection in idle:
             connection.setblocking(False)
+        closed: set[int] = set()
+
+        def lost() -> int:
+            for number, connection in enumerate(idle):
+                with suppress(BlockingIOError):
+                    with suppress(ConnectionResetError):
+                        assert connection.recv(65_536) == b""
+                    closed.add(number)
+            return len(closed)
+
+        wait_until("closed connections", lambda: lost() >= 60 - LIMITS["connections"])
+        assert max(closed) < 59, "the last one is open"
+        assert strict.client(None).get("/health").status_code == 200
+
+
+def test_busy_connections_have_their_number(loose: ApiGateway) -> None:
+    """Beyond the bound a connection is answered 503 and closed; when some leave, all is well."""
+    polls = raw_sockets.head(loose, "agent", "GET", "/v1/events?session=none&wait=20") + b"\r\n"
+    with ExitStack() as held:
         heard: list[bytes] = []
 
         def refused() -> int:
-            for connection in idle:
-                with suppress(BlockingIOError):
-                    heard.append(connection.recv(65_536))
-            return sum(one.startswith(b"HTTP/1.1 503") for one in heard)
+            busy = held.enter_context(closing(raw_sockets.connect(loose)))
+            busy.settimeout(0.1)  # until its request is under way, it gives way
+            with suppress(TimeoutError, ConnectionError):
+                busy.sendall(polls)
+                heard.append(busy.recv(65_536))
+            return sum(b"Too many connections" in one for one in heard)
 
-        wait_until("refusals", lambda: refused() >= 15)
+        wait_until("refusals", lambda: refused() >= 5)
+        assert not any(one.startswith(b"HTTP/1.1 2") for one in heard), "each of the others waits"
 
     def served() -> bool:
         with suppress(httpx.TransportError):
-            return strict.client(None).get("/health").status_code == 200
+            return loose.client(None).get("/health").status_code == 200
         return False
 
     wait_until("an answer", served)

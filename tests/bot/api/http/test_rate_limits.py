@@ -39,20 +39,31 @@ def test_places_are_taken_and_given_back() -> None:
     assert slots.enter()
 
 
-def test_nobody_holds_more_than_half_of_the_places() -> None:
-    """One client has its half, another the other half; who leaves is forgotten altogether."""
+def test_nobody_holds_more_places_than_are_left() -> None:
+    """One client has its half, and a second less; who leaves is forgotten altogether."""
     places = Places(4)
 
     assert [places.enter("greedy") for _ in range(4)] == [True, True, False, False]
-    assert [places.enter("modest") for _ in range(3)] == [True, True, False]
-    assert not places.enter("third"), "all are taken"
+    assert [places.enter("modest") for _ in range(3)] == [True, False, False]
+    assert [places.enter("third"), places.enter("fourth")] == [True, False], "all are taken"
     places.leave("greedy")
     assert not places.enter("modest")
-    assert places.enter("third")
-    for client in ("greedy", "modest", "modest", "third"):
+    assert places.enter("fourth")
+    for client in ("greedy", "modest", "third", "fourth"):
         places.leave(client)
     assert len(places) == 0
     with places.place("greedy"), places.place("greedy"), pytest.raises(Fault):
         places.place("greedy").__enter__()
     assert len(places) == 0
     assert Places(1).enter("anybody"), "half of one place is that place"
+
+
+@pytest.mark.parametrize("clients", [2, 4, 16])
+def test_a_few_together_keep_nobody_out(clients: int) -> None:
+    """They ask without end, and a browser still finds its six places."""
+    places = Places(512)
+    for _ in range(512):
+        for number in range(clients):
+            places.enter(f"greedy {number}")
+
+    assert all(places.enter("newcomer") for _ in range(6))
