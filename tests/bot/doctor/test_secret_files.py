@@ -16,7 +16,7 @@ TOKEN = "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 def outside(tmp_path: Path) -> Path:
     """Return a folder that others can enter, which is not the home."""
     for folder in (*reversed(tmp_path.parents[:3]), tmp_path):
-        folder.chmod(0o755)
+        folder.chmod(folder.stat().st_mode | 0o055)  # one of them may be /tmp
     made = tmp_path / "secrets"
     made.mkdir(mode=0o755)
     return made
