@@ -415,7 +415,8 @@ def report(seen: Seen) -> dict[str, object]:
     for run_id in {*times, *told}:
         answer = ask("exec.wait", {"id": run_id, "timeoutMs": 5000}) or {}
         outcomes[run_id] = (str(answer.get("status")), TERMINATED in json.dumps(answer))
-    waiting = ask("exec.approval.list", {"limit": 10}) or {}
+    waiting = (ask("exec.approval.list", {"limit": 10}) or {})["pending"]
+    assert isinstance(waiting, list)
     return {
         "cycles": sum(seen.kills.values()),
         "asked": seen.asked,
@@ -436,7 +437,7 @@ def report(seen: Seen) -> dict[str, object]:
             for one, (how, _) in outcomes.items()
             if how not in {"finished", "unknown", "denied"}
         ],
-        "waiting": len(waiting.get("approvals", ())),
+        "waiting": len(waiting),
         "leaks": sorted(seen.leaks),
     }
 
