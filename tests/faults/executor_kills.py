@@ -437,7 +437,7 @@ def report(seen: Seen) -> dict[str, object]:
             for one, (how, _) in outcomes.items()
             if how not in {"finished", "unknown", "denied"}
         ],
-        "waiting": len(waiting),
+        "waiting": [str(one["command"]) for one in waiting],
         "leaks": sorted(seen.leaks),
     }
 
@@ -452,11 +452,18 @@ def withdrawn() -> int:
 def planted(plant: str) -> None:
     """Do what the test must find (the negative controls)."""
     if plant == "second":
+        quick = {"argv": [str(TOOLS / "quick"), "once"], "requestKey": "once"}
+        ask("exec.run", {"agent": "coder", "cwd": str(WORK), **quick})  # the kill may come too soon
         RAN.write_text(RAN.read_text() + RAN.read_text().splitlines()[0] + "\n")
     elif plant == "leak":
         (WORK / "leak").write_text(f"key={KEY}")
     elif plant == "argv":
         subprocess.Popen(["/bin/sh", "-c", f"sleep 1; : {TOKEN}x"])
+    elif plant == "question":
+        asked = ask(
+            "exec.run", {"agent": "coder", "argv": ["touch", "x"], "cwd": str(WORK), "wait": False}
+        )
+        assert asked, "nobody answered"
     elif plant == "group":
         Path("/mnt/cgroups", own_group(), "sayso-1-1-1-0").mkdir()
 
