@@ -18,8 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.chat_programs import Json, Program, configure, program
+from tests.benchmarks.chat_programs import Program, configure, program
 
+Calls = list[list[object]]
+"""When, what, and with which status it was answered."""
 NAMES = ("slack", "telegram", "discord")
 GOAL = 1.5
 BOUND = 25.0
@@ -247,7 +249,7 @@ def test_fan_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert together < min(3 * slowest, total)
 
 
-def _most_in_a_second(calls: list[list[object]], method: str) -> int:
+def _most_in_a_second(calls: Calls, method: str) -> int:
     most, window = 0, deque[float]()
     for at, called, status in calls:
         if called != method or status != 200:
@@ -260,7 +262,7 @@ def _most_in_a_second(calls: list[list[object]], method: str) -> int:
     return most
 
 
-def _violations(calls: dict[str, list[list[object]]]) -> int:
+def _violations(calls: dict[str, Calls]) -> int:
     """Count the refusals for haste, and the limits over all chats that were passed."""
     refused = sum(status == 429 for told in calls.values() for _, _, status in told)
     passed = sum(
@@ -305,7 +307,7 @@ def test_prompts_in_a_minute(tmp_path: Path, capsys: pytest.CaptureFixture[str])
             for name in NAMES
         }
         shown, seconds = _load(platforms, tmp_path)
-        calls: dict[str, Json] = {name: one.ask("calls") for name, one in platforms.items()}
+        calls: dict[str, Calls] = {name: one.ask("calls") for name, one in platforms.items()}
     violations = _violations(calls)
     sent = sum(status == 200 for told in calls.values() for _, _, status in told)
     with capsys.disabled():

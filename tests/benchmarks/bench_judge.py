@@ -11,7 +11,7 @@ import tree_sitter
 import tree_sitter_bash
 
 from core.model.approval import AllowlistEntry
-from core.model.command import ExecPlan, Reading
+from core.model.command import ExecPlan, Reading, Word
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from core.shell import reader
@@ -33,13 +33,20 @@ PACE_EVERY = 20
 GOAL_RATIO, GOAL_US, MATCH_US = 6.0, 60.0, 5.0
 
 
+def literal(argv: tuple[Word, ...]) -> list[str]:
+    """Return words of which none is open."""
+    words = [word for word in argv if isinstance(word, str)]
+    assert len(words) == len(argv), argv
+    return words
+
+
 def judge_line(line: str, allowlist: Allowlist, plans: dict[Reading, ExecPlan]) -> None:
     """Read a line and judge it; programs come from a warm cache, as in a running gateway."""
     reading = reader.read(line)
     assert isinstance(reading, Reading), line
     plan = plans.get(reading)
     if plan is None:
-        plan = plans[reading] = plan_of(*(command(*argv) for argv in reading.argvs))
+        plan = plans[reading] = plan_of(*(command(*literal(argv)) for argv in reading.argvs))
     evaluate(plan, LISTED, allowlist)
 
 

@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import discord
@@ -54,7 +54,7 @@ async def slack(hello: Json, rows: Rows) -> None:
     app = AsyncApp(client=client)
     copies: Copies = {}
 
-    @app.action(re.compile(".+"))  # type: ignore[untyped-decorator] # the SDK's
+    @app.action(re.compile(".+"))
     async def pressed(ack: Any, body: Json, client: AsyncWebClient) -> None:
         await ack()
         rows.commit()
@@ -72,7 +72,7 @@ async def slack(hello: Json, rows: Rows) -> None:
         words = {"type": "plain_text", "text": "Yes"}
         button = {"type": "button", "text": words, "action_id": name}
         said = {"type": "section", "text": {"type": "plain_text", "text": _ASK}}
-        blocks = [said, {"type": "actions", "block_id": "b", "elements": [button]}]
+        blocks: list[Json] = [said, {"type": "actions", "block_id": "b", "elements": [button]}]
         sent = await client.chat_postMessage(channel=place, text=_ASK, blocks=blocks)
         return sent["channel"], sent["ts"]
 
@@ -135,7 +135,8 @@ async def discord_(hello: Json, rows: Rows) -> None:
     async def on_interaction(interaction: discord.Interaction) -> None:
         rows.commit()
         pressed = interaction.message
-        sent = copies[str((interaction.data or {}).get("custom_id"))]
+        data: Mapping[str, object] = interaction.data or {}
+        sent = copies[str(data.get("custom_id"))]
         await asyncio.gather(
             interaction.response.edit_message(content=_DONE, view=None),
             *(

@@ -36,7 +36,8 @@ class Asker:
             case "notes":
                 notes, self._notes = self._notes, []
                 return notes
-        return None
+            case _:
+                return None
 
     async def _post(self, asked: Json) -> list[float]:
         """Ask, and return when the first and the last burst of questions was begun."""

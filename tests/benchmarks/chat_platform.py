@@ -63,6 +63,8 @@ class Stopwatch:
                 calls = self.stage.calls()[: len(self._times)]
                 timed = list(zip(self._times, calls, strict=True))[self._from :]
                 return [[at, *call] for at, call in timed]
+            case _:
+                pass
         return True
 
     async def _press_all(self, count: int, pause: float) -> list[tuple[float, float, float]]:

@@ -63,7 +63,7 @@ def _line(process: subprocess.Popen[str]) -> Any:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise AssertionError(f"{process.args} ended with {process.wait(20)}; see its log")
+        raise AssertionError(f"{process.args!r} ended with {process.wait(20)}; see its log")
     return json.loads(line)
 
 

@@ -217,15 +217,15 @@ def check(truth: dict[str, Any], told: Told) -> str:
     assert (truth["decisions"], truth["journal"]) == (1, 1), truth
     for words in (*told.cards, told.message):
         assert f"{done} by {name}" in words, (truth, told)
-    said = {
+    said: dict[str, str | None] = {
         "ana": told.presses[0],
         "ben": told.presses[1],
         "chat": told.toast,
         "cli": told.printed,
     }
     assert f"{done}: {truth['code']}" in (said.pop(winner) or ""), (truth, told)
-    for words in said.values():
-        assert words is None or f"{truth['code']} {was} by {name}" in words, (truth, told)
+    for also in said.values():
+        assert also is None or f"{truth['code']} {was} by {name}" in also, (truth, told)
     assert told.status == (0 if winner == "cli" else 3)
     return winner
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from core.errors import HostUnavailable
 from core.model.decision import AllowedBy, Basis
+from core.model.identity import ApprovalId
 from core.store import approvals
 from core.store.approvals import proofs
 from core.store.people import passkeys
@@ -35,17 +36,17 @@ class Journey:
     device: Device
     node: PagedNode
 
-    def ask(self, made: Path) -> str:
+    def ask(self, made: Path) -> ApprovalId:
         """Ask to make a folder on the node."""
-        where = {"host": "node", "node": self.node.id, "cwd": str(made.parent)}
-        return str(self.home.ask(f"mkdir {made}", **where)["id"])
+        asked = self.home.ask(f"mkdir {made}", host="node", node=self.node.id, cwd=str(made.parent))
+        return ApprovalId(asked["id"])
 
     def state(self, asked: str) -> dict[str, Any]:
         """Return how a request is now."""
         found: dict[str, Any] = self.home.client("agent").get(f"/v1/requests/{asked}").json()
         return found
 
-    def orders(self, run: str, of: str, signed: tuple[str, ...]) -> str:
+    def orders(self, run: ApprovalId, of: ApprovalId, signed: tuple[str, ...]) -> str:
         """Order a run of what ``of`` asks, as a gateway that lies does; return the refusal."""
         gate = self.home.gateway.gate
         found = self.home.do(gate.store.read(approvals.get, of))

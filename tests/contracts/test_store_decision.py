@@ -90,8 +90,12 @@ async def test_who_is_not_authorised_changes_nothing(bench: OpenStore) -> None:
     asked = await bench.ask()
     await bench.send_all()
     seen: list[approvals.Meant] = []
-    refusing: FindAndAnswer[str] = FindAndAnswer(lambda meant: seen.append(meant) or "no")
-    refused = await bench.store.write(refusing, _CHANNELS, asked, ALICE)
+
+    def refuse(meant: approvals.Meant) -> str:
+        seen.append(meant)
+        return "no"
+
+    refused = await bench.store.write(FindAndAnswer(refuse), _CHANNELS, asked, ALICE)
     waiting = await bench.store.read(approvals.get, asked)
     allowing: FindAndAnswer[str] = FindAndAnswer(
         lambda meant: approvals.Ballot(meant.approvals[0].id, ONCE, ALICE, "in:1")

@@ -6,7 +6,7 @@ import pytest
 
 from core.model.approval import Approval, ApprovalState
 from core.model.decision import DenialReason
-from core.model.identity import ApprovalId, Target
+from core.model.identity import ApprovalId, SessionKey, Target
 from core.model.result import Denied
 from core.store import approvals, outbox
 from core.store.outbox import OutboxItem, OutboxKind, message_lookup
@@ -90,7 +90,7 @@ async def test_nobody_was_reached_is_not_nobody_answered(bench: OpenStore) -> No
         assert resolution is not None
         assert (resolution.state, resolution.reason) == (ApprovalState.EXPIRED, reason)
         assert await _reason(bench, asked) is reason
-        (event,) = await bench.store.read(events.drain, session)
+        (event,) = await bench.store.read(events.drain, SessionKey(session))
         assert event.text == f"Exec denied (node=gateway, id={asked}, {reason})"
 
 
@@ -270,7 +270,7 @@ async def test_groups_with_the_same_members_never_wait_for_each_other(bench: Ope
             bench.store.write(outbox.sent_group, tuple(places[0]), new_id()),
             bench.store.write(outbox.sent_group, tuple(reversed(places[1])), new_id()),
         )
-        assert known == [3, 3]
+        assert list(known) == [3, 3]
 
 
 async def test_a_claimed_prompt_can_move_into_a_thread(bench: OpenStore) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, select
 
-from core.model.approval import HALF_HOUR, THIS_SESSION, GrantTerms
+from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.identity import AgentId, ApprovalId, SessionKey
 from core.store import approvals, prune
 from core.store.approvals import grants
@@ -54,12 +54,13 @@ async def test_a_limited_always_is_a_grant_and_owes_the_file_nothing(bench: Open
     ("reply", "terms"),
     [(ALWAYS, None), (ALWAYS, GrantTerms()), (ONCE, HALF_HOUR), (DENY, HALF_HOUR)],
 )
-async def test_nothing_else_is_a_grant(bench: OpenStore, reply: object, terms: object) -> None:
+async def test_nothing_else_is_a_grant(
+    bench: OpenStore, reply: ApprovalReply, terms: GrantTerms | None
+) -> None:
     """An unlimited always goes to the approvals file; limits mean nothing to once and deny."""
     asked = await bench.ask()
-    await bench.store.write(
-        approvals.answer, approvals.Ballot(asked, reply, ALICE, None, "", terms)
-    )  # type: ignore[arg-type]
+    ballot = approvals.Ballot(asked, reply, ALICE, None, "", terms)
+    await bench.store.write(approvals.answer, ballot)
 
     assert [] == await active(bench)
     owed = await bench.store.read(approvals.unremembered, 10)

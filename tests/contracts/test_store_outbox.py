@@ -157,7 +157,7 @@ async def test_what_was_shown_in_a_process_that_ended_is_shown_again(bench: Open
     assert await _claim(bench) == []  # this process shows it
     await store.write(approvals.answer, approvals.Ballot(asked, DENY, ALICE, None))
     edits = {edit.target: edit.message for edit in await _claim(bench)}
-    assert (edits.keys(), edits[PAGE]) == ({GROUP, PAGE}, "drawn again")
+    assert (set(edits), edits[PAGE]) == ({GROUP, PAGE}, "drawn again")
 
 
 async def test_a_question_that_ends_before_it_is_shown_again_is_not(bench: OpenStore) -> None:

@@ -41,8 +41,10 @@ def merged(below: Json, above: Json) -> Json:
     result = dict(below)
     for key, value in above.items():
         old = result.get(key)
-        both = isinstance(old, dict) and isinstance(value, dict)
-        result[key] = merged(old, value) if both else value
+        if isinstance(old, dict) and isinstance(value, dict):
+            result[key] = merged(old, value)
+        else:
+            result[key] = value
     return result
 
 

@@ -33,7 +33,9 @@ def _prepare(user: User) -> None:
 
 def _serve_both(user: User) -> None:
     """Start both gateways; the host with the page's own address and list."""
-    remote = {"acl": str(user.home / "exec-acl.toml"), **user.config["remote"]}
+    own = user.config["remote"]
+    assert isinstance(own, dict)
+    remote = {"acl": str(user.home / "exec-acl.toml"), **own}
     write(user, {"remote": remote}, _host_home(user))
     user.serve_other(_HOST)
     user.serve()

@@ -71,8 +71,8 @@ class Chats:
             case "discord":
                 return [one["content"] for one in self.at.discord.messages(int(self.written))]
             case _:
-                found = self.at.telegram.messages(telegram.CHAT)
-                return [one["text"] for one in found if _replies_to(one, self.written)]
+                told = self.at.telegram.messages(telegram.CHAT)
+                return [one["text"] for one in told if _replies_to(one, self.written)]
 
     def replies(self) -> str:
         """Return everything that a person was answered."""
@@ -97,11 +97,11 @@ class Chats:
                 below = [one for one in found if one.get("thread_ts") == self.written]
                 return [one["ts"] for one in below if buttons(one.get("blocks", []))]
             case "discord":
-                found = self.at.discord.messages(int(self.written))
-                return [one["id"] for one in found if one["components"]]
+                told = self.at.discord.messages(int(self.written))
+                return [one["id"] for one in told if one["components"]]
             case _:
-                found = self.at.telegram.messages(telegram.CHAT)
-                return [str(one["message_id"]) for one in found if one.get("reply_markup")]
+                told = self.at.telegram.messages(telegram.CHAT)
+                return [str(one["message_id"]) for one in told if one.get("reply_markup")]
 
     async def press(self, label: str) -> None:
         """Press a button of the question that is open in the thread, once there is one."""

@@ -92,7 +92,7 @@ def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     assert all(any(word in answer for answer in refused) for word in named), refused
 
 
-ATTACKS = {
+ATTACKS: dict[str, dict[str, object]] = {
     "exec.run": {"command": "id -un", "cwd": "/srv/work", "agent": "main"},
     "exec.approval.request": {"command": "id -un", "cwd": "/srv/work", "agent": "main"},
     "tool.call": {"tool": "Exec", "args": {"command": ["id"]}, "agent": "main"},

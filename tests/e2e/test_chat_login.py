@@ -95,7 +95,7 @@ def _for_ana(at: ThreePlatforms) -> str:
 async def _link(at: ThreePlatforms, place: str) -> str:
     await _privately(at, place)
     await until(lambda: bool(_LINK.search(_for_ana(at))))
-    found = set(_LINK.findall(_for_ana(at)))
+    found: set[str] = set(_LINK.findall(_for_ana(at)))
     assert len(found) == 1
     return found.pop()
 

@@ -211,8 +211,8 @@ def test_ask_fallback_needs_both(
 @pytest.fixture(scope="module")
 def pair_without_people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodePair]:
     """Yield a gateway whose questions reach nobody, and its node."""
-    channels = {"channels": {"terminal": {"approvers": []}}}
-    with node_pair(tmp_path_factory.mktemp("alone"), **channels) as running:
+    alone = tmp_path_factory.mktemp("alone")
+    with node_pair(alone, channels={"terminal": {"approvers": []}}) as running:
         yield running
 
 

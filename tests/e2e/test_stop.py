@@ -107,7 +107,7 @@ class Clients:
         return Asked(running, http, socket)
 
     def _url(self) -> str:
-        return re.findall(r"API is at (\S+)", self.gateway.log.read_text())[-1]
+        return str(re.findall(r"API is at (\S+)", self.gateway.log.read_text())[-1])
 
     def _post(self) -> tuple[int, dict[str, Any]]:
         headers = {"Authorization": f"Bearer {self.token}"}

@@ -12,10 +12,11 @@ from tests.support.waiting import wait_until
 
 def finished(gateway: GatewayProcess) -> list[str]:
     """Return the session's events once a run has finished or was denied."""
-    return wait_until(
+    found: list[str] = wait_until(
         "an end",
         lambda: [t for t in gateway.events() if "finished" in t or "denied" in t],
     )
+    return found
 
 
 def test_listed_command_runs_without_a_prompt(gateway: GatewayProcess, api: BotApi) -> None:

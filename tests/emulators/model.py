@@ -66,7 +66,7 @@ class _Handler(Quiet, BaseHTTPRequestHandler):
     def _anthropic(self, body: dict[str, Any]) -> None:
         call = _call(body.get("messages", []), body.get("tools"), "tool_result")
         usage = {"input_tokens": 12, "output_tokens": 1}
-        message = {
+        message: dict[str, Any] = {
             "id": "msg_1",
             "type": "message",
             "role": "assistant",

@@ -51,7 +51,7 @@ class People:
         ts = message["message_ts"] if alone else message["ts"]
         shown = {} if alone else {"message": {"ts": ts, "user": message["user"], **thread}}
         container = {"type": "message", "message_ts": ts, "channel_id": channel, **thread}
-        payload = {
+        payload: Json = {
             "type": "block_actions",
             "team": {"id": self.state.team, "domain": "example"},
             "user": {"id": user, "username": user.lower(), "team_id": self.state.team},

@@ -35,10 +35,14 @@ class Controls:
                 return web.json_response(await self.server.press_old(**body))
             case "say":
                 return web.json_response(await self.server.say(**body))
+            case _:
+                return web.json_response(self._look(action, body))
+
+    def _look(self, action: str, body: Json) -> object:
         look = _LOOKS.get(action)
         if look is None:
             raise web.HTTPNotFound(text=f"no control {action}")
-        return web.json_response(look(self.server, body))
+        return look(self.server, body)
 
 
 def _press(server: "TelegramServer", body: Json) -> Json:

@@ -154,14 +154,16 @@ def expand_with_dotfiles(reading: Reading, folder: str, home: str) -> ExpandedLi
     """Expand by the standard library, told to find hidden files."""
     if not _is_one_glob(reading) or reading.routings:
         return None
-    word = reading.argvs[0][1]
+    program, word = reading.argvs[0]
+    assert isinstance(program, str)
+    assert isinstance(word, OpenWord)
     pattern = "".join(
         part.text if part.kind is PartKind.GLOB else escape(part.text.replace("HOME", home))
         for part in word.parts
     )
     found = sorted(glob(pattern, root_dir=folder, include_hidden=True))  # noqa: PTH207 - relative
     guarded = [f"./{one}" if one.startswith("-") else one for one in found]
-    return ExpandedLine((ExpandedCommand((reading.argvs[0][0], *guarded), folder),), ())
+    return ExpandedLine((ExpandedCommand((program, *guarded), folder),), ())
 
 
 def expand_without_steps(reading: Reading, folder: str, home: str) -> ExpandedLine | None:

@@ -39,5 +39,6 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    tokens.secrets = SimpleNamespace(token_urlsafe=_token)  # type: ignore[assignment]
+    assert hasattr(tokens, "secrets")
+    vars(tokens)["secrets"] = SimpleNamespace(token_urlsafe=_token)
     _serve()

@@ -415,7 +415,8 @@ def report(seen: Seen) -> dict[str, object]:
     for run_id in {*times, *told}:
         answer = ask("exec.wait", {"id": run_id, "timeoutMs": 5000}) or {}
         outcomes[run_id] = (str(answer.get("status")), TERMINATED in json.dumps(answer))
-    waiting = ask("exec.approval.list", {"limit": 10}) or {}
+    waiting = (ask("exec.approval.list", {"limit": 10}) or {})["pending"]
+    assert isinstance(waiting, list)
     return {
         "cycles": sum(seen.kills.values()),
         "asked": seen.asked,
@@ -436,7 +437,7 @@ def report(seen: Seen) -> dict[str, object]:
             for one, (how, _) in outcomes.items()
             if how not in {"finished", "unknown", "denied"}
         ],
-        "waiting": len(waiting.get("approvals", ())),
+        "waiting": [str(one["command"]) for one in waiting],
         "leaks": sorted(seen.leaks),
     }
 
@@ -451,11 +452,18 @@ def withdrawn() -> int:
 def planted(plant: str) -> None:
     """Do what the test must find (the negative controls)."""
     if plant == "second":
+        quick = {"argv": [str(TOOLS / "quick"), "once"], "requestKey": "once"}
+        ask("exec.run", {"agent": "coder", "cwd": str(WORK), **quick})  # the kill may come too soon
         RAN.write_text(RAN.read_text() + RAN.read_text().splitlines()[0] + "\n")
     elif plant == "leak":
         (WORK / "leak").write_text(f"key={KEY}")
     elif plant == "argv":
         subprocess.Popen(["/bin/sh", "-c", f"sleep 1; : {TOKEN}x"])
+    elif plant == "question":
+        asked = ask(
+            "exec.run", {"agent": "coder", "argv": ["touch", "x"], "cwd": str(WORK), "wait": False}
+        )
+        assert asked, "nobody answered"
     elif plant == "group":
         Path("/mnt/cgroups", own_group(), "sayso-1-1-1-0").mkdir()
 

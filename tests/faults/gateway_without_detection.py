@@ -15,7 +15,11 @@ def _nothing(*_: object) -> str:
 
 
 if __name__ == "__main__":
-    repository.steering = _nothing
-    steering.chosen_by = _nothing
-    steering.shadowed = _nothing
+    for module, name in (
+        (repository, "steering"),
+        (steering, "chosen_by"),
+        (steering, "shadowed"),
+    ):
+        assert hasattr(module, name), name
+        setattr(module, name, _nothing)
     sys.exit(main())

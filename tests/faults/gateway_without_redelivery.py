@@ -13,7 +13,11 @@ from core.store.runs import runs
 
 
 async def _finish(
-    self: Deferred, run_id: ApprovalId, result: Finished, owner: str, _agent: AgentId | None = None
+    self: Deferred,
+    run_id: ApprovalId,
+    result: Finished,
+    owner: str,
+    agent: AgentId | None = None,
 ) -> None:
     await self.store.write(runs.finish, run_id, result, owner)
 

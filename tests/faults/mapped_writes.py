@@ -123,7 +123,7 @@ async def runs(sock: socket.socket, folder: Path) -> dict[str, str]:
 
 def main(place: str, gateway: str, writer: str, *off: str) -> None:
     """Be the gateway, and start the writer."""
-    assert concurrent.futures.thread.ThreadPoolExecutor
+    assert concurrent.futures.thread.ThreadPoolExecutor is not None
     folder = Path(place)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
@@ -134,7 +134,7 @@ def main(place: str, gateway: str, writer: str, *off: str) -> None:
     theirs.close()
     become(int(gateway), folder)
     if off:
-        pool.BOOTSTRAP = UNPROTECTED  # type: ignore[misc]
+        pool.BOOTSTRAP = UNPROTECTED
     print(json.dumps(asyncio.run(runs(ours, folder))))
 
 

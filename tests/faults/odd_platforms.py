@@ -19,6 +19,7 @@ from tests.channels.slack import workspace as slack
 from tests.channels.telegram import bot_and_user as telegram
 from tests.emulators.alterations import Field
 from tests.emulators.discord import DiscordServer
+from tests.emulators.discord_objects import BOT
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.slack import SlackServer
 from tests.emulators.telegram import TelegramServer
@@ -191,10 +192,12 @@ async def _reply(side: Platform, place: str, message: str) -> None:
         case SlackPlatform():
             await side.server.people.say(place, slack.ANA, "no", message)
         case DiscordPlatform():
-            words, to = f"<@{discord.BOT}> no", int(message)
+            words, to = f"<@{BOT}> no", int(message)
             await side.server.say(int(place), discord.ANA, words, reply_to=to)
         case TelegramPlatform():
             await side.server.say(int(place), telegram.ANA, "no", reply_to=int(message))
+        case _:
+            raise TypeError(side)
 
 
 async def _whole(running: Gateway, beside: Round) -> None:

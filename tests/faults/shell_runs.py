@@ -233,7 +233,9 @@ def _is_globbed(word: Word) -> bool:
 
 
 def _goes_below(word: Word) -> bool:
-    return _is_globbed(word) and _BELOW.search("".join(one.text for one in word.parts)) is not None
+    if not isinstance(word, OpenWord) or not _is_globbed(word):
+        return False
+    return _BELOW.search("".join(one.text for one in word.parts)) is not None
 
 
 def _leads_each_stream_once(line: str, reading: Reading) -> bool:

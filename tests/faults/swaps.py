@@ -93,7 +93,7 @@ async def one(runner: Runner, sock: socket.socket, folder: Path, name: str, at_u
     sock.recv(16)
     plan = planned(request(kind.line, cwd=folder))
     try:
-        watcher = Watcher(before_claim=lambda: sock.send(b"%d" % at_us) and None)
+        watcher = Watcher(before_claim=lambda: sock.send(b"%d" % at_us))
         text = (await runner.run(new_run(), plan, watcher)).output.text
     except (PlanDrift, SpawnError):
         text = "nothing"
@@ -136,7 +136,7 @@ def become(uid: int, folder: Path) -> None:
 
 def main(place: str, names: str, count: str, gateway: str, racer: str, *off: str) -> None:
     """Be the gateway, and start the racer."""
-    assert concurrent.futures.thread.ThreadPoolExecutor
+    assert concurrent.futures.thread.ThreadPoolExecutor is not None
     folder = Path(place)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
@@ -147,7 +147,7 @@ def main(place: str, names: str, count: str, gateway: str, racer: str, *off: str
     theirs.close()
     become(int(gateway), folder)
     if off:
-        pool.BOOTSTRAP = UNPROTECTED  # type: ignore[misc]
+        pool.BOOTSTRAP = UNPROTECTED
     print(json.dumps(asyncio.run(swaps(ours, folder, names.split(","), int(count)))))
 
 

@@ -105,6 +105,7 @@ def test_a_flood_breaks_nothing_tells_nothing_and_stays(flooded: Flooded, tmp_pa
 
 def _makers(flooded: Flooded, folder: Path, number: int) -> dict[Path, "subprocess.Popen[str]"]:
     """Start schemathesis: in a small flood once, in a large one in each round for each token."""
+    who: tuple[str, ...]
     if REQUESTS <= SMALL:
         who, phases, examples = ("agent",) if number == 0 else (), "fuzzing", 4
     else:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,10 @@ asyncio.run(main())
 """
 
 
+def _is_gone(run_id: str) -> bool:
+    return not marked(run_id)
+
+
 def judge(found: list[Ended]) -> None:
     """Hold that each question ended by its timeout, none early, none more than 2 s late.
 
@@ -96,7 +101,7 @@ def test_steps_move_no_deadline_and_end_no_command(
                 assert marked(run_id)
         for gateway, run_id in live:
             gateway.call("exec.cancel", id=run_id)
-            wait_until("the end", lambda run_id=run_id: not marked(run_id), seconds=30)
+            wait_until("the end", partial(_is_gone, run_id), seconds=30)
     late = max(one.late_ms for one in found)
     print(f"{len(found)} deadlines, {count} gateways: at most {late} ms late")
 

@@ -21,7 +21,7 @@ FULL = bool(os.environ.get("SAYSO_FULL_EXECUTORS"))
 CYCLES = 150 if FULL else 3
 SEED = 20261124
 PAGE = ROOT / "docs/how-to/executors.md"
-NOTHING = ("orphans", "twice", "lost", "leaks", "files", "log", "groups")
+NOTHING = ("orphans", "twice", "lost", "waiting", "leaks", "files", "log", "groups")
 
 
 def went_through(
@@ -56,7 +56,6 @@ def test_kill_9_at_random(
 
     assert not faults(found)
     assert (found["contained"] > 0) == contained
-    assert found["waiting"] == 0
     assert found["cycles"] == CYCLES
     assert found["begun"] > CYCLES
     assert found["looks"] > CYCLES
@@ -77,6 +76,7 @@ def test_kill_9_at_random(
         ("second", "twice"),
         ("leak", "files"),
         ("argv", "leaks"),
+        ("question", "waiting"),
         ("group", "groups"),
     ],
 )

@@ -44,7 +44,7 @@ def liar() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="sayso-liar-"))
     try:
         folder.chmod(0o755)
-        yield shutil.copy(LIAR, folder)
+        yield str(shutil.copy(LIAR, folder))
     finally:
         shutil.rmtree(folder)
 

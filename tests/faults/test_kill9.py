@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -201,15 +202,17 @@ def cycles(gateway: GatewayProcess, commands: Path, history: History, kills: int
         for number in range(kills):
             before = ledger.stat().st_size
             if number % 2 == 0:
-                wait_until(
-                    "a decision", lambda least=before: ledger.stat().st_size > least, ENOUGH_S
-                )
+                wait_until("a decision", partial(_is_longer, ledger, before), ENOUGH_S)
             time.sleep(dice.uniform(0.05, 0.5))
             gateway.kill()
             gateway.start()
         time.sleep(0.5)
     wait_until("all runs to end", lambda: not _open(gateway, history), seconds=30)
     return ledger
+
+
+def _is_longer(file: Path, least: int) -> bool:
+    return file.stat().st_size > least
 
 
 def _open(gateway: GatewayProcess, history: History) -> list[str]:

@@ -48,7 +48,11 @@ async def test_every_probe_fails(
     every = {**AGAINST_FILES, **AGAINST_THE_KERNEL, **AGAINST_OTHERS}
     mark = secrets.token_hex(8)
     async with sandbox(tmp_path, private_bytes=LIMIT * MIB) as house:
-        names = {"HOME": str(house.home), "OUTSIDE": str(visible), "MARK": mark[::-1]}
+        names: dict[str, object] = {
+            "HOME": str(house.home),
+            "OUTSIDE": str(visible),
+            "MARK": mark[::-1],
+        }
         names |= {"SOCKET": str(visible / "s"), "PLACES": IN_MEMORY, "MANY": 5}
         with a_victim(mark):
             probes = (probed(house, name, attack, **names) for name, attack in every.items())

@@ -183,10 +183,8 @@ def fires(work: Path) -> bool:
 
 def obeyed(work: Path) -> bool:
     """Return whether a program that reads the protected places finds something that was written."""
-    places = (".envrc", ".idea", ".husky", ".vscode", "linked")
-    places += tuple(
-        f"{top}/{one}" for top in ("sub", "module", "tree") for one in (".envrc", ".vscode")
-    )
+    places = [".envrc", ".idea", ".husky", ".vscode", "linked"]
+    places += (f"{top}/{one}" for top in ("sub", "module", "tree") for one in (".envrc", ".vscode"))
     files = [one for place in places for one in ((work / place), *(work / place).glob("*"))]
     return any("evil" in one.read_text() for one in files if one.is_file())
 

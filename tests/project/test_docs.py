@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import build_parser
+from bot.cli.help.man import commands
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
 from bot.settings.schema import Kind, walk
@@ -65,7 +66,7 @@ def test_the_manual_page_is_what_the_parsers_say() -> None:
 def test_every_command_and_flag_is_documented() -> None:
     """Each command has its heading, each of its arguments its row with words about it."""
     text = page("reference/cli.md")
-    parsers = list(cli_reference.commands(build_parser()))
+    parsers = list(commands(build_parser()))
 
     for parser in parsers:
         _, found, below = text.partition(f"\n## `{parser.prog}`\n")
@@ -78,7 +79,7 @@ def test_every_command_and_flag_is_documented() -> None:
 
 def test_every_command_has_an_example() -> None:
     """Whoever asks a command or its group for help sees a line to copy."""
-    parsers = {parser.prog: parser for parser in cli_reference.commands(build_parser())}
+    parsers = {parser.prog: parser for parser in commands(build_parser())}
 
     for name, parser in parsers.items():
         group = parsers.get(name.rpartition(" ")[0])

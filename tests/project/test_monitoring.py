@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -118,16 +119,16 @@ def _verified(home: Path) -> str:
     return done.stdout
 
 
-def rules() -> list[dict[str, object]]:
+def rules() -> list[dict[str, Any]]:
     """Return the alert rules."""
     groups = yaml.safe_load((FOLDER / "alerts.yml").read_text(encoding="utf-8"))["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
-def panels() -> list[dict[str, object]]:
+def panels() -> list[dict[str, Any]]:
     """Return the panels of the dashboard."""
     dashboard = json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))
-    found: list[dict[str, object]] = dashboard["panels"]
+    found: list[dict[str, Any]] = dashboard["panels"]
     return found
 
 

@@ -8,6 +8,7 @@ import pytest
 from bot.settings import Settings, load
 from core.errors import ConfigError
 from core.model.decision import Decision, Evaluation, Tier
+from core.model.identity import AgentId
 from core.policy.judge.evaluate import evaluate
 from core.policy.rules.compiled import compiled
 from tests.project.tracked import ROOT
@@ -68,7 +69,7 @@ def test_the_page_says_truly_what_its_rules_decide(settings: Settings) -> None:
 
 def test_the_pages_agent_is_held_to_its_folders(settings: Settings) -> None:
     """`~` is the gateway user's home."""
-    granted = compiled(settings, "/home/alice").agents["reviewer"].capabilities
+    granted = compiled(settings, "/home/alice").agents[AgentId("reviewer")].capabilities
     assert granted is not None
     assert granted.read == ("/usr/bin", "/home/alice/src")
     assert granted.write == ("/home/alice/src/review",)

@@ -17,7 +17,11 @@ from tests.support.waiting import wait_until
 
 BOT = (sys.executable, "-m", "bot")
 PROBE = (sys.executable, "-m", "tests.support.process_state")
-PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+PIPES: dict[str, Any] = {
+    "stdin": subprocess.PIPE,
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.PIPE,
+}
 KEPT = {name: value for name, value in os.environ.items() if name != "SAYSO_HOME"}
 
 
@@ -34,7 +38,7 @@ def test_a_fork_is_what_an_exec_is(
     given: Any, session: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words, variables, folder, descriptors, streams, signals, limits, and how it ends."""
-    how = {"input": given} if isinstance(given, str) else {"stdin": given}
+    how: dict[str, Any] = {"input": given} if isinstance(given, str) else {"stdin": given}
     how |= {"cwd": ROOT if session else tmp_path, "start_new_session": session}
     how["env"] = {**KEPT, "ONE": "1\n\udcff"}
     if not session:

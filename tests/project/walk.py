@@ -18,8 +18,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from types import FrameType
 
-from tests.e2e.running import write_config
-from tests.support.gateway_process import ROOT, GatewayProcess
+from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 from tests.support.platform_processes import PLACES, Chat, Place, chats, configure, remember
 from tests.support.prompt_copies import Copy
 from tests.support.waiting import wait_until

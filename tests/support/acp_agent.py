@@ -30,6 +30,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +206,7 @@ def spy() -> None:
 def looks(pid: int) -> dict[str, bool]:
     """Return which ways into a process are open."""
     libc = ctypes.CDLL(None, use_errno=True)
-    ways = {
+    ways: dict[str, Callable[[], object]] = {
         "environ": lambda: Path(f"/proc/{pid}/environ").read_bytes(),
         "fd": lambda: Path(f"/proc/{pid}/fd/0").readlink(),
         "mem": lambda: Path(f"/proc/{pid}/mem").open("rb").close(),
@@ -252,7 +253,7 @@ def die() -> None:
 def work(text: str) -> None:
     """Do what a prompt says."""
     word, _, rest = text.partition(" ")
-    with_rest = {
+    with_rest: dict[str, Callable[[str], None]] = {
         "write": write,
         "run": run,
         "twice": twice,

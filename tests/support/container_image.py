@@ -10,11 +10,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.support.podman import WRAPPER
 
@@ -150,7 +151,7 @@ def _nothing(_value: object, _folder: Path) -> list[str]:
     return []
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Any, Path], list[str]]] = {
     "user": lambda value, _: ["--user", value],
     "init": lambda value, _: ["--init"] if value else [],
     "read_only": lambda value, _: ["--read-only", "--read-only-tmpfs=false"] if value else [],

@@ -132,7 +132,7 @@ def direct(path: str) -> Iterator[Direct]:
     """Start an executor of this user."""
     ours, theirs = socket.socketpair()
     environ = {"PATH": os.defpath}
-    with ours, theirs, subprocess.Popen([path], stdin=theirs, env=environ) as process:
+    with ours, theirs, subprocess.Popen([path], stdin=theirs.fileno(), env=environ) as process:
         theirs.close()
         yield Direct(process, ours)
         ours.close()

@@ -142,7 +142,8 @@ def _take_streams(request: _Request, fds: list[int], taken: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     unbuffered = bool(request["environ"].get("PYTHONUNBUFFERED"))
     sys.stdin, sys.stdout, sys.stderr = (_stream(fd, unbuffered) for fd in range(3))
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, f"__{name}__", getattr(sys, name))
 
 
 def _take(request: _Request) -> None:
@@ -183,7 +184,7 @@ def _stream(number: int, unbuffered: bool) -> io.TextIOWrapper:
         line_buffering=not unbuffered and (number == 2 or raw.isatty()),
         write_through=unbuffered,
     )
-    made.mode = "w" if number else "r"  # type: ignore[attr-defined]
+    made.mode = "w" if number else "r"  # type: ignore[misc] # as create_stdio does
     return made
 
 

@@ -35,7 +35,8 @@ class Forked:
         self._process.stdin.write(json.dumps(words) + "\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
-        return code, *(path.read_bytes() for path in _streams(self._folder))
+        out, error = (path.read_bytes() for path in _streams(self._folder))
+        return code, out, error
 
     def close(self) -> None:
         """End it."""

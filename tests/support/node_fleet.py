@@ -85,8 +85,8 @@ def node_fleet(
         for process in fleet.processes:
             stack.callback(stop_if_started, process)
             process.start()
-        for node in fleet.nodes:
-            wait_until(f"{node.name} to be connected", node.has_connected, seconds=60)
+        for one in fleet.nodes:
+            wait_until(f"{one.name} to be connected", one.has_connected, seconds=60)
         yield fleet
 
 

@@ -32,7 +32,7 @@ def state() -> dict[str, Any]:
         "leads a group": os.getpgrp() == os.getpid(),
         "foreground": sys.stdin.isatty() and os.tcgetpgrp(0) == os.getpgrp(),
         "signals": {one.name: str(signal.getsignal(one)) for one in signal.Signals},
-        "mask": [one.name for one in signal.pthread_sigmask(signal.SIG_BLOCK, ())],
+        "mask": [signal.Signals(one).name for one in signal.pthread_sigmask(signal.SIG_BLOCK, ())],
         "flags": str(sys.flags),
         "umask": os.umask(0o077),
         "files": resource.getrlimit(resource.RLIMIT_NOFILE),

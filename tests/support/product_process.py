@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -203,6 +203,9 @@ def _server(pid: int) -> Server:
 
 class Forked(subprocess.Popen[Any]):
     """A process that a server forks, and reaps when it is asked whether it has ended."""
+
+    _close_pipe_fds: Callable[..., None]  # of Popen; its stubs do not show them
+    _waitpid_lock: threading.Lock
 
     def __init__(
         self, server: Server, request: Mapping[str, Any], options: Mapping[str, Any]

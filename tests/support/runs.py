@@ -67,7 +67,7 @@ class Watcher:
     """Grants or refuses the claim, and notes what it hears."""
 
     grants: bool = True
-    before_claim: Callable[[], None] = lambda: None
+    before_claim: Callable[[], object] = lambda: None
     identity: tuple[int, int, int] | None = None
     started: asyncio.Event = field(default_factory=asyncio.Event)
     why: Basis = field(default_factory=Basis)

@@ -17,7 +17,7 @@ from tests.channels.discord import guild as discord
 from tests.channels.slack import workspace as slack
 from tests.channels.telegram import bot_and_user as telegram
 from tests.emulators.discord import DiscordServer
-from tests.emulators.discord_state import CHANNEL
+from tests.emulators.discord_objects import CHANNEL
 from tests.emulators.slack import SlackServer
 from tests.emulators.slack_rules import Json, buttons, seen
 from tests.emulators.telegram import TelegramServer

@@ -37,7 +37,13 @@ def manager(folder: Path, name: str, mark: str, chooser: str) -> Path:
     folder.mkdir(parents=True)
     source = folder.parent / "shim.c"
     source.write_text(SHIM)
-    words = [f'-DMARK="{mark}"', f'-DCHOOSER="{chooser}"', "-o", folder / name, source]
+    words: list[str | Path] = [
+        f'-DMARK="{mark}"',
+        f'-DCHOOSER="{chooser}"',
+        "-o",
+        folder / name,
+        source,
+    ]
     subprocess.run(["gcc", *words], check=True)
     return folder / name
 

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -375,13 +376,17 @@ async def test_the_prompt_tells_how_the_run_ended(tmp_path: Path) -> None:
     assert "" == decided.detail.text
 
 
+def _shows_more(channel: MemoryChannel, than: int) -> bool:
+    return len(prompts(channel)) > than
+
+
 async def test_always_tells_what_it_would_have_matched(tmp_path: Path) -> None:
     """Behind "Always allow…" stand the past commands that it covers, the denied ones by name."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel):
         for number, (line, reply) in enumerate((("uptime", ONCE), ("uptime -s", DENY))):
             asked = await ask(gate, tmp_path, line)
-            await until(lambda wanted=number: len(prompts(channel)) > wanted)
+            await until(partial(_shows_more, channel, number))
             await channel.press(prompts(channel)[number].id, reply, ANA)
             await gate.wait(asked.run_id, 10_000)
         await ask(gate, tmp_path, "uptime -p")

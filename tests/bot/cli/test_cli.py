@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,8 @@ def test_the_next_step_is_that_of_the_home(
     with socket.socket(socket.AF_UNIX) as gateway:
         gateway.bind("gateway.sock")
         steps = []
-        for act in (lambda: None, gateway.listen, gateway.close):
+        acts: tuple[Callable[[], None], ...] = (lambda: None, gateway.listen, gateway.close)
+        for act in acts:
             act()
             assert main([]) == 0
             steps.append(capsys.readouterr().out.splitlines()[2].split()[2])

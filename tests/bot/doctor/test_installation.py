@@ -29,7 +29,7 @@ def doctor(home: Path) -> str:
         check=False,
     )
     assert "sandbox: " in done.stdout, done.stderr
-    return done.stdout
+    return str(done.stdout)
 
 
 def test_an_empty_home_stays_empty(tmp_path: Path) -> None:

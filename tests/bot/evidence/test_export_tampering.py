@@ -154,9 +154,9 @@ TAMPERED: dict[str, Change] = {
 }
 
 
-def problems(data: bytes, **noted: str) -> list[str]:
+def problems(data: bytes, *, sha256: str = "", head: str = "") -> list[str]:
     """Return what the verifier finds."""
-    return verify(io.BytesIO(data), **noted).problems
+    return verify(io.BytesIO(data), sha256, head).problems
 
 
 def test_the_export_as_it_was_is_whole(made: bytes) -> None:

@@ -46,7 +46,12 @@ def test_puts_the_key_in_the_tokens_place(the_model: Model, name: str) -> None:
 def test_a_stranger_gets_nothing(the_model: Model, headers: dict[str, str]) -> None:
     """Whoever reaches the port without the token is refused, and no key is fetched for them."""
     fetched: list[str] = []
-    proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), lambda: fetched.append("") or KEY)
+
+    def fetch() -> str:
+        fetched.append("")
+        return KEY
+
+    proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), fetch)
 
     assert asked(proxy, headers)[0] == 401
     assert (the_model.asked, fetched) == ([], [])

@@ -55,7 +55,7 @@ def test_the_copy_runs_as_the_original_and_nobody_may_read_it(place: str) -> Non
 def test_what_became_of_a_copy_is_seen(place: str) -> None:
     """Read by others, of another version, or without its library: it is copied again."""
     assert not closed_python.is_copied(interpreter(), place)
-    changes = (
+    changes: tuple[Callable[[], None], ...] = (
         lambda: Path(place).chmod(0o755),
         lambda: os.utime(place, (1, 1)),
         lambda: os.truncate(place, 5),
@@ -92,7 +92,7 @@ def attacked(path: str) -> Iterator[Callable[[], tuple[bool, str]]]:
 def started(path: str) -> tuple[bool, str]:
     """Start an executor as sudo does; return whether it was closed, and the end of a line."""
     ours, theirs = socket.socketpair()
-    with ours, theirs, subprocess.Popen([path], stdin=theirs, **AS_OTHER) as process:
+    with ours, theirs, subprocess.Popen([path], stdin=theirs.fileno(), **AS_OTHER) as process:
         theirs.close()
         ours.settimeout(60)
         ours.sendall(b'{"id":1,"method":"ping"}\n')

@@ -4,7 +4,7 @@ import os
 import pwd
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,11 +36,12 @@ def test_it_is_made_and_seen(place: Path) -> None:
     assert folder.stat().st_uid == pwd.getpwnam(OTHER).pw_uid
     (folder / "x").touch()
     workspace.refuse(folder, OTHER, GATEWAY)  # with files in it: it is shared already
-    for change in (
+    changes: tuple[Callable[[], None], ...] = (
         lambda: folder.chmod(0o777),
         lambda: os.removexattr(folder, "system.posix_acl_default"),
         lambda: os.chown(folder, 0, 0),
-    ):
+    )
+    for change in changes:
         workspace.share(folder, OTHER, GATEWAY)
         assert workspace.is_shared(folder, OTHER, GATEWAY)
         change()

@@ -14,6 +14,8 @@ def test_a_rest_matches_as_trust_reads_it(trust: Trust, *, matches: bool) -> Non
     held = provisions(rule("allow", "make", "<REST>"))
     traces = traces_of(plan_of(wrapped("make", "all")), held.rules, trust)
 
-    ((one,),) = (look["rules"] for look in to_json(traces))
+    (look,) = to_json(traces)
+    assert isinstance(look["rules"], list)
+    (one,) = look["rules"]
     assert (one["matched"], one["winner"]) == (matches, matches)
     assert shown(traces)[-1].split()[:2] == (["=>", "allow"] if matches else ["no", "match"])

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from bot.gate_proof.chat import ChatWay, ProvingSender
 from bot.gate_proof.entry_points import Answer
 from bot.gate_proof.prover import Proof, Prover
 from bot.intake.callers.terminal import Askers
+from bot.intake.methods.runs import RunMethods
 from bot.intake.registry.method import Method, Table
 from bot.intake.socket import handlers
 from bot.intake.table import method_table
@@ -34,6 +36,7 @@ from core.model.identity import AgentId
 from core.model.policy import ExecPolicy, PolicyLayer
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH
 from core.policy.matching.allowlist import Allowlist
+from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.rules.capabilities import TOOL, Capabilities
 from core.policy.rules.compiled import Compiled, Provisions
 from tests.support.gate import PLACE, gate_at
@@ -130,8 +133,10 @@ def _askers(table: Table) -> Askers:
     """Return what remembers who asked over the socket."""
     run = table["exec.run"]
     assert isinstance(run, Method)
-    asked: Askers = run.handler.__self__.askers
-    return asked
+    assert isinstance(run.handler, MethodType)
+    owner = run.handler.__self__
+    assert isinstance(owner, RunMethods)
+    return owner.askers
 
 
 async def no_health() -> dict[str, object]:
@@ -143,10 +148,14 @@ class Careless(Rulebook):
     """A rulebook that lets everything through: the bug that a proof is there to find."""
 
     def judge(
-        self, plan: ExecPlan, policy: ExecPolicy, allowlist: Allowlist | None = None
+        self,
+        plan: ExecPlan,
+        policy: ExecPolicy,
+        allowlist: Allowlist | None = None,
+        acl: tuple[ArgvTemplate, ...] | None = None,
     ) -> Evaluation:
         """Allow whatever would be asked or denied."""
-        found = Rulebook.judge(self, plan, policy, allowlist)
+        found = Rulebook.judge(self, plan, policy, allowlist, acl)
         return replace(found, decision=Decision.ALLOW)
 
 

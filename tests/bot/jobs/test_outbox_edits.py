@@ -58,7 +58,7 @@ async def _claimed_by_itself(home: Path, *, editor: bool) -> list[outbox.OutboxI
     home.mkdir()
     channel = MemoryChannel()
     async with gate_at(home) as gate:
-        claims = gate.store = Claims(gate.store)  # type: ignore[assignment] # all that is used
+        claims = gate.store = Claims(gate.store)
         async with sending(gate, channel):
             if not editor:
                 gate.broker.answering.editor = None

@@ -24,7 +24,7 @@ class Broken(MemoryChannel):
     """A memory channel whose code fails on what holds a word, as often as told."""
 
     word: str = "broken"
-    failure: Callable[[], Exception] = lambda: AttributeError("components")
+    failure: Callable[[], BaseException] = lambda: AttributeError("components")
     times: int = 1
     tried: int = 0
 
@@ -72,7 +72,7 @@ async def test_the_rows_behind_a_broken_one_are_sent_at_once(tmp_path: Path) -> 
     ids=["an error of ours", "a refusal for good"],
 )
 async def test_one_prompt_of_a_group_does_not_cost_the_others(
-    tmp_path: Path, failure: Callable[[], Exception]
+    tmp_path: Path, failure: Callable[[], BaseException]
 ) -> None:
     """A group that one card breaks is sent one by one: the other prompts are shown."""
     channel = Broken(failure=failure, times=100)

@@ -17,8 +17,9 @@ from core.planning.digest import bind
 from core.planning.planner import Refusal
 from core.store import Store, open_store
 from core.trust.identity import Identity
-from tests.support.node_bench import POLICY, Bench, node_bench, request, until
+from tests.support.node_bench import POLICY, Bench, node_bench, request
 from tests.support.runs import Watcher, marked, new_run
+from tests.support.waiting import until
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import httpx
 
@@ -102,10 +103,10 @@ def attempts(home: ApiGateway) -> Iterator[Attempt]:
     yield from _scripted()
     shown = [path for path, view in views(home).items() if view.get is not None]
     for path in (*shown, "/no-such-page"):
-        yield Attempt(Kind.FRAMING, path, lambda at, path=path: _framable(_got(at, path)))
+        yield Attempt(Kind.FRAMING, path, partial(_framed, path=path))
     yield from (Attempt(Kind.REPLAY, one.__name__[1:], one) for one in _REPLAYS)
     for name, cookie in _PLANTED.items():
-        yield Attempt(Kind.FIXATION, name, lambda at, cookie=cookie: _taken_over(at, cookie))
+        yield Attempt(Kind.FIXATION, name, partial(_taken_over, cookie=cookie))
 
 
 def controls() -> Iterator[Attempt]:
@@ -138,13 +139,11 @@ def _forged() -> Iterator[Attempt]:
     for host in HOSTS:
         yield _forgery(f"Host {host}", form(Host=host, Origin=f"http://{host}"))
     for name, token in _TOKENS.items():
-        yield _forgery(
-            f"token {name}", lambda at, asked, token=token: _with_token(at, asked, token)
-        )
+        yield _forgery(f"token {name}", partial(_with_token, token=token))
     for kind in ("text/plain", "multipart/form-data; boundary=x", "application/json", ""):
-        yield _forgery(f"type {kind}", lambda at, asked, kind=kind: _of_type(at, asked, kind))
+        yield _forgery(f"type {kind}", partial(_of_type, kind=kind))
     for verb in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"):
-        yield _forgery(f"verb {verb}", lambda at, asked, verb=verb: _by_verb(at, asked, verb))
+        yield _forgery(f"verb {verb}", partial(_by_verb, verb=verb))
 
 
 def _forgery(name: str, sends: Callable[[Scene, str], httpx.Response]) -> Attempt:
@@ -196,16 +195,15 @@ def _by_verb(at: Scene, asked: str, verb: str) -> httpx.Response:
 
 def _scripted() -> Iterator[Attempt]:
     for text in PAYLOADS:
-        yield Attempt(Kind.XSS, f"stored {text}", lambda at, text=text: _stored(at, text))
+        yield Attempt(Kind.XSS, f"stored {text}", partial(_stored, text=text))
     for path in REFLECTED:
         for text in ("<img src=x onerror=alert(1)>", '"><script>alert(1)</script>'):
-            yield Attempt(
-                Kind.XSS,
-                f"{path} {text}",
-                lambda at, path=path, text=text: _scripts(
-                    _got(at, path.format(text=httpx.QueryParams({"x": text}).__str__()[2:])).text
-                ),
-            )
+            yield Attempt(Kind.XSS, f"{path} {text}", partial(_reflected, path=path, text=text))
+
+
+def _reflected(at: Scene, path: str, text: str) -> bool:
+    """Return whether markup in an address is any on the page that answers."""
+    return _scripts(_got(at, path.format(text=str(httpx.QueryParams({"x": text}))[2:])).text)
 
 
 def _stored(at: Scene, text: str) -> bool:
@@ -237,6 +235,10 @@ def _got(at: Scene, path: str) -> httpx.Response:
     known = {"ref": "zzzz", "name": "grants", "id": "zzzz", "secret": "z" * 43, "version": "z"}
     address = re.sub(r"\{(\w+)\}", lambda one: known[one[1]], path)
     return at.ana.get(address, headers={"Accept": "text/html"})
+
+
+def _framed(at: Scene, path: str) -> bool:
+    return _framable(_got(at, path))
 
 
 def _framable(answer: httpx.Response) -> bool:

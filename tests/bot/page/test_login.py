@@ -1,13 +1,14 @@
 """Sign in: one browser, one use, and a session that is a person's and no API's."""
 
+import httpx
 import pytest
 
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_browser import GOES_TO, PageBrowser, link_for, session_token
 
 
-def _cookie(answer: object, name: str) -> str:
-    lines = answer.headers.get_list("set-cookie")  # type: ignore[attr-defined]
+def _cookie(answer: httpx.Response, name: str) -> str:
+    lines = answer.headers.get_list("set-cookie")
     return next(line for line in lines if line.startswith(f"{name}=") and "Max-Age=0" not in line)
 
 

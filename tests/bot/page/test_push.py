@@ -48,7 +48,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, service: PushService) -> Iter
         config["tools"]["exec"]["rules"] = [CRITICAL]
 
     folder = tmp_path_factory.mktemp("push") / "home"
-    more = {"limits": RATES, "push": {"services": [service.url]}}
+    more: dict[str, Any] = {"limits": RATES, "push": {"services": [service.url]}}
     with api_gateway(folder, change=change, timeout=300, **more) as running:
         running.do(running.gateway.store.write(people.add, "bo"))
         yield running
@@ -151,7 +151,7 @@ def test_secrets_and_the_end_of_long_commands_are_not_pushed(
     assert len(json.dumps(long)) < 1_000
 
 
-_OPEN_ONLY = {
+_OPEN_ONLY: dict[str, dict[str, object]] = {
     "too long": {"command": f"git push origin {'b' * 200}"},
     "several commands": {"command": "git fetch && git push"},
     "read by a shell": {"command": "git push $(cat branch)"},

@@ -203,6 +203,6 @@ def test_a_cookie_that_is_no_seal_of_ours_asks_the_kernel_nothing(
         with pytest.raises(Unauthenticated):
             cookie.token(_request(value, LAPTOP, HERE))
     assert not asked
-    value = cookie.sealed("token", _request("", LAPTOP, HERE))
-    assert cookie.token(_request(str(value), LAPTOP, HERE)) == "token"
+    genuine = cookie.sealed("token", _request("", LAPTOP, HERE))
+    assert cookie.token(_request(str(genuine), LAPTOP, HERE)) == "token"
     assert len(asked) == 2

@@ -5,12 +5,12 @@ import pytest
 from bot.wiring.gate import check_tables
 from core.errors import StateError
 from core.policy.rules import self_test
-from core.programs.profiles.tables import Table
+from core.programs.profiles.tables import Table, section
 
 
 def test_a_broken_table_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is named, with what to do; the tables as shipped pass."""
-    honest = self_test.section
+    honest = section
 
     def changed(holder: Table, key: str) -> Table:
         found = honest(holder, key)

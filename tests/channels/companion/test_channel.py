@@ -62,7 +62,7 @@ async def test_a_press_arrives_as_a_command_with_its_session(side: Side) -> None
     await until(lambda: side.desk.replies == [("Allowed once: 7K3F9Q.", True)])
 
     assert Approve(ID, ApprovalReply.ALLOW_ONCE) == inbound.command
-    assert not (isinstance(inbound.command, Approve) and inbound.command.typed)
+    assert not inbound.command.typed
     assert ("companion", f"uid:{os.getuid()}") == (inbound.actor.channel, inbound.actor.account)
     assert (HERE, message, SESSION) == (inbound.place, inbound.replied_to, inbound.process)
 

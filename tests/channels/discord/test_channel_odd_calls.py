@@ -81,7 +81,7 @@ async def press_redelivered(at: OddCall) -> bool:
     message = await at.channel.post(at.setup.target, build_prompt(approval()))
     sent = await server.press(CHANNEL, int(message), ANA, "Deny")
     await at.inbox.take()
-    await server.until(lambda: sent.notes)
+    await server.until(lambda: bool(sent.notes))
     at.begin()
     await server.redeliver(sent)
     await at.inbox.take()

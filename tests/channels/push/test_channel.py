@@ -20,6 +20,7 @@ from core.store.engine.clock import wall_ms
 from core.text.render import Redacted
 from core.trust.vapid import new_key, public_key
 from tests.contracts.channel_examples import approval, plan
+from tests.contracts.channel_setup import RecordingInbox
 from tests.emulators.web_push import Phone, PushService, push_service
 
 PLACE = Target("push", "a-browser")
@@ -73,7 +74,7 @@ async def channel(service: PushService, known: Known) -> AsyncIterator[PushChann
     """Run the channel."""
     section = HttpPushSection(services=(service.url,))
     made = PushChannel(known, section, "https://sayso.example")
-    await made.start(None)  # type: ignore[arg-type] - answers come over the page
+    await made.start(RecordingInbox())  # answers come over the page
     yield made
     await made.stop()
 
@@ -250,7 +251,7 @@ async def test_a_service_that_is_away_is_tried_again(known: Known) -> None:
     made = PushChannel(known, HttpPushSection(services=(gone.url,)))
     with pytest.raises(ChannelError, match="not started"):
         await made.post(PLACE, _card())
-    await made.start(None)  # type: ignore[arg-type] - as above
+    await made.start(RecordingInbox())
     with pytest.raises(ChannelError) as caught:
         await made.post(PLACE, _card())
     await made.stop()

@@ -38,7 +38,7 @@ async def test_each_way_to_answer_names_the_groups(
     await inbox.take(3)
     await named.channel.stop()
 
-    assert [(one.actor.account, one.actor.groups) for one in inbox.got] == [
+    assert [(one.actor.account, set(one.actor.groups)) for one in inbox.got] == [
         (BOB, {LEADS}),
         (ANA, {OPS}),
         (BOB, {LEADS}),

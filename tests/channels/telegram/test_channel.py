@@ -13,15 +13,16 @@ from core.text.render import redact
 from tests.channels.telegram.bot_and_user import ANA, CHAT, GROUP, TelegramUsers
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval, resolved
-from tests.contracts.channel_setup import RecordingInbox
+from tests.contracts.channel_setup import ChannelSetup, RecordingInbox
 from tests.contracts.node_notices import NodeNoticeContract
 
 
 class TestTelegram(ChannelContract):
     """The contract, on the real python-telegram-bot."""
 
-    def thread_parent(self, setup: TelegramUsers) -> Target:
+    def thread_parent(self, setup: ChannelSetup) -> Target:
         """Return a group with topics."""
+        assert isinstance(setup, TelegramUsers)
         setup.server.state.forums[GROUP] = {}
         return Target("telegram", str(GROUP))
 

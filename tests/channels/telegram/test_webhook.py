@@ -25,7 +25,7 @@ from tests.channels.telegram.bot_and_user import (
 )
 from tests.contracts.channel import ChannelContract
 from tests.contracts.channel_examples import ID, approval
-from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, ChannelSetup, RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 from tests.emulators.telegram_delivery import SECRET_HEADER
@@ -41,8 +41,9 @@ def setup(server: TelegramServer) -> TelegramUsers:
 class TestWebhook(ChannelContract):
     """The contract, with updates delivered to us."""
 
-    def thread_parent(self, setup: TelegramUsers) -> Target:
+    def thread_parent(self, setup: ChannelSetup) -> Target:
         """Return a group with topics."""
+        assert isinstance(setup, TelegramUsers)
         setup.server.state.forums[GROUP] = {}
         return Target("telegram", str(GROUP))
 

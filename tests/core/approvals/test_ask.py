@@ -150,6 +150,7 @@ async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> Non
         routine = evaluation()
         heavy = replace(routine, segments=(replace(routine.segments[0], tier=tier),))
         asked = await asking.open(request, plan(), heavy, NO_FALLBACK)
+        assert isinstance(asked, Approval)
         assert (asked.quorum, asked.deadline_ms - asked.created_ms) == (quorum, answer_ms), tier
         assert asked.step_up is step_up, tier
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.companion.limits import RateLimit
-from core.companion.server import CompanionServer, Dialog
+from core.companion.server import CompanionServer, Desk, Dialog
 from core.model.approval import ApprovalReply
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "exec_approvals_socket.json"
@@ -62,7 +62,7 @@ def name(number: int) -> str:
 
 @asynccontextmanager
 async def companion(
-    desk: RecordingDesk | None = None,
+    desk: Desk | None = None,
     *,
     ttl_ms: int = 10_000,
     rate: RateLimit | None = None,

@@ -86,7 +86,7 @@ def test_a_signature_is_for_all_of_its_parts(part: int) -> None:
     )
 
     assert is_signed(sign_request(*right), sign_request(*right))
-    assert not is_signed(sign_request(*right), sign_request(*other))  # type: ignore[arg-type]
+    assert not is_signed(sign_request(*right), sign_request(*other))
 
 
 def test_the_client_of_the_page_imports_nothing_of_ours() -> None:

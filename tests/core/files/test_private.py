@@ -1,6 +1,8 @@
 """A private file is replaced whole, and only while it is the one that was read."""
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,9 +27,14 @@ def test_what_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["state"]
 
 
-@pytest.mark.parametrize(("options", "synced"), [({}, True), ({"durable": False}, False)])
+@pytest.mark.parametrize(
+    ("write", "synced"), [(replace_private, True), (partial(replace_private, durable=False), False)]
+)
 def test_a_file_is_on_disk_when_it_is_replaced(
-    tmp_path: Path, options: dict[str, bool], synced: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    write: Callable[[Path, bytes], bool],
+    synced: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its content and its name, unless the caller can do without."""
     asked: list[str] = []
@@ -38,7 +45,7 @@ def test_a_file_is_on_disk_when_it_is_replaced(
         sync(fd)
 
     monkeypatch.setattr(os, "fsync", noted)
-    replace_private(tmp_path / "state", b"ours", **options)
+    write(tmp_path / "state", b"ours")
 
     assert (str(tmp_path) in asked) is synced
     assert any(one.startswith(f"{tmp_path}/") for one in asked) is synced

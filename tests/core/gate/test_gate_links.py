@@ -11,7 +11,7 @@ import pytest
 from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
-from core.model.result import Denied, ExecResult, Finished, Pending
+from core.model.result import Denied, Finished, Pending, Submission
 from core.policy.rules.compiled import compiled
 from core.settings import CoreSettings
 from tests.support.gate import gate_at, request, says
@@ -48,7 +48,7 @@ async def world(
         yield gate, rw, secret
 
 
-def refused(result: ExecResult) -> bool:
+def refused(result: Submission) -> bool:
     """Return whether the capabilities refused it; anything but a run is wrong otherwise."""
     if isinstance(result, Denied):
         assert result.reason is DenialReason.CAPABILITY_DENIED

@@ -9,7 +9,7 @@ from core.approvals.answer import Answer
 from core.gate import Gate
 from core.gate.apply_grants import rule_of
 from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms
-from core.model.result import ExecResult, Finished, Pending
+from core.model.result import Finished, Pending, Submission
 from core.store import approvals
 from core.store.approvals import grants
 from tests.support.gate import ANA, gate_at, request
@@ -38,7 +38,7 @@ async def answered(
     return tuple(one.words for one in approval.evaluation.promise)
 
 
-def said(result: ExecResult | Pending) -> str:
+def said(result: Submission) -> str:
     """Return what a run printed."""
     assert isinstance(result, Finished)
     return result.output.text.strip()

@@ -60,11 +60,11 @@ async def test_a_question_that_is_allowed_is_known_at_every_moment(tmp_path: Pat
         seen = await asyncio.gather(*looks)
 
     order = [Pending, Running, Finished]
-    for one in seen:
-        places = [order.index(type(each)) for each in one if each is not None]
-        assert len(places) == len(one)
+    for states in seen:
+        places = [order.index(type(each)) for each in states if each is not None]
+        assert len(places) == len(states)
         assert places == sorted(places)
-        assert isinstance(one[-1], Finished)
+        assert isinstance(states[-1], Finished)
 
 
 async def test_what_runs_on_another_gateway_is_running(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from core.approvals.routing.principals import Listing
 from core.approvals.routing.senders import Senders
 from core.audit.journal import AuditJournal
 from core.gate import Gate
-from core.gate.sessions import Elevation, SessionLayers, SessionRules, worded
+from core.gate.sessions import SessionLayers, SessionRules, worded
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
-from core.model.policy import ExecAsk, ExecHost, ExecSecurity, PolicyLayer
+from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.model.result import Denied, Finished, Pending
 from core.policy.rules.compiled import Compiled, compiled
 from core.store import open_store

@@ -12,6 +12,7 @@ import pytest
 from core.errors import SaysoError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
+from core.model.identity import ApprovalId, SessionKey
 from core.model.policy import ExecSecurity
 from core.model.result import Denied, Finished
 from core.store import approvals
@@ -52,7 +53,7 @@ async def test_answers_a_prompt(bench: Bench) -> None:
     assert isinstance(done, Finished)
     assert (done.exit_code, done.output.text) == (0, "you said: hello there")
     assert dict(done.token_usage) == {"inputTokens": 11, "outputTokens": 5}
-    told = await bench.gate.store.read(events.drain, "main")
+    told = await bench.gate.store.read(events.drain, SessionKey("main"))
     assert ("agent.message", "you said: hello there") in [(one.kind, one.text) for one in told]
 
 
@@ -282,7 +283,7 @@ async def _none(service: str, account: str) -> str:
     raise SaysoError("there is none")
 
 
-async def _running(bench: Bench) -> frozenset[str]:
+async def _running(bench: Bench) -> frozenset[ApprovalId]:
     await until(lambda: bench.gate.running)
     return frozenset(bench.gate.running)
 

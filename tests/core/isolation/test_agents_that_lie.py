@@ -9,6 +9,7 @@ import pytest
 from channels.cards import build_prompt, whole_text
 from core.isolation.said import _MOST
 from core.model.approval import ApprovalReply
+from core.model.identity import SessionKey
 from core.model.result import Finished
 from core.store import approvals
 from core.store.sessions import events
@@ -76,7 +77,7 @@ async def test_much_at_once_is_heard(bench: Bench) -> None:
 async def test_a_flood_of_reports_is_held_back(bench: Bench) -> None:
     """Neither the session nor the journal hears more than a token's rate lets through at once."""
     done = await bench.give("flood 300")
-    told = await bench.gate.store.read(events.drain, "main")
+    told = await bench.gate.store.read(events.drain, SessionKey("main"))
 
     assert isinstance(done, Finished)
     assert done.exit_code == 0, done.output.tail

@@ -67,7 +67,7 @@ async def test_pins_hold_across_the_wall(executor_path: str, work: Path) -> None
         with pytest.raises(PlanDrift):
             await runner.run(new_run(), plan, Watcher())
         late = planned(request("./s.sh", cwd=work))
-        watcher = Watcher(before_claim=lambda: script.write_text("#!/bin/sh\necho six\n") and None)  # type: ignore[func-returns-value]
+        watcher = Watcher(before_claim=lambda: script.write_text("#!/bin/sh\necho six\n"))
         with pytest.raises(PlanDrift):
             await runner.run(new_run(), late, watcher)
 

@@ -7,6 +7,7 @@ import pytest
 
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy
+from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
 from core.nodes.approver_keys import ApproverKeys
 from core.nodes.envelope import LIFE_MS, BadOrder, Order, opened, sealed
@@ -19,11 +20,11 @@ from tests.support.plans import command, plan_of
 PAGE = RelyingParty("sayso.example", "https://sayso.example")
 ANA, BEN = PasskeyDevice("YW5h"), PasskeyDevice("YmVu")
 KEYS = ApproverKeys(PAGE, {ANA.id: ANA.public_key})
-NODE, NONCE, RUN = "a" * 64, "0" * 32, "0" * 26
+NODE, NONCE, RUN = "a" * 64, "0" * 32, ApprovalId("0" * 26)
 
 
 def _plan(line: str) -> ExecPlan:
-    return bind(replace(plan_of(command(line)), host=ExecHost.NODE, node=NODE))  # type: ignore[arg-type]
+    return bind(replace(plan_of(command(line)), host=ExecHost.NODE, node=NODE))
 
 
 PLAN, OTHER = _plan("true"), _plan("false")

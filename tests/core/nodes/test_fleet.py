@@ -197,7 +197,7 @@ async def test_only_the_holder_of_the_key_is_heard(tmp_path: Path, store: Store)
             {"signed_session": "6" * 32},
         )
         for changed in wrong:
-            assert await client.says(**changed) == "refused", changed  # type: ignore[arg-type]
+            assert await client.says(**changed) == "refused", changed
         assert await store.read(nodes.requests) == ()
         assert await client.says() == "waiting"
 

@@ -50,8 +50,12 @@ def test_a_reader_is_one_only_where_nothing_steers_it() -> None:
     status = command("git", "status")
     assert (READS,) == one(status).effects
     assert CAN == one(status, steered=True).effects
-    for changed in ({"exposed": "/srv"}, {"steered": "core.pager"}, {"unsettled": "git config"}):
-        assert CAN == one(replace(status, **changed)).effects
+    for changed in (
+        replace(status, exposed="/srv"),
+        replace(status, steered="core.pager"),
+        replace(status, unsettled="git config"),
+    ):
+        assert CAN == one(changed).effects
 
 
 def test_an_unknown_program_is_said_to_be_unknown() -> None:

@@ -284,8 +284,13 @@ async def test_warnings_tell_what_passed_a_threshold(tmp_path: Path) -> None:
         tmp_path,
         "import sys, time; print('x' * 99); print('y' * 9, file=sys.stderr); time.sleep(3.1)",
     )
-    caps = {"warn_stdout_bytes": 100, "warn_stderr_bytes": 9, "warn_duration_secs": 3}
-    async with two_machines(tmp_path, vectors=[both, ("echo", "hello")], **caps) as host:
+    async with two_machines(
+        tmp_path,
+        vectors=[both, ("echo", "hello")],
+        warn_stdout_bytes=100,
+        warn_stderr_bytes=9,
+        warn_duration_secs=3,
+    ) as host:
         loud = await host.run(*both)
         still = await host.run("echo", "hello")
 

@@ -474,7 +474,7 @@ async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Pa
     done = await job
 
     assert ("begun\n", 6) == (seen.text, seen.total_bytes)
-    assert [seen, seen] == both
+    assert [seen, seen] == list(both)
     assert (0, "begun\ndone\n") == (done.exit_code, done.output.text)
     assert await runner.tail(run_id) is None
 

@@ -128,7 +128,8 @@ class ModelledStore(RuleBasedStateMachine):
         self, asked: Asked, wanted: ApprovalState, by: str | None = None, *, always: bool = False
     ) -> None:
         """End an approval as the rules say: first come, first served, and never late."""
-        if asked.state is not ApprovalState.PENDING:
+        waits = asked.state is ApprovalState.PENDING
+        if not waits:
             return
         late = self.world.now >= asked.deadline
         self.finish_one(asked, ApprovalState.EXPIRED if late else wanted, None if late else by)

@@ -84,7 +84,7 @@ def test_the_same_methods_as_on_the_socket(home: ApiGateway) -> None:
 def test_events_are_pushed_to_who_asked(home: ApiGateway) -> None:
     """Questions, answers and the session's own events, each once, to those who may hear them."""
     with talk(home, "person") as ana, talk(home, "agent") as agent, talk(home, "other") as other:
-        wish = {"session": "push", "approvals": True}
+        wish: dict[str, Any] = {"session": "push", "approvals": True}
         assert call(ana, "events.subscribe", **wish, events=False)["result"]["approvals"]
         subscribed = call(agent, "events.subscribe", **wish)["result"]
         assert subscribed == {"sessions": ["agent:main:push"], "approvals": True}

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,9 +39,9 @@ class Home:
             env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "SAYSO_HOME": str(self.path)},
         )
 
-    def json(self) -> dict[str, object]:
+    def json(self) -> dict[str, Any]:
         """Return what is in the file."""
-        text: dict[str, object] = json.loads(self.file.read_text())
+        text: dict[str, Any] = json.loads(self.file.read_text())
         return text
 
 

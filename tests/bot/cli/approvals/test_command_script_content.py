@@ -22,7 +22,7 @@ def sayso(home: Path, *words: str) -> str:
         env={"PATH": "/usr/bin:/bin", "HOME": str(home), "SAYSO_HOME": str(home), **ALLOWLIST},
     )
     assert not done.stderr
-    return done.stdout.decode()
+    return bytes(done.stdout).decode()
 
 
 def test_the_list_and_explain_name_the_script(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from tests.support.plans import CORPUS
 from tests.support.product_process import run, start
 
 SAYSO = [sys.executable, "-m", "bot", "policy", "explain"]
-ALLOWLIST = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__SECURITY": "allowlist"}
+ALLOWLIST: dict[str, Any] = {
+    "SAYSO_TOOLS__EXEC__HOST": "gateway",
+    "SAYSO_TOOLS__EXEC__SECURITY": "allowlist",
+}
 CONTRACT = {"id", "decision", "reason", "segments"}
 
 
@@ -207,7 +210,10 @@ def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
 def test_another_host_is_explained_as_the_call_that_names_it(tmp_path: Path) -> None:
     """The gateway's rules hold there, a call to the sandbox is judged as one, other words fail."""
     there = explain(tmp_path, "--host", "gateway", "-c", "ls").stdout.decode()
-    back = {"SAYSO_TOOLS__EXEC__HOST": "gateway", "SAYSO_TOOLS__EXEC__ASK": "always"}
+    back: dict[str, Any] = {
+        "SAYSO_TOOLS__EXEC__HOST": "gateway",
+        "SAYSO_TOOLS__EXEC__ASK": "always",
+    }
     found = explain(tmp_path, "--host", "sandbox", "--json", "-c", "ls", **back)
     wrong = explain(tmp_path, "--host", "moon", "-c", "ls")
 

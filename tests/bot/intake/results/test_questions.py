@@ -21,7 +21,9 @@ async def test_what_waits_has_no_end_and_what_was_denied_has_one_without_terms(
         api = Api.of(gate)
         run = {"command": "id", "cwd": str(tmp_path), "wait": False}
         asked = await api.call(HERE, "exec.run", **run)
-        (waiting,) = (await api.call(HERE, "exec.approval.list"))["pending"]
+        pending = (await api.call(HERE, "exec.approval.list"))["pending"]
+        assert isinstance(pending, list)
+        (waiting,) = pending
         await gate.store.write(people.add, "ana")
         ana = await api.caller("ana", DECIDE, LOOK, person="ana")
         await api.call(ana, "exec.approval.resolve", id=asked["id"], decision="deny")

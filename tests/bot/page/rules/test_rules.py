@@ -38,7 +38,7 @@ def _fields(browser: PageBrowser, agent: str) -> dict[str, str]:
 
 def _row(browser: PageBrowser, agent: str, words: str) -> str:
     """Return the name of the box that removes an entry."""
-    found = _REMOVE.findall(browser.get(f"{PATH}?agent={agent}").text)
+    found: list[tuple[str, str]] = _REMOVE.findall(browser.get(f"{PATH}?agent={agent}").text)
     return next(name for name, label in found if html.unescape(label) == words)
 
 

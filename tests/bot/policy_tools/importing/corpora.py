@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bot.policy_tools.importing.import_files import Source
 from tests.bot.policy_tools.importing.oracles import Claude, Codex, Gemini, OpenClaw
@@ -214,8 +215,8 @@ def codex() -> Iterator[Form]:
     ):
         pattern = [[str(first)], *rest]
         for decision in ("allow", "prompt", "forbidden"):
-            yield _codex([(pattern, decision), ([[str(first)]], "allow")])  # type: ignore[list-item]
-    for words, decision in (
+            yield _codex([(pattern, decision), ([[str(first)]], "allow")])
+    for argv, decision in (
         (["rm", "-rf"], "forbidden"),
         (["git", "push"], "prompt"),
         (["cp", "a b"], "forbidden"),
@@ -223,7 +224,7 @@ def codex() -> Iterator[Form]:
         (["mytool", "*"], "forbidden"),
         (["./x.sh"], "forbidden"),
     ):
-        rules = [([[words[0]]], "allow"), ([[word] for word in words], decision)]
+        rules = [([[argv[0]]], "allow"), ([[word] for word in argv], decision)]
         yield _codex(rules)
 
 
@@ -315,7 +316,7 @@ def openclaw(find: "dict[str, str]", home: str) -> Iterator[Form]:
 
 
 def _openclaw(
-    entries: list[dict[str, str]], find: "dict[str, str]", home: str, **settings: str
+    entries: list[dict[str, str]], find: "dict[str, str]", home: str, **settings: Any
 ) -> Form:
     agent = {"allowlist": entries, **settings}
     text = json.dumps({"version": 1, "agents": {"main": agent}})

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -241,7 +242,8 @@ def test_a_star_in_what_narrows_covers_any_number_of_words(
 ) -> None:
     """Such a rule is a pattern of the words, so nothing of it is lost."""
     allow = ["Bash(git push:*)", "Bash(mytool:*)", "Bash(cp:*)", "Bash(ls:*)"]
-    found = claude(allow=allow, **{key: [rule]})
+    narrowed: dict[str, Any] = {key: [rule]}
+    found = claude(allow=allow, **narrowed)
 
     assert Decision[key.upper()] is decision(found, *argv)
     assert not found.of(Fate.LOST)
@@ -485,7 +487,7 @@ def test_a_prefix_without_a_known_word_takes_the_allows_only_where_it_narrows(
         *({"argsPattern": "ls"}, {"toolAnnotations": {"a": True}}, {"surprise": 1}),
     ],
 )
-def test_an_allow_under_a_condition_is_left(more: dict[str, object]) -> None:
+def test_an_allow_under_a_condition_is_left(more: dict[str, Any]) -> None:
     """Sayso does not know the condition, so it must not forget it."""
     if "toolAnnotations" in more:
         text = gemini_rule("allow", commandPrefix="ls") + "toolAnnotations = { a = true }\n"
@@ -681,7 +683,7 @@ def test_unknown_keys_and_settings_are_named() -> None:
 
 def test_a_setting_that_is_not_carried_over_is_named_unless_it_is_null() -> None:
     """One that is null says nothing there, so nothing is lost."""
-    agent = {"ask": "on-miss", "security": None, "allowlist": []}
+    agent: dict[str, object] = {"ask": "on-miss", "security": None, "allowlist": []}
     found = imported(Source.OPENCLAW, approvals(main=agent))
 
     assert [("agents.main.ask", '"on-miss"')] == [

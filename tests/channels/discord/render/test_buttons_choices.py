@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from channels.base import Choice, Inbound, Reply, Tone
-from channels.cards import build_prompt
+from channels.base import Inbound, Reply, Tone
+from channels.cards import Choice, build_prompt
 from channels.commands import Approve, Choose
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels import button_payload
-from channels.base import Choice, Reply
-from channels.cards import NoticeCard, PromptCard, build_outcome, build_prompt, details, listed
+from channels.base import Reply
+from channels.cards import (
+    Choice,
+    NoticeCard,
+    PromptCard,
+    build_outcome,
+    build_prompt,
+    details,
+    listed,
+)
 from channels.commands import Approve, Choose, Details, Malformed
 from channels.discord.render.buttons import buttons, choices, decode, ours, under_reply
 from channels.discord.render.layout import block, sentence, unbroken

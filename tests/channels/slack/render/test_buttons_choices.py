@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from channels.base import Choice, Inbound, Reply, Tone
-from channels.cards import build_prompt
+from channels.base import Inbound, Reply, Tone
+from channels.cards import Choice, build_prompt
 from channels.commands import Approve, Choose
 from core.errors import SaysoError
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply

@@ -9,6 +9,7 @@ from core.approvals.file.base_hash import present_hash, replace_recorded
 from core.approvals.file.file import ApprovalsFile
 from core.audit.journal import AuditJournal
 from core.errors import ApprovalsFileError, BadRequest, Conflict
+from core.model.identity import AgentId
 
 GOOD = '{"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/opt/a"}]}}}'
 
@@ -65,5 +66,5 @@ def test_what_an_editor_saves_meanwhile_is_kept(tmp_path: Path) -> None:
     with pytest.raises(Conflict):
         file.replace(GOOD, check)
 
-    assert ["/opt/edited"] == [one.pattern for one in file.entries("main")]
+    assert ["/opt/edited"] == [one.pattern for one in file.entries(AgentId("main"))]
     assert 2 == len(checks)

@@ -195,7 +195,7 @@ async def test_git_runs_nothing_that_the_folder_names(tmp_path: Path) -> None:
         await asyncio.to_thread(_git, line, at.work)
 
     assert isinstance(seen, ToolDone)
-    assert "A  file" in seen.result["stdout"]
+    assert "A  file" in str(seen.result["stdout"])
     assert not ran_here
     assert (at.work / "ran").exists(), "the control: git by itself obeys the setting"
 

@@ -156,7 +156,7 @@ async def test_what_was_approved_is_what_runs_inside(tmp_path: Path) -> None:
         tool = script(house.workspace / "tool", "#!/bin/sh\necho good\n")
         good = await house.run(("./tool",))
         plan = house.plan(("./tool",))
-        change = Watcher(before_claim=lambda: script(tool, "#!/bin/sh\necho evil\n") and None)
+        change = Watcher(before_claim=lambda: script(tool, "#!/bin/sh\necho evil\n"))
         with pytest.raises(PlanDrift):
             await house.host.run(new_run(), plan, change)
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from core.model.command import PinnedDirectory, PlannedCommand, Unreadable
 from core.model.decision import Decision, DenialReason, Evaluation, Promise, Reason, Tier
+from core.model.identity import AgentId
 from core.model.policy import ExecAsk, ExecPolicy, ExecSecurity, Trust
 from core.policy.judge.evaluate import denial_reason, evaluate
 from core.policy.matching.matchers import surroundings
@@ -287,8 +288,8 @@ def test_an_agents_own_rules_stand_beside_those_for_all() -> None:
     for agent, line, wanted in (
         (CODER, "ls x", Decision.DENY),
         (CODER, "cat", Decision.ASK),
-        ("other", "cat", Decision.ALLOW),
-        ("other", "ls x", Decision.DENY),
+        (AgentId("other"), "cat", Decision.ALLOW),
+        (AgentId("other"), "ls x", Decision.DENY),
     ):
         plan = plan_of(wrapped(*line.split()))
         found = evaluate(plan, LISTED, listed(*EVERYTHING), provisions=held.of(agent))

@@ -7,7 +7,7 @@ import pytest
 from core.policy.rules import self_test
 from core.policy.rules.self_test import broken_examples
 from core.programs.carriers import profiled
-from core.programs.profiles.tables import Table
+from core.programs.profiles.tables import Table, section
 
 
 def test_in_file_examples_hold() -> None:
@@ -28,7 +28,7 @@ def test_a_wrong_example_is_found(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, object], line: str
 ) -> None:
     """Negative control: an example that does not hold is named with its file."""
-    honest = self_test.section
+    honest = section
 
     def changed(holder: Table, key: str) -> Table:
         found = honest(holder, key)

@@ -1,9 +1,10 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.errors import NotFound, StateError
-from core.remote.trust.contacts import FILE, Contacts, ContactsFile, Trust
+from core.remote.trust.contacts import FILE, Contact, Contacts, ContactsFile, Trust
 from core.trust.identity import Identity
 from tests.support.remote_machines import contact_of
 
@@ -32,6 +33,11 @@ def test_trust_is_for_one_agent_on_one_machine() -> None:
     assert not rejected.trusts(peer.agent_id, peer.machine_id)
 
 
+def adding(contact: Contact) -> Callable[[Contacts], Contacts]:
+    """Return the change that adds a contact."""
+    return lambda contacts: contacts.added(contact)
+
+
 def test_a_name_or_an_agent_stands_once(tmp_path: Path) -> None:
     """A second one is refused and the first stays."""
     file, peer = ContactsFile(tmp_path), Identity.new()
@@ -39,7 +45,7 @@ def test_a_name_or_an_agent_stands_once(tmp_path: Path) -> None:
 
     for twin in (contact_of(Identity.new()), contact_of(peer, name="other")):
         with pytest.raises(StateError, match="already"):
-            file.change(lambda contacts, twin=twin: contacts.added(twin))
+            file.change(adding(twin))
     with pytest.raises(NotFound, match="No contact"):
         file.change(lambda contacts: contacts.removed("nobody"))
     assert file.read().of_agent(peer.agent_id) is not None

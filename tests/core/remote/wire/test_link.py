@@ -125,6 +125,7 @@ async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_pat
         tmp_path, vectors=[flood, ("echo", "hello")], write_s=0.3, max_stdout_bytes=50_000_000
     ) as host:
         link = await host.link()
+        assert isinstance(link.writer.transport, asyncio.ReadTransport)
         link.writer.transport.pause_reading()
         await link.send(host.sealed(*flood))
         await until(lambda: "finished" in host.kinds() and not len(host.service.grounds.sessions))

@@ -2,7 +2,9 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import pytest
 import time_machine
@@ -18,15 +20,20 @@ from core.store.views.past_commands import past
 from tests.support.store_records import ALICE, DENY, draft
 from tests.support.stores import OpenStore
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 def told(conn: Connection) -> int:
     """Return the store's time as statements see it."""
     return int(conn.execute(select(func.sayso_now())).scalar_one())
 
 
-async def aside(bench: OpenStore, op: object, *args: object) -> object:
+async def aside(
+    bench: OpenStore, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Read in a thread, as a command in another process would."""
-    return await asyncio.to_thread(open_and_read, bench.url, op, *args)  # type: ignore[arg-type]
+    return await asyncio.to_thread(lambda: open_and_read(bench.url, op, *args, **kwargs))
 
 
 async def test_what_was_asked_is_read_while_the_store_is_open(bench: OpenStore) -> None:
@@ -35,10 +42,11 @@ async def test_what_was_asked_is_read_while_the_store_is_open(bench: OpenStore) 
     await bench.ask(question)
     await bench.advance(5_000)
     await bench.store.write(ops.answer, ops.Ballot(question.id, DENY, ALICE, None))
-    (one,) = await aside(bench, past, 0, 10)  # type: ignore[misc]
+    (one,) = await aside(bench, past, 0, 10)
 
     assert (question.plan, question.evaluation) == (one.plan, one.evaluation)
     assert (True, DENY) == (one.asked, one.reply)
+    assert one.answer_ms is not None
     assert 5_000 <= one.answer_ms < 6_000
     assert () == await aside(bench, past, one.at_ms + 1, 10)
 
@@ -49,7 +57,7 @@ async def test_a_retry_that_waits_behind_its_question_is_joined(bench: OpenStore
     await bench.ask(draft(digest="a" * 64))
     found = await aside(bench, past, 0, 10)
 
-    assert [False, True] == sorted(one.joined for one in found)  # type: ignore[attr-defined]
+    assert [False, True] == sorted(one.joined for one in found)
 
 
 async def test_nothing_can_be_written(bench: OpenStore) -> None:
@@ -58,7 +66,7 @@ async def test_nothing_can_be_written(bench: OpenStore) -> None:
 
     with pytest.raises(StoreError, match=r"cannot be read: .*(readonly|read-only)"):
         await aside(bench, forget)
-    assert 1 == len(await aside(bench, past, 0, 10))  # type: ignore[arg-type]
+    assert 1 == len(await aside(bench, past, 0, 10))
 
 
 async def test_it_has_the_gateways_time(tmp_path: Path) -> None:

@@ -116,9 +116,7 @@ def test_a_value_that_would_become_another_is_refused(value: str, tmp_path: Path
         pass
 
 
-def host_of(
-    runner: Runner, podman: Podman, home: Path, kind: Callable[..., OfDocker] = Docker
-) -> OfDocker:
+def host_of(runner: Runner, podman: Podman, home: Path, kind: Callable[..., OfDocker]) -> OfDocker:
     """Return the backend over podman; nothing of this machine's Python is shown."""
     container = Container(None, podman.rootfs, OPTIONS, memory_mb=256, pids=64)
     places = places_of([home], str(Path.home()))
@@ -145,7 +143,10 @@ async def test_podman_encloses(podman: Podman, tmp_path: Path) -> None:
     home.mkdir(mode=0o700)
     work.mkdir()
     (home / "state.db").write_text("secret")
-    async with running() as runner, over(runner, host_of(runner, podman, home), home) as host:
+    async with (
+        running() as runner,
+        over(runner, host_of(runner, podman, home, Docker), home) as host,
+    ):
         assert await host.backend() == "docker"
         said = await ran(host, "touch made && cat /proc/self/status && cat /proc/net/dev", work)
         hidden = await ran(host, f"cat {home}/state.db", work)
@@ -281,7 +282,7 @@ async def test_the_next_gateway_ends_what_a_dead_one_left(podman: Podman, tmp_pa
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     async with running() as runner:
-        backend = host_of(runner, podman, home)
+        backend = host_of(runner, podman, home, Docker)
         for name, label in (("ours", backend.label), ("theirs", "sayso=0000000000000000")):
             options = ("--network", "none", "--label", label, "--name", name, *OPTIONS)
             made = podman("create", *options, "--rootfs", podman.rootfs, "/bin/sleep", "30")

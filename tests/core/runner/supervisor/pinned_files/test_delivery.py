@@ -162,7 +162,7 @@ async def test_nothing_comes_about_where_nothing_was(place: Path) -> None:
     """A script that was missing is missing, whoever puts one there meanwhile."""
     async with running() as runner:
         plan = planned(request("sh absent.sh", cwd=place))
-        watcher = Watcher(before_claim=lambda: script(place / "absent.sh", EVIL) and None)
+        watcher = Watcher(before_claim=lambda: script(place / "absent.sh", EVIL))
         done = await runner.run(new_run(), plan, watcher)
 
     assert "evil" not in done.output.text
