@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from core.files.lookup import check_looked
@@ -24,6 +25,9 @@ _RUN_CODE: Final = frozenset(
 """Modules that run code which they are given: who allowed them allowed the project's."""
 
 MODULE_ENDS: Final = (".py", ".pyc", ".so")
+
+MOST_FILES: Final = 1_024
+"""Names of files that are looked for; a module within a hundred packages has fewer."""
 
 _MOST_NAMED: Final = 32
 _DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -60,8 +64,13 @@ def shadowed(command: PlannedCommand, cwd: str) -> str:
 def imported(arguments: Sequence[str]) -> Iterator[str]:
     """Yield the names of files that `-m` may import from the working folder, and runs.
 
-    What a module that runs others is given, as `pdb` is, may be code as well.
+    What a module that runs others is given, as `pdb` is, may be code as well. Of more than
+    ``MOST_FILES`` one more than that is named: whoever binds them has to refuse.
     """
+    yield from islice(_imported(arguments), MOST_FILES + 1)
+
+
+def _imported(arguments: Sequence[str]) -> Iterator[str]:
     module, rest = _module(arguments)
     if not module or len(module) > _LONGEST_PATH:
         return

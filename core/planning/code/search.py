@@ -35,6 +35,7 @@ class Search:
         self._required = required(argv) if any(one.lexical for one in self._lookups) else ()
         self._tags = tags_of(realpath, *argv)
         self._gone: set[str] = set()
+        self._real: dict[str, str] = {}
 
     def add(self, word: CodeWord) -> None:
         """Look for what a word names."""
@@ -86,7 +87,13 @@ class Search:
             self.files[path] = None
             self._modules.append(path)
         elif path.endswith(MODULE_ENDS):
-            self._ahead[real_parent(path)] = None
+            self._ahead[self._real_parent(path, above)] = None
+
+    def _real_parent(self, path: str, above: str) -> str:
+        # A module has twenty names in one folder, and has as many folders as packages.
+        if above not in self._real:
+            self._real[above] = os.path.realpath(above)
+        return os.path.join(self._real[above], path[len(above) + 1 :])
 
 
 class Guesses:
