@@ -51,6 +51,9 @@ _MOST: Final = 64
 _DEEPEST: Final = 10
 """Files that include one another (git's own limit)."""
 
+_MOST_INCLUDED: Final = 64
+"""Files that a configuration includes, one through another; each counts as often as it is named."""
+
 _MOST_NAMED: Final = 8
 _LONGEST_VALUE: Final = 200
 
@@ -171,12 +174,18 @@ def _by_settings(
 
 
 def _settings(
-    path: str, obeys: Obedience | None = None, depth: int = 0
+    path: str, obeys: Obedience | None = None, depth: int = 0, left: list[int] | None = None
 ) -> Iterator[tuple[str, Setting | str]]:
     """Yield each setting with its file, those of included files too, or a clause instead.
 
-    Where an invocation is given, only the settings that are notable for it.
+    Where an invocation is given, only the settings that are notable for it. ``left`` is what may
+    still be read of included files, in bytes.
+
+    Raises:
+        OddLink: that is too little.
     """
+    left = left or [LARGEST]
+    _spend(left, LARGEST // _MOST_INCLUDED if depth else 0, path)
     content = None if depth else first_bytes(path, os.O_NOFOLLOW)
     if content is None:  # a link, nothing, or what is not read
         mode = mode_of(path)
@@ -186,6 +195,7 @@ def _settings(
         if mode is None:
             return
         content = first_bytes(path)
+        _spend(left, len(content or b"") if depth else 0, path)
     read = _understood(path, content)
     if isinstance(read, str) or depth > _DEEPEST:
         yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
@@ -197,7 +207,14 @@ def _settings(
                 yield path, _worded(path, one)
             else:
                 below = os.path.join(os.path.dirname(path), one.value)
-                yield from _settings(below, obeys, depth + 1)
+                yield from _settings(below, obeys, depth + 1, left)
+
+
+def _spend(left: list[int], size: int, path: str) -> None:
+    """Count what is read of included files: two that include each other twice are a thousand."""
+    left[0] -= size
+    if left[0] < 0:
+        raise OddLink(f"`{path}` is included with more than is read of included files")
 
 
 def _understood(path: str, content: bytes | None) -> tuple[Setting, ...] | str:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -422,6 +423,37 @@ def test_an_included_file_is_read(tmp_path: Path) -> None:
 
     assert before == ""
     assert "include.path" in planned(request("git status", cwd=place)).commands[0].steered
+
+
+@pytest.mark.parametrize(
+    ("files", "each"), [(1, 50), (6, 6), (1, 20_000)], ids=["itself", "each other", "very often"]
+)
+def test_files_that_include_one_another_often_ask_at_once(
+    tmp_path: Path, files: int, each: int
+) -> None:
+    """Ten levels of them were read 6^10 times, and the gateway answered nobody meanwhile."""
+    place = repository(tmp_path / "place")
+    for file in range(files):
+        lines = (f"[include]\n\tpath = more{one % files}\n" for one in range(each))
+        (place / f".git/more{file}").write_text("".join(lines)[:200_000].rpartition("[")[0])
+    git(place, "config", "include.path", "more0")
+    begun = time.process_time()
+
+    assert "included" in planned(request("git status", cwd=place)).commands[0].steered
+    assert time.process_time() - begun < 1
+
+
+def test_some_files_that_are_included_are_read(tmp_path: Path) -> None:
+    """One more than those asks."""
+    place = repository(tmp_path / "place")
+    for file in range(64):
+        (place / f".git/more{file}").touch()
+        git(place, "config", "--add", "include.path", f"more{file}")
+    before = planned(request("git status", cwd=place)).commands[0].steered
+    git(place, "config", "--add", "include.path", "more0")
+
+    assert before == ""
+    assert "included" in planned(request("git status", cwd=place)).commands[0].steered
 
 
 def with_absorbed(place: Path) -> Path:
