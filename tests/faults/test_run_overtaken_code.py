@@ -234,6 +234,19 @@ async def test_what_is_there_and_read_first_is_bound(
         assert "evil" in await said(runner, as_it_was(plan, operands=True))
 
 
+@pytest.mark.parametrize("line", ["node g", "node g > log; cat log"])
+async def test_a_main_by_way_of_a_folder_that_is_not_there(tmp_path: Path, line: str) -> None:
+    """Node takes `no/../lib` for `lib.js`, which is there: nothing has come about."""
+    more = {"g/package.json": '{"main": "./no/../lib"}', "g/lib.js": GOOD_JS}
+    async with running() as runner:
+        plan = asked(line, at := folder(tmp_path / "at", more))
+        before = await said(runner, plan)
+        written(at, {"g/lib": EVIL_JS})
+
+        assert before == "good\n"
+        assert await said(runner, plan) == "drift"
+
+
 async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
     """Node runs `x` then; while it is a folder, what is in it may be read and may change."""
     more = {"x/data.js": GOOD_JS, "x.js": "require('./x/data.js')\n"}

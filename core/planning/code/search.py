@@ -80,7 +80,7 @@ class Search:
                     self._modules.append(file)
                     self._add_start(file.rpartition("/")[0])
             if seen.files:
-                self._ahead |= dict.fromkeys(map(real_parent, seen.ahead))
+                self._ahead |= dict.fromkeys(_missing(seen.ahead))
             elif place == 0:
                 first = seen.ahead
         return first
@@ -155,7 +155,7 @@ class Guesses:
         if found:
             seen = look(path, NODE)
             self.files |= dict.fromkeys((*found, *seen.files))
-            self._ahead |= dict.fromkeys(map(real_parent, seen.ahead if seen.files else ()))
+            self._ahead |= dict.fromkeys(_missing(seen.ahead if seen.files else ()))
 
     def _is_module(self, path: str) -> bool:
         names = (path.removesuffix(".py"), path.removesuffix(_PACKAGE))
@@ -175,3 +175,8 @@ class Guesses:
         mains = (one.rpartition("/")[0] for one in kept if one.endswith(_MAINS))
         for folder in dict.fromkeys((*(one.rpartition("/")[0] for one in run), *mains)):
             yield from (one for one in at_start(folder) if not is_file(one))
+
+
+def _missing(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the real paths at which no file is: `x/../y` is missing without an `x`, unlike `y`."""
+    yield from (at for at in map(real_parent, paths) if not is_file(at))
