@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
 from typing import Final
 
 from core.files.lookup import check_looked
@@ -23,7 +24,18 @@ _RUN_CODE: Final = frozenset(
 )
 """Modules that run code which they are given: who allowed them allowed the project's."""
 
+_AT_START: Final = (
+    *("_collections_abc", "_heapq", "_weakrefset", "collections", "contextlib", "copyreg", "enum"),
+    *("functools", "genericpath", "heapq", "importlib", "keyword", "operator", "os", "pkgutil"),
+    *("posixpath", "re", "reprlib", "runpy", "sre_compile", "sre_constants", "sre_parse", "stat"),
+    *("types", "typing", "warnings", "weakref"),
+)
+"""What `runpy` imports before the module that it runs (3.6 to 3.13, also with ``-S``)."""
+
 MODULE_ENDS: Final = (".py", ".pyc", ".so")
+
+MOST_FILES: Final = 1_024
+"""Names of files that are looked for; a module within a hundred packages has fewer."""
 
 _MOST_NAMED: Final = 32
 _DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -60,8 +72,13 @@ def shadowed(command: PlannedCommand, cwd: str) -> str:
 def imported(arguments: Sequence[str]) -> Iterator[str]:
     """Yield the names of files that `-m` may import from the working folder, and runs.
 
-    What a module that runs others is given, as `pdb` is, may be code as well.
+    What a module that runs others is given, as `pdb` is, may be code as well. Of more than
+    ``MOST_FILES`` one more than that is named: whoever binds them has to refuse.
     """
+    yield from islice(_imported(arguments), MOST_FILES + 1)
+
+
+def _imported(arguments: Sequence[str]) -> Iterator[str]:
     module, rest = _module(arguments)
     if not module or len(module) > _LONGEST_PATH:
         return
@@ -81,6 +98,16 @@ def _files_of(module: str) -> Iterator[str]:
         path = f"{path}/{part}" if path else part
         yield from (f"{path}{one}{suffix}" for one in ("/__init__", "") for suffix in MODULE_ENDS)
     yield from (f"{path}/__main__{suffix}" for suffix in MODULE_ENDS)
+
+
+def at_start(folder: str, tags: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the files of a folder that Python imports before a module there that it runs.
+
+    ``tags`` are as in ``builds_of``.
+    """
+    for name, place in product(_AT_START, ("", "/__init__")):
+        for one in (f"{folder}/{name}{place}{suffix}" for suffix in MODULE_ENDS):
+            yield from builds_of(one, tags)
 
 
 def tags_of(*programs: str) -> tuple[str, ...]:

@@ -164,6 +164,13 @@ SHELL_LINES = (
     "cat notes | xargs --replace=@ sh -c @",
     "cat notes | xargs -I 1 sh -c 1",
     "cat notes | xargs -n2 env X=1",
+    "su root notes",
+    "su -s /bin/sh root notes",
+    "runuser -s /bin/sh root notes",
+    "sed 's/1/sh notes/e' log",
+    "sed '1s/1/sh notes/e' log",
+    "find notes -exec sh {} \\;",
+    "find -H ./notes -type f -exec bash {} +",
 )
 """``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
 
@@ -179,6 +186,10 @@ PYTHON_LINES = (
     "python3 - <<E\n$(cat notes)\nE",
     "cat notes | python3 /proc/thread-self/fd/0",
     "script -qc 'python3' /dev/null < notes",
+    "python3 -m code < notes",
+    "cat notes | python3 -qm code",
+    "cat notes | timeout 9 python3 -mcode",
+    "python3 -m asyncio < notes",
 )
 OTHER_CODE = {
     "env -C sub sh - s": "sub/s",
@@ -419,6 +430,8 @@ async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
         "cat log | xargs -n1 echo",
         "cat log | setsid -w cat",
         "setsid -w tail -n 1 log",
+        "find log -exec sh -c 'wc -l \"$1\"' x {} \\;",
+        "sed 's/1/x/' log > copy",
         "find . -name log -exec tail -n 1 {} +",
         "sort < log | head -n 1",
         "sh x < log > copy; cat log",

@@ -24,6 +24,7 @@ from tests.support.runs import Watcher, new_run, planned, request, running
 
 GOOD_JS, EVIL_JS = "console.log('good')\n", "console.log('evil')\n"
 GOOD_PY, EVIL_PY = "print('good')\n", "print('evil')\n"
+GOOD_MK, EVIL_MK = "all:\n\t@echo good\n", "all:\n\t@echo evil\n"
 GOOD = {
     "x.js": GOOD_JS,
     "d/index.js": GOOD_JS,
@@ -38,6 +39,7 @@ GOOD = {
     "pk/sub.py": GOOD_PY,
     "bare/sub.py": GOOD_PY,
     "cawk.awk": 'BEGIN { print "good" }\n',
+    "mk": GOOD_MK,
 }
 PACKAGE = {"tool/__init__.py": "", "tool/__main__.py": EVIL_PY}
 MAIN = {"d/package.json": '{"main": "evil.js"}', "d/evil.js": EVIL_JS}
@@ -70,6 +72,15 @@ TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
     ("sh -c 'python3 -m bare.sub'", {"bare/__init__.py": EVIL_PY}),
     ("python3 empty", {"empty/__main__.py": EVIL_PY}),
     ("gawk -f ./cawk", {"cawk": 'BEGIN { print "evil" }\n'}),
+    ("python3 -m tool", {"contextlib.py": EVIL_PY}),
+    ("timeout 9 python3 -m tool", {"types.py": EVIL_PY}),
+    ("setsid -w python3 -m tool", {"functools/__init__.py": EVIL_PY}),
+    ("python3 -m tool > log; cat log", {"contextlib.py": EVIL_PY}),
+    ("python3 -m runpy tool", {"importlib/__init__.py": EVIL_PY}),
+    ("python3 pk", {"pk/contextlib.py": EVIL_PY}),
+    ("python3 pk > log; cat log", {"pk/contextlib.py": EVIL_PY}),
+    ("make -f mk", {"mk.sh": EVIL_MK}),
+    ("timeout 9 make -f mk all", {"mk.sh": EVIL_MK}),
 )
 """Lines, with files that come about and are read before the one that was approved."""
 
@@ -200,6 +211,40 @@ async def test_without_that_it_runs(tmp_path: Path) -> None:
 
             printed = await said(runner, plan)
             assert "evil" in printed, (line, files, printed)
+
+
+@pytest.mark.parametrize(
+    ("line", "file", "evil"),
+    [
+        ("python3 -m tool", "contextlib.py", EVIL_PY),
+        ("python3 pk", "pk/contextlib.py", EVIL_PY),
+        ("make -f mk", "mk.sh", EVIL_MK),
+    ],
+)
+async def test_what_is_there_and_read_first_is_bound(
+    tmp_path: Path, line: str, file: str, evil: str
+) -> None:
+    """Other content there is drift, as it is with the file that the line names."""
+    async with running() as runner:
+        at = folder(tmp_path / "at", {file: evil.replace("evil", "first")})
+        plan = asked(line, at)
+        written(at, {file: evil})
+
+        assert await said(runner, plan) == "drift"
+        assert "evil" in await said(runner, as_it_was(plan, operands=True))
+
+
+@pytest.mark.parametrize("line", ["node g", "node g > log; cat log"])
+async def test_a_main_by_way_of_a_folder_that_is_not_there(tmp_path: Path, line: str) -> None:
+    """Node takes `no/../lib` for `lib.js`, which is there: nothing has come about."""
+    more = {"g/package.json": '{"main": "./no/../lib"}', "g/lib.js": GOOD_JS}
+    async with running() as runner:
+        plan = asked(line, at := folder(tmp_path / "at", more))
+        before = await said(runner, plan)
+        written(at, {"g/lib": EVIL_JS})
+
+        assert before == "good\n"
+        assert await said(runner, plan) == "drift"
 
 
 async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:

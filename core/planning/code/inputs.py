@@ -1,5 +1,6 @@
 """Whether an interpreter takes code from its input, or has what a variable holds in its code."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import Final
@@ -9,6 +10,10 @@ from core.planning.code.words import is_input
 from core.shell.unread_commands import UNCERTAIN
 
 _CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))
+_PROMPTS: Final = re.compile(r"-[A-Za-z]*m(.*)", re.DOTALL)
+_PROMPTING: Final = frozenset(("code", "asyncio"))
+"""Modules of Python's own that run what they read, behind the option that runs a module."""
+
 _DATA_NEXT: Final = frozenset(("-v", "--assign", "-F", "--field-separator", "-l"))
 
 
@@ -38,7 +43,13 @@ def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
 
 
 def _lacks_code(reader: Interpreter, option: str, following: str | None) -> bool:
-    """Return whether an option that takes code has none, as in `node -p < notes`."""
+    """Return whether an option that takes code has none, as in `node -p < notes`.
+
+    Or it is a module that runs its input: `python3 -m code < notes`.
+    """
+    found = _PROMPTS.fullmatch(option) if reader.modules else None
+    if found is not None:
+        return (found[1] or following) in _PROMPTING
     if reader.inline.fullmatch(option) is None:
         return False
     return following is None or (bool(reader.verbs) and following[:1] == "-")

@@ -27,18 +27,27 @@ WITHIN: Final = tuple(dict.fromkeys((*_NODE, *_LOADERS, *_FOLDER)))
 """What any interpreter reads for a word that is a folder, or a module without its suffix."""
 
 
+_OF_MAKE: Final = (
+    *("%.sh", "%.o", "%.c", "%.cc", "%.C", "%.cpp", "%.p", "%.f", "%.F", "%.m", "%.r", "%.s"),
+    *("%.S", "%.mod", "%,v", "RCS/%,v", "RCS/%", "s.%", "SCCS/s.%"),
+)
+"""What the implicit rules of make make a file of, also a makefile (`make -p -f /dev/null`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """How interpreters find a file: what they add to a word, in order; and whether by its letters.
 
     ``lexical``: `..` takes off what is before it, also where that is a link. ``any_order``: which
-    of those that are there is taken is not known.
+    of those that are there is taken is not known. ``sources`` are the names (``%`` is its own) of
+    which the program makes the file anew before it goes on.
     """
 
     names: re.Pattern[str]
     endings: tuple[str, ...]
     lexical: bool = False
     any_order: bool = False
+    sources: tuple[str, ...] = ()
 
 
 NODE: Final = Lookup(re.compile(r"node|nodejs"), _NODE, lexical=True)
@@ -50,6 +59,7 @@ _KNOWN: Final = (
     Lookup(re.compile(r"ruby[0-9.]*"), ("", ".rb", ".so")),
     Lookup(re.compile(r"lua(?:jit)?[0-9.]*"), ("", ".lua", "/init.lua", ".so")),
     Lookup(re.compile(r"gawk"), ("", ".awk")),
+    Lookup(re.compile(r"g?make"), ("",), sources=_OF_MAKE),
 )
 _REQUIRES: Final = re.compile(r"(-r|--require|--import|--loader|--experimental-loader)(?:=(.*))?")
 _PATH: Final = re.compile(r"\.{0,2}/")
@@ -86,7 +96,14 @@ def look(path: str, lookup: Lookup) -> Looked:
             missing.append(f"{one}/" if is_folder(one) else one)
     whole = first < 0 or (lookup.any_order and path not in found.files)
     found.ahead = missing if whole else missing[:first]
+    for one in _sources(path, lookup) if found.files else ():
+        (found.files if is_file(one) else found.ahead).append(one)
     return found
+
+
+def _sources(path: str, lookup: Lookup) -> Iterator[str]:
+    folder, _, name = path.rpartition("/")
+    yield from (f"{folder}/{one.replace('%', name)}" for one in lookup.sources)
 
 
 def _tried(path: str, endings: Sequence[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from core.planning.code.search import Guesses, Search
 from core.planning.code.words import ENDS_OF_WORDS, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
+from core.planning.python_modules import MOST_FILES
 from core.programs.carriers import in_system_directory
 
 _SHEBANG = re.compile(rb"#![ \t]*([^ \t\n]+)[ \t]*([^\n]*)")
@@ -66,6 +67,8 @@ def code_operands(
             return found
         pinned.append(found)
     words = tuple(code_words(argv, executable.realpath))
+    if sum(word.whole for word in words) > MOST_FILES:
+        return Unpinned("names modules in too many packages for all of them to be looked for")
     if not words:
         return Code(tuple(dict.fromkeys(pinned)))
     inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))

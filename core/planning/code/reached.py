@@ -7,7 +7,7 @@ code from its input, everything that it names may be that code.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
 from core.planning.code.arguments import read_by
@@ -62,6 +62,8 @@ _LOADS: Final = frozenset(("hash", "enable"))
 _SOURCES: Final = frozenset((".", "source"))
 _OBEYED: Final = frozenset((*_SOURCES, *_PREFIXES, *_LOADS, *_KEEPS_TEXT, "eval"))
 _MOST_STARTED: Final = 32
+_FOUND: Final = "{}"
+_OF_FIND: Final = re.compile(r"-[HLP]|-O.*")
 _MOST_TEXTS: Final = 256
 """Words of one command that are read as texts."""
 
@@ -328,6 +330,11 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
     return replace(found, paths=(*found.paths, *values(argv[1:])))
 
 
+def _is_start(word: str) -> bool:
+    """Return whether a word of `find`, from its first on, is where it starts."""
+    return word[:1] not in {"-", "(", "!"}
+
+
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
     """Yield what each interpreter behind a wrapper makes code of: `sudo -u sh bash x`."""
     finds = argv[0].rpartition("/")[2] in {"find", "gfind"}
@@ -337,6 +344,9 @@ def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
         if inner is not None:
             end = argv.index(";", place) if finds and ";" in argv[place:] else len(argv)
             yield _by_interpreter(inner, argv[place + 1 : end], depth)
+            code = (one.path for one in read_by(inner, argv[place + 1 : end]) if finds)
+            if _FOUND in code:
+                yield Reached(tuple(takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))))
     shelled = shelled_words(argv)
     if shelled is not None:
         yield _by_shell(shelled, depth)

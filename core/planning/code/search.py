@@ -13,10 +13,11 @@ from core.planning.code.caches import caches_of
 from core.planning.code.lookup import NODE, PLAIN, WITHIN, Lookup, look, lookups, readings, required
 from core.planning.code.words import CodeWord, resolved
 from core.planning.paths.pins import real_parent
-from core.planning.python_modules import MODULE_ENDS, builds_of, tags_of
+from core.planning.python_modules import MODULE_ENDS, at_start, builds_of, tags_of
 
 _UNPLAIN: Final = re.compile(r"/\.\./|/\Z|[%?#]")
 _PACKAGE: Final = "/__init__.py"
+_MAINS: Final = ("/__main__.py", "/__main__.pyc")
 _FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".node")
 _IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
 
@@ -35,12 +36,15 @@ class Search:
         self._required = required(argv) if any(one.lexical for one in self._lookups) else ()
         self._tags = tags_of(realpath, *argv)
         self._gone: set[str] = set()
+        self._real: dict[str, str] = {}
+        self._started: set[str] = set()
 
     def add(self, word: CodeWord) -> None:
         """Look for what a word names."""
         path = resolved(word.path)
         if word.whole:
             for folder in self._folders:
+                self._add_start(folder)
                 for one in builds_of(path, self._tags):
                     self._add_module(os.path.join(folder, one))
             return
@@ -71,9 +75,12 @@ class Search:
         for place, one in enumerate(readings(path, folder, lookup)):
             seen = look(one, lookup)
             self.files |= dict.fromkeys(seen.files)
-            self._modules += (file for file in seen.files if file.endswith("/__main__.py"))
+            for file in seen.files:
+                if file.endswith(_MAINS):
+                    self._modules.append(file)
+                    self._add_start(file.rpartition("/")[0])
             if seen.files:
-                self._ahead |= dict.fromkeys(map(real_parent, seen.ahead))
+                self._ahead |= dict.fromkeys(_missing(seen.ahead))
             elif place == 0:
                 first = seen.ahead
         return first
@@ -86,7 +93,20 @@ class Search:
             self.files[path] = None
             self._modules.append(path)
         elif path.endswith(MODULE_ENDS):
-            self._ahead[real_parent(path)] = None
+            self._ahead[self._real_parent(path, above)] = None
+
+    def _add_start(self, folder: str) -> None:
+        """Look for what Python imports first where it runs a module of a folder."""
+        if folder not in self._started:
+            self._started.add(folder)
+            for one in at_start(folder, self._tags):
+                self._add_module(one)
+
+    def _real_parent(self, path: str, above: str) -> str:
+        # A module has twenty names in one folder, and has as many folders as packages.
+        if above not in self._real:
+            self._real[above] = os.path.realpath(above)
+        return os.path.join(self._real[above], path[len(above) + 1 :])
 
 
 class Guesses:
@@ -125,7 +145,8 @@ class Guesses:
         if not kept:
             return (), ()
         modules = [one for one in kept if self._is_module(one)]
-        ahead = dict.fromkeys((*self._ahead, *map(real_parent, self._packages(kept))))
+        first = (*self._packages(kept), *self._at_start(kept))
+        ahead = dict.fromkeys((*self._ahead, *map(real_parent, first)))
         return tuple(ahead), tuple(caches_of(modules, tags_of(), (), "/"))
 
     def _add_within(self, path: str) -> None:
@@ -134,7 +155,7 @@ class Guesses:
         if found:
             seen = look(path, NODE)
             self.files |= dict.fromkeys((*found, *seen.files))
-            self._ahead |= dict.fromkeys(map(real_parent, seen.ahead if seen.files else ()))
+            self._ahead |= dict.fromkeys(_missing(seen.ahead if seen.files else ()))
 
     def _is_module(self, path: str) -> bool:
         names = (path.removesuffix(".py"), path.removesuffix(_PACKAGE))
@@ -147,3 +168,15 @@ class Guesses:
                 for one in (f"{module}/__init__{ending}" for ending in (".py", ".pyc", ".so")):
                     if not is_file(one):
                         yield one
+
+    def _at_start(self, kept: set[str]) -> Iterator[str]:
+        """Yield what Python would import first where it runs one of some files as a module."""
+        run = (one for one in self._modules if f"{one}.py" in kept or is_folder(one))
+        mains = (one.rpartition("/")[0] for one in kept if one.endswith(_MAINS))
+        for folder in dict.fromkeys((*(one.rpartition("/")[0] for one in run), *mains)):
+            yield from (one for one in at_start(folder) if not is_file(one))
+
+
+def _missing(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the real paths at which no file is: `x/../y` is missing without an `x`, unlike `y`."""
+    yield from (at for at in map(real_parent, paths) if not is_file(at))

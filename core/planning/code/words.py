@@ -36,6 +36,7 @@ _URL: Final = re.compile(r"file:(?://[^/]*)?(/.*)", re.DOTALL | re.IGNORECASE)
 _DOTS: Final = re.compile(r"/(?:\.?/)+")
 _LONGEST_CLUSTER: Final = 9
 _LONGEST_START: Final = 16
+_LONGEST_ADDRESS: Final = 8
 
 _UNPACKER: Final = re.compile(r"[gbxl]z|zst|zip|lz|^z\w|^uncompress$|^busybox$")
 _PACKED: Final = (".gz", ".Z", ".z", "-gz", "-z", "_z", ".tgz", ".bz2", ".xz", ".lzma", ".zst")
@@ -115,8 +116,9 @@ def _fine(word: str) -> Iterator[str]:
             yield from parts
             yield from (part.lstrip("-") for part in parts if part[:1] == "-")
             yield piece.rstrip("/")
-            if piece[:2] == "s/":  # sed's
-                yield from piece.split("/", _MOST_PARTS)
+    if "s/" in text[:_LONGEST_ADDRESS]:  # sed's: `1s/a/sh x/e`
+        parts = text.split("/", _MOST_PARTS)
+        yield from (one for part in parts for one in ENDS_OF_WORDS.split(part))
     if "\\" in text:
         yield from ENDS_OF_WORDS.split(text.replace("\\", ""))
         yield from ENDS_OF_WORDS.split(_ESCAPE.sub(_meant, text))

@@ -47,6 +47,11 @@ _TEXT_HELD: Final = re.compile(r"(?:-[A-Za-z]*?c|--(?:session-)?c[a-z]*=)(.+)", 
 """The option with a text for a shell, of most programs that have one."""
 
 _WITH_TEXT: Final = frozenset((*_OF_A_USER, "script"))
+_WITH_WORDS: Final = frozenset(("su", "runuser"))
+_SU_VALUE: Final = re.compile(r"-[A-Za-z]*[cCgGswT]|--(?:comm|sess|gr|supp|sh|wh)[a-z-]*")
+_USER_OPTION: Final = re.compile(r"-[flmpP]*u|--u")
+"""Options of `su` and `runuser` that take a word, and the one behind which a command follows."""
+
 _MOST_WRAPPERS: Final = 4
 _MOST_READ: Final = 64
 _REPLACES: Final = re.compile(r"\{[^{} ]*\}")
@@ -115,12 +120,23 @@ def option_texts(argv: Sequence[str]) -> Iterator[str]:
 
 
 def shelled_words(argv: Sequence[str]) -> Sequence[str] | None:
-    """Return the words that `capsh` gives to a shell, ``None`` without any."""
+    """Return the words that `capsh` and `su USER` give to a shell, ``None`` without any."""
+    if argv[0].rpartition("/")[2] in _WITH_WORDS:
+        return _behind_user(argv)
     names = [word.rpartition("/")[2] for word in argv]
     if "capsh" not in names:
         return None
     behind = range(names.index("capsh") + 1, len(argv))
     return next((argv[place + 1 :] for place in behind if argv[place] in {"--", "=="}), None)
+
+
+def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
+    for place, (before, word) in enumerate(pairwise(argv), 1):
+        if _USER_OPTION.match(word):
+            return None  # a command follows, and no shell's words
+        if word[:1] != "-" and not _SU_VALUE.fullmatch(before):
+            return argv[place + 1 :] or None
+    return None
 
 
 def spreads_code(argv: Sequence[str]) -> bool:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+_MOST: Final = 8_192
+"""Settings in one file; one with more is no person's work."""
+
 _SECTION = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\["\\])*)")?\]')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
 _CONTROL = re.compile(r"[\0-\x08\x0b-\x1f\x7f\ufeff]")
@@ -73,7 +76,7 @@ def read_settings(text: str) -> tuple[Setting, ...] | Illegible:
         if not line or line[0] in "#;":
             continue
         one = _setting(line, place, number)
-        if one is None:
+        if one is None or len(found) >= _MOST:
             return Illegible(number)
         found.append(one)
     return tuple(found)

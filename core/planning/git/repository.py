@@ -12,8 +12,8 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import pairwise, product
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise, product
 from typing import Final
 
 from core.files.lookup import is_there
@@ -51,7 +51,16 @@ _MOST: Final = 64
 _DEEPEST: Final = 10
 """Files that include one another (git's own limit)."""
 
+_MOST_READ: Final = 2 * LARGEST
+"""Bytes of all configurations that one command obeys."""
+
+_MOST_INCLUDED: Final = 64
+"""Files that configurations include, one through another; each counts as often as it is named."""
+
 _MOST_NAMED: Final = 8
+_MOST_FOUND: Final = 64
+"""Clauses about one folder; whoever has written more is asked about whatever the rest says."""
+
 _LONGEST_VALUE: Final = 200
 
 _PLAIN_PATH = re.compile(r"(?:~/)?[A-Za-z0-9/._@+,=-]+(?: [A-Za-z0-9/._@+,=-]+)*", re.ASCII)
@@ -62,14 +71,33 @@ _USERS_HOST: Final = "sayso.host"
 _NONE_KNOWN: Final[Mapping[str, Listing]] = {}
 
 
+@dataclass(slots=True)
+class _Look:
+    """A look at what one command obeys; ``left`` are the bytes of configurations still to read."""
+
+    cwd: str
+    left: int = _MOST_READ
+
+    def spend(self, size: int, path: str) -> None:
+        """Count what is read: two files that include each other twice are a thousand.
+
+        Raises:
+            OddLink: it is more than is read for one command.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise OddLink(f"with `{path}` there are more git configurations than are read")
+
+
 def steering(command: PlannedCommand, cwd: str) -> str:
     """Return what steers a command beyond its vector, as clauses; ``""`` if nothing does."""
     obeys = obedience_of(command)
     if obeys is None:
         return ""
     found: list[str] = []
-    for folder in _folders(command.argv, cwd):
-        found += _around_and_within(folder, obeys)
+    look = _Look(cwd)
+    for look.cwd in _folders(command.argv, cwd):
+        found += islice(_around_and_within(look, obeys), _MOST_FOUND)
     named = list(dict.fromkeys(found))
     more = len(named) - _MOST_NAMED
     return "; ".join(named[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
@@ -90,7 +118,7 @@ def obeyed_folders(cwd: str) -> tuple[str, ...]:
 
 def _named_elsewhere(config: str, repository: Repository) -> Iterator[str]:
     """Yield the files that a configuration includes and the folder that it keeps its hooks in."""
-    for file, one in _settings(config):
+    for file, one in _settings(config, None, _Look(config)):
         yield file
         if isinstance(one, Setting) and one.name == HOOKS_PATH:
             yield os.path.join(repository.tree, os.path.expanduser(one.value))  # noqa: PTH111
@@ -109,9 +137,9 @@ def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
             yield os.path.realpath(os.path.join(folder, joined or following))
 
 
-def _around_and_within(cwd: str, obeys: Obedience) -> Iterator[str]:
+def _around_and_within(look: _Look, obeys: Obedience) -> Iterator[str]:
     """Yield a clause for each finding around a folder and in submodules."""
-    below = obeys.below()
+    below, cwd = obeys.below(), look.cwd
     try:
         waiting = [(one, obeys) for one in repositories_around(cwd)]
         waiting[1:] = [(one, replace(obeys, operands=())) for one, _ in waiting[1:]]
@@ -124,18 +152,18 @@ def _around_and_within(cwd: str, obeys: Obedience) -> Iterator[str]:
             if len(seen) > _MOST:
                 yield f"more than {_MOST} repositories lie around and within `{cwd}`"
                 return
-            yield from _steered_by(repository, obedience, cwd)
+            yield from _steered_by(repository, obedience, look)
             if obeys.may("enter"):
                 waiting += [(one, below) for one in repositories_within(repository, below)]
     except OddLink as odd:
         yield str(odd)
 
 
-def _steered_by(repository: Repository, obeys: Obedience, cwd: str) -> Iterator[str]:
+def _steered_by(repository: Repository, obeys: Obedience, look: _Look) -> Iterator[str]:
     """Yield what in a repository makes git start something, or keeps that from being known."""
     places = folders_of(repository)
     remotes: set[str] = set()
-    yield from _by_settings(places, repository, obeys, cwd, remotes)
+    yield from _by_settings(places, repository, obeys, look, remotes)
     known = {} if repository.listing is None else {repository.folder: repository.listing}
     for place in places:
         away = tuple(links_away(place, known)) if obeys.writes else ()
@@ -151,14 +179,14 @@ def _steered_by(repository: Repository, obeys: Obedience, cwd: str) -> Iterator[
 
 
 def _by_settings(
-    places: list[str], repository: Repository, obeys: Obedience, cwd: str, remotes: set[str]
+    places: list[str], repository: Repository, obeys: Obedience, look: _Look, remotes: set[str]
 ) -> Iterator[str]:
     """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
-    roots = (repository.tree or repository.folder, repository.folder, cwd)
+    roots = (repository.tree or repository.folder, repository.folder, look.cwd)
     for path in (f"{place}/{name}" for place, name in product(places, _CONFIGS)):
         if len(places) == 1 and not repository.may_hold(path.rpartition("/")[2]):
             continue
-        for file, one in _settings(path, obeys):
+        for file, one in _settings(path, obeys, look):
             if isinstance(one, str):
                 yield one
                 continue
@@ -171,12 +199,16 @@ def _by_settings(
 
 
 def _settings(
-    path: str, obeys: Obedience | None = None, depth: int = 0
+    path: str, obeys: Obedience | None, look: _Look, depth: int = 0
 ) -> Iterator[tuple[str, Setting | str]]:
     """Yield each setting with its file, those of included files too, or a clause instead.
 
     Where an invocation is given, only the settings that are notable for it.
+
+    Raises:
+        OddLink: it is more than is read.
     """
+    look.spend(_MOST_READ // _MOST_INCLUDED if depth else 0, path)
     content = None if depth else first_bytes(path, os.O_NOFOLLOW)
     if content is None:  # a link, nothing, or what is not read
         mode = mode_of(path)
@@ -186,6 +218,7 @@ def _settings(
         if mode is None:
             return
         content = first_bytes(path)
+    look.spend(len(content or b""), path)
     read = _understood(path, content)
     if isinstance(read, str) or depth > _DEEPEST:
         yield path, read if isinstance(read, str) else f"`{path}` is included too deeply"
@@ -197,7 +230,7 @@ def _settings(
                 yield path, _worded(path, one)
             else:
                 below = os.path.join(os.path.dirname(path), one.value)
-                yield from _settings(below, obeys, depth + 1)
+                yield from _settings(below, obeys, look, depth + 1)
 
 
 def _understood(path: str, content: bytes | None) -> tuple[Setting, ...] | str:

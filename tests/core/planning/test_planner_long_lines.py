@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from core.planning.planner import Planner
 from core.planning.python_modules import imported
-from tests.support.runs import POLICY, request
+from tests.support.runs import POLICY, planned, request
 
 _SHORT, _FACTOR = 1_000, 8
+_AT_ONCE_S = 0.5
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,25 @@ def test_a_module_that_no_path_can_lead_to_is_not_looked_for() -> None:
     """Its 30,000 folders took minutes to write down."""
     assert not list(imported(["-m", ".".join("a" * 2_100)]))
     assert list(imported(["-m", ".".join("a" * 2_000)]))
+
+
+@pytest.mark.parametrize("module", ["a.b." * 500 + "x", "./" * 1_000, "../" * 600])
+def test_a_module_within_hundreds_of_packages_cannot_be_started(module: str) -> None:
+    """Looking for its 20,000 names held up the gateway for 40 s."""
+    plan = planned(request(f"python3 -m {module}"))
+
+    assert "too many packages" in plan.commands[0].problem
+    assert _processor_s(f"python3 -m {module}") < _AT_ONCE_S
+
+
+def test_a_module_within_a_hundred_packages_is_looked_for(tmp_path: Path) -> None:
+    """Each folder on the way is asked once where it leads."""
+    (tmp_path / "a.py").touch()
+    asked = f"python3 -m {'.'.join('a' * 100)}"
+    plan = planned(request(asked, cwd=tmp_path))
+
+    assert [one.path for one in plan.commands[0].operands] == [f"{tmp_path}/a.py"]
+    assert _processor_s(asked) < _AT_ONCE_S
 
 
 def _processor_s(line: str) -> float:

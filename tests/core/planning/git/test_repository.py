@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -422,6 +423,70 @@ def test_an_included_file_is_read(tmp_path: Path) -> None:
 
     assert before == ""
     assert "include.path" in planned(request("git status", cwd=place)).commands[0].steered
+
+
+@pytest.mark.parametrize(
+    ("files", "each"), [(1, 50), (6, 6), (1, 5_000)], ids=["itself", "each other", "very often"]
+)
+def test_files_that_include_one_another_often_ask_at_once(
+    tmp_path: Path, files: int, each: int
+) -> None:
+    """Ten levels of them were read 6^10 times, and the gateway answered nobody meanwhile."""
+    place = repository(tmp_path / "place")
+    for file in range(files):
+        lines = (f"[include]\n\tpath = more{one % files}\n" for one in range(each))
+        (place / f".git/more{file}").write_text("".join(lines))
+    git(place, "config", "include.path", "more0")
+    begun = time.process_time()
+
+    assert "git configurations" in planned(request("git status", cwd=place)).commands[0].steered
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize("settings", ["a = b\n" * 40_000, "filemode = true\n" * 8_000])
+@pytest.mark.parametrize("line", ["git status", "git fetch"])
+def test_large_configurations_of_many_submodules_ask_at_once(
+    tmp_path: Path, settings: str, line: str
+) -> None:
+    """They were read for a minute, and the gateway answered nobody meanwhile."""
+    place = repository(tmp_path / "place")
+    shutil.copytree(place / ".git", tmp_path / "bare")
+    for module in range(30):
+        made = shutil.copytree(tmp_path / "bare", place / f".git/modules/{module}")
+        (made / "config").write_text(f"# {module}\n[core]\n{settings}")
+    (place / ".gitmodules").touch()
+    begun = time.process_time()
+    plan = planned(request(line, cwd=place))
+
+    assert line == "git status" or "git configurations" in plan.commands[0].steered
+    assert time.process_time() - begun < 1
+
+
+def test_one_command_of_many_repositories_asks_at_once(tmp_path: Path) -> None:
+    """Each `-C` is looked at; what is read of all of them together is bounded."""
+    words = []
+    for number in range(40):
+        place = repository(tmp_path / f"place{number}")
+        (place / ".git/config").write_text(f"# {number}\n[core]\n" + "filemode = true\n" * 8_000)
+        words += ["-C", f"../place{number}"]
+    plan = planned(request(argv=("git", *words, "status"), cwd=tmp_path / "place0"))
+
+    assert "more git configurations than are read" in plan.commands[0].steered
+
+
+def test_some_files_that_are_included_are_read(tmp_path: Path) -> None:
+    """With some more of them it is asked."""
+    place = repository(tmp_path / "place")
+    for file in range(64):
+        (place / f".git/more{file}").touch()
+    with (place / ".git/config").open("a") as config:
+        config.writelines(f"[include]\n\tpath = more{file}\n" for file in range(60))
+    before = planned(request("git status", cwd=place)).commands[0].steered
+    with (place / ".git/config").open("a") as config:
+        config.writelines(f"[include]\n\tpath = more{file}\n" for file in range(60, 64))
+
+    assert before == ""
+    assert "git configurations" in planned(request("git status", cwd=place)).commands[0].steered
 
 
 def with_absorbed(place: Path) -> Path:
