@@ -175,10 +175,8 @@ def _wrapping(
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
     merged = tuple(dict.fromkeys((*code.files, *pins)))
     open_to = _exposed(argv, executable, merged, cwd)
-    return PlannedCommand(
-        argv,
-        executable,
-        operands=merged,
+    return replace(
+        _running(argv, executable, replace(code, files=merged)),
         inner=inner,
         bound=bound,
         exposed=open_to.folder,

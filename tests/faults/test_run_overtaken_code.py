@@ -69,6 +69,8 @@ TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
     ("python3 -m bare.sub", {"bare.py": EVIL_PY}),
     ("sh -c 'python3 -m bare.sub'", {"bare/__init__.py": EVIL_PY}),
     ("python3 empty", {"empty/__main__.py": EVIL_PY}),
+    ("env FILE=./x sh -c 'node $FILE'", {"x": EVIL_JS}),
+    ("env 'LINE=python3 -m tool' sh -c '$LINE'", PACKAGE),
     ("gawk -f ./cawk", {"cawk": 'BEGIN { print "evil" }\n'}),
 )
 """Lines, with files that come about and are read before the one that was approved."""
@@ -111,6 +113,7 @@ KEPT = {
     "python3 -m tool > log; cat log": "tool.py",
     "sh -c 'python3 -m tool'": "tool.py",
     "python3 -X pycache_prefix=kept -m tool": "tool.py",
+    "env 'LINE=python3 -m tool' sh -c '$LINE'": "tool.py",
 }
 """Lines with the file of which Python reads what it keeps."""
 
