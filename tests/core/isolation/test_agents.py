@@ -5,11 +5,8 @@ import json
 import os
 import pwd
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
-
-import pytest
 
 from core.errors import SaysoError, StoreError
 from core.model.approval import ApprovalReply, ApprovalState
@@ -18,7 +15,7 @@ from core.model.policy import ExecSecurity
 from core.model.result import Denied, Finished
 from core.store import approvals
 from core.store.sessions import events
-from tests.support.agents import KEY, Bench, Model, agents_at, model, workshop
+from tests.support.agents import KEY, Bench, Model, agents_at
 from tests.support.executors import USER
 from tests.support.gate import layer, says
 from tests.support.waiting import until
@@ -26,29 +23,6 @@ from tests.support.waiting import until
 _REFUSES = """
 CREATE TRIGGER refuses BEFORE UPDATE ON approvals BEGIN SELECT RAISE(ABORT, 'not now'); END
 """
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """Yield the agents' folder."""
-    with workshop() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def the_model() -> Iterator[Model]:
-    """Yield a model."""
-    with model() as found:
-        yield found
-
-
-@pytest.fixture
-async def bench(
-    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
-) -> AsyncIterator[Bench]:
-    """Yield agents behind a gate where everything is asked about."""
-    async with agents_at(tmp_path, executor_path, folder, the_model.url) as found:
-        yield found
 
 
 async def test_answers_a_prompt(bench: Bench) -> None:
