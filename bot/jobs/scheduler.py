@@ -20,6 +20,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
 
 from bot.jobs.week_time import WeekTime
+from core.errors import SaysoError
 
 _log = logging.getLogger(__name__)
 _SWEEP_S = 1.0
@@ -75,8 +76,10 @@ class _Turns:
             # What runs is cancelled when the clock stops; the library would log that as a failure.
             with suppress(asyncio.CancelledError):
                 await self._job()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the clock must go on
+        except SaysoError as error:
             _log.error("the job %s failed: %s", self.name, error)
+        except Exception:  # noqa: BLE001 - whatever it is, the clock must go on
+            _log.exception("the job %s failed", self.name)
         finally:
             self._since, self._reported = None, False
 

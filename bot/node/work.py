@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bot.node.commands import NodeCommands
 from bot.node.judge import Judge
-from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError
+from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError, StateError
 from core.gate import journal_records
 from core.hosts.failures import reason_of
 from core.model.command import ExecPlan
@@ -34,7 +34,7 @@ from core.nodes.frames import (
     Underway,
     Unprepared,
 )
-from core.nodes.ledger import Ledger
+from core.nodes.ledger import Ledger, unseen
 from core.nodes.link import LinkLost
 from core.nodes.member import Joined
 from core.policy.judge.evaluate import denial_reason
@@ -157,7 +157,11 @@ class NodeWork:
 
         Its order was for an earlier connection, so it is refused even if it still came.
         """
-        ending = self.ledger.ending(run_id)
+        try:
+            ending = self.ledger.ending(run_id)
+        except StateError as failure:
+            _LOG.error("%s", failure)
+            ending = unseen(run_id)
         if ending is not None:
             return ending
         if run_id in self._started:
@@ -205,6 +209,11 @@ class NodeWork:
             reason, why = DenialReason.HOST_UNAVAILABLE, str(refusal)
         except SaysoError as failure:
             reason, why = reason_of(failure), str(failure)
+        except Exception:  # noqa: BLE001 - logged; without an ending the gateway waits for ever
+            _LOG.exception("run %s failed", run_id)
+            if self.ledger.knows(run_id):
+                return unseen(run_id)
+            reason, why = DenialReason.SPAWN_FAILED, "internal error, see the node's log"
         else:
             return Ended(run_id=run_id, result=result)
         return NotRun(run_id=run_id, reason=reason, why=why[:_WHY])

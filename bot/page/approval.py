@@ -25,7 +25,6 @@ from core.store import approvals
 from core.store.engine.clock import wall_ms
 from core.store.views.status import status_of
 
-_SHORTEST = 4
 _WAITS = "It still waits for an answer: yours has not arrived. Open the page to answer."
 _MAY_NOT = frozenset({AnswerOutcome.NOT_LISTED, AnswerOutcome.REQUESTER, AnswerOutcome.REVOKED})
 _STATUS = {

@@ -115,17 +115,7 @@ async def ask(address: CompanionAddress, question: Question, within_s: float = R
         NoCompanion: nobody shows it; the message says why.
         BadRequest: it is too long to be shown.
     """
-    async with _deadline(within_s):
-        link = await _connect(address)
-        try:
-            said = await _request(link, address, frames.text_of(question))
-        except BaseException:
-            link.writer.close()
-            raise
-    expected = sign(address.token, Purpose.SHOWN, link.nonce, question.id, question.digest)
-    if not isinstance(said, frames.Shown) or not is_signed(said.hmac, expected):
-        link.writer.close()
-        raise _refusal(said)
+    link = await _taken(address, question, frames.Shown, Purpose.SHOWN, within_s)
     return Asked(question, link.peer, address.token, link.nonce, link.reader, link.writer)
 
 
@@ -177,17 +167,7 @@ async def order_run(
         NoCompanion: it refused, or nobody answers; only a refusal says that nothing runs.
         BadRequest: the order is too long to be sent.
     """
-    async with _deadline(within_s):
-        link = await _connect(address)
-        try:
-            said = await _request(link, address, frames.text_of(order))
-        except BaseException:
-            link.writer.close()
-            raise
-    expected = sign(address.token, Purpose.TAKEN, link.nonce, order.id, order.digest)
-    if not isinstance(said, frames.Taken) or not is_signed(said.hmac, expected):
-        link.writer.close()
-        raise _refusal(said)
+    link = await _taken(address, order, frames.Taken, Purpose.TAKEN, within_s)
     return Ordered(order, link.peer, address.token, link)
 
 
@@ -197,6 +177,28 @@ class _Link:
     peer: Peer
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+
+
+async def _taken(
+    address: CompanionAddress,
+    asked: Question | RunOrder,
+    answer: type[frames.Shown | frames.Taken],
+    purpose: Purpose,
+    within_s: float,
+) -> _Link:
+    """Send what is asked; return the link once the companion has signed that it has it."""
+    async with _deadline(within_s):
+        link = await _connect(address)
+        try:
+            said = await _request(link, address, frames.text_of(asked))
+        except BaseException:
+            link.writer.close()
+            raise
+    expected = sign(address.token, purpose, link.nonce, asked.id, asked.digest)
+    if not isinstance(said, answer) or not is_signed(said.hmac, expected):
+        link.writer.close()
+        raise _refusal(said)
+    return link
 
 
 @contextlib.asynccontextmanager

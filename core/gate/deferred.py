@@ -238,6 +238,8 @@ async def _emptied(notes: deque[_Note]) -> bool:
             return False
         except SaysoError as failure:
             _log.error("cannot write a note; giving up: %s", failure)
+        except Exception:  # noqa: BLE001 - one note's fault must not hold up the others for ever
+            _log.exception("cannot write a note; giving up")
         notes.popleft()
     return True
 

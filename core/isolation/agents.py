@@ -5,6 +5,7 @@ that an agent asks about; what is run then is the agent's own next step: it is l
 """
 
 import asyncio
+import logging
 import pwd
 import secrets
 import time
@@ -35,6 +36,7 @@ from core.model.result import (
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.supply import Order
 
+_LOG = logging.getLogger(__name__)
 _GONE = "the agent that asked for this has ended"
 _WENT_ON = "sayso: the agent goes on with this, once\n"
 _END_PATIENCE_S = 15.0
@@ -305,8 +307,11 @@ class Agents:
 
     async def _stop_when_unwanted(self, run: _Run, executor: Executor) -> None:
         await run.unwanted.wait()
-        for asked in tuple(run.asked):
-            await self.gate.cancel(asked, run.ended)
+        try:
+            for asked in tuple(run.asked):
+                await self.gate.cancel(asked, run.ended)
+        except SaysoError as failure:  # without a store the agent is stopped all the same
+            _LOG.error("cannot withdraw what run %s asked: %s", run.run_id, failure)
         await self._executors.pool.cancel_prompt(executor)
         await asyncio.sleep(_END_PATIENCE_S)
         self._executors.pool.drop(executor)

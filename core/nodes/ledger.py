@@ -181,11 +181,15 @@ class Ledger:
         entry = self._runs[run_id] = _read(path)
         if entry.ending is None:
             self._unwritten.add(run_id)
-            unseen = Finished(run_id, None, None, Output(), duration_ms=0)
-            self.end(run_id, entry.digest, Ended(run_id=run_id, result=unseen))
+            self.end(run_id, entry.digest, unseen(run_id))
 
     def _path(self, run_id: ApprovalId, suffix: str = _SUFFIX) -> Path:
         return self.folder / f"{run_id}{suffix}"
+
+
+def unseen(run_id: ApprovalId) -> Ended:
+    """Return the ending of a run that began, and of which nobody knows how it ended."""
+    return Ended(run_id=run_id, result=Finished(run_id, None, None, Output(), duration_ms=0))
 
 
 def _read(path: Path) -> Entry:

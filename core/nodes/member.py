@@ -92,6 +92,8 @@ class Member:
                 self.say(f"{self.file.gateway}: {error}; nothing was said to it")
             except (LinkLost, BadFrame) as error:
                 _LOG.info("%s", error)
+            except Exception:  # noqa: BLE001 - no error may end the node in silence
+                _LOG.exception("the connection to %s failed", self.file.gateway)
             await asyncio.sleep(self.backoff.pause())
 
     async def _connected(self) -> None:

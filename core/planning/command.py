@@ -70,20 +70,27 @@ def plan_command(
     open_to = _exposed(argv, executable, code.files, cwd)
     if not open_to.folder:
         open_to = _exposed_project(argv, executable, cwd)
-    command = PlannedCommand(
-        argv,
-        executable,
-        operands=code.files,
+    command = replace(
+        _running(argv, executable, code),
         exposed=open_to.folder,
         writers=open_to.writers,
-        absent=code.absent,
-        ahead=code.ahead,
-        cached=code.cached,
         neutral=neutral_environment(argv, executable),
     )
     command = with_caches(command) if raises_rights(executable) else command
     command = replace(_steered(command, executable, cwd), replaces=replaced(command, cwd))
     return _linked(command, cwd)
+
+
+def _running(argv: tuple[str, ...], executable: PinnedFile, code: Code) -> PlannedCommand:
+    """Return a command bound to the code that it runs."""
+    return PlannedCommand(
+        argv,
+        executable,
+        operands=code.files,
+        absent=code.absent,
+        ahead=code.ahead,
+        cached=code.cached,
+    )
 
 
 def _with_named(code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
@@ -162,23 +169,14 @@ def _wrapping(
         code = code.and_also(_started(argv, executable, cwd))
     if bound is None:
         code = _with_named(code, argv, executable, cwd)
-        return PlannedCommand(  # asks in any case
-            argv,
-            executable,
-            operands=code.files,
-            absent=code.absent,
-            ahead=code.ahead,
-            cached=code.cached,
-        )
+        return _running(argv, executable, code)  # asks in any case
     if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
         inner = tuple(_bare(one, cwd) for one in inner)
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
     merged = tuple(dict.fromkeys((*code.files, *pins)))
     open_to = _exposed(argv, executable, merged, cwd)
-    return PlannedCommand(
-        argv,
-        executable,
-        operands=merged,
+    return replace(
+        _running(argv, executable, replace(code, files=merged)),
         inner=inner,
         bound=bound,
         exposed=open_to.folder,

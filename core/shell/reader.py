@@ -28,8 +28,6 @@ _UNSEEN = re.compile(
     "\U0001f000-\U0001faff])\ufe0f"
 )
 
-_ORDINARY = frozenset(["echo", "false", "kill", "printf", "pwd", "test", "true"])
-"""Builtins that also exist as programs of the same meaning; the program is what runs."""
 _NAMES = """
 . : [ [[ ]] { } ! - alias autoload bg bind break builtin caller case chdir command compgen
 complete compopt continue coproc declare dirs disown do done elif else enable esac eval exec

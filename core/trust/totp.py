@@ -23,11 +23,6 @@ def uri(secret: str, person: str) -> str:
     return pyotp.TOTP(secret).provisioning_uri(name=person, issuer_name="Sayso")
 
 
-def code_at(secret: str, at_ms: int) -> str:
-    """Return the code that an app shows at an epoch ms."""
-    return pyotp.TOTP(secret).at(at_ms // 1000)
-
-
 def matching_step(secret: str, code: str, at_ms: int) -> int | None:
     """Return the step that a code belongs to, one early or late included; ``None`` if to none."""
     if len(code) != _DIGITS or not (code.isascii() and code.isdigit()):

@@ -16,6 +16,17 @@ def api() -> Iterator[BotApi]:
 
 
 @pytest.fixture
+def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
+    """Run a gateway that asks nobody in chat, and has no page."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    running = GatewayProcess(home)
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
 def gateway(api: BotApi, tmp_path: Path) -> Iterator[GatewayProcess]:
     """Run a gateway that asks in the server's chat."""
     home = tmp_path / "home"

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 from tests.support.product_process import start as started
+from tests.support.terminal import in_terminal
 from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
@@ -31,6 +32,11 @@ def running_gateway(home: Path) -> Iterator[GatewayProcess]:
         yield gateway
     finally:
         gateway.stop()
+
+
+def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
+    """Type one command at a terminal of its own."""
+    return in_terminal(*SAYSO, *words, environ=gateway.environ())
 
 
 @contextmanager

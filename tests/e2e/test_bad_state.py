@@ -14,17 +14,6 @@ from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.waiting import wait_until
 
 
-@pytest.fixture
-def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Run a gateway without any chat."""
-    home = tmp_path / "home"
-    write_config(home, None)
-    running = GatewayProcess(home)
-    running.start()
-    yield running
-    running.stop()
-
-
 def test_second_gateway_on_one_home(quiet: GatewayProcess) -> None:
     """A second gateway on the same files stops with a reason and harms nothing."""
     second = quiet.cli("serve")

@@ -2,17 +2,14 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.e2e.running import typed
 from tests.support.gateway_process import GatewayProcess, write_config
-from tests.support.terminal import in_terminal
-
-SAYSO = (sys.executable, "-m", "bot")
 
 
 @pytest.fixture
@@ -27,22 +24,6 @@ def served(tmp_path: Path) -> Iterator[GatewayProcess]:
     running.start()
     yield running
     running.stop()
-
-
-@pytest.fixture
-def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Yield a gateway without a page."""
-    home = tmp_path / "home"
-    write_config(home, None)
-    running = GatewayProcess(home)
-    running.start()
-    yield running
-    running.stop()
-
-
-def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
-    """Type one command at a terminal of its own."""
-    return in_terminal(*SAYSO, *words, environ=gateway.environ())
 
 
 def test_a_link_from_a_terminal_signs_in(served: GatewayProcess) -> None:

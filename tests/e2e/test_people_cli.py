@@ -3,33 +3,14 @@
 import json
 import os
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bot.client import Client
+from tests.e2e.running import SAYSO, typed
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.terminal import in_terminal
-
-SAYSO = (sys.executable, "-m", "bot")
-
-
-@pytest.fixture
-def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Yield a gateway that asks nobody in chat."""
-    home = tmp_path / "home"
-    write_config(home, None)
-    running = GatewayProcess(home)
-    running.start()
-    yield running
-    running.stop()
-
-
-def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
-    """Type one command at a terminal of its own."""
-    return in_terminal(*SAYSO, *words, environ=gateway.environ())
 
 
 def test_a_person_at_a_terminal_keeps_the_directory(quiet: GatewayProcess) -> None:

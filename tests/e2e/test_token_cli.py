@@ -3,34 +3,13 @@
 import json
 import re
 import sqlite3
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from bot.cli import main
 from core.store.people import token_text
-from tests.support.gateway_process import GatewayProcess, write_config
-from tests.support.terminal import in_terminal
-
-SAYSO = (sys.executable, "-m", "bot")
-
-
-@pytest.fixture
-def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Yield a gateway that asks nobody in chat."""
-    home = tmp_path / "home"
-    write_config(home, None)
-    running = GatewayProcess(home)
-    running.start()
-    yield running
-    running.stop()
-
-
-def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
-    """Type one command at a terminal of its own."""
-    return in_terminal(*SAYSO, *words, environ=gateway.environ())
+from tests.e2e.running import typed
+from tests.support.gateway_process import GatewayProcess
 
 
 def test_a_token_is_made_shown_once_and_revoked(quiet: GatewayProcess) -> None:

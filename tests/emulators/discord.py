@@ -5,7 +5,6 @@ gateways: ``python -m tests.emulators.discord --port 0`` prints ``{"port": …, 
 takes what ``discord_control.CONTROLS`` lists.
 """
 
-import argparse
 import asyncio
 import json
 import sys
@@ -16,6 +15,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tests.emulators import discord_http as http
+from tests.emulators.alone import run_alone
 from tests.emulators.alterations import Alterations
 from tests.emulators.discord_control import CONTROLS
 from tests.emulators.discord_gateway import DIRECT_MESSAGES, GUILD_MESSAGES, Gateway
@@ -245,9 +245,4 @@ async def _serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser()
-    options.add_argument("--port", type=int, default=0)
-    try:
-        asyncio.run(_serve(options.parse_args().port))
-    except KeyboardInterrupt:
-        sys.exit(0)
+    run_alone(_serve)

@@ -1,11 +1,10 @@
 """Keep what Discord keeps: channels, messages, nonces, commands and interactions."""
 
-import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from tests.emulators.changes import Changes
 from tests.emulators.discord_interactions import Interaction
 from tests.emulators.discord_objects import (
     BOT,
@@ -28,7 +27,7 @@ _EPOCH_MS = 1_420_070_400_000
 
 
 @dataclass(slots=True)
-class DiscordState:
+class DiscordState(Changes):
     """One application's world; ids grow over its whole life."""
 
     token: str = "NzAwMDAwMDAwMDAwMDAwMDA5.GtestX.local-gateway-token-of-the-tests-01"
@@ -57,22 +56,7 @@ class DiscordState:
     nonce_seconds: float = 300.0
     interactions: dict[str, Interaction] = field(default_factory=dict)
     commands: list[Json] = field(default_factory=list)
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _last_id: int = 0
-
-    async def notify(self) -> None:
-        """Wake whoever waits for a change."""
-        async with self.changed:
-            self.changed.notify_all()
-
-    async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so.
-
-        Raises:
-            TimeoutError: it did not become so in time.
-        """
-        async with asyncio.timeout(seconds), self.changed:
-            await self.changed.wait_for(met)
 
     def new_id(self) -> int:
         """Return an id that nothing had; it tells when it was made (API "Snowflakes")."""

@@ -6,7 +6,6 @@ In a test: ``async with SlackServer() as server``. As a process of its own, whic
 ``deliveries``, ``fault``, ``hang_up``, ``listen``, ``patience``, ``group`` and ``calls``.
 """
 
-import argparse
 import asyncio
 import json
 import sys
@@ -16,6 +15,7 @@ from typing import Self
 
 from aiohttp import WSMsgType, web
 
+from tests.emulators.alone import run_alone
 from tests.emulators.alterations import Alterations
 from tests.emulators.faults import Fault, FaultKind, FaultQueue, page_of
 from tests.emulators.slack_control import Controls
@@ -222,9 +222,4 @@ async def _serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser()
-    options.add_argument("--port", type=int, default=0)
-    try:
-        asyncio.run(_serve(options.parse_args().port))
-    except KeyboardInterrupt:
-        sys.exit(0)
+    run_alone(_serve)

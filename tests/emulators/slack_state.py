@@ -1,12 +1,12 @@
 """Keep what Slack keeps: members, conversations, messages and who may do what."""
 
-import asyncio
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from tests.emulators.changes import Changes
 from tests.emulators.slack_answers import AnswerAddresses
 from tests.emulators.slack_rules import Json, Refusal, buttons, escaped, linked
 
@@ -65,7 +65,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class SlackState:
+class SlackState(Changes):
     """One workspace with one app; timestamps grow over its whole life."""
 
     bot_token: str = "xoxb-1111111111-2222222222-LocalBotTokenOfTheTests"
@@ -84,7 +84,6 @@ class SlackState:
     places: dict[str, Place] = field(default_factory=dict)
     dms: dict[str, str] = field(default_factory=dict)
     answers: AnswerAddresses = field(default_factory=AnswerAddresses)
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     clock: Callable[[], float] = time.monotonic
     _rates: dict[str, Rate] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -98,20 +97,6 @@ class SlackState:
     def whispers(self) -> list[Json]:
         """Return what single members were shown alone, oldest first."""
         return self.answers.whispers
-
-    async def notify(self) -> None:
-        """Wake whoever waits for a change."""
-        async with self.changed:
-            self.changed.notify_all()
-
-    async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so.
-
-        Raises:
-            TimeoutError: it did not become so in time.
-        """
-        async with asyncio.timeout(seconds), self.changed:
-            await self.changed.wait_for(met)
 
     def number(self) -> int:
         """Return the next number."""

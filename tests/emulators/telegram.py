@@ -5,7 +5,6 @@ gateways: ``python -m tests.emulators.telegram --port 0`` prints ``{"port": …,
 takes what ``telegram_control`` lists.
 """
 
-import argparse
 import asyncio
 import json
 import sys
@@ -15,6 +14,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.emulators.alone import run_alone
 from tests.emulators.alterations import Alterations
 from tests.emulators.faults import Fault, FaultKind, FaultQueue, page_of
 from tests.emulators.telegram_control import Controls
@@ -232,9 +232,4 @@ async def _serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser()
-    options.add_argument("--port", type=int, default=0)
-    try:
-        asyncio.run(_serve(options.parse_args().port))
-    except KeyboardInterrupt:
-        sys.exit(0)
+    run_alone(_serve)

@@ -3,13 +3,13 @@
 ``rates`` makes it refuse what comes faster than the platform takes it; it takes short bursts.
 """
 
-import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from tests.emulators.changes import Changes
 from tests.emulators.telegram_rates import Rates
 from tests.emulators.telegram_rules import MAX_ANSWER, Refusal, bad
 
@@ -37,7 +37,7 @@ class Webhook:
 
 
 @dataclass(slots=True)
-class TelegramState:
+class TelegramState(Changes):
     """One bot's world; ids grow over its whole life.
 
     ``local`` is a Bot API server of one's own, which delivers to any address. ``forums`` are the
@@ -60,7 +60,6 @@ class TelegramState:
     forums: dict[int, dict[int, str]] = field(default_factory=dict)
     webhook: Webhook = field(default_factory=Webhook)
     rates: Rates = field(default_factory=Rates)
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
@@ -72,20 +71,6 @@ class TelegramState:
             "first_name": "Sayso",
             "username": self.username,
         }
-
-    async def notify(self) -> None:
-        """Wake whoever waits for a change."""
-        async with self.changed:
-            self.changed.notify_all()
-
-    async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so.
-
-        Raises:
-            TimeoutError: it did not become so in time.
-        """
-        async with asyncio.timeout(seconds), self.changed:
-            await self.changed.wait_for(met)
 
     def chat(self, chat_id: int) -> Json:
         """Return a chat as messages carry it."""

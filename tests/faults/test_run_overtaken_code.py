@@ -71,6 +71,8 @@ TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
     ("python3 -m bare.sub", {"bare.py": EVIL_PY}),
     ("sh -c 'python3 -m bare.sub'", {"bare/__init__.py": EVIL_PY}),
     ("python3 empty", {"empty/__main__.py": EVIL_PY}),
+    ("env FILE=./x sh -c 'node $FILE'", {"x": EVIL_JS}),
+    ("env 'LINE=python3 -m tool' sh -c '$LINE'", PACKAGE),
     ("gawk -f ./cawk", {"cawk": 'BEGIN { print "evil" }\n'}),
     ("python3 -m tool", {"contextlib.py": EVIL_PY}),
     ("timeout 9 python3 -m tool", {"types.py": EVIL_PY}),
@@ -110,6 +112,12 @@ OWN_MODULES = (
 )
 """Lines in which a module of Python's own runs ``pk/sub.py``."""
 
+BOUND = (
+    *((line, {"x.js": EVIL_JS}) for line in BY_LETTERS),
+    *((line, {"pk/sub.py": EVIL_PY}) for line in OWN_MODULES),
+)
+"""Each line with the file that it runs, changed."""
+
 KEPT = {
     "python3 -m tool": "tool.py",
     "python3 -O -m tool": "tool.py",
@@ -122,6 +130,7 @@ KEPT = {
     "python3 -m tool > log; cat log": "tool.py",
     "sh -c 'python3 -m tool'": "tool.py",
     "python3 -X pycache_prefix=kept -m tool": "tool.py",
+    "env 'LINE=python3 -m tool' sh -c '$LINE'": "tool.py",
 }
 """Lines with the file of which Python reads what it keeps."""
 
@@ -262,31 +271,21 @@ async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
         assert await said(runner, as_it_was(plan)) == "evil\n"
 
 
-async def test_node_cuts_a_path_by_its_letters(tmp_path: Path) -> None:
-    """What it reads is bound, wherever the kernel would go."""
+@pytest.mark.parametrize(("line", "evil"), BOUND)
+async def test_code_without_its_name_in_the_line(
+    tmp_path: Path, line: str, evil: dict[str, str]
+) -> None:
+    """What is read in the end is bound, whatever the line calls it."""
+    at = folder(tmp_path / "at")
     async with running() as runner:
-        for number, line in enumerate(BY_LETTERS):
-            plan = asked(line, at := folder(tmp_path / str(number)))
-            before = await said(runner, plan)
-            written(at, {"x.js": EVIL_JS})
+        plan = asked(line, at)
+        before = await said(runner, plan)
+        shutil.rmtree(at / "pk" / "__pycache__", ignore_errors=True)
+        written(at, evil)
 
-            assert "good" in before, (line, before)
-            assert await said(runner, plan) == "drift", line
-            assert "evil" in await said(runner, as_it_was(plan, operands=True)), line
-
-
-async def test_modules_that_run_modules(tmp_path: Path) -> None:
-    """What a module of Python's own is given by name is bound."""
-    async with running() as runner:
-        for number, line in enumerate(OWN_MODULES):
-            plan = asked(line, at := folder(tmp_path / str(number)))
-            before = await said(runner, plan)
-            shutil.rmtree(at / "pk" / "__pycache__", ignore_errors=True)
-            written(at, {"pk/sub.py": EVIL_PY})
-
-            assert "good" in before, (line, before)
-            assert await said(runner, plan) == "drift", line
-            assert "evil" in await said(runner, as_it_was(plan, operands=True)), line
+        assert "good" in before
+        assert await said(runner, plan) == "drift"
+        assert "evil" in await said(runner, as_it_was(plan, operands=True))
 
 
 async def test_what_python_keeps_is_not_read(tmp_path: Path) -> None:

@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
 
-from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Vote
 from core.model.decision import DenialReason
 from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
 from core.store.approvals import grants, proofs, requesters, votes
 from core.store.approvals.conclude import Ending, conclude
-from core.store.approvals.queries import get
+from core.store.approvals.queries import existing, get
 from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
@@ -183,7 +182,7 @@ def _answer(conn: Connection, asked: _Case) -> Answer:
     if proving and not _spent(conn, asked):
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:
-        approval = _read(conn, ballot.approval_id)
+        approval = existing(conn, ballot.approval_id)
         return Answer(won=False, repeated=False, approval=approval, refused=refusal)
     showings.record_views(conn, ballot.views)
     made = _vote(conn, asked) if asked.quorum > 1 and ballot.allows else _decide(conn, asked)
@@ -258,7 +257,7 @@ def _vote(conn: Connection, asked: _Case) -> Answer:
         remember(conn, ballot.key, approval_id, Recorded.COUNTED)
         votes.notify(conn, approval_id, vote, len(counted), asked.quorum)
         note_approval(conn, approval_id)
-        approval = _read(conn, approval_id)
+        approval = existing(conn, approval_id)
         return Answer(won=False, repeated=False, approval=approval, counted=True)
     votes.keep_only(conn, approval_id, counted)
     reply, terms = votes.narrowest(counted)
@@ -277,19 +276,12 @@ def _decide(conn: Connection, asked: _Case) -> Answer:
     recorded = remember(conn, ballot.key, approval_id, Recorded.WON if won else Recorded.LOST)
     if recorded is not None:
         return _replayed(conn, ballot, recorded)
-    return Answer(won=won, repeated=False, approval=_read(conn, approval_id))
+    return Answer(won=won, repeated=False, approval=existing(conn, approval_id))
 
 
 def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> Answer:
-    approval = _read(conn, ballot.approval_id)
+    approval = existing(conn, ballot.approval_id)
     return Answer(recorded is Recorded.WON, True, approval, counted=recorded is Recorded.COUNTED)
-
-
-def _read(conn: Connection, approval_id: ApprovalId) -> Approval:
-    approval = get(conn, approval_id)
-    if approval is None:
-        raise StoreError(f"Approval {approval_id} vanished inside its own transaction.")
-    return approval
 
 
 def cancel(

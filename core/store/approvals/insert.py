@@ -9,13 +9,13 @@ from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
-from core.model.identity import CODE_LENGTH, ApprovalId
+from core.model.identity import CODE_LENGTH
 from core.model.pending_limits import PendingLimits
 from core.store.approvals.conclude import Ending, conclude
 from core.store.approvals.duplicates import Leader, leader_of
 from core.store.approvals.idempotency import by_request_key, claim_key
 from core.store.approvals.limits import input_bytes, require_room
-from core.store.approvals.queries import get
+from core.store.approvals.queries import existing, get
 from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import DEADLINE, note, note_approval
@@ -62,7 +62,7 @@ def create(conn: Connection, draft: ApprovalDraft, limits: PendingLimits | None 
         enqueue_prompts(conn, draft.id, draft.prompts, now)
     note_approval(conn, draft.id)
     note(conn, DEADLINE)
-    return Created(_stored(conn, draft.id), fresh=True)
+    return Created(existing(conn, draft.id), fresh=True)
 
 
 def settle_unrouted(
@@ -97,7 +97,7 @@ def settle_unrouted(
         note=words,
     )
     conclude(conn, [ending])
-    return _stored(conn, draft.id)
+    return existing(conn, draft.id)
 
 
 def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:
@@ -111,13 +111,6 @@ def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:
             "approval. Use a new key for a new request."
         )
     return known
-
-
-def _stored(conn: Connection, approval_id: ApprovalId) -> Approval:
-    found = get(conn, approval_id)
-    if found is None:
-        raise StoreError(f"Approval {approval_id} vanished inside its own transaction.")
-    return found
 
 
 def _insert(

@@ -15,6 +15,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from core.errors import StoreError
 from core.model.access import Sight
 from core.model.approval import (
     Approval,
@@ -103,6 +104,18 @@ def get(conn: Connection, approval_id: ApprovalId) -> Approval | None:
     """Return the approval with this id, with its resolution where it has ended."""
     row = conn.execute(_BY_ID, {"p_id": approval_id}).mappings().first()
     return None if row is None else _approval(conn, row)
+
+
+def existing(conn: Connection, approval_id: ApprovalId) -> Approval:
+    """Return an approval that this transaction has seen.
+
+    Raises:
+        StoreError: it is gone.
+    """
+    found = get(conn, approval_id)
+    if found is None:
+        raise StoreError(f"Approval {approval_id} vanished inside its own transaction.")
+    return found
 
 
 def plain_ref(ref: str) -> str:

@@ -78,15 +78,16 @@ _due = (
     .with_for_update(skip_locked=True)  # PostgreSQL: what another replica claims is its own
     .cte("due")
 )
+_CLAIMED = {
+    "state": OutboxState.SENDING.value,
+    "attempts": outbox.c.attempts + 1,
+    "due_ms": _DUE,
+    "claimed_by": bindparam("p_boot"),
+}
 _CLAIM = (
     update(outbox)
     .where(outbox.c.id.in_(select(_due.c.id)), outbox.c.state == OutboxState.READY.value)
-    .values(
-        state=OutboxState.SENDING.value,
-        attempts=outbox.c.attempts + 1,
-        due_ms=_DUE,
-        claimed_by=bindparam("p_boot"),
-    )
+    .values(_CLAIMED)
     .returning(outbox)
 )
 _CLAIM_EDITS = (
@@ -97,12 +98,7 @@ _CLAIM_EDITS = (
         outbox.c.state == OutboxState.READY.value,
         outbox.c.channel.in_(bindparam("p_channels", type_=Text, expanding=True)),
     )
-    .values(
-        state=OutboxState.SENDING.value,
-        attempts=outbox.c.attempts + 1,
-        due_ms=_DUE,
-        claimed_by=bindparam("p_boot"),
-    )
+    .values(_CLAIMED)
     .returning(outbox)
 )
 _REDRAW = (

@@ -17,8 +17,9 @@ from core.store.engine.read_only import open_and_read
 from core.store.people import passkeys, people, totp_keys
 from core.store.views.evidence import recorded
 from core.trust.passkeys import relying_party
-from core.trust.totp import code_at, new_secret
+from core.trust.totp import new_secret
 from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.authenticator_app import code_at
 from tests.support.evidence_export import verified
 from tests.support.evidence_tampering import of, rechained, resealed
 from tests.support.page_browser import PageBrowser

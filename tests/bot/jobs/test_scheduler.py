@@ -90,6 +90,7 @@ async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCapture
 
     assert 1 == work.beats
     assert "sweep" in caplog.text
+    assert "clock_work.py" in caplog.text, "the log says where"
 
 
 @pytest.mark.parametrize("to", [timedelta(hours=1), timedelta(days=-7, seconds=-3)])

@@ -4,22 +4,62 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from bot.node.work import NodeWork
 from core.errors import HostUnavailable, PlanDrift, SpawnError
+from core.hosts.gateway import GatewayHost
+from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Decision, DenialReason
+from core.model.identity import ApprovalId
 from core.model.node import NodePlan
 from core.model.policy import ExecHost
+from core.model.result import Finished
 from core.model.stdio import Capture, Stdio
-from core.nodes.frames import Ended, NotRun, Query
+from core.nodes.frames import AnyFrame, Ended, NotRun, Query
+from core.nodes.member import Joined
 from core.planning.digest import bind
 from core.planning.planner import Refusal
+from core.ports import RunWatcher
+from core.runner.runner import Runner
 from core.store import Store, open_store
 from core.trust.identity import Identity
 from tests.support.node_bench import POLICY, Bench, node_bench, request
 from tests.support.runs import Watcher, marked, new_run
 from tests.support.waiting import until
+
+
+class Faulty:
+    """Work that fails as no work should."""
+
+    async def joined(self, joined: Joined) -> None:
+        """Hear of the gateway."""
+
+    async def heard(self, joined: Joined, frame: AnyFrame) -> None:
+        """Fail."""
+        raise RuntimeError("a fault of ours")
+
+    def left(self) -> None:
+        """Hear of the end."""
+
+    async def dismissed(self) -> None:
+        """Hear of the dismissal."""
+
+
+class FaultyHost(GatewayHost):
+    """A host that fails as no host should, before or after a run is claimed."""
+
+    def __init__(self, runner: Runner, *, claims: bool) -> None:
+        super().__init__(runner)
+        self._claims = claims
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Fail."""
+        if self._claims:
+            await watcher.claim()
+        raise RuntimeError("a fault of ours")
 
 
 @pytest.fixture
@@ -64,6 +104,54 @@ async def test_a_run_id_never_runs_twice(bench: Bench, tmp_path: Path) -> None:
     control = await bench.says(bench.order(plan, new_run()))
     assert isinstance(control, Ended)
     assert (tmp_path / "once").is_dir()
+
+
+async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench) -> None:
+    """How the run ended is unknown then; the node takes orders as before."""
+    plan, run_id = (await bench.plan("true")).plan, new_run()
+    await bench.says(bench.order(plan, run_id))
+    noted = bench.home / "node-runs" / f"{run_id}.noted.json"
+    await until(noted.exists)
+    noted.write_text("{")
+    first = bench.connection
+
+    answer = await bench.says(Query(run_id=run_id))
+
+    assert isinstance(answer, Ended)
+    assert (answer.result.exit_code, answer.result.signal) == (None, None)
+    assert bench.connection is first
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
+
+
+async def test_a_fault_of_ours_ends_no_node(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """What nobody foresaw is logged, and the node dials again."""
+    assert bench.member is not None
+    work, bench.member.work = bench.member.work, Faulty()
+    first = bench.connection
+    await first.link.send(Query(run_id=new_run()))
+    await until(lambda: "a fault of ours" in caplog.text)
+    bench.member.work = work
+
+    await until(lambda: bench.host.fleet.connected and bench.connection is not first)
+    assert isinstance(await bench.says(Query(run_id=new_run())), NotRun)
+
+
+@pytest.mark.parametrize("claims", [True, False])
+async def test_a_fault_of_ours_is_an_ending(bench: Bench, *, claims: bool) -> None:
+    """The gateway hears of it: begun, and nobody knows how it ended; or not begun."""
+    work = cast("NodeWork", bench.member and bench.member.work)
+    plan = (await bench.plan("true")).plan
+    host, work.host = work.host, FaultyHost(Runner(), claims=claims)
+    answer = await bench.says(bench.order(plan, new_run()))
+    work.host = host
+
+    if claims:
+        assert isinstance(answer, Ended)
+        assert (answer.result.exit_code, answer.result.signal) == (None, None)
+    else:
+        assert isinstance(answer, NotRun)
+        assert "see the node's log" in answer.why
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
 
 
 async def test_two_orders_of_one_id_at_once_run_once(bench: Bench, tmp_path: Path) -> None:

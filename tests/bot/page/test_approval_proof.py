@@ -7,9 +7,10 @@ import pytest
 from core.store.approvals import proofs
 from core.store.engine.clock import now_ms
 from core.store.people import totp_keys
-from core.trust.totp import STEP_MS, code_at, new_secret
+from core.trust.totp import STEP_MS, new_secret
 from tests.bot.page.conftest import RATES
 from tests.support.api_gateway import ApiGateway, api_gateway
+from tests.support.authenticator_app import code_at
 from tests.support.page_browser import PageBrowser
 
 ASKED = "git push --force origin main"

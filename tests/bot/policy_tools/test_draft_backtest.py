@@ -1,5 +1,6 @@
 """The looks of a gateway at its past: how many are kept, whose they are, how many at a time."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +69,19 @@ async def test_nobody_has_two_at_a_time(tmp_path: Path) -> None:
         )
     finally:
         held.stop()
+
+
+def test_a_fault_is_reported_and_logged(
+    backtests: DraftBacktests,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Where there is no place for its files, who began it and the log hear of it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    look = backtests.of(_ended(backtests, "ana"), "ana")
+
+    assert look is not None
+    assert look.fault == "It failed (FileNotFoundError); see the gateway's log."
+    assert "the backtest of a draft failed" in caplog.text
+    assert f"{tmp_path}/gone" in caplog.text

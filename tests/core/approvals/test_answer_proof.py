@@ -20,7 +20,8 @@ from core.store.people.passkeys import PasskeySpend
 from core.store.people.totp_keys import MOST_TRIES
 from core.store.schema.records import AnswerRefusal
 from core.trust.sealing import SEALING_KEY, Seals
-from core.trust.totp import STEP_MS, code_at, new_secret
+from core.trust.totp import STEP_MS, new_secret
+from tests.support.authenticator_app import code_at
 from tests.support.store_records import DENY, ONCE, draft
 
 ANA, BO = Actor("telegram", "42", "Ana"), Actor("telegram", "43", "Bo")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.audit.journal import AuditJournal
-from core.errors import JournalError
+from core.errors import JournalError, StoreError
 from core.gate import deferred
 from core.gate.deferred import Deferred
 from core.model.decision import DenialReason
@@ -135,6 +135,25 @@ async def test_a_claim_in_doubt_that_was_not_taken_may_be_made_again(broken: Bro
     await eventually(lambda: not kept.is_in_doubt(broken.queued))
 
     assert await store.write(runs.start, broken.queued, "me")
+
+
+async def test_a_fault_of_ours_in_one_note_holds_up_no_other(
+    broken: Broken, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is given up and logged with its place; what waits behind it is written."""
+    causes = iter((StoreError("away"), RuntimeError("a fault of ours")))
+
+    async def faulty() -> None:
+        raise next(causes)
+
+    await broken.deferred.write(faulty)
+    broken.deferred.abandon(broken.run_id, "me", "given up")
+    store = await broken.open_store()
+    async with asyncio.timeout(_PATIENCE_S):
+        while not isinstance(await store.read(runs.outcome, broken.run_id), Denied):
+            await asyncio.sleep(0.02)
+
+    assert "RuntimeError: a fault of ours" in caplog.text
 
 
 async def test_what_is_in_doubt_is_not_offered_to_run(tmp_path: Path) -> None:

@@ -4,12 +4,11 @@ import asyncio
 import json
 import os
 import pwd
-from collections.abc import AsyncIterator, Iterator
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from core.errors import SaysoError
+from core.errors import SaysoError, StoreError
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, SessionKey
@@ -17,33 +16,14 @@ from core.model.policy import ExecSecurity
 from core.model.result import Denied, Finished
 from core.store import approvals
 from core.store.sessions import events
-from tests.support.agents import KEY, Bench, Model, agents_at, model, workshop
+from tests.support.agents import KEY, Bench, Model, agents_at
 from tests.support.executors import USER
 from tests.support.gate import layer, says
 from tests.support.waiting import until
 
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """Yield the agents' folder."""
-    with workshop() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def the_model() -> Iterator[Model]:
-    """Yield a model."""
-    with model() as found:
-        yield found
-
-
-@pytest.fixture
-async def bench(
-    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
-) -> AsyncIterator[Bench]:
-    """Yield agents behind a gate where everything is asked about."""
-    async with agents_at(tmp_path, executor_path, folder, the_model.url) as found:
-        yield found
+_REFUSES = """
+CREATE TRIGGER refuses BEFORE UPDATE ON approvals BEGIN SELECT RAISE(ABORT, 'not now'); END
+"""
 
 
 async def test_answers_a_prompt(bench: Bench) -> None:
@@ -180,6 +160,24 @@ async def test_an_agent_that_hears_no_cancel_is_killed(bench: Bench) -> None:
     assert isinstance(done, Finished)
     assert done.cancelled
     assert not _marked(run_id)
+
+
+async def test_stopped_while_the_store_refuses(bench: Bench, tmp_path: Path) -> None:
+    """The agent is stopped also where the question that it waits for cannot be withdrawn."""
+    under_way = bench.give(f"write {bench.work}/asked")
+    question = await bench.question()
+    (run_id,) = bench.gate.running
+    await until(lambda: bench.agents._runs[run_id].asked)
+    with closing(sqlite3.connect(tmp_path / "state.db")) as other:
+        other.execute(_REFUSES)
+        assert await bench.agents.cancel(run_id)
+        ended, _ = await asyncio.wait({under_way}, timeout=10)
+        other.execute("DROP TRIGGER refuses")
+
+    assert ended, "the agent goes on"
+    assert isinstance(under_way.exception(), StoreError | None)
+    assert not _marked(run_id)
+    await bench.gate.cancel(question.id, "over")
 
 
 async def test_two_tool_calls_are_two_questions(bench: Bench) -> None:

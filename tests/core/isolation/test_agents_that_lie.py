@@ -1,8 +1,6 @@
 """Agents that lie, flood and look: only what people allow happens, and nothing breaks."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,30 +11,7 @@ from core.model.identity import SessionKey
 from core.model.result import Finished
 from core.store import approvals
 from core.store.sessions import events
-from tests.support.agents import Bench, Model, agents_at, model, workshop
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """Yield the agents' folder."""
-    with workshop() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def the_model() -> Iterator[Model]:
-    """Yield a model."""
-    with model() as found:
-        yield found
-
-
-@pytest.fixture
-async def bench(
-    tmp_path: Path, executor_path: str, folder: Path, the_model: Model
-) -> AsyncIterator[Bench]:
-    """Yield agents behind a gate where everything is asked about."""
-    async with agents_at(tmp_path, executor_path, folder, the_model.url) as found:
-        yield found
+from tests.support.agents import Bench
 
 
 @pytest.mark.parametrize("reply", [ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY])

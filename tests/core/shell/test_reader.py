@@ -340,7 +340,11 @@ def test_the_broken_rule_is_named(line: str, rule: str, detail: str) -> None:
     assert detail in refusal.detail
 
 
-@pytest.mark.parametrize("name", sorted(shell._ORDINARY))
+ORDINARY = frozenset(["echo", "false", "kill", "printf", "pwd", "test", "true"])
+"""Builtins that also exist as programs of the same meaning; the program is what runs."""
+
+
+@pytest.mark.parametrize("name", sorted(ORDINARY))
 def test_ordinary_programs_are_read_though_shells_have_them_too(name: str) -> None:
     """A builtin that is also a program of the same meaning is read: the program runs."""
     assert words(f"{name} x") == (name, "x")
@@ -352,7 +356,7 @@ def test_every_word_of_bash_is_ordinary_or_refused() -> None:
         ["/bin/bash", "-c", "compgen -bk"], check=True, capture_output=True, text=True
     ).stdout.split()
     assert len(listed) > 60
-    unknown = set(listed) - shell._ORDINARY
+    unknown = set(listed) - ORDINARY
     assert [n for n in sorted(unknown - {"cd"}) if isinstance(read(f"{n} x"), Reading)] == []
 
 

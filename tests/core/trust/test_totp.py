@@ -4,7 +4,8 @@ import base64
 
 import pytest
 
-from core.trust.totp import STEP_MS, code_at, matching_step, new_secret, uri
+from core.trust.totp import STEP_MS, matching_step, new_secret, uri
+from tests.support.authenticator_app import code_at
 
 SECRET = base64.b32encode(b"12345678901234567890").decode()
 VECTORS = {59: "287082", 1111111109: "081804", 1234567890: "005924", 20000000000: "353130"}

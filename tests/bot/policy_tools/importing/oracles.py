@@ -11,6 +11,7 @@ whole path in a system folder is the program of that name, `timeout 5 X` and `no
 
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -157,15 +158,10 @@ def _gitignore(pattern: str) -> str:
     return out.replace(r"\*", "[^/]*") + "(?:/.*)?"
 
 
-# Codex
+class EachCommand(ABC):
+    """Rules that decide on each command of a line; ``folder`` is where they may lead."""
 
-
-@dataclass(frozen=True)
-class Codex:
-    """Prefix rules of Codex, each with alternatives in each place, and where names may lead."""
-
-    rules: Sequence[tuple[Sequence[Sequence[str]], str]] = ()
-    folder: str | None = None
+    folder: str | None
 
     def decide(self, line: str, cwd: str) -> str:
         """Return the strictest of what the rules say about each command of a line."""
@@ -177,6 +173,21 @@ class Codex:
     def free(self, _line: str) -> bool:
         """Return whether the line needs no rule; nothing is documented."""
         return False
+
+    @abstractmethod
+    def _one(self, command: str) -> str:
+        """Return what the rules say about one command."""
+
+
+# Codex
+
+
+@dataclass(frozen=True)
+class Codex(EachCommand):
+    """Prefix rules of Codex, each with alternatives in each place, and where names may lead."""
+
+    rules: Sequence[tuple[Sequence[Sequence[str]], str]] = ()
+    folder: str | None = None
 
     def _one(self, command: str) -> str:
         try:
@@ -199,23 +210,12 @@ class Codex:
 
 
 @dataclass(frozen=True)
-class Gemini:
+class Gemini(EachCommand):
     """Rules of Gemini CLI: prefix, decision and priority, of which the highest decides."""
 
     rules: Sequence[tuple[str, str, int]] = ()
     core: Sequence[str] | None = None
     folder: str | None = None
-
-    def decide(self, line: str, cwd: str) -> str:
-        """Return the strictest of what is decided about each command of a chain."""
-        if leaves(self.folder, line, cwd):
-            return "ask"
-        parts = [part for part in commands(line) if not part.startswith("cd ")]
-        return strictest([self._one(part) for part in parts]) if parts else "ask"
-
-    def free(self, _line: str) -> bool:
-        """Return whether the line needs no rule; nothing is documented."""
-        return False
 
     def _one(self, command: str) -> str:
         text = spelled(command)
