@@ -277,6 +277,16 @@ async def test_whoever_asked_one_of_them_answers_none(bench: OpenStore) -> None:
     assert [end.state for end in ends] == [ApprovalState.ALLOWED] * 3
 
 
+async def test_who_asked_something_else_may_answer(bench: OpenStore) -> None:
+    """A kernel session is kept from what it asked itself, and from nothing else that waits."""
+    asked = await bench.ask(_from(ASKER.process))
+    other = await bench.ask(replace(draft(), requester=replace(ASKER, process=OTHER)))
+    assert (await _answer(bench, asked, ASKER.process)).refused is AnswerRefusal.REQUESTER
+    assert (await _answer(bench, other, OTHER)).refused is AnswerRefusal.REQUESTER
+    assert (await _answer(bench, asked, OTHER)).won
+    assert (await _answer(bench, other, ASKER.process)).won
+
+
 async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: OpenStore) -> None:
     """Where one of those who asked cannot be told, no local answer counts; one in a chat does."""
     leader = await bench.ask(_from(ASKER.process))

@@ -29,7 +29,7 @@ def read_text(path: Path) -> str:
         data, _ = read_file(path, LARGEST)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadRequest(f"{path} cannot be read: {why or error}. Name a file.") from error
+        raise BadRequest(f"{path} cannot be read: {why}. Name a file.") from error
     return decoded(data, path.name)
 
 

@@ -69,16 +69,17 @@ def translated(error: BaseException, where: str) -> BaseException:
     if sqlstate(error) in _PG_NO_SPACE or sqlite_code(error) == _FULL:
         return StoreFull(f"The disk of {where} is full, so nothing runs. Free some space.")
     if isinstance(error, _DATABASE) or type(error).__module__.startswith("asyncpg."):
-        cause = error.orig if isinstance(error, DBAPIError) else error
         kind = StoreAway if is_away(error) else StoreError
         return kind(
-            f"The database {where} failed: {_words(cause)}. Nothing runs until it "
+            f"The database {where} failed: {words_of(error)}. Nothing runs until it "
             "works; check store.url and the disk."
         )
     return error
 
 
-def _words(cause: BaseException | None) -> str:
-    """Return what an error says of itself; what ran out of time says nothing."""
+def words_of(error: BaseException) -> str:
+    """Return what a database says of an error, without the statement and links of the library."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    # What ran out of time says nothing of itself.
     silent = "no answer in time" if isinstance(cause, TimeoutError) else type(cause).__name__
     return str(cause) or silent

@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool
 
 from core.errors import StoreError
 from core.store.engine.clock import READ_MARK, HighWater, Mark, Milliseconds, steady_name, wall_ms
+from core.store.engine.errors import words_of
 from core.store.schema.tables import SCHEMA_VERSION, schema_version
 
 P = ParamSpec("P")
@@ -64,7 +65,7 @@ def _from_sqlite(path: Path, call: Callable[[Connection], T]) -> T:
         with engine.connect() as conn:
             return call(conn)
     except (SQLAlchemyError, sqlite3.Error) as error:
-        raise StoreError(f"The store {path} cannot be read: {error}.") from error
+        raise StoreError(f"The store {path} cannot be read: {words_of(error)}.") from error
     finally:
         engine.dispose()
 
@@ -105,6 +106,6 @@ async def _from_postgres(url: str, call: Callable[[Connection], T]) -> T:
         async with engine.connect() as conn:
             return await conn.run_sync(call)
     except (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise StoreError(f"The store {where} cannot be read: {error}.") from error
+        raise StoreError(f"The store {where} cannot be read: {words_of(error)}.") from error
     finally:
         await engine.dispose()

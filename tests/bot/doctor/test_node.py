@@ -111,6 +111,22 @@ def test_a_gateway_that_is_away_and_a_key_of_another_node(home: Path) -> None:
     assert "gateway" not in found
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_sandbox_is_proved_by_a_run_inside(home: Path, tmp_path: Path, *, there: bool) -> None:
+    """What encloses commands is named; where nothing can, nothing runs on the node."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    begin(home, "web", "127.0.0.1:1", "d" * 64)
+    more = {} if there else {"tools": {"exec": {"searchPath": [str(empty)]}}}
+    (home / "config.json5").write_text(json.dumps({"node": {"sandbox": True}, **more}))
+    (home / "config.json5").chmod(0o600)
+    (found,) = look(home)["sandbox"]
+
+    assert found.ok is there
+    words = "bubblewrap encloses commands" if there else "nothing runs here: no sandbox works"
+    assert found.detail.startswith(words)
+
+
 def test_a_clock_that_is_far_off_is_a_warning(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from bot.doctor.installation import examine
 from bot.health.check import Verdict
+from core.model.identity import Actor
 from core.store import open_store
+from core.store.people import pairing
 from core.store.people import people as directory
 
 
@@ -123,6 +125,24 @@ async def test_a_named_person_answers_where_their_accounts_are(tmp_path: Path) -
     findings = await asyncio.to_thread(examine, {"SAYSO_HOME": str(tmp_path)})
     (words,) = [one.detail for one in findings if one.subject == "approvers"]
     assert words == "can answer: the API (with a person's token)"
+
+
+async def test_only_accounts_of_named_people_who_may_answer_are_places(tmp_path: Path) -> None:
+    """Somebody who is no approver, or is revoked, has accounts as well."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    for name in ("ana", "bob", "cyd"):
+        await store.write(directory.add, name)
+        begun = await store.write(pairing.begin, name)
+        assert begun is not None
+        await store.write(pairing.pair, begun.code, Actor(f"chat-of-{name}", name, name))
+    await store.write(directory.revoke, "cyd")
+    await store.close()
+    config = people(everywhere=("person:ana", "person:cyd"))
+    await asyncio.to_thread(found, tmp_path, config)
+    findings = await asyncio.to_thread(examine, {"SAYSO_HOME": str(tmp_path)})
+    (words,) = [one.detail for one in findings if one.subject == "approvers"]
+
+    assert words == "can answer: chat-of-ana (person:ana)"
 
 
 def test_a_target_without_its_channel_fails(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from bot.app import gateway
 from bot.cli.listings import _CODE
 from bot.explain.batch_entry import REQUESTER
-from bot.explain.explain_one import explain_one, to_json
+from bot.explain.explain_one import explain_one, shown, to_json
 from bot.intake.callers.caller import Admitted, of_peer
 from bot.intake.results.questions import ApprovalAnswer
 from bot.intake.results.rules import ExplainAnswer
@@ -58,6 +58,21 @@ async def granted(
         await store.write(overrides.put, SESSION, FULL, ALICE)
     finally:
         await store.close()
+
+
+def test_what_could_not_be_looked_up_is_said_below_the_verdict(tmp_path: Path) -> None:
+    """Without a store there is nothing to look up, and not a line about it."""
+    state = home(tmp_path, CONFIG)
+    words = (None, ("uname", "-m"), "main", str(tmp_path), {"SAYSO_HOME": str(state)})
+
+    none = shown(explain_one(*words))
+    (state / "state.db").write_bytes(b"no database" * 1_000)
+    broken = explain_one(*words)
+
+    assert "Cannot read grants and the session's settings." in broken.unread
+    assert f"\n\n{broken.unread}\n" in shown(broken)
+    assert none == shown(broken).replace(f"\n\n{broken.unread}", "")
+    assert "\n\n\n" not in none
 
 
 async def test_a_grant_and_a_sessions_settings_count(tmp_path: Path) -> None:

@@ -135,7 +135,11 @@ def test_signing_in_anew_ends_the_session_before(home: ApiGateway, ana: PageBrow
 def test_signing_out_ends_the_session(home: ApiGateway, ana: PageBrowser) -> None:
     """The cookie is worth nothing from then on, wherever a copy of it is."""
     kept = ana.session
-    assert ana.submit("/logout").status_code == 200
+    left = ana.submit("/logout")
+    assert left.status_code == 200
+    assert "You are not signed in" in left.text
+    assert 'http-equiv="refresh"' not in left.text  # that page would load itself again and again
+    assert 'data-passkey="enter"' not in left.text  # none can be made for this address
     assert PageBrowser.at(home, Cookie=f"{home.session_cookie}={kept}").get("/").status_code == 401
 
 

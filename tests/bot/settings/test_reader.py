@@ -1,8 +1,10 @@
 import re
 import threading
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from bot.settings import InvalidConfig, Settings, load, read
 from core.errors import ConfigError, StateError
@@ -39,6 +41,16 @@ def test_without_a_file_the_defaults_rule(tmp_path: Path) -> None:
     assert settings.channels.telegram is None
     assert settings.store_url == f"sqlite:///{tmp_path / 'new' / 'state.db'}"
     assert settings.audit_path == tmp_path / "new" / "audit.jsonl"
+
+
+def test_what_was_read_cannot_be_changed(home: Path) -> None:
+    """Many parts share one reading; a reload makes another and leaves those of the first alone."""
+    reading = read(home, {})
+
+    with pytest.raises(FrozenInstanceError):
+        reading.settings = load(home, environ={})  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="frozen"):
+        reading.settings.tools.exec.timeout = 1  # type: ignore[misc]
 
 
 def test_reading_alone_creates_nothing(tmp_path: Path) -> None:

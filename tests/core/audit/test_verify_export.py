@@ -1,7 +1,13 @@
-"""The verifier's own arithmetic agrees with a library's, and refuses what the library refuses."""
+"""What the verifier says of a file, and that its own arithmetic agrees with a library's."""
 
+import asyncio
+import hashlib
+import io
+import json
 import secrets
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import cbor2
 import pytest
@@ -11,7 +17,15 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.audit.verify_export import verify_signature
+from bot.evidence.export import export
+from bot.evidence.journal_slice import Wanted
+from core.audit.verify_export import main, verify, verify_signature
+from core.model.approval import ApprovalReply
+from core.model.result import Pending
+from core.store.engine.read_only import open_and_read
+from core.store.views.evidence import recorded
+from tests.support.evidence_tampering import of, resealed
+from tests.support.gate import gate_at, request, says
 from tests.support.passkey_device import EcKey, EdKey, RsaKey, SigningKey
 
 KEYS: tuple[SigningKey, ...] = (EdKey(), EcKey(), RsaKey())
@@ -100,3 +114,44 @@ def test_random_numbers_are_judged_as_the_library_judges_them(r: int, s: int, te
     except InvalidSignature:
         theirs = False
     assert _holds(key, text, _der(r, s)) is theirs
+
+
+async def _exported(home: Path) -> Path:
+    """Let Ana deny one command, and export it."""
+    to = home / "evidence.jsonl"
+    async with gate_at(home) as gate:
+        asked = await gate.submit(request("touch x", cwd=home))
+        assert isinstance(asked, Pending)
+        await gate.answer(says(asked.run_id, ApprovalReply.DENY))
+        await gate.wait(asked.run_id)
+
+        def read(ids: tuple[str, ...]) -> Any:
+            return open_and_read(f"sqlite:///{home / 'state.db'}", recorded, ids)
+
+        await asyncio.to_thread(export, home / "audit.jsonl", read, Wanted(), to)
+    return to
+
+
+async def test_whether_a_noted_hash_was_compared_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without one, nobody knows whether all of a file was made anew."""
+    file = await _exported(tmp_path)
+    noted = hashlib.sha256(file.read_bytes()).hexdigest()
+    said = []
+    for options in ((), ("--sha256", noted), ("--sha256", "0" * 64)):
+        code = main([str(file), *options])
+        said.append((code, "checked by nothing that was noted" in capsys.readouterr().out))
+
+    assert said == [(0, True), (0, False), (1, False)]
+
+
+async def test_a_decision_has_the_votes_of_the_journal(tmp_path: Path) -> None:
+    """Whoever seals a file anew with other votes contradicts the journal's line; the control."""
+    records = [json.loads(line) for line in (await _exported(tmp_path)).read_bytes().splitlines()]
+    assert verify(io.BytesIO(resealed(records))).problems == []
+    of(records, "approval")["votes"] = ["memory:eve"]
+
+    problems = verify(io.BytesIO(resealed(records))).problems
+
+    assert any("the journal has other votes" in one for one in problems)

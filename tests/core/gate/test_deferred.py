@@ -219,6 +219,19 @@ async def test_a_stop_delivers_what_only_memory_has(
     assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
 
 
+async def test_a_stop_does_not_wait_for_what_is_in_files(broken: Broken) -> None:
+    """The store is away; the next start delivers it, so the delivery ends without being cut off."""
+    await broken.deferred.finish(broken.run_id, finished(broken.run_id), "me")
+    delivery = broken.deferred._delivery
+    assert delivery is not None
+    assert broken.files == [f"{broken.run_id}.json"]
+
+    await broken.deferred.close()
+
+    assert not delivery.cancelled()
+    assert broken.files == [f"{broken.run_id}.json"]
+
+
 async def test_a_stop_that_only_cuts_off_loses_it(
     broken: Broken, monkeypatch: pytest.MonkeyPatch
 ) -> None:

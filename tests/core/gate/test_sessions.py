@@ -389,6 +389,36 @@ async def test_full_security_ends_with_the_rights_of_who_set_it(tmp_path: Path) 
     ]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "expected"), [(ExecOverrides(), Pending), (DENY, Denied), (FULL, Pending)]
+)
+async def test_what_was_set_before_full_security_outlives_it(
+    tmp_path: Path, earlier: ExecOverrides, expected: type[object]
+) -> None:
+    """A denial of before holds again; nothing, or full security of the same person, does not."""
+    async with ruled(tmp_path) as (gate, rules):
+        gate.rulebook.senders = Listing({"memory": frozenset({"ana"})})
+        if earlier != ExecOverrides():
+            await rules.set(MAIN, earlier, ANA)
+        await rules.elevate(MAIN, Elevation.FULL, ANA)
+        while_listed = await gate.submit(request("uname", cwd=tmp_path))
+        gate.rulebook.senders = Listing({})
+        ended = await gate.submit(request("uname", cwd=tmp_path))
+    assert isinstance(while_listed, Finished)
+    assert isinstance(ended, expected)
+
+
+async def test_full_security_that_elevated_nobody_ends_as_well(tmp_path: Path) -> None:
+    """`/exec security=full` keeps nothing of before, so the configuration's policy holds again."""
+    async with ruled(tmp_path) as (gate, rules):
+        await rules.set(MAIN, FULL, ANA)
+        while_listed = await gate.submit(request("uname", cwd=tmp_path))
+        gate.rulebook.senders = Listing({})
+        ended = await gate.submit(request("uname", cwd=tmp_path))
+    assert isinstance(while_listed, Finished)
+    assert isinstance(ended, Pending)
+
+
 async def test_a_restriction_outlives_the_rights_of_who_set_it(tmp_path: Path) -> None:
     """What makes a session stricter stays, whoever set it."""
     async with ruled(tmp_path) as (gate, rules):

@@ -1,6 +1,11 @@
 import asyncio
+from dataclasses import replace
 
+import pytest
+
+from core.errors import HostUnavailable
 from core.hosts.gateway import GatewayHost
+from core.model.command import AgentPart, AgentPartKind
 from core.model.identity import ApprovalId
 from core.ports import ExecutionHost
 from tests.support.runs import Watcher, new_run, planned, request, running
@@ -37,3 +42,19 @@ async def test_the_gateway_host_shows_what_it_runs() -> None:
         assert b"".join(seen) == b"x\ny\n"
         assert (await task).exit_code == 0
         assert [chunk async for chunk in host.watch(run_id)] == []
+
+
+@pytest.mark.parametrize("kind", AgentPartKind)
+async def test_what_is_done_in_an_executor_needs_executors(kind: AgentPartKind) -> None:
+    """Nothing of it runs as the gateway's user instead; whoever asked reads what to set."""
+    what = "terminals are opened" if kind is AgentPartKind.TERMINAL else "agents run"
+    words = f"{what} as other users only: set execution.runAsUnixUser to true"
+    async with running() as runner:
+        host, watcher = GatewayHost(runner), Watcher()
+        plan = replace(planned(request("echo x")), part=AgentPart(kind))
+
+        with pytest.raises(HostUnavailable, match=words):
+            await host.check(plan)
+        with pytest.raises(HostUnavailable, match=words):
+            await host.run(new_run(), plan, watcher)
+        assert not watcher.started.is_set()

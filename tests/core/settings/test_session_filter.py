@@ -121,6 +121,7 @@ def test_the_engine_is_loaded_for_patterns_only(words: tuple[str, ...], loaded: 
         (("/^agent:main:(slack|discord):/",), "agent:main:slack:1", True),
         (("/^agent:main:(slack|discord):/",), "x:agent:main:slack:1", False),
         (("/",), "a/b", True),
+        (("/",), "ab", False),
         (("a/b/",), "a/b/c", True),
         (("//",), "anything", True),
         ((), "anything", False),

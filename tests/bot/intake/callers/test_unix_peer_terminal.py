@@ -81,18 +81,29 @@ def _numbers(master: int, count: int) -> list[int]:
 def test_what_a_run_started_is_known_by_its_ancestors(tmp_path: Path) -> None:
     """A supervisor among them tells; so does one that is gone, for it cannot be looked at."""
     gone = 2**22 + 1  # above every pid (proc(5), pid_max)
-    for pid, parent, words in (
-        (50, 40, "sh"),
-        (40, 30, f"python\0-c\0{BOOTSTRAP}"),
-        (60, gone, "sh"),
-    ):
-        (tmp_path / str(pid)).mkdir()
-        fields = ["S", str(parent), *("1" for _ in range(40))]
-        (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b) {' '.join(fields)}")
-        (tmp_path / str(pid) / "cmdline").write_text(words)
+    supervisor = f"python\0-c\0{BOOTSTRAP}"
+    _put(tmp_path, 50, 40, "sh")
+    _put(tmp_path, 40, 30, supervisor)
+    _put(tmp_path, 60, gone, "sh")
 
     assert unix_peer.is_run(50, tmp_path)
     assert unix_peer.is_run(60, tmp_path)
     with subprocess.Popen(["sleep", "30"], start_new_session=True) as child:
         assert not unix_peer.is_run(child.pid)
         child.kill()
+
+
+def test_the_first_process_of_a_container_is_nobodys_run(tmp_path: Path) -> None:
+    """A gateway that itself runs below a supervisor takes people at its terminal for people."""
+    _put(tmp_path, 70, 1, "sh")
+    _put(tmp_path, 1, 0, f"python\0-c\0{BOOTSTRAP}")
+
+    assert not unix_peer.is_run(70, tmp_path)
+
+
+def _put(proc: Path, pid: int, parent: int, words: str) -> None:
+    """Put a process into a /proc."""
+    (proc / str(pid)).mkdir()
+    fields = ["S", str(parent), *("1" for _ in range(40))]
+    (proc / str(pid) / "stat").write_text(f"{pid} (a) b) {' '.join(fields)}")
+    (proc / str(pid) / "cmdline").write_text(words)

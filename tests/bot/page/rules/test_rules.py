@@ -59,6 +59,18 @@ def test_settings_are_saved_and_use_default_takes_them_away(
     assert (part.get("security"), part["ask"]) == (None, "always")
 
 
+@pytest.mark.parametrize(
+    ("agent", "unset"),
+    [("", ["use tools.exec"] * 3 + ["use default (off)"]), ("main", ["use default"] * 4)],
+)
+def test_what_is_not_set_is_taken_from_the_scope_above(
+    home: ApiGateway, admin: PageBrowser, agent: str, unset: list[str]
+) -> None:
+    """An agent has the defaults, and these have the configuration."""
+    page = admin.get(f"{PATH}?agent={agent}").text.split('class="rules"')[1]
+    assert re.findall(r"use (?:default|tools\.exec)(?: \(off\))?", page) == unset
+
+
 def test_defaults_are_a_scope(home: ApiGateway, admin: PageBrowser) -> None:
     """They have no allowlist."""
     assert admin.post(PATH, **_fields(admin, ""), askFallback="deny").status_code == 303

@@ -130,11 +130,14 @@ def test_no_broken_file_ends_in_a_traceback(tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused(source: Source, tmp_path: Path) -> None:
     """A folder, a pipe, a device, a missing name, a name with a NUL; nothing waits."""
     os.mkfifo(tmp_path / "pipe")
-    for name in ("pipe", "", "missing", "x\0y"):
-        with pytest.raises(BadRequest, match="cannot be read"):
+    for name, why in (
+        *(("pipe", "it is not a regular file"), ("/dev/zero", "it is not a regular file")),
+        *(("", "Is a directory"), ("missing", "No such file or directory")),
+        ("x\0y", "embedded null byte"),
+    ):
+        with pytest.raises(BadRequest) as refused:
             import_files(source, [tmp_path / name], ENVIRON)
-    with pytest.raises(BadRequest, match="cannot be read"):
-        import_files(source, [Path("/dev/zero")], ENVIRON)
+        assert str(refused.value) == f"{tmp_path / name} cannot be read: {why}. Name a file."
 
 
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:

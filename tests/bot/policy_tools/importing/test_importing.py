@@ -216,6 +216,26 @@ def test_ask_and_deny_become_rules_that_win() -> None:
     assert Decision.DENY is decision(found, "env", "rm", "-rf", "/")
 
 
+@pytest.mark.parametrize(
+    ("rule", "denied", "left"),
+    [
+        ("Bash(./deploy:*)", ("/srv/app/deploy", "x"), ("/srv/app/other", "x")),
+        ("Bash(bin/deploy:*)", ("/srv/app/deploy", "x"), ("/srv/app/other", "x")),
+        ("Bash(/opt/bin/curl:*)", ("/opt/bin/curl", "x"), ("/usr/bin/curl", "x")),
+    ],
+)
+def test_a_denied_path_covers_its_file_and_a_relative_one_every_file_of_that_name(
+    rule: str, denied: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    """Where a relative path leads is not known when the rule is written, and its line says so."""
+    found = claude(deny=[rule])
+
+    assert Decision.DENY is decision(found, *denied)
+    assert Decision.DENY is not decision(found, *left)
+    relative = "any program of that name" in reason(found, rule)
+    assert relative is not rule.startswith("Bash(/")
+
+
 def test_an_exact_denial_leaves_the_rest() -> None:
     """Its rule says all of it, so that nothing of it is lost."""
     found = claude(allow=["Bash(ls:*)"], deny=["Bash(ls -R)"])
@@ -267,6 +287,20 @@ def test_a_lost_denial_takes_the_allows_with_it_and_comes_first(lost: str) -> No
     assert shown(found).startswith("WARNING: 1 denial or question LOST.")
     if lost != "Bash(cd:*)":
         assert [] == allowed(found)
+
+
+@pytest.mark.parametrize(
+    ("program", "fate"),
+    [("pwd", Fate.EXACT), ("/usr/bin/pwd", Fate.EXACT), ("/opt/bin/pwd", Fate.NARROWER)],
+)
+def test_a_file_denial_costs_nothing_where_a_program_reads_no_file(
+    program: str, fate: Fate
+) -> None:
+    """A name is the system's program; at a path elsewhere it may be anything."""
+    found = claude(allow=[f"Bash({program})"], deny=["Read(./secrets/**)"])
+
+    assert fate in fates(found)
+    assert (fate is Fate.NARROWER) is ("unnamed" in reason(found, f"Bash({program})"))
 
 
 def test_a_file_denial_holds_for_commands_that_read_the_file() -> None:

@@ -47,15 +47,23 @@ def open_folder() -> Iterator[Path]:
 
 def _left(folder: Path, *, mended: bool) -> tuple[bool, int]:
     """Return whether the folder stays, and the rights of a folder that a link in it names."""
+    run, _ = _removed(folder, mended=mended)
+    return run.exists(), (folder / "outside").stat().st_mode & 0o777
+
+
+def _removed(folder: Path, *, mended: bool, held: bool = False) -> tuple[Path, str]:
+    """Let a user remove a run's folder; ``held``: from a folder of root's. Return what it logs."""
     run, outside = folder / "runs" / "run", folder / "outside"
     run.mkdir(parents=True)
+    run.parent.chmod(0o755)
     outside.mkdir()
     outside.chmod(0o755)
-    for each in (run.parent, run, outside):
+    for each in (run, outside, *(() if held else (run.parent,))):
         os.chown(each, 65534, 65534)
     code = _AS_NOBODY.format(root=str(ROOT), run=str(run), outside=str(outside), mended=mended)
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
-    return run.exists(), outside.stat().st_mode & 0o777
+    words = [sys.executable, "-c", code]
+    ended = subprocess.run(words, check=True, timeout=30, capture_output=True, text=True)
+    return run, ended.stderr
 
 
 def test_a_folder_that_was_closed_goes(open_folder: Path) -> None:
@@ -66,6 +74,17 @@ def test_a_folder_that_was_closed_goes(open_folder: Path) -> None:
 def test_without_opening_it_would_stay(open_folder: Path) -> None:
     """The control: plain removal leaves the folder, and a disk could be filled for good."""
     assert _left(open_folder, mended=False)[0]
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_only_what_stays_is_reported(open_folder: Path, *, held: bool) -> None:
+    """Nobody else would remove it, so its path is in the log."""
+    run, logged = _removed(open_folder, mended=True, held=held)
+
+    assert run.exists() is held
+    assert logged == (
+        f"{run} of a run that has ended cannot be removed; remove it by hand\n" if held else ""
+    )
 
 
 async def after(scratch: Scratch, run: str, holds: str = "") -> tuple[int, list[str]]:

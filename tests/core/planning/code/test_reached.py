@@ -230,6 +230,25 @@ def test_no_text_takes_long(text: str) -> None:
     assert time.process_time() - start < 5  # a fraction of it, on a machine that has time
 
 
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("sh:notes", False),
+        ("pager=sh:notes", True),
+        ("--pager=sh:notes", True),
+        ("-Xsh:notes", True),
+    ],
+)
+def test_what_a_wrapper_is_given_names_code_in_settings_and_options(
+    word: str, *, named: bool
+) -> None:
+    """A plain operand with an interpreter's name in it is data; a setting with one may be run."""
+    found = by_text(f"timeout 5 tool {word}").files
+
+    assert named is (word in found)
+    assert named is ("notes" in found)
+
+
 def test_what_is_too_deep_counts_as_code() -> None:
     """A text within so many others is not looked at further."""
     text = "cat notes"
@@ -238,6 +257,17 @@ def test_what_is_too_deep_counts_as_code() -> None:
 
     assert by_text(text).takes
     assert "notes" in by_text(text).files
+
+
+@pytest.mark.parametrize("word", ["exec", "command", "builtin"])
+def test_a_shells_prefixes_are_looked_through_until_they_are_too_many(word: str) -> None:
+    """Behind as many as texts are read in each other, what is run is still known."""
+    known = by_text(f"{word} " * (DEEPEST_TEXT + 1) + "sh notes")
+    unknown = by_text(f"{word} " * (DEEPEST_TEXT + 2) + "sh notes")
+
+    assert not known.takes
+    assert "notes" in known.files
+    assert unknown.takes
 
 
 @pytest.mark.parametrize("program", ["/usr/bin/python3", "/usr/bin/perl", "/usr/bin/node"])

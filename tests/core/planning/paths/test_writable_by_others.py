@@ -1,12 +1,16 @@
 """Folders through which other users could put another script in a name's place."""
 
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from core.planning.paths import writable_by_others
 from core.planning.paths.writable_by_others import changeable_on_the_way
+from tests.support.gateway_process import ROOT
 from tests.support.runs import planned, request, script
 
 SCRIPT = "#!/bin/sh\necho hello\n"
@@ -175,6 +179,39 @@ def test_more_links_than_the_kernel_follows_are_not_followed(
         (ours / f"l{number}").symlink_to(target)
 
     assert bool(changeable_on_the_way(f"{ours}/l{links - 1}")) is named
+
+
+_AS_NOBODY = """
+import os, sys
+sys.path.insert(0, {root!r})
+from core.planning.paths.writable_by_others import is_replaceable
+os.setgid(65534)
+os.setuid(65534)
+print(*(is_replaceable(path) for path in {paths!r}))
+"""
+
+
+CASES = (
+    *((0o755, 0o755, False), (0o1777, 0o755, False), (0o777, 0o755, True)),
+    *((0o755, 0o777, True), (0o755, 0o1777, True)),
+)
+"""The modes of a folder and of a file in it, and whether another user could replace the file."""
+
+
+def test_what_a_user_could_put_elsewhere_is_looked_at_up_to_the_root() -> None:
+    """In a folder that all may write to, unless it is sticky; a file's own such bit is none."""
+    with tempfile.TemporaryDirectory(prefix="sayso-replaced-") as name:
+        Path(name).chmod(0o755)
+        expected = {}
+        for number, (folder, file, replaceable) in enumerate(CASES):
+            tool = script(opened(Path(name, str(number)), folder) / "tool", SCRIPT)
+            tool.chmod(file)
+            expected[str(tool)] = replaceable
+        code = _AS_NOBODY.format(root=str(ROOT), paths=[*expected])
+        words = [sys.executable, "-c", code]
+        found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30)
+
+    assert found.stdout.split() == [str(one) for one in expected.values()]
 
 
 PROJECT = ("npm test", "npm run build", "node --test", "timeout 9 npm test", "make", "cd . && make")

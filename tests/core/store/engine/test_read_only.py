@@ -102,6 +102,8 @@ async def test_what_is_no_store_is_said(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=words) as raised:
             await asyncio.to_thread(open_and_read, url, past, 0, 10)
         assert "secret" not in str(raised.value)
+        assert 1 == len(str(raised.value).splitlines())
+        assert "sqlalche.me" not in str(raised.value)
     assert ["notes.db"] == [path.name for path in tmp_path.iterdir()]
 
 

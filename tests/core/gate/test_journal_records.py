@@ -1,0 +1,39 @@
+"""The journal's records say how a command ended, and it is read back from them."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.gate.journal_records import finished, result_of
+from core.model.identity import ApprovalId
+from core.model.result import Finished, Output
+
+RUN = ApprovalId("01jz0000000000000000000000")
+ENDED = Finished(RUN, 3, None, Output(), 12)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ENDED,
+        replace(ENDED, exit_code=None, signal=9, timed_out=True),
+        replace(ENDED, exit_code=None, signal=15, cancelled=True),
+        replace(ENDED, exit_code=0, duration_ms=0),
+        replace(ENDED, drift="the program was replaced"),
+    ],
+)
+def test_a_record_gives_back_how_a_command_ended(result: Finished) -> None:
+    """A gateway that follows one that died between journal and store knows the end by it."""
+    assert result == result_of(finished(result))
+
+
+def test_what_was_printed_is_lost_but_not_that_it_was() -> None:
+    """The journal counts the bytes only; the text says where they went."""
+    printed = replace(ENDED, output=Output("secret\n", "secret\n", 7))
+
+    output = result_of(finished(printed)).output
+
+    assert 7 == output.total_bytes
+    assert output.truncated
+    assert "the output was lost when the gateway died" in output.text
+    assert output.text == output.tail
