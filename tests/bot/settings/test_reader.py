@@ -50,7 +50,7 @@ def test_what_was_read_cannot_be_changed(home: Path) -> None:
     with pytest.raises(FrozenInstanceError):
         reading.settings = load(home, environ={})  # type: ignore[misc]
     with pytest.raises(ValidationError, match="frozen"):
-        reading.settings.tools.exec.timeout = 1  # type: ignore[misc]
+        reading.settings.tools.exec.timeout = 1
 
 
 def test_reading_alone_creates_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ async def test_what_ends_by_itself_is_said_and_nobody_is_asked_for_a_terminal(
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     lockdown = Lockdown(home / NAME, HomeCheck.of(home))
-    caller = of_peer(Peer(os.getpid(), os.getuid(), os.getgid(), start_ticks(os.getpid()) + 1))
+    began = start_ticks(os.getpid())
+    assert began is not None
+    caller = of_peer(Peer(os.getpid(), os.getuid(), os.getgid(), began + 1))
     store = await open_store(f"sqlite:///{home}/state.db")
     try:
         if cause == "home":
