@@ -103,7 +103,7 @@ class Load:
         path = rng.choice(
             (
                 *(f"/v1/requests/{_SAMPLE}", "/v1/history?limit=0", "/v1/events", "/v2", "/%00"),
-                *(f"/v1/runs/{_SAMPLE}/output", "/v1/history?x=1", f"/v1/{'a' * 5000}", "//"),
+                *(f"/v1/runs/{_SAMPLE}/output", "/v1/history?x=1", f"/v1/{'a' * 5000}", "/v1//x"),
             )
         )
         verb = rng.choice(("GET", "GET", "PATCH", "DELETE", "TRACE"))
