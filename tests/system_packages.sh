@@ -29,6 +29,9 @@ need gawk gawk
 need original-awk original-awk
 need gcc gcc
 need strace strace
+need cmake cmake
+need ninja-build ninja
+need default-jdk-headless javac
 need sudo sudo
 need bubblewrap bwrap
 need podman podman

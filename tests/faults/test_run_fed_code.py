@@ -28,6 +28,9 @@ CONTENTS = {
     "awk": 'BEGIN { print "good" }\n',
     "sed": "s/.*/good/\n",
     "sql": ".print good\n",
+    ".java": 'class X { public static void main(String[] a) { System.out.println("good"); } }\n',
+    ".cmake": "execute_process(COMMAND echo good)\n",
+    ".ninja": "rule say\n  command = echo good\nbuild all: say\n",
 }
 """What is code of its kind, by how the name ends."""
 
@@ -202,6 +205,12 @@ OTHER_CODE = {
     "python3 -m pk": "pk/__main__.py",
     "python3 -m pk.sub": "pk/sub.py",
     "python3 -m pdb -c continue -c quit tool.py": "tool.py",
+    "java X.java": "X.java",
+    "java -cp . -Xshare:auto X.java > log; cat log": "X.java",
+    "timeout 9 java X.java log": "X.java",
+    "cmake -P c.cmake": "c.cmake",
+    "cmake -DA=1 -P ./c.cmake > log; cat log": "c.cmake",
+    "ninja -f b.ninja": "b.ninja",
     "make --makef mk": "mk",
     "make --f=mk": "mk",
     "make --dir sub --fil mk": "sub/mk",
@@ -425,6 +434,8 @@ async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
         "tail -n 1 log | grep -c 1",
         "cat log | python3 -c 'import sys; print(len(sys.stdin.read()))'",
         "cat log | perl -ne 'print'",
+        "java X.java log",
+        "cmake -P c.cmake log",
         "cat log | awk '{ print $1 }'",
         "cat log | sh -c 'wc -l'",
         "cat log | xargs -n1 echo",

@@ -96,6 +96,25 @@ _KNOWN: Final = (
             fed=re.compile(r"-[ia]|--interactive"),
         ),
     ),
+    (
+        re.compile(r"java"),  # of `-cp FOLDER NAME` nothing is known: NAME is no file
+        Interpreter(
+            re.compile(
+                r"-(?:jar|server|client|X.*|D.*|d?s?a|e?s?a|ea:.*|da:.*|verbose.*|showversion)"
+                r"|--[a-z-]+=.*|--(?:dry-run|enable-preview|show-version)"
+            ),
+            _NEVER,
+        ),
+    ),
+    (
+        re.compile(r"groovy|elixir|escript|m4"),
+        Interpreter(re.compile(r"--[a-z-]+=.*|-[DIU].+"), re.compile(r"-e")),
+    ),
+    (re.compile(r"cmake3?"), Reader("[PC]", frozenset())),
+    (
+        re.compile(r"ninja(?:-build)?|just|rake|scons"),
+        Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct"))),
+    ),
     (re.compile(r"g?sed"), Reader("f", frozenset(("file",)), program=True)),
     (
         re.compile(r"[gmn]?awk|original-awk"),
