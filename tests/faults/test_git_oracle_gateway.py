@@ -144,7 +144,10 @@ def test_nothing_springs(world: World, part: int, capsys: pytest.CaptureFixture[
         print(f"\n{len(mine)} places ({idle} where all lines ask), {ran} lines run, {asked} asked")
         print(f"{len(world.found) - before[2]} canaries sprang")
     assert world.found[before[2] :] == []
-    assert ran > len(mine) // 2
+    legible = [one for one in mine if ", " not in one[0]]
+    # Behind an odd link (`link, NBSP`) all lines ask; how many such places are drawn is chance.
+    assert len(mine) - idle > 0.9 * len(legible) > len(mine) / 3
+    assert ran >= len(mine) - idle
 
 
 def test_there_are_enough_combinations() -> None:

@@ -9,9 +9,11 @@ Json = dict[str, object]
 _NO_NUL = "^[^\\u0000]*$"
 _IN_PATH = "^[^\\u0000-\\u001f\\u007f/?#%]+$"
 _OPEN = frozenset({"pattern", "enum", "const", "format"})
-_EITHER = ("command", "argv")
+_EITHER = (("command", "argv"), ("data", "bytes"))
+"""Pairs of which a body has one."""
+
 _NULL: Json = {"type": "null"}
-_BASE64_NAMES = frozenset({"stdin", "stdin_b64"})
+_BASE64_NAMES = frozenset({"stdin", "stdin_b64", "bytes"})
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 _HOURS, _DAYS = "[1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720", "[1-9]|[12][0-9]|30"
 _LIMIT = (
@@ -22,6 +24,7 @@ _LIMIT = (
 
 
 ANYTHING = "AnyJson"
+_PYDANTICS_ANY: Json = {"$ref": "#/components/schemas/JsonValue"}
 
 
 def anything() -> Json:
@@ -51,11 +54,12 @@ def tighten(schema: Json) -> None:
         return
     for name in _BASE64_NAMES & shapes.keys():
         _narrow_text(shapes[name], _BASE64)
-    if set(_EITHER) <= shapes.keys():
-        schema["oneOf"] = [
-            {"required": [given], "properties": {given: {"not": _NULL}, other: _NULL}}
-            for given, other in (_EITHER, _EITHER[::-1])
-        ]
+    for either in _EITHER:
+        if set(either) <= shapes.keys():
+            schema["oneOf"] = [
+                {"required": [given], "properties": {given: {"not": _NULL}, other: _NULL}}
+                for given, other in (either, either[::-1])
+            ]
     if {"decision", "limit"} <= shapes.keys():
         _narrow_text(shapes["limit"], _LIMIT)
         always: Json = {"properties": {"decision": {"const": ApprovalReply.ALLOW_ALWAYS.value}}}
@@ -87,7 +91,7 @@ def _narrow_one(schema: Json) -> None:
         schema["pattern"] = _NO_NUL
     if schema.get("type") == "integer":
         schema.setdefault("maximum", LARGEST_NUMBER)
-    if schema.get("additionalProperties") is True:
+    if schema.get("additionalProperties") in (True, _PYDANTICS_ANY):
         schema["additionalProperties"] = {"$ref": f"#/components/schemas/{ANYTHING}"}
     if isinstance(schema.get("additionalProperties"), dict):
         schema["propertyNames"] = {"pattern": _NO_NUL}
