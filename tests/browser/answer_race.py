@@ -99,6 +99,7 @@ class Browser:
         """Wait until the button can be pressed; return where it is."""
         button = self.page.locator(f"#c-{asked} .quick .{self.reply}")
         await button.wait_for()
+        await button.scroll_into_view_if_needed()  # the cards before it have ended, and stay
         await self.page.evaluate("quiet()")
         box = await button.bounding_box()
         assert box is not None
