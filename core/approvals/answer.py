@@ -18,7 +18,7 @@ from core.store.people.passkeys import Passkey, PasskeySpend, about_answer
 from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal, OutboxItem
-from core.store.views.decision import Decided, FindAndAnswer, answer_and_claim
+from core.store.views import decision
 from core.text.stdin_preview import shows_input
 from core.trust import passkeys as passkey_checks
 from core.trust.passkeys import NotProven, PasskeyProof, RelyingParty
@@ -170,8 +170,8 @@ class Answering:
     async def _attempt(self, answer: Answer) -> Answered | None:
         """Authorise and decide; ``None`` if the directory changed in between."""
         found = await self._decided_or(answer)
-        if isinstance(found, Decided):
-            return _answered(answer, found.answer)
+        if isinstance(found, StoredAnswer):
+            return _answered(answer, found)
         if isinstance(found, Answered):
             return found
         # What an app or a passkey has to prove is checked before the answer is taken.
@@ -183,8 +183,9 @@ class Answering:
             proven if isinstance(proven, Answered) else await self._resolve(answer, found, proven)
         )
 
-    async def _decided_or(self, answer: Answer) -> Decided | Answered | _Authorised:
+    async def _decided_or(self, answer: Answer) -> StoredAnswer | Answered | _Authorised:
         """Find, authorise and decide at once where nothing has to be proven, or return what is."""
+        channels = self._editable()  # here, for the store calls back in a thread of its own
 
         def authorise(meant: approvals.Meant) -> approvals.Ballot | Answered | _Authorised:
             found = self._judged(answer, meant)
@@ -192,10 +193,10 @@ class Answering:
                 return found
             if _wants_step_up(answer, found.approval) and (found.app or found.passkeys):
                 return found
-            return _ballot(answer, found, _Proven())
+            return _ballot(answer, found, _Proven(), channels)
 
-        op: FindAndAnswer[Answered | _Authorised] = FindAndAnswer(authorise)
-        return await self._edited(self._store.write(op, self._editable(), answer.ref, answer.actor))
+        op: decision.FindAndAnswer[Answered | _Authorised] = decision.FindAndAnswer(authorise)
+        return await self._edited(self._store.write(op, answer.ref, answer.actor))
 
     async def _signed(
         self, answer: Answer, given: PasskeyAnswer, found: _Authorised
@@ -267,11 +268,11 @@ class Answering:
     async def _resolve(
         self, answer: Answer, found: _Authorised, proven: _Proven
     ) -> Answered | None:
-        ballot = _ballot(answer, found, proven)
-        decided = await self._edited(self._store.write(answer_and_claim, self._editable(), ballot))
+        ballot = _ballot(answer, found, proven, self._editable())
+        decided = await self._edited(self._store.write(decision.answer, ballot))
         if decided is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
-        return _answered(answer, decided.answer)
+        return _answered(answer, decided)
 
     def _editable(self) -> Collection[str]:
         return () if self.editor is None else self.editor.editable()
@@ -287,11 +288,13 @@ class Answering:
         if writing.cancelled() or writing.exception() is not None or self.editor is None:
             return
         decided = writing.result()
-        if isinstance(decided, Decided) and decided.edits:
+        if isinstance(decided, StoredAnswer) and decided.edits:
             self.editor.edit(decided.edits)
 
 
-def _ballot(answer: Answer, found: _Authorised, proven: _Proven) -> approvals.Ballot:
+def _ballot(
+    answer: Answer, found: _Authorised, proven: _Proven, channels: Collection[str]
+) -> approvals.Ballot:
     return approvals.Ballot(
         found.approval.id,
         answer.reply,
@@ -304,6 +307,7 @@ def _ballot(answer: Answer, found: _Authorised, proven: _Proven) -> approvals.Ba
         proven.step,
         proven.passkey,
         _looked(answer, found.approval),
+        channels,
     )
 
 

@@ -4,7 +4,7 @@
 ``press`` (press open buttons one after the other; time each, and its other copies), ``open`` (count
 the messages with buttons), ``shown`` (the prompts that have buttons), ``calls`` (what the bot
 called since the last ``forget``: when, what, status), ``unlimited`` (no rates), ``delay`` (answer
-messages later).
+messages later, or with ``edits`` what shows a decision).
 """
 
 import asyncio
@@ -53,7 +53,8 @@ class Stopwatch:
                     {one for data in self.stage.all_buttons() for one in _ID.findall(data)}
                 )
             case "delay":
-                delay = Fault(FaultKind.DELAY, self.stage.says, seconds=float(asked["seconds"]))
+                method = self.stage.shows if asked.get("edits") else self.stage.says
+                delay = Fault(FaultKind.DELAY, method, seconds=float(asked["seconds"]))
                 self.stage.faults.add(delay, int(asked["times"]))
             case "forget":
                 self._from = len(self.stage.calls())

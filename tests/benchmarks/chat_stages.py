@@ -29,6 +29,7 @@ class Stage(Protocol):
     changed: asyncio.Condition
     faults: FaultQueue
     says: str
+    shows: str
 
     @property
     def hello(self) -> Json:
@@ -59,6 +60,7 @@ class SlackStage:
 
     server: SlackServer
     says: str = "chat.postMessage"
+    shows: str = "chat.update"
     changed: asyncio.Condition = field(init=False)
     faults: FaultQueue = field(init=False)
 
@@ -119,6 +121,7 @@ class TelegramStage:
 
     server: TelegramServer
     says: str = "sendMessage"
+    shows: str = "editMessageText"
     changed: asyncio.Condition = field(init=False)
     faults: FaultQueue = field(init=False)
 
@@ -180,6 +183,7 @@ class DiscordStage:
 
     server: DiscordServer
     says: str = "createMessage"
+    shows: str = "callback"
     changed: asyncio.Condition = field(init=False)
     faults: FaultQueue = field(init=False)
 

@@ -3,8 +3,8 @@
 from core.model.identity import ApprovalId
 from core.store import approvals, outbox
 from core.store.outbox import CLAIM_MS
-from core.store.schema.records import Shown
-from core.store.views.decision import Decided, FindAndAnswer, answer_and_claim
+from core.store.schema.records import Answer, Shown
+from core.store.views.decision import FindAndAnswer, answer
 from tests.support.store_records import ALICE, BOB, DENY, GROUP, ONCE, PAGE, draft
 from tests.support.stores import OpenStore
 
@@ -12,9 +12,9 @@ _CHANNELS = ("telegram", "terminal")
 _CLAIM = (10, 30_000, _CHANNELS)
 
 
-async def _decide(bench: OpenStore, asked: ApprovalId, channels: tuple[str, ...]) -> Decided:
-    ballot = approvals.Ballot(asked, ONCE, ALICE, "in:1")
-    decided = await bench.store.write(answer_and_claim, channels, ballot)
+async def _decide(bench: OpenStore, asked: ApprovalId, channels: tuple[str, ...]) -> Answer:
+    ballot = approvals.Ballot(asked, ONCE, ALICE, "in:1", channels=channels)
+    decided = await bench.store.write(answer, ballot)
     assert decided is not None
     return decided
 
@@ -28,9 +28,9 @@ async def test_a_decision_hands_out_its_edits_once(bench: OpenStore) -> None:
     (other,) = await bench.store.write(outbox.claim, *_CLAIM)
 
     assert (GROUP, PAGE) == (edit.target, other.target)
-    assert (Shown(decided.answer.approval, None),) == edit.shows
+    assert (Shown(decided.approval, None),) == edit.shows
     assert () == other.shows
-    assert decided.answer.approval == await bench.store.read(approvals.get, asked)
+    assert decided.approval == await bench.store.read(approvals.get, asked)
 
 
 async def test_what_a_dead_sender_had_is_handed_out_again(bench: OpenStore) -> None:
@@ -64,8 +64,8 @@ async def test_a_denial_shows_why(bench: OpenStore) -> None:
     """What an edit shows of a denied question is its outcome, as everywhere."""
     asked = await bench.ask()
     await bench.send_all()
-    ballot = approvals.Ballot(asked, DENY, ALICE, "in:1", "wrong branch")
-    decided = await bench.store.write(answer_and_claim, _CHANNELS, ballot)
+    ballot = approvals.Ballot(asked, DENY, ALICE, "in:1", "wrong branch", channels=_CHANNELS)
+    decided = await bench.store.write(answer, ballot)
     assert decided is not None
     (shown,) = decided.edits[0].shows
 
@@ -80,7 +80,7 @@ async def test_an_answer_that_loses_hands_out_nothing(bench: OpenStore) -> None:
     await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, BOB, "in:0"))
     decided = await _decide(bench, asked, _CHANNELS)
 
-    assert not decided.answer.won
+    assert not decided.won
     assert () == decided.edits
     assert 1 == len(await bench.store.write(outbox.claim, *_CLAIM))
 
@@ -95,17 +95,33 @@ async def test_who_is_not_authorised_changes_nothing(bench: OpenStore) -> None:
         seen.append(meant)
         return "no"
 
-    refused = await bench.store.write(FindAndAnswer(refuse), _CHANNELS, asked, ALICE)
+    refused = await bench.store.write(FindAndAnswer(refuse), asked, ALICE)
     waiting = await bench.store.read(approvals.get, asked)
     allowing: FindAndAnswer[str] = FindAndAnswer(
-        lambda meant: approvals.Ballot(meant.approvals[0].id, ONCE, ALICE, "in:1")
+        lambda meant: approvals.Ballot(
+            meant.approvals[0].id, ONCE, ALICE, "in:1", channels=_CHANNELS
+        )
     )
-    decided = await bench.store.write(allowing, _CHANNELS, asked, ALICE)
+    decided = await bench.store.write(allowing, asked, ALICE)
 
     assert "no" == refused
     assert (waiting,) == seen[0].approvals
     assert waiting is not None
     assert waiting.resolution is None
-    assert isinstance(decided, Decided)
-    assert decided.answer.won
+    assert isinstance(decided, Answer)
+    assert decided.won
     assert 1 == len(decided.edits)
+
+
+async def test_a_sender_is_woken_only_where_an_edit_is_left_for_it(bench: OpenStore) -> None:
+    """The others are in the caller's hands already."""
+    woken = []
+    for channels in (_CHANNELS, ("telegram",)):
+        asked = await bench.ask(draft(targets=(GROUP, PAGE)))
+        await bench.send_all()
+        bench.notes.clear()
+        await _decide(bench, asked, channels)
+        assert f"approval:{asked}" in bench.notes
+        woken.append("outbox" in bench.notes)
+
+    assert [False, True] == woken

@@ -18,18 +18,16 @@ def api() -> Iterator[BotApi]:
 @pytest.fixture
 def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
     """Run a gateway that asks nobody in chat, and has no page."""
-    home = tmp_path / "home"
-    write_config(home, None)
-    running = GatewayProcess(home)
-    running.start()
-    yield running
-    running.stop()
+    yield from _running(tmp_path / "home", None)
 
 
 @pytest.fixture
 def gateway(api: BotApi, tmp_path: Path) -> Iterator[GatewayProcess]:
     """Run a gateway that asks in the server's chat."""
-    home = tmp_path / "home"
+    yield from _running(tmp_path / "home", api)
+
+
+def _running(home: Path, api: BotApi | None) -> Iterator[GatewayProcess]:
     write_config(home, api)
     running = GatewayProcess(home)
     running.start()

@@ -4,7 +4,7 @@ That includes the identical questions that wait behind the one that ends: they e
 the next of them is asked (``followers``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, Text, bindparam, case, insert, literal, select
@@ -17,6 +17,7 @@ from core.store.approvals import duplicates
 from core.store.engine.notifications import DEADLINE, note, note_approval, note_run
 from core.store.outbox import messages
 from core.store.schema.json_columns import dump, plain
+from core.store.schema.records import OutboxItem
 from core.store.schema.states import DecisionSource, RowState
 from core.store.schema.tables import approvals, decisions, runs
 from core.store.sessions import events
@@ -78,14 +79,24 @@ class Ending:
     shared: bool = False
 
 
-def conclude(conn: Connection, endings: Sequence[Ending]) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The ids of all that ended, with those that shared an end behind, and the claimed edits."""
+
+    ids: tuple[str, ...] = ()
+    edits: tuple[OutboxItem, ...] = ()
+
+
+def conclude(
+    conn: Connection, endings: Sequence[Ending], channels: Collection[str] = ()
+) -> Concluded:
     """Record decisions, queue allowed runs, notify the sessions, edit every shown prompt.
 
-    Call it only for rows that this transaction's guarded statement has just ended. Returns the ids
-    of all that ended, those that shared the end of another behind them.
+    Call it only for rows that this transaction's guarded statement has just ended. The caller sends
+    the edits for ``channels`` itself.
     """
     if not endings:
-        return ()
+        return Concluded()
     now = max(ending.at_ms for ending in endings)
     # Before any session's row is locked: whoever answers a follower locks in that order as well.
     endings = [*endings, *_share(conn, endings, now)]
@@ -96,9 +107,10 @@ def conclude(conn: Connection, endings: Sequence[Ending]) -> tuple[str, ...]:
             conn.execute(_QUEUE_RUNS, {"p_id": ending.id})
             note_run(conn, ending.id)
     events.append(conn, [_denied(end) for end in endings if end.reason is not None], now)
-    messages.settle(conn, [ending.id for ending in endings], now)
+    ids = tuple(ending.id for ending in endings)
+    edits = messages.settle(conn, ids, now, channels)
     note(conn, DEADLINE)
-    return tuple(ending.id for ending in endings)
+    return Concluded(ids, edits)
 
 
 def _share(conn: Connection, endings: Sequence[Ending], now: int) -> list[Ending]:

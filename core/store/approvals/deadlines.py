@@ -71,7 +71,7 @@ def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
         Ending(ended, session, place, _EXPIRED, DecisionSource.TIMEOUT, now, reason=_LATE)
         for ended, session, place in rows
     ]
-    return tuple(ApprovalId(one) for one in conclude(conn, late))
+    return tuple(ApprovalId(one) for one in conclude(conn, late).ids)
 
 
 def expire_and_notify(conn: Connection, limit: int = 500) -> dict[ApprovalId, DenialReason]:

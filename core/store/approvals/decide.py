@@ -5,7 +5,7 @@ decides, and neither does the requester on another of its accounts. Where severa
 allow, the row is locked first and each allow is a vote; the last one needed decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, RowMapping, bindparam, case, func, select, update
@@ -15,7 +15,7 @@ from core.model.decision import DenialReason
 from core.model.evidence import View
 from core.model.identity import Actor, ApprovalId, PersonId, Requester
 from core.store.approvals import grants, proofs, requesters, votes
-from core.store.approvals.conclude import Ending, conclude
+from core.store.approvals.conclude import Concluded, Ending, conclude
 from core.store.approvals.queries import existing, get
 from core.store.approvals.redelivery import Recorded, before, remember
 from core.store.engine.clock import now_ms
@@ -75,7 +75,8 @@ class Ballot:
     cannot come twice. ``person`` is who the caller found the actor to be. ``process`` is a local
     actor's kernel session. ``terms`` limit an allow-always. ``step`` is that of the code which the
     person proved a step-up with, ``passkey`` what a passkey signed instead. ``views`` are what the
-    actor looked at before.
+    actor looked at before. ``channels`` are those whose edits the caller sends itself, where this
+    ends the question; a process that dies before it has leaves claims that end like any other.
     """
 
     approval_id: ApprovalId
@@ -89,6 +90,7 @@ class Ballot:
     step: int | None = None
     passkey: PasskeySpend | None = None
     views: Sequence[View] = ()
+    channels: Collection[str] = ()
 
     @property
     def allows(self) -> bool:
@@ -269,14 +271,18 @@ def _decide(conn: Connection, asked: _Case) -> Answer:
     wanted = _STATE_OF[asked.reply]
     row = _end(conn, approval_id, wanted)
     won = row is not None and row["state"] == wanted.value
-    if row is not None:
-        conclude(conn, [_by_person(row, asked) if won else timed_out(row)])
-        if won and asked.terms is not None:
+    concluded = Concluded()
+    if row is not None and won:
+        concluded = conclude(conn, [_by_person(row, asked)], ballot.channels)
+        if asked.terms is not None:
             grants.give(conn, approval_id, asked.terms, ballot.actor, row["now"])
+    elif row is not None:
+        conclude(conn, [timed_out(row)])
     recorded = remember(conn, ballot.key, approval_id, Recorded.WON if won else Recorded.LOST)
     if recorded is not None:
         return _replayed(conn, ballot, recorded)
-    return Answer(won=won, repeated=False, approval=existing(conn, approval_id))
+    approval = existing(conn, approval_id)
+    return Answer(won=won, repeated=False, approval=approval, edits=concluded.edits)
 
 
 def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> Answer:

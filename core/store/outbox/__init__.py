@@ -6,8 +6,9 @@ guarded statement decides), reminders and notices do not.
 """
 
 from core.store.outbox.acknowledge import drop, relocate, retry, sent, sent_group
-from core.store.outbox.claims import CLAIM_MS, claim, claim_edits, next_due, reconcile
+from core.store.outbox.claims import claim, next_due, reconcile
 from core.store.outbox.enqueue import enqueue_notice
+from core.store.outbox.items import CLAIM_MS
 from core.store.outbox.message_lookup import asked_at, members
 from core.store.outbox.messages import OF_REMINDER, open_surfaces
 from core.store.outbox.node_notices import OF_NOTICE
@@ -22,7 +23,6 @@ __all__ = [
     "OutboxKind",
     "asked_at",
     "claim",
-    "claim_edits",
     "drop",
     "enqueue_notice",
     "members",

@@ -1,12 +1,8 @@
 """Hand out the work of the outbox, and take it back from senders that died."""
 
-from collections.abc import Collection
-from typing import Final
-
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    RowMapping,
     Text,
     and_,
     bindparam,
@@ -18,11 +14,12 @@ from sqlalchemy import (
     update,
 )
 
-from core.model.identity import ApprovalId, Target
+from core.model.identity import Target
 from core.store.engine.clock import now_ms
 from core.store.engine.context import context_of
 from core.store.outbox import messages
-from core.store.schema.json_columns import dump, load
+from core.store.outbox.items import items_of
+from core.store.schema.json_columns import dump
 from core.store.schema.records import OutboxItem
 from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import (
@@ -32,9 +29,6 @@ from core.store.schema.tables import (
     approvals,
     outbox,
 )
-
-CLAIM_MS: Final = 30_000
-"""How long a sender has an item to itself; then it counts as dead."""
 
 _NOW = bindparam("p_now", type_=outbox.c.due_ms.type)
 _DUE = bindparam("p_due", type_=outbox.c.due_ms.type)
@@ -78,27 +72,15 @@ _due = (
     .with_for_update(skip_locked=True)  # PostgreSQL: what another replica claims is its own
     .cte("due")
 )
-_CLAIMED = {
-    "state": OutboxState.SENDING.value,
-    "attempts": outbox.c.attempts + 1,
-    "due_ms": _DUE,
-    "claimed_by": bindparam("p_boot"),
-}
 _CLAIM = (
     update(outbox)
     .where(outbox.c.id.in_(select(_due.c.id)), outbox.c.state == OutboxState.READY.value)
-    .values(_CLAIMED)
-    .returning(outbox)
-)
-_CLAIM_EDITS = (
-    update(outbox)
-    .where(
-        outbox.c.approval_id == bindparam("p_id"),
-        outbox.c.kind == OutboxKind.EDIT.value,
-        outbox.c.state == OutboxState.READY.value,
-        outbox.c.channel.in_(bindparam("p_channels", type_=Text, expanding=True)),
+    .values(
+        state=OutboxState.SENDING.value,
+        attempts=outbox.c.attempts + 1,
+        due_ms=_DUE,
+        claimed_by=bindparam("p_boot"),
     )
-    .values(_CLAIMED)
     .returning(outbox)
 )
 _REDRAW = (
@@ -136,21 +118,7 @@ def claim(
         "p_boot": context_of(conn).boot,
     }
     rows = conn.execute(_CLAIM, items).mappings().all()
-    return tuple(_item(row) for row in sorted(rows, key=lambda row: int(row["id"])))
-
-
-def claim_edits(
-    conn: Connection, approval_id: ApprovalId, channels: Collection[str]
-) -> tuple[OutboxItem, ...]:
-    """Claim the edits of one approval for ``CLAIM_MS``, in the transaction that ends it."""
-    named = {
-        "p_id": approval_id,
-        "p_channels": list(channels),
-        "p_due": now_ms(conn) + CLAIM_MS,
-        "p_boot": context_of(conn).boot,
-    }
-    rows = conn.execute(_CLAIM_EDITS, named).mappings().all()
-    return tuple(_item(row) for row in sorted(rows, key=lambda row: int(row["id"])))
+    return items_of(rows)
 
 
 def next_due(conn: Connection) -> int | None:
@@ -179,16 +147,3 @@ def reconcile(conn: Connection, fleeting: tuple[str, ...] = ()) -> None:
 def _tidy(conn: Connection, now: int) -> None:
     conn.execute(_END_LAPSED, {"p_now": now})
     conn.execute(_DROP_POINTLESS, {"p_now": now})
-
-
-def _item(row: RowMapping) -> OutboxItem:
-    return OutboxItem(
-        id=row["id"],
-        approval_id=ApprovalId(row["approval_id"]) if row["approval_id"] else None,
-        target=load(Target, row["target"]),
-        kind=OutboxKind(row["kind"]),
-        payload=row["payload"],
-        attempts=row["attempts"],
-        message=row["message"],
-        uncertain=bool(row["uncertain"]),
-    )

@@ -1,6 +1,6 @@
 """Bring every shown copy of a prompt to its approval's true final state (invariant 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import (
     Connection,
@@ -22,7 +22,11 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import Select
 
+from core.store.engine.clock import now_ms
+from core.store.engine.context import context_of
 from core.store.engine.notifications import OUTBOX, note
+from core.store.outbox.items import CLAIM_MS, items_of
+from core.store.schema.records import OutboxItem
 from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import (
     IS_ENDED_PROMPT,
@@ -48,6 +52,7 @@ _FOLLOW_UP_COLUMNS = [
     outbox.c.message,
     outbox.c.created_ms,
 ]
+_NOW = bindparam("p_now", type_=outbox.c.due_ms.type)
 OF_REMINDER = '{"of": "reminder"}'
 """The payload of an edit that ends a reminder, and not a prompt."""
 _edit = outbox.alias("edit")
@@ -70,12 +75,35 @@ def _follow_ups(
         ),
         literal(OutboxState.READY.value),
         literal(0),
-        bindparam("p_now", type_=outbox.c.due_ms.type),
+        _NOW,
         literal(0),
         key,
         outbox.c.message,
-        bindparam("p_now", type_=outbox.c.due_ms.type),
+        _NOW,
     ).where(which)
+
+
+_OF_SENDER = outbox.c.channel.in_(bindparam("p_channels", type_=Text, expanding=True))
+_CLAIMED_COLUMNS = [*_FOLLOW_UP_COLUMNS, outbox.c.claimed_by]
+
+
+def _claimed(follow_ups: Select[tuple[object, ...]]) -> Select[tuple[object, ...]]:
+    """Let the rows for ``p_channels`` be claimed by ``p_boot`` from the start."""
+    claimed = {
+        outbox.c.state: (literal(OutboxState.SENDING.value), literal(OutboxState.READY.value)),
+        outbox.c.attempts: (literal(1), literal(0)),
+        outbox.c.due_ms: (bindparam("p_due", type_=outbox.c.due_ms.type), _NOW),
+        outbox.c.claimed_by: (bindparam("p_boot", type_=Text), null()),
+    }
+    values = zip(_CLAIMED_COLUMNS, [*follow_ups.selected_columns, null()], strict=True)
+    return follow_ups.with_only_columns(
+        *(
+            case((_OF_SENDER, claimed[column][0]), else_=claimed[column][1])
+            if column in claimed
+            else value
+            for column, value in values
+        )
+    )
 
 
 _EDIT_KEY = literal("edit:") + cast(outbox.c.id, Text)
@@ -85,6 +113,12 @@ _INSERT_EDITS = (
     insert(outbox)
     .from_select(_FOLLOW_UP_COLUMNS, _EDITS.where(_OF_APPROVALS))
     .on_conflict_do_nothing()
+)
+_INSERT_CLAIMED = (
+    insert(outbox)
+    .from_select(_CLAIMED_COLUMNS, _claimed(_EDITS.where(_OF_APPROVALS)))
+    .on_conflict_do_nothing()
+    .returning(outbox)
 )
 _INSERT_MISSING = (
     insert(outbox)
@@ -147,14 +181,38 @@ _REOPEN = (
 _COUNT_OPEN = select(func.count()).select_from(outbox).where(IS_STALE_PROMPT)
 
 
-def settle(conn: Connection, ids: Sequence[str], now: int) -> None:
+def settle(
+    conn: Connection, ids: Sequence[str], now: int, channels: Collection[str] = ()
+) -> tuple[OutboxItem, ...]:
     """Drop the unsent prompts of ended approvals, and enqueue an edit for what is shown of them.
 
-    What is shown are copies and reminders.
+    What is shown are copies and reminders. Edits for ``channels`` are claimed for ``CLAIM_MS``, and
+    returned: nobody else sends them.
     """
-    if conn.execute(_INSERT_EDITS, {"p_ids": ids, "p_now": now}).rowcount:
+    named = {"p_ids": ids, "p_now": now}
+    claimed: tuple[OutboxItem, ...] = ()
+    if channels:
+        claimed, waits = _insert_claimed(conn, named, channels)
+    else:
+        waits = bool(conn.execute(_INSERT_EDITS, named).rowcount)
+    if waits:
         note(conn, OUTBOX)
     conn.execute(_END_QUESTIONS, {"p_ids": ids})
+    return claimed
+
+
+def _insert_claimed(
+    conn: Connection, named: Mapping[str, object], channels: Collection[str]
+) -> tuple[tuple[OutboxItem, ...], bool]:
+    """Enqueue edits; return those that are claimed, and whether others wait for any sender."""
+    claim = {
+        "p_channels": list(channels),
+        "p_due": now_ms(conn) + CLAIM_MS,
+        "p_boot": context_of(conn).boot,
+    }
+    rows = conn.execute(_INSERT_CLAIMED, {**named, **claim}).mappings().all()
+    claimed = [row for row in rows if row["state"] == OutboxState.SENDING.value]
+    return items_of(claimed), len(claimed) < len(rows)
 
 
 def update_shown(conn: Connection, ids: Sequence[str], now: int) -> None:

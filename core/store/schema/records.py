@@ -79,7 +79,8 @@ class Answer:
     ``won``: this reply ended the approval. A reply after the deadline never wins; it ends the
     approval as expired. ``repeated``: the same inbound message was answered before, and ``won``
     and ``counted`` are what it was answered then. ``counted``: it is one of several allows that are
-    needed. ``refused``: it was not taken at all. ``approval`` always has the true state.
+    needed. ``refused``: it was not taken at all. ``approval`` always has the true state. ``edits``
+    show what it decided; the caller sends them, and nobody else does.
     """
 
     won: bool
@@ -87,6 +88,7 @@ class Answer:
     approval: Approval
     counted: bool = False
     refused: AnswerRefusal | None = None
+    edits: tuple["OutboxItem", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

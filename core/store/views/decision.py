@@ -1,6 +1,6 @@
 """Take an answer, and hand out in the same transaction the edits that show what it decided."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -8,9 +8,9 @@ from sqlalchemy import Connection, bindparam, exists, select
 
 from core.model.approval import ApprovalState
 from core.model.identity import Actor
-from core.store import approvals, outbox
+from core.store import approvals
 from core.store.runs.outcomes import outcome
-from core.store.schema.records import Answer, OutboxItem, Shown
+from core.store.schema.records import Answer, Shown
 from core.store.schema.states import OutboxKind
 from core.store.schema.tables import outbox as items
 
@@ -27,23 +27,10 @@ _IN_GROUPS = select(items.c.message).where(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What became of an answer, and the edits that its caller has to send; nobody else does."""
-
-    answer: Answer
-    edits: tuple[OutboxItem, ...] = ()
-
-
-def answer_and_claim(
-    conn: Connection, channels: Collection[str], ballot: approvals.Ballot
-) -> Decided | None:
-    """Take an answer as ``approvals.answer`` does, and claim its edits at these channels.
-
-    A process that dies before it has sent them leaves claims that end like any other.
-    """
-    answer = approvals.answer(conn, ballot)
-    return None if answer is None else _claimed(conn, channels, answer)
+def answer(conn: Connection, ballot: approvals.Ballot) -> Answer | None:
+    """Take an answer as ``approvals.answer`` does; its edits have what they show."""
+    made = approvals.answer(conn, ballot)
+    return None if made is None else _with_contents(conn, made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +43,33 @@ class FindAndAnswer(Generic[T]):
 
     authorise: Callable[[approvals.Meant], approvals.Ballot | T]
 
-    def __call__(
-        self, conn: Connection, channels: Collection[str], ref: str, actor: Actor
-    ) -> Decided | T:
-        """Run it; ``channels`` as of ``answer_and_claim``."""
+    def __call__(self, conn: Connection, ref: str, actor: Actor) -> Answer | T:
+        """Run it."""
         meant = approvals.find_for(conn, ref, actor)
         ballot = self.authorise(meant)
         if not isinstance(ballot, approvals.Ballot):
             return ballot
         (approval,) = meant.approvals
-        answer = approvals.answer_known(conn, ballot, approval, meant.known)
-        return _claimed(conn, channels, answer)
+        return _with_contents(conn, approvals.answer_known(conn, ballot, approval, meant.known))
 
 
-def _claimed(conn: Connection, channels: Collection[str], answer: Answer) -> Decided:
-    if not (channels and answer.won):
-        return Decided(answer)
-    edits = outbox.claim_edits(conn, answer.approval.id, channels)
-    return Decided(answer, _with_contents(conn, answer, edits))
+def _with_contents(conn: Connection, made: Answer) -> Answer:
+    """Give each edit what it has to show.
 
-
-def _with_contents(
-    conn: Connection, answer: Answer, edits: tuple[OutboxItem, ...]
-) -> tuple[OutboxItem, ...]:
-    """Give each edit what it has to show; that of a message with several prompts is read later."""
-    if not edits:
-        return ()
-    approval = answer.approval
+    That of a message with several prompts is read when it is sent, and so is that of an identical
+    question, which ended with this one.
+    """
+    if not made.edits:
+        return made
+    approval = made.approval
     grouped = set(conn.execute(_IN_GROUPS, {"p_id": approval.id}).scalars())
-    allowed = (
-        answer.approval.resolution and answer.approval.resolution.state is ApprovalState.ALLOWED
-    )
+    allowed = approval.resolution and approval.resolution.state is ApprovalState.ALLOWED
     # What was allowed just now waits in the queue of runs.
     shows = (Shown(approval, None if allowed else outcome(conn, approval.id)),)
-    return tuple(one if one.message in grouped else replace(one, shows=shows) for one in edits)
+    edits = tuple(
+        replace(one, shows=shows)
+        if one.approval_id == approval.id and one.message not in grouped
+        else one
+        for one in made.edits
+    )
+    return replace(made, edits=edits)

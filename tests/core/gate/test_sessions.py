@@ -401,22 +401,21 @@ async def test_what_was_set_before_full_security_outlives_it(
         if earlier != ExecOverrides():
             await rules.set(MAIN, earlier, ANA)
         await rules.elevate(MAIN, Elevation.FULL, ANA)
-        while_listed = await gate.submit(request("uname", cwd=tmp_path))
-        gate.rulebook.senders = Listing({})
-        ended = await gate.submit(request("uname", cwd=tmp_path))
-    assert isinstance(while_listed, Finished)
-    assert isinstance(ended, expected)
+        assert isinstance(await _unlisted_answer(gate, tmp_path), expected)
 
 
 async def test_full_security_that_elevated_nobody_ends_as_well(tmp_path: Path) -> None:
     """`/exec security=full` keeps nothing of before, so the configuration's policy holds again."""
     async with ruled(tmp_path) as (gate, rules):
         await rules.set(MAIN, FULL, ANA)
-        while_listed = await gate.submit(request("uname", cwd=tmp_path))
-        gate.rulebook.senders = Listing({})
-        ended = await gate.submit(request("uname", cwd=tmp_path))
-    assert isinstance(while_listed, Finished)
-    assert isinstance(ended, Pending)
+        assert isinstance(await _unlisted_answer(gate, tmp_path), Pending)
+
+
+async def _unlisted_answer(gate: Gate, cwd: Path) -> object:
+    """Run while the person is listed, and return the answer once nobody is."""
+    assert isinstance(await gate.submit(request("uname", cwd=cwd)), Finished)
+    gate.rulebook.senders = Listing({})
+    return await gate.submit(request("uname", cwd=cwd))
 
 
 async def test_a_restriction_outlives_the_rights_of_who_set_it(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ MUTATIONS = (
     Mutation(
         "decisions leave shown prompts as they are",
         "approvals/conclude.py",
-        "messages.settle(conn, [ending.id for ending in endings], now)",
-        "pass",
+        "edits = messages.settle(conn, ids, now, channels)",
+        "edits = ()",
     ),
     Mutation(
         "a prompt sent after the decision is not edited",
