@@ -12,6 +12,7 @@ import pytest
 from core.model.command import ExecRequest
 from core.runner.limits import Limits
 from core.runner.runner import Runner
+from core.runner.supervisor.processes import procfs
 from tests.support.runs import Watcher, alive, marked, new_run, planned, request, run, shell
 from tests.support.waiting import until
 
@@ -114,11 +115,19 @@ async def test_dead_idle_supervisors_are_passed_over(runner: Runner) -> None:
     await until(lambda: len(children.read_text().split()) == 2)
 
     idle = [int(pid) for pid in children.read_text().split()]
+    # What a supervisor killed earlier was just starting holds its socket open a little longer.
+    await until(lambda: all(_sleeps(pid) for pid in idle))
     for pid in idle:
         os.kill(pid, signal.SIGKILL)
     await until(lambda: not any(alive(pid) for pid in idle))
 
     assert (await shell(runner, "echo x")).output.text == "x\n"
+
+
+def _sleeps(pid: int) -> bool:
+    """Return whether a supervisor waits for its job; while it starts a process it does not."""
+    found = procfs.process(pid)
+    return found is not None and found.state == "S"
 
 
 async def test_the_launcher_is_deaf_to_the_terminal(runner: Runner, tmp_path: Path) -> None:
