@@ -193,7 +193,7 @@ def _asked_and_pressed(
 
 def main() -> None:
     """Print the figures, or be the watched process."""
-    if len(sys.argv) > 1:
+    if OUT in os.environ:
         watched(sys.argv[1:])
         return
     with tempfile.TemporaryDirectory(prefix="sayso-walk-") as folder:

@@ -109,7 +109,8 @@ async def test_what_cannot_be_made_is_missing(
     assert 1 == len(held)
     assert (None, {}) == broken
     assert (None, {}) == closed
-    assert "cannot preview" in caplog.text
+    assert f"cannot tell what allow-always of {approval.code} would have let run" in caplog.text
+    assert "cannot tell what the grants listed would have let run" in caplog.text
 
 
 @pytest.mark.parametrize(
