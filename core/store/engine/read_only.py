@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import quote
 
-import asyncpg
 from sqlalchemy import Connection, create_engine, inspect, select
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from core.errors import StoreError
@@ -42,7 +39,9 @@ def open_and_read(
     if url.startswith(_SQLITE):
         return _from_sqlite(Path("/" + url.removeprefix(_SQLITE).lstrip("/")), call)
     if url.startswith(_POSTGRES):
-        return asyncio.run(_from_postgres(url, call))
+        from core.store.engine.postgres.read_only import read_once  # noqa: PLC0415 - 120 ms of imports
+
+        return asyncio.run(read_once(url, call))
     raise StoreError("store.url must begin with sqlite:/// or postgresql://. Fix store.url.")
 
 
@@ -88,24 +87,3 @@ def _gateways_clock(raw: sqlite3.Connection) -> Milliseconds:
     except sqlite3.Error:
         return wall_ms  # another schema, which is refused before anything asks for the time
     return clock
-
-
-async def _from_postgres(url: str, call: Callable[[Connection], T]) -> T:
-    where = make_url(url).render_as_string(hide_password=True)
-    engine = create_async_engine(
-        "postgresql+asyncpg://",
-        async_creator=lambda: asyncpg.connect(
-            url,
-            timeout=_TIMEOUT_S,
-            command_timeout=_TIMEOUT_S,
-            server_settings={"default_transaction_read_only": "on"},
-        ),
-        poolclass=NullPool,
-    )
-    try:
-        async with engine.connect() as conn:
-            return await conn.run_sync(call)
-    except (SQLAlchemyError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise StoreError(f"The store {where} cannot be read: {words_of(error)}.") from error
-    finally:
-        await engine.dispose()
