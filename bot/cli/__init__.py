@@ -8,6 +8,8 @@ import errno
 import os
 import sys
 
+from bot.cli import garbage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,6 +135,7 @@ def main(words: list[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     Failures.as_json = "--json" in words[: words.index("--") if "--" in words else None]
     _fill()
+    garbage.collect_rarely()
     try:
         code = _run(words)
         return _flushed() or code
@@ -144,6 +147,7 @@ def main(words: list[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     finally:
+        garbage.collect_as_usual()
         Failures.as_json = False
 
 

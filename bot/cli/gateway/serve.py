@@ -4,7 +4,7 @@ import argparse
 import logging
 import sys
 
-from bot.cli import Failures
+from bot.cli import Failures, garbage
 from bot.cli.gateway.running import refuse_second
 from bot.cli.parser import arg, command, under
 from bot.cli.paths import with_acl
@@ -93,6 +93,7 @@ async def _serve(
     hangup.listen(stop)
     async with gateway(settings, console=console, environ=environ) as running:
         await _print_addresses(settings, running)
+        garbage.keep()
         notifier.ready()
         tasks = (
             asyncio.create_task(hangup.reloads(running.reloading, notifier)),
