@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from core.companion.frames import Question
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _SERVICE, _PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 _PATIENCE_S = 2.0
 _LONGEST = 200
@@ -39,7 +39,7 @@ class Notifications:
         try:
             await asyncio.to_thread(_send, self.bus, question)
         except Exception as failure:  # noqa: BLE001 - whatever a bus does, the question is on screen
-            _LOG.info("no desktop notification: %s", failure)
+            _log.info("no desktop notification: %s", failure)
 
 
 def _send(bus: str, question: Question) -> int:

@@ -35,7 +35,7 @@ from core.policy.judge.evaluate import denial_reason
 from core.ports import Journal
 from core.runner.runner import Runner
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 JOURNAL, FOLDER = "companion-audit.jsonl", "companion-runs"
 _WHY = 2_000
 
@@ -102,7 +102,7 @@ class CompanionWork:
         try:
             await self.journal.append(kind, record)
         except JournalError as failure:
-            _LOG.error("a %s record cannot be written: %s", kind, failure)
+            _log.error("a %s record cannot be written: %s", kind, failure)
 
     async def cancel(self, order: RunOrder) -> None:
         """End a run."""

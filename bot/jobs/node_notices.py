@@ -18,7 +18,7 @@ from core.store.engine.wakeups import wakeups
 from core.store.outbox import node_notices
 from core.store.people import nodes
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _LOOK_S, _CALM_S = 2.0, 60.0
 _MOST, _WITHIN_MS = 6, 10 * 60_000
 """Requests that people are asked about in a while, of one address half as many."""
@@ -41,7 +41,7 @@ class NodeNotices:
                 try:
                     waiting = await self.look()
                 except StoreError as failure:
-                    _LOG.warning("cannot look for nodes that ask to be paired: %s", failure)
+                    _log.warning("cannot look for nodes that ask to be paired: %s", failure)
                     waiting = True
                 await changes.wait(_LOOK_S if waiting else _CALM_S)
 

@@ -40,7 +40,7 @@ from core.nodes.member import Joined
 from core.policy.judge.evaluate import denial_reason
 from core.ports import ExecutionHost, Journal
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _MOST_PREPARING = 16
 _WHY = 2_000
 _REPORT_AFTER_S = 0.05
@@ -160,7 +160,7 @@ class NodeWork:
         try:
             ending = self.ledger.ending(run_id)
         except StateError as failure:
-            _LOG.error("%s", failure)
+            _log.error("%s", failure)
             ending = unseen(run_id)
         if ending is not None:
             return ending
@@ -179,7 +179,7 @@ class NodeWork:
         try:
             order = opened(frame, self.gateway)
         except BadOrder as error:
-            _LOG.error("%s", error)
+            _log.error("%s", error)
             return
         run_id = order.run_id
         if run_id in self._ordered or self.ledger.knows(run_id):
@@ -210,7 +210,7 @@ class NodeWork:
         except SaysoError as failure:
             reason, why = reason_of(failure), str(failure)
         except Exception:  # noqa: BLE001 - logged; without an ending the gateway waits for ever
-            _LOG.exception("run %s failed", run_id)
+            _log.exception("run %s failed", run_id)
             if self.ledger.knows(run_id):
                 return unseen(run_id)
             reason, why = DenialReason.SPAWN_FAILED, "internal error, see the node's log"
@@ -279,7 +279,7 @@ class NodeWork:
         try:
             await self.journal.append(kind, record)
         except JournalError as failure:
-            _LOG.error("a %s record cannot be written: %s", kind, failure)
+            _log.error("a %s record cannot be written: %s", kind, failure)
 
 
 def _recorded(ending: Ended | NotRun) -> tuple[str, dict[str, object]]:
@@ -332,6 +332,6 @@ async def _logged(work: Coroutine[object, object, None]) -> None:
     try:
         await work
     except LinkLost as lost:
-        _LOG.info("%s", lost)
+        _log.info("%s", lost)
     except Exception:  # noqa: BLE001 - one order's bug must not end the others
-        _LOG.exception("an order of the gateway failed")
+        _log.exception("an order of the gateway failed")

@@ -25,7 +25,7 @@ from bot.settings import Settings
 from core.errors import BadRequest, SaysoError
 from core.store.views.past_commands import PastCommand
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 MOST: Final = 20_000
 """The most commands of the past that a look takes, the newest first."""
 _MOST_AT_ONCE = 2
@@ -101,7 +101,7 @@ class DraftBacktests:
         except SaysoError as failure:
             look.fault = str(failure)
         except Exception as failure:  # noqa: BLE001 - whoever began it must not wait for ever
-            _LOG.exception("the backtest of a draft failed")
+            _log.exception("the backtest of a draft failed")
             look.fault = f"It failed ({type(failure).__name__}); see the gateway's log."
 
     def _found(self, look: DraftLook, draft: str, since: str) -> Backtest:

@@ -22,7 +22,7 @@ from core.model.identity import COMPANION_CHANNEL
 from core.ports import SpawnGuard
 from core.runner.runner import Runner
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def companion_of(settings: Settings) -> Mapping[str, CompanionChannel]:
@@ -45,7 +45,7 @@ def address_of(file: ApprovalsFile) -> CompanionAddress | None:
     try:
         found = file.read()
     except ApprovalsFileError as error:
-        _LOG.warning("no companion is asked: %s", error)
+        _log.warning("no companion is asked: %s", error)
         return None
     if not found.socket_token:
         return None

@@ -35,7 +35,7 @@ from core.store.sessions import agent_threads, events
 if TYPE_CHECKING:  # loads the WebSocket library
     from core.hosts.node import NodeHost
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def gate_of(
@@ -127,5 +127,5 @@ def _rulebook(settings: Settings) -> Rulebook:
     check_tables()
     book = rulebook_of(settings)
     for line in lint(book.compiled):
-        _LOG.warning("%s", line)
+        _log.warning("%s", line)
     return book

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.hosts.node import NodeHost
     from core.nodes.fleet import Changes
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _TRIES, _PAUSE_S = 300, 0.2
 _NOTE_AGAIN_S = 0.5
 
@@ -103,7 +103,7 @@ class StoredRuns:
                     return True
                 await asyncio.sleep(_PAUSE_S)  # whoever waits for it is storing it
         except (StoreError, JournalError) as failure:
-            _LOG.warning("the ending of run %s cannot be stored now: %s", ending.run_id, failure)
+            _log.warning("the ending of run %s cannot be stored now: %s", ending.run_id, failure)
         return False
 
     async def left_on(self, node_id: NodeId) -> tuple[ApprovalId, ...]:
@@ -187,5 +187,5 @@ async def open_to_nodes(settings: Settings, host: "NodeHost | None") -> AsyncIte
         opened = await stack.enter_async_context(listening(address, port, host.key, fleet.serve))
         watching = asyncio.create_task(fleet.watch())
         stack.callback(watching.cancel)
-        _LOG.info("nodes: %s:%s; the gateway's key is %s", address, opened, fleet.key)
+        _log.info("nodes: %s:%s; the gateway's key is %s", address, opened, fleet.key)
         yield

@@ -22,7 +22,7 @@ from core.store.people import totp_keys
 from core.store.schema.records import OrphanedRun
 from core.store.sessions import overrides
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _LEAVE_S = 2.0
 RESULTS = "results"
 """Folder in the home with results that the store could not take yet."""
@@ -58,7 +58,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     await store.write(replicas.heartbeat, owner, replicas.LEASE_MS, own_name())
     await store.write(overrides.begin, owner)
     if await store.write(totp_keys.seal_all, settings.seals.seal):
-        _LOG.info("the secrets of authenticator apps are sealed in the store now")
+        _log.info("the secrets of authenticator apps are sealed in the store now")
     stack.push_async_callback(_leave, store, owner)
     results = settings.home / RESULTS
     await deliver_left_behind(store, results)

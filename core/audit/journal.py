@@ -21,7 +21,7 @@ from core.audit.rotate import Rotated, begin_next, sync_folder
 from core.audit.segments import Start, is_one_file, segment_path
 from core.errors import JournalError
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _BATCH = 1024
 
 
@@ -114,7 +114,7 @@ class AuditJournal:
         os.close(self._folder)
 
     def _recovered(self, cut: dict[str, object]) -> None:
-        _LOG.warning("%s: removed a partial last line: %s", self._path, cut)
+        _log.warning("%s: removed a partial last line: %s", self._path, cut)
         try:
             self._submit("recovered", cut).result()
         except JournalError:
@@ -187,7 +187,7 @@ class AuditJournal:
             self._rotate("size")
         except JournalError as error:
             self._rotate_at = self._head.end + self._rotate_bytes
-            _LOG.error("cannot rotate the journal, it grows on: %s", error)
+            _log.error("cannot rotate the journal, it grows on: %s", error)
         else:
             self._rotate_at = self._rotate_bytes
 
@@ -223,7 +223,7 @@ class AuditJournal:
     def _write(self, batch: list[_Entry]) -> None:
         if self._broken:
             self._heal()
-            _LOG.warning("%s is writable again", self._path)
+            _log.warning("%s is writable again", self._path)
         self._require_its_place()
         head, lines = self._head, []
         for entry in batch:
@@ -245,7 +245,7 @@ class AuditJournal:
         self._head = head
         self._note_head()
         for entry in batch:
-            _LOG.debug("journalled %s %s", entry.kind, entry.encoded.get("run", ""))
+            _log.debug("journalled %s %s", entry.kind, entry.encoded.get("run", ""))
 
     def _require_its_place(self) -> None:
         """Refuse to write where nobody would find it again.
@@ -300,7 +300,7 @@ class AuditJournal:
         try:
             os.pwrite(self._note, head_text(self._head), 0)
         except OSError as error:
-            _LOG.warning("%s.head could not be written: %s", self._path, error.strerror)
+            _log.warning("%s.head could not be written: %s", self._path, error.strerror)
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -23,7 +23,7 @@ from core.ipc.peer import Peer, peer_of
 from core.ipc.socket_file import bound, check_path, locked
 from core.model.approval import ApprovalReply
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _OWNER = "A companion"
 _LINGER_S = 0.5
 
@@ -167,7 +167,7 @@ class CompanionServer:
         except (asyncio.CancelledError, OSError):
             return
         except Exception:  # noqa: BLE001 - one connection's bug must not end the others
-            _LOG.exception("a connection of the companion failed")
+            _log.exception("a connection of the companion failed")
         finally:
             self._tasks.discard(task)
             self._waiting.pop(writer, None)
@@ -176,7 +176,7 @@ class CompanionServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = peer_of(writer.get_extra_info("socket"))
         if peer.uid != self.uid:
-            _LOG.warning("uid %d may not use %s", peer.uid, self.path)
+            _log.warning("uid %d may not use %s", peer.uid, self.path)
             return
         try:
             self._hold_back(peer)
@@ -190,7 +190,7 @@ class CompanionServer:
             if isinstance(asked, Question):
                 self._admit(asked)
         except _RefusedError as refused:
-            _LOG.warning("refused pid %d: %s (%s)", peer.pid, refused.reason, refused.words)
+            _log.warning("refused pid %d: %s (%s)", peer.pid, refused.reason, refused.words)
             await _refuse(reader, writer, refused)
             return
         if isinstance(asked, Question):

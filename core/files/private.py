@@ -16,7 +16,7 @@ from core.errors import StateError
 from core.files.file_identity import identity
 from core.files.unreadable import unreadable
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _MODE = 0o600
 _LARGEST = 64 << 20
 """Bytes that a file may have; 100,000 allowlist entries take about 13 MiB."""
@@ -198,7 +198,7 @@ def keep_copy(path: Path, data: bytes) -> None:
                 return
         replace_private(path, data)
     except StateError as error:
-        _LOG.warning("%s", error)
+        _log.warning("%s", error)
 
 
 def back_up(path: Path, backup: Path) -> None:

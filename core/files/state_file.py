@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from core.errors import StateError
 from core.files.private import read_private, replace_private
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _VERSION = 1
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -33,7 +33,7 @@ class StateFile(Generic[Shape]):
         except FileNotFoundError:
             return None
         except (StateError, ValidationError) as error:
-            _LOG.warning("cannot read %s, starting afresh: %s", self.path, type(error).__name__)
+            _log.warning("cannot read %s, starting afresh: %s", self.path, type(error).__name__)
             return None
 
     def write(self, content: Mapping[str, object]) -> bool:
@@ -42,6 +42,6 @@ class StateFile(Generic[Shape]):
         try:
             replace_private(self.path, text.encode(), durable=self.durable)
         except StateError as error:
-            _LOG.warning("cannot write %s: %s", self.path, error)
+            _log.warning("cannot write %s: %s", self.path, error)
             return False
         return True

@@ -22,7 +22,7 @@ from core.store.approvals.grants import Grant
 from core.store.views.past_commands import recent
 from core.text.render import Redacted, join, phrase, redact
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _TIMEOUT_S = 1.5
 """A platform gives a press 3 s (Slack, Discord); the choices must be there by then."""
 _SHOWN = 3
@@ -44,7 +44,7 @@ class Previews:
                 history = await self._history(approval.plan.agent, approval.id)
                 return await self._made(history, approval.plan.agent, approval.evaluation.promise)
         except Exception:  # noqa: BLE001 - logged; the choice must not hang on a statistic
-            _LOG.warning(_MISSING, f"allow-always of {approval.code}", exc_info=True)
+            _log.warning(_MISSING, f"allow-always of {approval.code}", exc_info=True)
             return None
 
     async def of_grants(self, grants: Sequence[Grant]) -> dict[ApprovalId, Preview]:
@@ -60,7 +60,7 @@ class Previews:
                     where = one.session, one.task
                     found[one.id] = await self._made(history, one.agent, one.promise, *where)
         except Exception:  # noqa: BLE001 - as above: what holds must be listed all the same
-            _LOG.warning(_MISSING, "the grants listed", exc_info=True)
+            _log.warning(_MISSING, "the grants listed", exc_info=True)
         return found
 
     async def _history(self, agent: AgentId, but: ApprovalId | None = None) -> History:

@@ -29,7 +29,7 @@ from core.model.stdio import Capture
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.runner import Runner
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _CLAIM_S = 10.0
 """How long a companion may take to note a run."""
 
@@ -69,7 +69,7 @@ class CompanionRunner:
             return await self._at(address, run_id, plan, watcher)
         if not self.unasked(plan):
             raise HostUnavailable(f"commands run at the companion, and it is not there: {absent}")
-        _LOG.warning("run %s runs without the companion, by askFallback: %s", run_id, absent)
+        _log.warning("run %s runs without the companion, by askFallback: %s", run_id, absent)
         return await self.runner.run(run_id, plan, watcher)
 
     async def _absent(self, address: CompanionAddress) -> str:
@@ -116,7 +116,7 @@ class CompanionRunner:
         except (CompanionRefused, BadRequest) as refusal:
             raise SpawnError(f"the companion did not run it: {refusal}") from None
         except NoCompanion as lost:
-            _LOG.warning("how run %s ended is unknown: %s", run_id, lost)
+            _log.warning("how run %s ended is unknown: %s", run_id, lost)
             return None
 
     async def cancel(self, run_id: ApprovalId) -> bool:

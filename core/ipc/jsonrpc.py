@@ -28,7 +28,7 @@ from core.ipc.frames import (
 from core.ipc.peer import Peer
 from core.ipc.room import FREE, Room
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 CANCEL = "$/cancelRequest"
 _LOOK_S = 0.25
 """How often a connection that is not being read is looked at for a peer that is gone."""
@@ -297,7 +297,7 @@ class Connection:
             if isinstance(error, TimeoutError) and deadline.expired():
                 return error_frame(frame_id, Code.DEADLINE, "the deadline of the request passed")
             # The text of other exceptions may hold a secret or a path: it stays in the log.
-            _LOG.exception("%s failed", call.method)
+            _log.exception("%s failed", call.method)
             words = "internal error, see the gateway's log"
             return error_frame(frame_id, Code.INTERNAL_ERROR, words)
 

@@ -25,7 +25,7 @@ from core.ipc.socket_file import LONGEST_PATH, bound, check_path, check_shared_f
 
 __all__ = ["LONGEST_PATH", "Peer", "Server", "check_shared_folder", "listen"]
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 256
 DEFAULT_GRACE_S = 5.0
 _BACKLOG = 128
@@ -119,7 +119,7 @@ class Server:
         except asyncio.CancelledError:
             return  # by `close`; before Python 3.12 the library would log it as a failure
         except Exception:  # noqa: BLE001  # one connection's bug must not end the others
-            _LOG.exception("the connection of pid %d failed", peer.pid)
+            _log.exception("the connection of pid %d failed", peer.pid)
         finally:
             del self._connections[connection]
             self.places.leave(connection)

@@ -36,7 +36,7 @@ from core.model.result import (
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.supply import Order
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _GONE = "the agent that asked for this has ended"
 _WENT_ON = "sayso: the agent goes on with this, once\n"
 _END_PATIENCE_S = 15.0
@@ -311,7 +311,7 @@ class Agents:
             for asked in tuple(run.asked):
                 await self.gate.cancel(asked, run.ended)
         except SaysoError as failure:  # without a store the agent is stopped all the same
-            _LOG.error("cannot withdraw what run %s asked: %s", run.run_id, failure)
+            _log.error("cannot withdraw what run %s asked: %s", run.run_id, failure)
         await self._executors.pool.cancel_prompt(executor)
         await asyncio.sleep(_END_PATIENCE_S)
         self._executors.pool.drop(executor)

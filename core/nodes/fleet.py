@@ -21,7 +21,7 @@ from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting,
 from core.nodes.link import LinkLost, NodeLink
 from core.trust.identity import is_signed
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _AUTH_S = 10.0
 _LOOK_S = 5.0
 """How often a waiting node is looked up even without a wake-up, which may be lost."""
@@ -159,7 +159,7 @@ class Fleet:
         except LinkLost:
             pass
         except BadFrame as error:
-            _LOG.warning("the connection from %s ends: %s", link.peer, error)
+            _log.warning("the connection from %s ends: %s", link.peer, error)
 
     async def watch(self) -> None:
         """End the connections of nodes that are revoked, for as long as the task lives."""
@@ -169,7 +169,7 @@ class Fleet:
                 try:
                     paired = {node.id for node in await self.directory.listed()}
                 except StoreError as failure:
-                    _LOG.warning("cannot look for revoked nodes: %s", failure)
+                    _log.warning("cannot look for revoked nodes: %s", failure)
                     continue
                 for connection in tuple(self._connected.values()):
                     if connection.node.id not in paired:
@@ -180,7 +180,7 @@ class Fleet:
         """End what a revoked node runs, then its connection; it gets nothing new from now on."""
         del self._connected[connection.node.id]
         self._leaving.add(connection.node.id)
-        _LOG.warning("the node %s is revoked; its connection ends", connection.node.name)
+        _log.warning("the node %s is revoked; its connection ends", connection.node.name)
         task = asyncio.ensure_future(self._dismiss(connection))
         task.add_done_callback(lambda done: done.exception())
 
@@ -245,7 +245,7 @@ class Fleet:
             await link.send(Refused(why="A person denied this node. It may ask again in an hour."))
             return None
         asked = await self.directory.ask(auth, link.peer)
-        _LOG.warning("the node %r at %s asks to be paired", auth.name, link.peer)
+        _log.warning("the node %r at %s asks to be paired", auth.name, link.peer)
         await link.send(Waiting(code=asked.code, expires_ms=asked.expires_ms))
         ends = time.monotonic() + (asked.expires_ms - asked.created_ms) / 1000
         gone = asyncio.ensure_future(link.socket.wait_closed())

@@ -28,7 +28,7 @@ from core.model.result import Finished, Output
 from core.nodes.frames import Ended, NotRun
 from core.trust.ids import KeyId
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 FOLDER = "node-runs"
 _SUFFIX, _NOTED = ".json", ".noted.json"
 _KEPT_S = 30 * 86_400
@@ -140,7 +140,7 @@ class Ledger:
             try:
                 self._path(run_id).rename(self._path(run_id, _NOTED))
             except OSError as failure:
-                _LOG.error("run %s is delivered again: %s", run_id, failure)
+                _log.error("run %s is delivered again: %s", run_id, failure)
                 return
             self._noted.add(run_id)
             self._unsynced.discard(run_id)
@@ -164,7 +164,7 @@ class Ledger:
                 sync_private(path)
         except StateError as failure:
             self._unwritten.add(run_id)
-            _LOG.error("the ending of run %s is in memory only: %s", run_id, failure)
+            _log.error("the ending of run %s is in memory only: %s", run_id, failure)
             return False
         self._unwritten.discard(run_id)
         self._unsynced.discard(run_id)

@@ -19,7 +19,7 @@ from core.nodes.words import fingerprint_words
 from core.trust.identity import SigningKey
 from core.trust.ids import new_id
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _HELLO_S = 10.0
 
 
@@ -65,8 +65,8 @@ class Work(Protocol):
         """Hear that the gateway revoked this node: what runs for it must end."""
 
 
-def _log(words: str) -> None:
-    _LOG.warning("%s", words)
+def _warn(words: str) -> None:
+    _log.warning("%s", words)
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Member:
     file: NodeFile
     key: SigningKey
     work: Work
-    say: Callable[[str], None] = _log
+    say: Callable[[str], None] = _warn
     backoff: Backoff = field(default_factory=Backoff)
     caps: tuple[str, ...] = ()
 
@@ -91,9 +91,9 @@ class Member:
             except WrongKey as error:
                 self.say(f"{self.file.gateway}: {error}; nothing was said to it")
             except (LinkLost, BadFrame) as error:
-                _LOG.info("%s", error)
+                _log.info("%s", error)
             except Exception:  # noqa: BLE001 - no error may end the node in silence
-                _LOG.exception("the connection to %s failed", self.file.gateway)
+                _log.exception("the connection to %s failed", self.file.gateway)
             await asyncio.sleep(self.backoff.pause())
 
     async def _connected(self) -> None:

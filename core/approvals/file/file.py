@@ -27,7 +27,7 @@ from core.model.decision import Content
 from core.model.identity import AgentId
 from core.model.policy import PolicyLayer
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _LARGE = 8 << 20
 """Bytes from which on it is logged that the file is read, and how long that took."""
 _MANY = (
@@ -258,7 +258,7 @@ class ApprovalsFile:
             return copy.document
         began = time.monotonic()
         if len(data) > _LARGE:
-            _LOG.info("reading %s: %.0f MB", self._path, len(data) / 1e6)
+            _log.info("reading %s: %.0f MB", self._path, len(data) / 1e6)
         try:
             raw, document = parse(data, str(self._path))
         except ApprovalsFileError as error:
@@ -268,7 +268,7 @@ class ApprovalsFile:
         if len(data) > _LARGE:
             count = sum(len(part.allowlist) for part in document.agents.values())
             took_s = time.monotonic() - began
-            _LOG.warning(_MANY, self._path, count, took_s)
+            _log.warning(_MANY, self._path, count, took_s)
         return document
 
     def _accept(

@@ -14,7 +14,7 @@ from core.approvals.file.last_use import Key, LastUse, fill_in
 from core.approvals.file.schema import Raw
 from core.errors import ApprovalsFileError, StateError
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 QUIET_S = 10.0
 LONGEST_S = 300.0
 _REST = 200
@@ -109,7 +109,7 @@ class Usage:
         try:
             self._file.note_uses(notes)
         except (ApprovalsFileError, StateError) as error:
-            _LOG.warning("the last use of entries is not written yet: %s", error)
+            _log.warning("the last use of entries is not written yet: %s", error)
             with self._lock:
                 later, self._notes = self._notes, dict(notes)
                 self._keep(later)

@@ -26,7 +26,7 @@ from core.remote.trust.contacts import Contacts
 from core.remote.trust.envelope import Opened, Order
 from core.remote.trust.replay_window import Freshness
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 METACHARACTERS = frozenset(";|&><`$\n\0")
 """S4: each element of a request is checked for these as defence in depth."""
 
@@ -72,7 +72,7 @@ def is_trusted(grounds: Grounds, request: Opened) -> RemoteDenial | None:
     try:
         trusted = grounds.contacts().trusts(payload.agent_id, payload.machine_id)
     except StateError as error:
-        _LOG.warning("no contact is trusted: %s", error)
+        _log.warning("no contact is trusted: %s", error)
         trusted = False
     return None if trusted else RemoteDenial.UNTRUSTED
 

@@ -22,7 +22,7 @@ from core.remote.host.active_runs import Session
 from core.runner.orphans import end_orphan
 from core.runner.supervisor.processes import procfs
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ExecEvent(StrEnum):
@@ -107,7 +107,7 @@ class ExecLog:
         """
         interrupted = await asyncio.to_thread(self._unfinished)
         for one in interrupted:
-            _LOG.warning("remote run %s was interrupted; how it ended is unknown", one.run_id)
+            _log.warning("remote run %s was interrupted; how it ended is unknown", one.run_id)
             await asyncio.to_thread(
                 end_orphan, one.run_id, one.pid, one.pgid, one.start_ticks, one.boot_id
             )
