@@ -24,7 +24,12 @@ _CLOSED: Final = re.compile(r"(?:\\.|\[\^?\]?[^\]\[]*\]|[^\[\\])*", re.DOTALL)
 _BEFORE_REGEX: Final = frozenset(
     ("", "(", "{", "}", ";", ",", "!", "~", "&", "||", "\n", "=", "?", ":")
 )
-_SED_E: Final = re.compile(r"(?<![A-Za-z])[gpiImM0-9]*e")
+_FLAG_E: Final = re.compile(r"[gpiImM0-9]*e")
+_SED_E: Final = re.compile(rf"(?<![A-Za-z]){_FLAG_E.pattern}")
+_BY_LETTER: Final = re.compile(r"(?<![A-Za-z])[IM]*s([A-Za-z])")
+"""A substitution whose delimiter may be a letter: `sa1adateae`."""
+
+_MOST_BY_LETTER: Final = 16
 _LIMIT: Final = 4000
 
 
@@ -60,4 +65,16 @@ def sed_may_run(script: str) -> bool:
     """Return whether a sed script may hold the command ``e``, or ``s`` with that flag."""
     if not script:  # BSD reads the empty word behind -i as a suffix, and the next one as the script
         return True
-    return sed_problem(script) is not None and _SED_E.search(script) is not None
+    if sed_problem(script) is None:
+        return False
+    return _SED_E.search(script) is not None or _runs_by_letter(script)
+
+
+def _runs_by_letter(script: str) -> bool:
+    """Return whether `e` follows what may be a substitution with a letter between its parts."""
+    for count, found in enumerate(_BY_LETTER.finditer(script)):
+        flags = script[found.end() :].split(found[1])[2:]
+        # Where the letter is `e`, it ends what was split by it.
+        if count == _MOST_BY_LETTER or any(_FLAG_E.match(one + found[1]) for one in flags):
+            return True
+    return False

@@ -54,6 +54,11 @@ sed -i '' '1e id'
 sed -ne '1e id' f
 sed '/x/e id' f
 sed '1!e' f
+sed sa1aidae f
+sed sx1xidxge f
+sed '/1/Isa1aida2e' f
+sed 'p;sa1aidae' f
+sed se1eidee f
 git -c alias.x='!id' x
 git -calias.x='!id' x
 git -C d -c core.pager=id log
@@ -206,6 +211,7 @@ sed -i 's/foo/bar/' even.txt
 sed -i.bak -e '/^export /d' f
 sed -e 1d -e '$d' f
 sed 's/a/b/w out' f
+sed '/x/a some text that has a letter more than once' f
 sed -f script.sed f
 sed --version
 tar tf a.tar
