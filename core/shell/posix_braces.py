@@ -12,20 +12,18 @@ _LONGEST_NUMBER = 4
 
 def spread(token: str) -> list[str]:
     """Return what a word with brace lists becomes; nothing where that is not certain."""
-    at = _opening(token)
+    unquoted = _outside_quotes(token)
+    at = unquoted.find("{")
     if at < 0:
-        return [] if "}" in _outside_quotes(token) else [token]
+        return [] if "}" in unquoted else [token]
+    if unquoted.count("{") > _MOST:
+        return []
     close = token.find("}", at)
     choices = _choices(token[at + 1 : close]) if close >= 0 else []
     rests = spread(token[close + 1 :]) if choices else []
-    if not rests or "}" in _outside_quotes(token[:at]) or len(choices) * len(rests) > _MOST:
+    if not rests or "}" in unquoted[:at] or len(choices) * len(rests) > _MOST:
         return []
     return [token[:at] + choice + rest for choice in choices for rest in rests]
-
-
-def _opening(token: str) -> int:
-    """Return the index of the first unquoted brace, -1 where there is none."""
-    return _outside_quotes(token).find("{")
 
 
 def _outside_quotes(token: str) -> str:

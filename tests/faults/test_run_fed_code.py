@@ -29,11 +29,13 @@ CONTENTS = {
     "sed": "s/.*/good/\n",
     "sql": ".print good\n",
     ".java": 'class X { public static void main(String[] a) { System.out.println("good"); } }\n',
+    "args": "-Dword=good -XshowSettings:properties -version\n",
     ".cmake": "execute_process(COMMAND echo good)\n",
     ".ninja": "rule say\n  command = echo good\nbuild all: say\n",
 }
 """What is code of its kind, by how the name ends."""
 
+PROJECT = "cmake_minimum_required(VERSION 3.21)\nproject(x NONE)\n"
 PROGRAM = "#!/bin/sh\ncat >/dev/null\necho {} >>{}/ran\n"
 
 SHELL_LINES = (
@@ -174,6 +176,34 @@ SHELL_LINES = (
     "sed '1s/1/sh notes/e' log",
     "find notes -exec sh {} \\;",
     "find -H ./notes -type f -exec bash {} +",
+    "su root -- -e notes",
+    "su root -- -c 'sh \"$1\"' x notes",
+    "cmake -E env sh notes",
+    "cmake -E env A=1 sh notes",
+    "cmake -E time sh notes",
+    "cmake -E chdir sub sh ../notes",
+    "cmake -E env sh notes > copy; cat copy",
+    "find notes -exec sh -c 'sh $0' {} \\;",
+    "find notes -exec sh -c '. ./$1' x {} \\;",
+    "find notes -exec sh -c 'sh {}' \\;",
+    "find notes -exec sh ./{} \\;",
+    "find -D tree notes -exec sh {} \\;",
+    "find -- notes -exec sh {} \\;",
+    "sed --expression='s/1/sh notes/e' log",
+    "sed '1esh notes' log",
+    "sed 's_1_sh notes_e' log",
+    "sed 'sa1ash notesae' log",
+    "sed 's/1/sh\\tnotes/e' log",
+    "sed 's/1/sh\\o40notes/e' log",
+    "sed 's/1/sh no\\x74es/e' log",
+    "sed e notes",
+    "sed e < notes",
+    "cat notes | sed e",
+    "sed 's/^//e' notes",
+    "env A=no B=tes sh -c 'sh $A$B'",
+    "env F=n timeout 9 sh -c 'sh ${F}otes'",
+    "a=no; sh < ${a}tes",
+    "A='no'; sh ${A}tes > copy; cat copy",
 )
 """``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
 
@@ -193,6 +223,9 @@ PYTHON_LINES = (
     "cat notes | python3 -qm code",
     "cat notes | timeout 9 python3 -mcode",
     "python3 -m asyncio < notes",
+    "python3 -m runpy code < notes",
+    "python3 -m cProfile -m code < notes",
+    "cat notes | python3 -m pdb log",
 )
 OTHER_CODE = {
     "env -C sub sh - s": "sub/s",
@@ -211,6 +244,19 @@ OTHER_CODE = {
     "cmake -P c.cmake": "c.cmake",
     "cmake -DA=1 -P ./c.cmake > log; cat log": "c.cmake",
     "ninja -f b.ninja": "b.ninja",
+    "ninja -C sub -f ../b.ninja": "b.ninja",
+    "ninja -Csub -f../b.ninja > log; cat log": "b.ninja",
+    "echo b.ninja | xargs ninja -f": "b.ninja",
+    "echo c.cmake | xargs cmake -P": "c.cmake",
+    "cmake --toolchain=../c.cmake -S sub -B b": "c.cmake",
+    "cmake -DCMAKE_TOOLCHAIN_FILE=../c.cmake -S sub -B b": "c.cmake",
+    "ctest -S c.cmake": "c.cmake",
+    "ctest -V --script c.cmake": "c.cmake",
+    "cpack --config c.cmake -G TGZ": "c.cmake",
+    "java @args": "args",
+    "java -Da=b @args log": "args",
+    "java @/dev/null X.java": "X.java",
+    "env D=sub sh -c 'sh $D/s'": "sub/s",
     "make --makef mk": "mk",
     "make --f=mk": "mk",
     "make --dir sub --fil mk": "sub/mk",
@@ -264,6 +310,7 @@ PROGRAM_LINES = (
     "env -S './x a'",
     "env PATH=.:/usr/bin:/bin x",
     "env -C sub ../x",
+    "cmake -E env ./x",
     "flock lock ./x",
     "flock lock -c './x a'",
     "find . -maxdepth 0 -exec ./x {} ;",
@@ -296,6 +343,7 @@ def folder(at: Path, content: str, file: str = "notes") -> Path:
         (at / name).mkdir(parents=True)
     (at / "pk" / "__init__.py").touch()
     (at / "n" / "package.json").write_text('{"main": "app"}')
+    (at / "sub" / "CMakeLists.txt").write_text(PROJECT)
     (at / "notes").write_text(content)
     (at / file).write_text(content)
     (at / "log").write_text("1\n")
@@ -443,6 +491,11 @@ async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
         "setsid -w tail -n 1 log",
         "find log -exec sh -c 'wc -l \"$1\"' x {} \\;",
         "sed 's/1/x/' log > copy",
+        "sed --expression='s/1/e/' log",
+        "find log -exec sh -c 'echo $1' x {} \\;",
+        "cmake -E env tail log",
+        "cmake -P c.cmake -DA=log",
+        "env D=. sh -c 'tail $D/log'",
         "find . -name log -exec tail -n 1 {} +",
         "sort < log | head -n 1",
         "sh x < log > copy; cat log",

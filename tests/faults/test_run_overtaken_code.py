@@ -83,6 +83,7 @@ TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
     ("python3 pk > log; cat log", {"pk/contextlib.py": EVIL_PY}),
     ("make -f mk", {"mk.sh": EVIL_MK}),
     ("timeout 9 make -f mk all", {"mk.sh": EVIL_MK}),
+    ("make -f no", {"no.sh": EVIL_MK}),
 )
 """Lines, with files that come about and are read before the one that was approved."""
 

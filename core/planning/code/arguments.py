@@ -23,6 +23,9 @@ from core.planning.python_modules import imported
 
 _MAKE: Final = re.compile(r"g?make")
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
+_ENTERS: Final = re.compile(r"c(?:make|test|pack)3?|ninja(?:-build)?|just|rake|scons")
+"""Programs that change to a folder of their words, before they read what these name."""
+
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
@@ -48,8 +51,12 @@ def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
-    """Yield the folders that a wrapper may change to before it starts an interpreter."""
+    """Yield the folders that a program may change to before it starts or reads code."""
     if interpreter_of(argv[0]) or interpreter_of(realpath):
+        if any(_ENTERS.fullmatch(basename(path)) for path in (argv[0], realpath)):
+            for word in islice(argv, 1, None):
+                yield word
+                yield from held(word)
         return
     if is_wrapper(argv[0]) or is_wrapper(realpath):
         for word in islice(argv, 1, None):
@@ -109,7 +116,10 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
                 continue  # node: `-p -r ./x 1`
             yield from _beside_code(reader, words[place + 2 :])
             return
-        if word[:1] == "-" and len(word) > 1:
+        if reader.listed and word[:1] == "@":
+            yield CodeWord(word[1:])
+            taken = True  # by an option in there
+        elif word[:1] == "-" and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
             yield from map(CodeWord, held(word))
         elif taken or word not in reader.verbs:
@@ -144,7 +154,8 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
         if found is not None:
             glued = found.group(1)
             yield CodeWord(glued or following, sure=not glued)
-        if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(word):
+        said = word.removeprefix("-D")  # cmake's
+        if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
             yield from map(CodeWord, pieces_of(word))
 
 

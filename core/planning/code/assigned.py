@@ -1,7 +1,7 @@
 """What the variables that words set hold: files that programs load by them, or code."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -13,9 +13,42 @@ _SETS: Final = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*])?\+?=(.+)", re.DOTALL)
 _LOADED: Final = re.compile(
     r"\w*(?:ENV|OPTS?|OPTIONS|FLAGS|MAKEFILES|STARTUP|PRELOAD|AUDIT|INIT|RC|CLASSPATH|LOADER|MODULE"
     r"|PERL5\w+|RUBYLIB|GIT_CONFIG\w*|CONF|HOOK|SCRIPT|CMD|EXEC|WRAPPER|RUNNER|EXTERNAL_?DIFF|PS4"
-    r"|PAGER|EDITOR|VISUAL|COMMAND|SSH|SHELL|ASKPASS|LESSOPEN|LESSCLOSE|BROWSER)|PYTHONPATH"
+    r"|PAGER|EDITOR|VISUAL|COMMAND|SSH|SHELL|ASKPASS|LESSOPEN|LESSCLOSE|BROWSER)|PYTHONPATH|CMAKE_\w+"
 )
 """Variables by which programs load files, take options, or start others."""
+
+
+_SET_IN_TEXT: Final = re.compile(r"""\b([A-Za-z_]\w*)=(["']?)([^\s"'`$;|&<>()]+)\2""")
+_LONGEST_SET: Final = 256
+_USED: Final = re.compile(r"\$(?:(\w+)|\{(\w+)[^{}]*\})")
+
+
+def _settings(words: Iterable[str]) -> dict[str, str]:
+    """Return the short values that words set, by the names of their variables."""
+    found = islice(filter(None, map(_SETS.fullmatch, words)), _MOST_SET)
+    return {one[1]: one[2] for one in found if len(one[2]) <= _LONGEST_SET}
+
+
+def settings_in(text: str) -> dict[str, str]:
+    """Return the same of a text, in which any of it may be a command."""
+    found = islice(_SET_IN_TEXT.finditer(text), _MOST_SET)
+    return {one[1]: one[3] for one in found if len(one[3]) <= _LONGEST_SET}
+
+
+def with_values(text: str, known: dict[str, str]) -> str:
+    """Return a text with known values where it uses their variables, in whatever quotes."""
+    if not known or "$" not in text:
+        return text
+    return _USED.sub(lambda used: known.get(used[1] or used[2], used[0]), text)
+
+
+def filled(words: Sequence[str]) -> Sequence[str] | None:
+    """Return words with the values that they set, ``None`` where none of them is used."""
+    if not any("$" in word for word in words):
+        return None
+    known = _settings(words)
+    found = tuple(with_values(word, known) for word in words)
+    return None if found == tuple(words) else found
 
 
 def loads(name: str) -> bool:

@@ -11,8 +11,10 @@ from core.shell.unread_commands import UNCERTAIN
 
 _CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))
 _PROMPTS: Final = re.compile(r"-[A-Za-z]*m(.*)", re.DOTALL)
-_PROMPTING: Final = frozenset(("code", "asyncio"))
+_PROMPTING: Final = frozenset(("code", "asyncio", "pdb"))
 """Modules of Python's own that run what they read, behind the option that runs a module."""
+
+_RUNS_MODULES: Final = frozenset(("runpy", "cProfile", "profile", "trace"))
 
 _DATA_NEXT: Final = frozenset(("-v", "--assign", "-F", "--field-separator", "-l"))
 
@@ -32,7 +34,7 @@ def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
         if is_input(word) or reader.fed.fullmatch(word):
             return True
         if reader.inline.match(word):
-            return _lacks_code(reader, word, following)
+            return _lacks_code(reader, word, following, words)
         if word[:1] == "-":
             taken = word != "--" and reader.alone.fullmatch(word) is None
         elif not taken and word not in reader.verbs:
@@ -42,14 +44,19 @@ def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
     return True
 
 
-def _lacks_code(reader: Interpreter, option: str, following: str | None) -> bool:
+def _lacks_code(
+    reader: Interpreter, option: str, following: str | None, words: Sequence[str]
+) -> bool:
     """Return whether an option that takes code has none, as in `node -p < notes`.
 
     Or it is a module that runs its input: `python3 -m code < notes`.
     """
     found = _PROMPTS.fullmatch(option) if reader.modules else None
     if found is not None:
-        return (found[1] or following) in _PROMPTING
+        module = found[1] or following
+        return module in _PROMPTING or (
+            module in _RUNS_MODULES and not _PROMPTING.isdisjoint(words)
+        )
     if reader.inline.fullmatch(option) is None:
         return False
     return following is None or (bool(reader.verbs) and following[:1] == "-")

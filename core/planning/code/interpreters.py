@@ -21,7 +21,8 @@ class Interpreter:
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
     the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
     words before the script. ``fed`` matches options by which it reads code from its input, whatever
-    else it reads. ``modules``: its ``-m`` imports from the working folder.
+    else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a word `@x`
+    means the words in the file `x`.
     """
 
     alone: re.Pattern[str]
@@ -29,6 +30,7 @@ class Interpreter:
     verbs: frozenset[str] = frozenset()
     fed: re.Pattern[str] = _NEVER
     modules: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +106,16 @@ _KNOWN: Final = (
                 r"|--[a-z-]+=.*|--(?:dry-run|enable-preview|show-version)"
             ),
             _NEVER,
+            listed=True,
         ),
     ),
     (
         re.compile(r"groovy|elixir|escript|m4"),
         Interpreter(re.compile(r"--[a-z-]+=.*|-[DIU].+"), re.compile(r"-e")),
     ),
-    (re.compile(r"cmake3?"), Reader("[PC]", frozenset())),
+    (re.compile(r"cmake3?"), Reader("[PC]", frozenset(("toolchain",)), speaks=True)),
+    (re.compile(r"ctest3?"), Reader("SP?", frozenset(("script", "script-new-process")))),
+    (re.compile(r"cpack3?"), Reader("(?!)", frozenset(("config",)))),
     (
         re.compile(r"ninja(?:-build)?|just|rake|scons"),
         Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct"))),

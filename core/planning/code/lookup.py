@@ -96,7 +96,7 @@ def look(path: str, lookup: Lookup) -> Looked:
             missing.append(f"{one}/" if is_folder(one) else one)
     whole = first < 0 or (lookup.any_order and path not in found.files)
     found.ahead = missing if whole else missing[:first]
-    for one in _sources(path, lookup) if found.files else ():
+    for one in _sources(path, lookup):
         (found.files if is_file(one) else found.ahead).append(one)
     return found
 

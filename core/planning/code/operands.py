@@ -13,7 +13,7 @@ from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.search import Guesses, Search
-from core.planning.code.words import ENDS_OF_WORDS, held, resolved, tails
+from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.planning.python_modules import MOST_FILES
@@ -24,6 +24,7 @@ _CODE_SUFFIX = re.compile(
     r".*\.(?:sh|bash|zsh|py|pyz|js|mjs|cjs|ts|rb|pl|pm|php|lua|tcl|awk|sed|mk|sql|R|jl|ps1)",
     re.DOTALL,
 )
+_MOST_SCRIPTS = 256
 _MOST_FOLDERS = 8
 _MOST_PLACES = 4096
 _MOST_PARTS = 64
@@ -66,11 +67,25 @@ def code_operands(
         if isinstance(found, Unpinned):
             return found
         pinned.append(found)
-    words = tuple(code_words(argv, executable.realpath))
-    if sum(word.whole for word in words) > MOST_FILES:
-        return Unpinned("names modules in too many packages for all of them to be looked for")
+    named = tuple(code_words(argv, executable.realpath))
+    words = tuple(dict.fromkeys(named))
     if not words:
         return Code(tuple(dict.fromkeys(pinned)))
+    if sum(word.whole for word in named) > MOST_FILES:
+        return Unpinned("names modules in too many packages for all of them to be looked for")
+    if sum(word.sure for word in words) > _MOST_SCRIPTS:
+        return Unpinned(f"names more than {_MOST_SCRIPTS} files of code")
+    return _searched(argv, executable, cwd, words, pinned)
+
+
+def _searched(
+    argv: tuple[str, ...],
+    executable: PinnedFile,
+    cwd: str,
+    words: Iterable[CodeWord],
+    pinned: list[PinnedFile],
+) -> Code | Unpinned:
+    """Pin the files that words name, beside what is pinned already."""
     inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
     seen = Search(argv, executable.realpath, _folders(cwd, inside))
     for word in words:
@@ -124,9 +139,11 @@ def programs_named(argv: Sequence[str], cwd: str) -> tuple[PinnedFile, ...]:
     found = [piece for piece in sorted(pieces) if "/" in piece]
     folders = _folders(cwd, argv[1:]) if found else []
     paths = [os.path.join(at, one) for one in found for at in folders]
-    for value in (word.removeprefix("PATH=") for word in argv if word.startswith("PATH=")):
+    values = (word.removeprefix("PATH=") for word in argv if word.startswith("PATH="))
+    for value in islice(values, _MOST_FOLDERS):
         places = [os.path.join(cwd, one) for one in value.split(":")]
-        paths += (os.path.join(at, one) for at in places for one in argv[1:] if "/" not in one)
+        named = (os.path.join(at, one) for at in places for one in argv[1:] if "/" not in one)
+        paths += islice(named, _MOST_REACHED)
     pins = (
         _pin_script(path)
         for path in dict.fromkeys(islice(paths, _MOST_REACHED))

@@ -11,7 +11,15 @@ from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
 from core.planning.code.arguments import read_by
-from core.planning.code.assigned import filled_in, loaded, texts, values
+from core.planning.code.assigned import (
+    filled,
+    filled_in,
+    loaded,
+    settings_in,
+    texts,
+    values,
+    with_values,
+)
 from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
 from core.planning.code.inputs import inserts, takes_input
 from core.planning.code.interpreters import (
@@ -22,8 +30,14 @@ from core.planning.code.interpreters import (
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
-from core.planning.code.spoken import with_interpreter
-from core.planning.code.words import ENDS_OF_WORDS, fed_names, is_input, pieces_of, resolved
+from core.planning.code.spoken import runs_of_sed, with_interpreter
+from core.planning.code.words import (
+    ENDS_OF_WORDS,
+    fed_names,
+    is_input,
+    pieces_of,
+    resolved,
+)
 from core.planning.code.wrapping import (
     commands_in,
     option_texts,
@@ -62,8 +76,13 @@ _LOADS: Final = frozenset(("hash", "enable"))
 _SOURCES: Final = frozenset((".", "source"))
 _OBEYED: Final = frozenset((*_SOURCES, *_PREFIXES, *_LOADS, *_KEEPS_TEXT, "eval"))
 _MOST_STARTED: Final = 32
+_MOST_READ: Final = 4_096
+_MOST_AGAIN: Final = 8
+"""Words behind all interpreters of one vector: so many, or so often all of its words."""
+
 _FOUND: Final = "{}"
-_OF_FIND: Final = re.compile(r"-[HLP]|-O.*")
+_OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
+_STARTS_OF_CMAKE: Final = frozenset(("env", "time", "chdir"))
 _MOST_TEXTS: Final = 256
 """Words of one command that are read as texts."""
 
@@ -88,12 +107,18 @@ _TESTS: Final = frozenset(("[", "[[", "test"))
 
 def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     """Return what a vector makes code of; ``takes``: its input as well."""
+    if not depth and (said := filled(argv)) is not None:
+        return joined((by_vector(argv, realpath, 1), by_vector(said, realpath, 1)))
     name = argv[0].rpartition("/")[2]
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     if reader is None and is_shell(names_of(argv[0]) | names_of(realpath)):
         reader = SHELL
+    if len(argv) > len("-E") and argv[1] == "-E" and argv[2] in _STARTS_OF_CMAKE:
+        return _by_wrapper(argv[2:], depth)
     if reader is not None:
-        return _by_interpreter(reader, argv[1:], depth)
+        found = _by_interpreter(reader, argv[1:], depth)
+        runs = tuple(runs_of_sed(argv)) if "sed" in name else ()
+        return joined((found, Reached(runs, runs, takes=True))) if runs else found
     if _FED.fullmatch(name) or name == "crontab":
         return _by_schedule(name, argv[1:])
     if _ELSEWHERE.fullmatch(name):
@@ -143,6 +168,10 @@ def by_text(
     text = text[:_LONGEST_TEXT]
     if depth > DEEPEST_TEXT:
         return Reached(named=(text,), takes=True)
+    if not depth and "$" in text:
+        said = with_values(text, settings_in(text))
+        if said != text:
+            return joined(by_text(one, values, 1, captured=captured) for one in (text, said))
     found = cut(text, values)
     piped = captured or found.piped
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
@@ -335,18 +364,28 @@ def _is_start(word: str) -> bool:
     return word[:1] not in {"-", "(", "!"}
 
 
+def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Reader]]:
+    """Yield the places of the words behind a wrapper's name that name an interpreter, with it."""
+    for place in range(1, len(argv)):
+        inner = interpreter_of(argv[place])
+        if inner is not None:
+            yield place, inner
+
+
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
     """Yield what each interpreter behind a wrapper makes code of: `sudo -u sh bash x`."""
     finds = argv[0].rpartition("/")[2] in {"find", "gfind"}
-    known = (place for place, word in enumerate(argv) if place and interpreter_of(word))
-    for place in islice(known, _MOST_STARTED):
-        inner = interpreter_of(argv[place])
-        if inner is not None:
-            end = argv.index(";", place) if finds and ";" in argv[place:] else len(argv)
-            yield _by_interpreter(inner, argv[place + 1 : end], depth)
-            code = (one.path for one in read_by(inner, argv[place + 1 : end]) if finds)
-            if _FOUND in code:
-                yield Reached(tuple(takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))))
+    left = max(_MOST_READ, len(argv) * _MOST_AGAIN)
+    for place, inner in islice(_interpreters(argv), _MOST_STARTED):
+        left -= len(argv) - place
+        if left < 0:
+            yield TAKES
+            break
+        end = argv.index(";", place) if finds and ";" in argv[place:] else len(argv)
+        found = _by_interpreter(inner, argv[place + 1 : end], depth)
+        yield found
+        if finds and any(_FOUND in path for path in found.paths):
+            yield Reached(tuple(takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))))
     shelled = shelled_words(argv)
     if shelled is not None:
         yield _by_shell(shelled, depth)

@@ -67,7 +67,8 @@ class Search:
         new = [one for one in missing if not is_there(one)]
         first = 1 if new[:1] == list(missing[:1]) else len(new)
         self.absent |= dict.fromkeys(new[:first])
-        self._ahead |= dict.fromkeys(map(real_parent, new[first:]))
+        above = [one.rpartition("/")[0] for one in new[first:]]
+        self._ahead |= dict.fromkeys(map(self._real_parent, new[first:], above))
 
     def _add_path(self, path: str, folder: str, lookup: Lookup) -> list[str]:
         """Look in one folder; return what is missing where the first reading finds nothing."""

@@ -131,12 +131,17 @@ def shelled_words(argv: Sequence[str]) -> Sequence[str] | None:
 
 
 def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
+    """Return the words behind the user; up to ``--``, options are the program's own."""
+    plain: list[str] = []
     for place, (before, word) in enumerate(pairwise(argv), 1):
+        if word == "--":
+            plain += argv[place + 1 :]
+            break
         if _USER_OPTION.match(word):
             return None  # a command follows, and no shell's words
         if word[:1] != "-" and not _SU_VALUE.fullmatch(before):
-            return argv[place + 1 :] or None
-    return None
+            plain.append(word)
+    return plain[1:] or None
 
 
 def spreads_code(argv: Sequence[str]) -> bool:
@@ -204,7 +209,10 @@ def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -
         if any(map(reader.inline.fullmatch, words[-1:])):
             return True
         return takes_input(reader, words) and not any(one.sure for one in read_by(reader, words))
-    return reader is not None and reader.program and not next(_certain(words), "")
+    if reader is None:
+        return False
+    lacks = not all(one.path for one in read_by(reader, words))
+    return lacks or (reader.program and not next(_certain(words), ""))
 
 
 def _certain(words: Sequence[str]) -> Iterator[str]:

@@ -57,6 +57,9 @@ _MOST_READ: Final = 2 * LARGEST
 _MOST_INCLUDED: Final = 64
 """Files that configurations include, one through another; each counts as often as it is named."""
 
+_MOST_ENTERED: Final = 32
+"""Folders that the options of one command name."""
+
 _MOST_NAMED: Final = 8
 _MOST_FOUND: Final = 64
 """Clauses about one folder; whoever has written more is asked about whatever the rest says."""
@@ -96,7 +99,10 @@ def steering(command: PlannedCommand, cwd: str) -> str:
         return ""
     found: list[str] = []
     look = _Look(cwd)
-    for look.cwd in _folders(command.argv, cwd):
+    for count, look.cwd in enumerate(_folders(command.argv, cwd)):
+        if count > _MOST_ENTERED:
+            found.append(f"its options name more than {_MOST_ENTERED} folders")
+            break
         found += islice(_around_and_within(look, obeys), _MOST_FOUND)
     named = list(dict.fromkeys(found))
     more = len(named) - _MOST_NAMED

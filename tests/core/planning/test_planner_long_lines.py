@@ -12,6 +12,7 @@ from tests.support.runs import POLICY, planned, request
 
 _SHORT, _FACTOR = 1_000, 8
 _AT_ONCE_S = 0.5
+_LONG_S = 2.0
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,51 @@ def test_a_line_of_eight_times_the_length_takes_no_sixty_four_times(
     short, long = _processor_s(line(_SHORT)), _processor_s(line(_SHORT * _FACTOR))
 
     assert long < 3 * _FACTOR * short
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git " + "-C sub " * 2_300,
+        "git -c " + "-C sub " * 2_300,
+        "sh " + "PATH=sub " * 1_800,
+        "echo " + "{a,b}" * 3_200,
+        "echo " + "{1..1}" * 2_700,
+        "make " + "-f " * 5_400,
+        "make " + " ".join(f"-f{one}" for one in range(2_000)),
+        "sudo " + "node -r " * 2_000,
+        "x=$(cat notes); " + "y=" + "a" * 250 + ";" + "$y" * 8_000,
+        "sed '" + "sa" * 8_000 + "'",
+    ],
+    ids=[
+        *("git -C", "git -c -C", "PATH", "braces", "ranges", "make -f", "make -fN", "node -r"),
+        *("values", "sed"),
+    ],
+)
+def test_sixteen_thousand_characters_take_no_time(tmp_path: Path, line: str) -> None:
+    """Folders within folders took 21 s, and braces ended in an error of our own."""
+    (tmp_path / "sub").mkdir()
+
+    assert _processor_s(line, tmp_path) < _LONG_S
+
+
+def test_a_command_in_too_many_folders_asks(tmp_path: Path) -> None:
+    """Those beyond are not looked at; so many ask for nothing."""
+    few, many = (planned(request("git " + "-C . " * one + "status")) for one in (32, 33))
+
+    assert not few.commands[0].steered
+    assert "more than 32 folders" in many.commands[0].steered
+
+
+def test_a_command_with_too_many_files_of_code_cannot_be_started(tmp_path: Path) -> None:
+    """So many as an ordinary line may name are bound."""
+    for one in range(257):
+        (tmp_path / str(one)).write_text("all:\n")
+    few, many = (" ".join(f"-f {one}" for one in range(count)) for count in (256, 257))
+    plans = [planned(request(f"make {line}", cwd=tmp_path)).commands[0] for line in (few, many)]
+
+    assert len(plans[0].operands) == 256
+    assert "more than 256 files of code" in plans[1].problem
 
 
 def test_a_module_that_no_path_can_lead_to_is_not_looked_for() -> None:
@@ -60,9 +106,9 @@ def test_a_module_within_a_hundred_packages_is_looked_for(tmp_path: Path) -> Non
     assert _processor_s(asked) < _AT_ONCE_S
 
 
-def _processor_s(line: str) -> float:
+def _processor_s(line: str, at: Path = Path("/tmp")) -> float:
     """Return the seconds of this process's own time, the least of three tries."""
-    planner, asked, tries = Planner(), request(line), []
+    planner, asked, tries = Planner(), request(line, cwd=at), []
     for _ in range(3):
         begun = time.process_time()
         planner.plan(asked, POLICY)

@@ -27,6 +27,7 @@ def test_what_is_spread_is_what_bash_makes(token: str) -> None:
     [
         *("{a}", "{a,b", "a,b}", "{a,{b,c}}", "{1..2,3}", "{a..c}", "{1..101}", "{01..5}"),
         *("{1..5..2}", "{,}}", "{a,b}}", "{$x,b}", "{1..}", "{..1}", "{00001..2}"),
+        *("{a,b}" * 3_000, "{1..1}" * 3_000),
     ],
 )
 def test_what_is_not_certain_is_left(token: str) -> None:
