@@ -109,8 +109,9 @@ def _with_named(code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: 
 def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
-    found = reached_files(reached.files, cwd, (*argv[1:], *reached.places))
-    return found.and_also(Code(programs_named(argv, cwd)))
+    places = (*argv[1:], *reached.places)
+    found = reached_files(reached.files, cwd, places, reached.made)
+    return found.and_also(programs_named(argv, cwd))
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:

@@ -23,7 +23,7 @@ from core.model.command import (
 from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
 from core.planning.code.fed import with_fed
-from core.planning.code.operands import code_named, reached_files
+from core.planning.code.operands import code_named, programs_named, reached_files
 from core.planning.code.reached import by_text
 from core.planning.command import plan_command
 from core.planning.digest import bind
@@ -216,7 +216,9 @@ class Planner:
         found = self._search.find(SHELL, cwd.path)
         if isinstance(found, PinnedFile):
             reached = by_text(text, {"HOME": home})
-            fed = reached_files(reached.files, cwd.path, reached.places)
+            fed = reached_files(reached.files, cwd.path, reached.places, reached.made)
+            if "PATH=" in text:
+                fed = fed.and_also(programs_named(argv, cwd.path))
             files = tuple(dict.fromkeys((*code_named(text, cwd.path), *fed.files)))
             open_to = exposure(paths_of(files))
             return PlannedCommand(

@@ -25,6 +25,7 @@ CONTENTS = {
     "js": "console.log('good')\n",
     "mk": "all:\n\t@echo good\n",
     "pl": 'print "good\\n";\n',
+    ".pm": 'print "good\\n"; sub DB::DB {} 1;\n',
     "awk": 'BEGIN { print "good" }\n',
     "sed": "s/.*/good/\n",
     "sql": ".print good\n",
@@ -254,6 +255,12 @@ OTHER_CODE = {
     "ctest -V --script c.cmake": "c.cmake",
     "cpack --config c.cmake -G TGZ": "c.cmake",
     "java @args": "args",
+    "perl -I. -MTool -e 1": "Tool.pm",
+    "perl -I . '-MTool qw(a)' log": "Tool.pm",
+    "timeout 9 perl -wMlib=sub -MA::Tool -e 1": "sub/A/Tool.pm",
+    "sh -c 'perl -Mlib=sub -MA::Tool -e 1' > copy; cat copy": "sub/A/Tool.pm",
+    "env PERL5LIB=sub perl -MA::Tool -e 1": "sub/A/Tool.pm",
+    "perl -I. -d:T -e 1": "Devel/T.pm",
     "java -Da=b @args log": "args",
     "java @/dev/null X.java": "X.java",
     "env D=sub sh -c 'sh $D/s'": "sub/s",
@@ -345,6 +352,7 @@ def folder(at: Path, content: str, file: str = "notes") -> Path:
     (at / "n" / "package.json").write_text('{"main": "app"}')
     (at / "sub" / "CMakeLists.txt").write_text(PROJECT)
     (at / "notes").write_text(content)
+    (at / file).parent.mkdir(parents=True, exist_ok=True)
     (at / file).write_text(content)
     (at / "log").write_text("1\n")
     script(at / "x", PROGRAM.format("good", at))

@@ -25,6 +25,7 @@ from tests.support.runs import Watcher, new_run, planned, request, running
 GOOD_JS, EVIL_JS = "console.log('good')\n", "console.log('evil')\n"
 GOOD_PY, EVIL_PY = "print('good')\n", "print('evil')\n"
 GOOD_MK, EVIL_MK = "all:\n\t@echo good\n", "all:\n\t@echo evil\n"
+EVIL_SH, EVIL_PM = "echo evil\n", "print 'evil'; 1;\n"
 GOOD = {
     "x.js": GOOD_JS,
     "d/index.js": GOOD_JS,
@@ -40,6 +41,8 @@ GOOD = {
     "bare/sub.py": GOOD_PY,
     "cawk.awk": 'BEGIN { print "good" }\n',
     "mk": GOOD_MK,
+    "notes": "echo good\n",
+    "Tool.pm": EVIL_PM.replace("evil", "good"),
 }
 PACKAGE = {"tool/__init__.py": "", "tool/__main__.py": EVIL_PY}
 MAIN = {"d/package.json": '{"main": "evil.js"}', "d/evil.js": EVIL_JS}
@@ -84,6 +87,17 @@ TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
     ("make -f mk", {"mk.sh": EVIL_MK}),
     ("timeout 9 make -f mk all", {"mk.sh": EVIL_MK}),
     ("make -f no", {"no.sh": EVIL_MK}),
+    ("make -f mk > log; cat log", {"mk.sh": EVIL_MK}),
+    ("setsid -w make -f mk", {"mk.sh": EVIL_MK}),
+    ("sh -c 'make -C other -f ../mk 2>&1'", {"mk.sh": EVIL_MK}),
+    ("perl -I. -MTool -e 1", {"Tool.pmc": EVIL_PM}),
+    ("perl -Iother -I. -MTool -e 1", {"other/Tool.pm": EVIL_PM}),
+    ("perl -Mlib=other,. -mTool -e 1", {"other/Tool.pm": EVIL_PM}),
+    ("timeout 9 perl -Iother -I . -MTool -e 1", {"other/Tool.pm": EVIL_PM}),
+    ("timeout 9 bash -c 'PATH=other:/bin; . notes'", {"other/notes": EVIL_SH}),
+    ("bash -c 'PATH=other:$PATH; . notes'", {"other/notes": EVIL_SH}),
+    ("PATH=other:$PATH; . notes > log; cat log", {"other/notes": EVIL_SH}),
+    ("export PATH=$PWD/other:$PATH; . notes", {"other/notes": EVIL_SH}),
 )
 """Lines, with files that come about and are read before the one that was approved."""
 
@@ -336,6 +350,8 @@ async def test_what_python_writes_itself_asks_no_question(tmp_path: Path, line: 
     [
         *("node ./x", "node d", "node ./e", "node lk/../x.js", "python3 -m tool", "python3 pk"),
         *("python3 -m pk.sub", "gawk -f ./cawk", "node ./x > log; cat log"),
+        *("perl -I. -MTool -e 'print qq(\\n)'", "env PATH=other:/usr/bin:/bin sh notes"),
+        *("make -f mk > log; cat log", "PATH=other:$PATH; sh notes > log; cat log"),
     ],
 )
 async def test_other_files_may_come_about(tmp_path: Path, line: str) -> None:
@@ -345,6 +361,7 @@ async def test_other_files_may_come_about(tmp_path: Path, line: str) -> None:
         plan = asked(line, at)
         data = {"x.json": "{}", "x.txt": "", "d/lib.js": "", "pk/data.json": "", "sub.py": ""}
         written(at, {**data, "d/lib/x.js": "", "tool.txt": "", "tools/__init__.py": ""})
+        written(at, {"other/notes": "", "other/log": "", "all.sh": "", "Tools.pm": ""})
 
         assert await said(runner, plan) == "good\n"
 
@@ -356,6 +373,22 @@ async def test_what_the_line_makes_itself_is_found(tmp_path: Path) -> None:
         plan = asked("sh -c 'node ./x; cat x'", at)
 
         assert await said(runner, plan) == "made"
+
+
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "printf '#!/bin/sh\\necho made\\n' > other/ls; chmod +x other/ls",
+        "printf '#!/bin/sh\\necho made\\n' > new; chmod +x new; ln -s ../new other/ls",
+    ],
+)
+async def test_a_program_that_the_line_makes_itself_is_found(tmp_path: Path, makes: str) -> None:
+    """As a line does that makes a virtual environment, and puts that first in PATH."""
+    at = folder(tmp_path / "at")
+    async with running() as runner:
+        plan = asked(f"{makes}; PATH=other:$PATH; ls > log; cat log", at)
+
+        assert await said(runner, plan) == "made\n"
 
 
 @pytest.mark.parametrize(

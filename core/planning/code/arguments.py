@@ -19,6 +19,7 @@ from core.planning.code.assigned import sets_data
 from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
+from core.planning.library_modules import modules_of
 from core.planning.python_modules import imported
 
 _MAKE: Final = re.compile(r"g?make")
@@ -103,6 +104,9 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
         if reader.modules:
             modules = (CodeWord(one, whole=True) for one in imported(words))
             return chain(scripts, modules)
+        if reader.library:
+            found = modules_of(reader.library, words)
+            return chain(scripts, (CodeWord(one, whole=True) for one in found))
         return scripts
     return _named(reader, words)
 

@@ -12,7 +12,7 @@ class Reached:
     """``paths`` may be code whatever they look like; so are ``named`` where input ``takes`` part.
 
     ``folders`` may be entered before. ``inserts``: code has in it what a variable holds, which may
-    be the content of a file.
+    be the content of a file. ``made`` are makefiles, which make makes anew of others.
     """
 
     paths: tuple[str, ...] = ()
@@ -20,6 +20,7 @@ class Reached:
     folders: tuple[str, ...] = ()
     takes: bool = False
     inserts: bool = False
+    made: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -51,6 +52,7 @@ def joined(parts: Iterable[Reached]) -> Reached:
         tuple(word for one in found for word in one.folders),
         any(one.takes for one in found),
         any(one.inserts for one in found),
+        tuple(word for one in found for word in one.made),
     )
 
 
@@ -62,4 +64,4 @@ def within(text: Reached, given: Iterable[str] = ()) -> Reached:
     words = tuple(given)
     more = fed_names(words, ()) if text.takes else ()
     places = (*text.places, *words)
-    return Reached((*text.files, *more), (), places, text.takes, text.inserts)
+    return Reached((*text.files, *more), (), places, text.takes, text.inserts, text.made)

@@ -22,7 +22,7 @@ class Interpreter:
     the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
     words before the script. ``fed`` matches options by which it reads code from its input, whatever
     else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a word `@x`
-    means the words in the file `x`.
+    means the words in the file `x`. ``library``: by whose rules options load modules.
     """
 
     alone: re.Pattern[str]
@@ -31,6 +31,7 @@ class Interpreter:
     fed: re.Pattern[str] = _NEVER
     modules: bool = False
     listed: bool = False
+    library: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,11 @@ _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
 SHELL: Final = Interpreter(_NEVER, _NEVER)
 """Its words are read by ``core.planning.code.shell_words``."""
 
-_KNOWN: Final = (
+MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)
+_ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
+_CODE_OF_PERL: Final = re.compile(r"-[aclnpwWtTX]*[eE]")
+
+_KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (
         re.compile(r"(?:python|pypy)[0-9.]*[a-z]?"),
         Interpreter(
@@ -71,9 +76,9 @@ _KNOWN: Final = (
         ),
     ),
     (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),
-    (
-        re.compile(r"(?:perl|ruby)[0-9.]*"),
-        Interpreter(re.compile(r"-[acnpwlWtTX]+"), re.compile(r"-[aclnpwWtTX]*[eE]")),
+    *(
+        (re.compile(rf"{name}[0-9.]*"), Interpreter(_ALONE_IN_PERL, _CODE_OF_PERL, library=name))
+        for name in ("perl", "ruby")
     ),
     (
         re.compile(r"node|nodejs|bun|deno|tsx|ts-node"),
@@ -150,7 +155,7 @@ _KNOWN: Final = (
             speaks=True,
         ),
     ),
-    (re.compile(r"g?make"), Reader("f", frozenset(("file", "makefile")), speaks=True)),
+    (re.compile(r"g?make"), MAKE),
     (
         re.compile(r"gdb"),
         Reader("x", frozenset(("command", "init-command")), fed=True, speaks=True),

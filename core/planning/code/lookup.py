@@ -52,6 +52,7 @@ class Lookup:
 
 NODE: Final = Lookup(re.compile(r"node|nodejs"), _NODE, lexical=True)
 PLAIN: Final = Lookup(re.compile(r"(?!)"), ("",))
+MAKE: Final = Lookup(re.compile(r"g?make"), ("",), sources=_OF_MAKE)
 _KNOWN: Final = (
     NODE,
     Lookup(re.compile(r"bun|deno|tsx|ts-node"), _LOADERS, lexical=True, any_order=True),
@@ -59,7 +60,7 @@ _KNOWN: Final = (
     Lookup(re.compile(r"ruby[0-9.]*"), ("", ".rb", ".so")),
     Lookup(re.compile(r"lua(?:jit)?[0-9.]*"), ("", ".lua", "/init.lua", ".so")),
     Lookup(re.compile(r"gawk"), ("", ".awk")),
-    Lookup(re.compile(r"g?make"), ("",), sources=_OF_MAKE),
+    MAKE,
 )
 _REQUIRES: Final = re.compile(r"(-r|--require|--import|--loader|--experimental-loader)(?:=(.*))?")
 _PATH: Final = re.compile(r"\.{0,2}/")

@@ -27,6 +27,9 @@ _CODE_SUFFIX = re.compile(
 _MOST_SCRIPTS = 256
 _MOST_FOLDERS = 8
 _MOST_PLACES = 4096
+_PATH = re.compile(r"(?:^|[\s;&|({])PATH=[\"']?([^\s;&|\"')]+)")
+_SOURCES = re.compile(r"(?:^|[\s;&|({])(?:\.|source)\s")
+_USUAL = ("/usr/bin", "/bin")
 _MOST_PARTS = 64
 _MOST_REACHED = 256
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
@@ -113,10 +116,13 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
 
 
-def reached_files(words: Iterable[str], cwd: str, folders: Iterable[str] = ()) -> Code:
+def reached_files(
+    words: Iterable[str], cwd: str, folders: Iterable[str] = (), made: Sequence[str] = ()
+) -> Code:
     """Pin the regular files that words name, whatever they look like; of many the first.
 
-    What cannot be pinned (it is too large, or closed to this user) is left as it is.
+    Those that are ``made`` are looked for as make does. What cannot be pinned (it is too large, or
+    closed to this user) is left as it is.
     """
     kept = dict.fromkeys(islice(dict.fromkeys(filter(None, words)), _MOST_REACHED))
     if not kept:
@@ -125,31 +131,54 @@ def reached_files(words: Iterable[str], cwd: str, folders: Iterable[str] = ()) -
     seen = Guesses()
     for path in dict.fromkeys(os.path.join(place, word) for word in kept for place in places):
         seen.add(path)
+    for path in (os.path.join(place, word) for word in made[:_MOST_FOLDERS] for place in places):
+        seen.add_made(path)
     pins = (_pin_script(path) for path in seen.files if _may_be_code(path))
     files = tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
     return Code(files, (), *seen.beside(one.path for one in files))
 
 
-def programs_named(argv: Sequence[str], cwd: str) -> tuple[PinnedFile, ...]:
+def programs_named(argv: Sequence[str], cwd: str) -> Code:
     """Pin the programs outside the system's folders that a vector names by a path.
 
-    A program that starts others may start them. Behind ``PATH=`` a name alone is enough.
+    A program that starts others may start them. Behind ``PATH=`` a name alone is enough, and none
+    may come about in a folder that is searched before the one where it is.
     """
     pieces = {piece for word in argv[1:] if "/" in word for piece in _programs_in(word)}
     found = [piece for piece in sorted(pieces) if "/" in piece]
     folders = _folders(cwd, argv[1:]) if found else []
     paths = [os.path.join(at, one) for one in found for at in folders]
-    values = (word.removeprefix("PATH=") for word in argv if word.startswith("PATH="))
-    for value in islice(values, _MOST_FOLDERS):
-        places = [os.path.join(cwd, one) for one in value.split(":")]
-        named = (os.path.join(at, one) for at in places for one in argv[1:] if "/" not in one)
-        paths += islice(named, _MOST_REACHED)
+    ahead: list[str] = []
+    sources = any(_SOURCES.search(word) for word in argv)
+    for value in islice((one[1] for word in argv for one in _PATH.finditer(word)), _MOST_FOLDERS):
+        places = [at for one in value.split(":") for at in _searched_in(one, cwd)]
+        places = [*places[:_MOST_REACHED], *[cwd] * sources]  # where it is nowhere else
+        for tried in islice(_tried(argv, places), _MOST_REACHED):
+            first = next((at for at, path in enumerate(tried) if is_file(path)), 0)
+            ahead += tried[:first]
+            paths += tried[first : first + 1]
     pins = (
         _pin_script(path)
         for path in dict.fromkeys(islice(paths, _MOST_REACHED))
         if _may_be_code(path) and os.access(path, os.X_OK)
     )
-    return tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
+    files = tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
+    return Code(files, (), tuple(dict.fromkeys(map(real_parent, ahead))))
+
+
+def _searched_in(value: str, cwd: str) -> Sequence[str]:
+    """Return the folders that one part of a search path means."""
+    if value in {"$PATH", "${PATH}"}:
+        return _USUAL
+    return (os.path.join(cwd, value.replace("$PWD", cwd).replace("${PWD}", cwd)),)
+
+
+def _tried(argv: Sequence[str], places: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the paths at which each name alone is looked for."""
+    names = dict.fromkeys(one for word in argv[1:] for one in ENDS_OF_WORDS.split(word))
+    for name in names:
+        if name and "/" not in name:
+            yield [os.path.join(at, name) for at in places]
 
 
 def _programs_in(word: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ from core.planning.code.assigned import (
 from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
 from core.planning.code.inputs import inserts, takes_input
 from core.planning.code.interpreters import (
+    MAKE,
     SHELL,
     Interpreter,
     Reader,
@@ -319,7 +320,8 @@ def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: i
     code = [word.path for word in read_by(reader, words)]
     found = _read_from(code) if code else NOTHING
     takes = TAKES if takes_input(reader, words) else NOTHING
-    return joined((found, takes, INSERTS if inserts(reader, words) else NOTHING))
+    made = Reached(made=tuple(filter(None, code))) if reader is MAKE else NOTHING
+    return joined((found, takes, INSERTS if inserts(reader, words) else NOTHING, made))
 
 
 def _by_shell(words: Sequence[str], depth: int) -> Reached:

@@ -1,6 +1,6 @@
 """Search folders for the code of a command, as the interpreters that it names would."""
 
-# ruff: noqa: PTH118
+# ruff: noqa: PTH118, PTH119
 # pathlib is ten times slower here.
 
 import os
@@ -10,13 +10,25 @@ from typing import Final
 
 from core.files.lookup import is_file, is_folder, is_there
 from core.planning.code.caches import caches_of
-from core.planning.code.lookup import NODE, PLAIN, WITHIN, Lookup, look, lookups, readings, required
+from core.planning.code.lookup import (
+    MAKE,
+    NODE,
+    PLAIN,
+    WITHIN,
+    Lookup,
+    look,
+    lookups,
+    readings,
+    required,
+)
 from core.planning.code.words import CodeWord, resolved
+from core.planning.library_modules import MODULES
 from core.planning.paths.pins import real_parent
 from core.planning.python_modules import MODULE_ENDS, at_start, builds_of, tags_of
 
 _UNPLAIN: Final = re.compile(r"/\.\./|/\Z|[%?#]")
 _PACKAGE: Final = "/__init__.py"
+_OF_LIBRARIES: Final = tuple(one for ends in MODULES.values() for one in ends if one != ".so")
 _MAINS: Final = ("/__main__.py", "/__main__.pyc")
 _FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".node")
 _IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
@@ -38,10 +50,14 @@ class Search:
         self._gone: set[str] = set()
         self._real: dict[str, str] = {}
         self._started: set[str] = set()
+        self._libraries: dict[str, list[str]] = {}
 
     def add(self, word: CodeWord) -> None:
         """Look for what a word names."""
         path = resolved(word.path)
+        if word.whole and path.endswith(_OF_LIBRARIES):
+            self._add_library(path)
+            return
         if word.whole:
             for folder in self._folders:
                 self._add_start(folder)
@@ -60,6 +76,10 @@ class Search:
     def beside(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return what would be taken before the files, and what Python keeps of them."""
         kept = [real_parent(one) for one in self._modules]
+        for paths in self._libraries.values():
+            # Where there is none, the module is in a folder of the system's.
+            if not self.files.keys().isdisjoint(paths):
+                self._ahead |= dict.fromkeys(_missing(paths))
         return tuple(self._ahead), tuple(caches_of(kept, self._tags, self._argv, self._folders[0]))
 
     def _note_absent(self, missing: Sequence[str]) -> None:
@@ -96,6 +116,14 @@ class Search:
         elif path.endswith(MODULE_ENDS):
             self._ahead[self._real_parent(path, above)] = None
 
+    def _add_library(self, path: str) -> None:
+        """Look for the file of a module in which the first that is there is taken."""
+        for folder in self._folders:
+            at = os.path.join(folder, path)
+            self._libraries.setdefault(os.path.basename(path).partition(".")[0], []).append(at)
+            if is_file(at):
+                self.files[at] = None
+
     def _add_start(self, folder: str) -> None:
         """Look for what Python imports first where it runs a module of a folder."""
         if folder not in self._started:
@@ -123,6 +151,13 @@ class Guesses:
         """Look for what a path names, by each of its readings."""
         for one in readings(path, "/", NODE) if _UNPLAIN.search(path) else (path,):
             self._add(one)
+
+    def add_made(self, path: str) -> None:
+        """Look for what make would make a makefile of."""
+        if is_file(path):
+            seen = look(path, MAKE)
+            self.files |= dict.fromkeys(seen.files)
+            self._ahead |= dict.fromkeys(_missing(seen.ahead))
 
     def _add(self, path: str) -> None:
         above, _, name = path.rpartition("/")

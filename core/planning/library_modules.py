@@ -1,0 +1,60 @@
+"""Name the files of modules that options of perl and ruby load: `perl -Ilib -MTool`, `ruby -rtool`.
+
+They are looked for in the folders that the options name, in their order.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+from typing import Final
+
+_MOST_NAMED: Final = 32
+_FOLDER: Final = re.compile(r"-[acfnpstuvwSTUWX]*I(.*)", re.DOTALL)
+_OF_PERL: Final = re.compile(r"-[acfnpstuvwSTUWX]*[mM]-?([A-Za-z_][\w:']*)(.*)", re.DOTALL)
+_OF_DEBUGGER: Final = re.compile(r"-[A-Za-z]*dt?:([A-Za-z_][\w:']*).*", re.DOTALL)
+_PARTS: Final = re.compile(r"::|'")
+_LISTED: Final = re.compile(r"[\s=,'\"():;]+")
+_REQUIRES: Final = re.compile(r"-[A-Za-z]*r(.*)|--require=?(.*)", re.DOTALL)
+
+MODULES: Final = {"perl": (".pmc", ".pm"), "ruby": (".rb", ".so")}
+"""How the files of a module end, in the order in which they are tried."""
+
+
+def modules_of(language: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the files that may be loaded for the modules that options name, in order."""
+    folders, names = _named(language, words)
+    for name in dict.fromkeys(islice(names, _MOST_NAMED)):
+        for folder in islice(dict.fromkeys(("", *folders)), _MOST_NAMED):
+            place = f"{folder}/{name}" if folder else name
+            yield from (place + ending for ending in MODULES[language])
+
+
+def _named(language: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the folders that are searched, and the modules by their paths in these."""
+    folders: list[str] = []
+    names: list[str] = []
+    for word, following in pairwise((*words, "")):
+        found = _FOLDER.fullmatch(word)
+        if found is not None:
+            folders += (found[1] or following).split(":")
+        elif language == "ruby":
+            required = _REQUIRES.fullmatch(word)
+            names += [required[1] or required[2] or following] if required else []
+        else:
+            _add_perl(word, folders, names)
+    return folders, [one for one in names if one and not one.startswith("/")]
+
+
+def _add_perl(word: str, folders: list[str], names: list[str]) -> None:
+    found = _OF_DEBUGGER.fullmatch(word)
+    if found is not None:
+        names.append("Devel/" + _PARTS.sub("/", found[1]))
+        return
+    found = _OF_PERL.fullmatch(word)
+    if found is None:
+        return
+    if found[1] in {"lib", "blib"}:
+        folders += (one for one in _LISTED.split(found[2]) if one not in {"", "qw"})
+        folders += ["blib/lib"] * (found[1] == "blib")
+    else:
+        names.append(_PARTS.sub("/", found[1]))
