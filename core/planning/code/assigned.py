@@ -42,6 +42,11 @@ def with_values(text: str, known: dict[str, str]) -> str:
     return _USED.sub(lambda used: known.get(used[1] or used[2], used[0]), text)
 
 
+def spoken(text: str) -> tuple[str, ...]:
+    """Return a text, and what it is with the values that it sets where that is another."""
+    return tuple(dict.fromkeys((text, with_values(text, settings_in(text)))))
+
+
 def filled(words: Sequence[str]) -> Sequence[str] | None:
     """Return words with the values that they set, ``None`` where none of them is used."""
     if not any("$" in word for word in words):

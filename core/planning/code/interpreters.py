@@ -61,6 +61,7 @@ _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
 SHELL: Final = Interpreter(_NEVER, _NEVER)
 """Its words are read by ``core.planning.code.shell_words``."""
 
+SED: Final = Reader("f", frozenset(("file",)), program=True)
 MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)
 _ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
 _CODE_OF_PERL: Final = re.compile(r"-[aclnpwWtTX]*[eE]")
@@ -119,13 +120,16 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         Interpreter(re.compile(r"--[a-z-]+=.*|-[DIU].+"), re.compile(r"-e")),
     ),
     (re.compile(r"cmake3?"), Reader("[PC]", frozenset(("toolchain",)), speaks=True)),
-    (re.compile(r"ctest3?"), Reader("SP?", frozenset(("script", "script-new-process")))),
+    (
+        re.compile(r"ctest3?"),
+        Reader("SP?", frozenset(("script", "script-new-process")), speaks=True),
+    ),
     (re.compile(r"cpack3?"), Reader("(?!)", frozenset(("config",)))),
     (
         re.compile(r"ninja(?:-build)?|just|rake|scons"),
         Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct"))),
     ),
-    (re.compile(r"g?sed"), Reader("f", frozenset(("file",)), program=True)),
+    (re.compile(r"g?sed"), SED),
     (
         re.compile(r"[gmn]?awk|original-awk"),
         Reader("[fEi]", frozenset(("file", "exec", "include")), program=True, prefix="-W"),

@@ -12,6 +12,7 @@ from itertools import islice
 from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
+from core.planning.code.assigned import filled, spoken
 from core.planning.code.search import Guesses, Search
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
@@ -107,7 +108,7 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     A shell decides what it does with them, and in which of the folders that the text names; a
     script that is swapped behind the answer is noticed.
     """
-    words = [word.path for word in named_in(text)]
+    words = [word.path for said in spoken(text) for word in named_in(said)]
     folders = _folders(cwd, words)
     glued = [tail for word in words for tail in tails(word)]
     named = (*words, *glued)
@@ -144,7 +145,8 @@ def programs_named(argv: Sequence[str], cwd: str) -> Code:
     A program that starts others may start them. Behind ``PATH=`` a name alone is enough, and none
     may come about in a folder that is searched before the one where it is.
     """
-    pieces = {piece for word in argv[1:] if "/" in word for piece in _programs_in(word)}
+    words = dict.fromkeys((*argv[1:], *(filled(argv[1:]) or ())))
+    pieces = {piece for word in words if "/" in word for piece in _programs_in(word)}
     found = [piece for piece in sorted(pieces) if "/" in piece]
     folders = _folders(cwd, argv[1:]) if found else []
     paths = [os.path.join(at, one) for one in found for at in folders]

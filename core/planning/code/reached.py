@@ -15,15 +15,15 @@ from core.planning.code.assigned import (
     filled,
     filled_in,
     loaded,
-    settings_in,
+    spoken,
     texts,
     values,
-    with_values,
 )
 from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
 from core.planning.code.inputs import inserts, takes_input
 from core.planning.code.interpreters import (
     MAKE,
+    SED,
     SHELL,
     Interpreter,
     Reader,
@@ -117,9 +117,7 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     if len(argv) > len("-E") and argv[1] == "-E" and argv[2] in _STARTS_OF_CMAKE:
         return _by_wrapper(argv[2:], depth)
     if reader is not None:
-        found = _by_interpreter(reader, argv[1:], depth)
-        runs = tuple(runs_of_sed(argv)) if "sed" in name else ()
-        return joined((found, Reached(runs, runs, takes=True))) if runs else found
+        return _by_interpreter(reader, argv[1:], depth)
     if _FED.fullmatch(name) or name == "crontab":
         return _by_schedule(name, argv[1:])
     if _ELSEWHERE.fullmatch(name):
@@ -170,9 +168,9 @@ def by_text(
     if depth > DEEPEST_TEXT:
         return Reached(named=(text,), takes=True)
     if not depth and "$" in text:
-        said = with_values(text, settings_in(text))
-        if said != text:
-            return joined(by_text(one, values, 1, captured=captured) for one in (text, said))
+        said = spoken(text)
+        if len(said) > 1:
+            return joined(by_text(one, values, 1, captured=captured) for one in said)
     found = cut(text, values)
     piped = captured or found.piped
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
@@ -317,6 +315,9 @@ def _tail(word: str) -> Iterator[str]:
 def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: int) -> Reached:
     if reader is SHELL:
         return _by_shell(words, depth)
+    runs = tuple(runs_of_sed(words)) if reader is SED else ()
+    if runs:
+        return Reached(runs, runs, takes=True)
     code = [word.path for word in read_by(reader, words)]
     found = _read_from(code) if code else NOTHING
     takes = TAKES if takes_input(reader, words) else NOTHING

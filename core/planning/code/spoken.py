@@ -8,11 +8,11 @@ from typing import Final
 from core.planning.code.interpreters import interpreter_of
 from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of
 from core.programs.inline_code import inline_of
-from core.programs.wrappers import names_of
 
 _PARTED: Final = re.compile(r"[\s,;|&<>()`'\"{}$:]")
 _SOURCING: Final = frozenset((".", "source"))
 
+_SED: Final = frozenset(("sed",))
 _OF_SED: Final = re.compile(r"e|s(?=(.))", re.DOTALL)
 _SED_ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|o([0-7]{1,3})|d(\d{1,3})|[tnfvr])")
 _MOST_IN_SED: Final = 64
@@ -28,11 +28,11 @@ def with_interpreter(word: str) -> Iterator[str]:
             yield from pieces
 
 
-def runs_of_sed(argv: Sequence[str]) -> Iterator[str]:
+def runs_of_sed(words: Sequence[str]) -> Iterator[str]:
     """Yield what sed may run by a script that starts programs: also what it is given to read."""
-    inline = inline_of(names_of(argv[0]))
-    if inline is not None and inline.problem(argv[1:]) is not None:
-        for word in islice(argv, 1, _MOST_WORDS):
+    inline = inline_of(_SED)
+    if inline is not None and inline.problem(words) is not None:
+        for word in islice(words, _MOST_WORDS):
             yield from _in_script(word)
             yield word
 
