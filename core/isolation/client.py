@@ -16,6 +16,11 @@ _CHUNK = 64 * 1024
 _CREDENTIALS = struct.Struct("iII")
 _MOST_FDS = 8
 _FD = array.array("i").itemsize
+_RATE, _BURST = 2 << 20, 2 << 20
+"""Bytes a second that are read of one executor, and how many at once: reading what it says occupies
+the gateway."""
+_A_LINE = 512
+"""Bytes that a line counts as besides its own: tiny ones cost most."""
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_MOST_FDS * _FD)
 TERMINATED = "Executor terminated unexpectedly"
 
@@ -52,10 +57,12 @@ class Client:
         self._next = 0
         self._ended = self._paused = False
         self._resume_at = 0.0
+        self._allowance = float(_BURST)
         self._replying = asyncio.Lock()
         self._expects = False
         self._descriptors: list[int] = []
         self._loop = asyncio.get_running_loop()
+        self._refilled = self._loop.time()
         self._loop.add_reader(sock, self._on_readable)
 
     async def call(
@@ -148,10 +155,21 @@ class Client:
             self._end()
             return
         try:
-            for line in self._lines.feed(data):
+            lines = self._lines.feed(data)
+            self._hold_back(len(data) + _A_LINE * len(lines))
+            for line in lines:
                 self._hear(json.loads(line))
         except (wire.LongLine, ValueError, TypeError, AttributeError, RecursionError):
             self._end()
+
+    def _hold_back(self, size: int) -> None:
+        """Read on later where an executor says more than any has to say."""
+        now = self._loop.time()
+        grown = self._allowance + (now - self._refilled) * _RATE
+        self._allowance = min(_BURST, grown) - size
+        self._refilled = now
+        if self._allowance < 0:
+            self.pause(-self._allowance / _RATE)
 
     def _is_from_it(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
         """Note whose message it is, by the kernel; close descriptors that are not expected."""
