@@ -10,17 +10,15 @@ import struct
 from collections.abc import Callable, Sequence
 
 from core.errors import SaysoError
+from core.ipc.allowance import Allowance
 from core.isolation import wire
 
 _CHUNK = 64 * 1024
 _CREDENTIALS = struct.Struct("iII")
 _MOST_FDS = 8
 _FD = array.array("i").itemsize
-_RATE, _BURST = 2 << 20, 2 << 20
-"""Bytes a second that are read of one executor, and how many at once: reading what it says occupies
-the gateway."""
-_A_LINE = 512
-"""Bytes that a line counts as besides its own: tiny ones cost most."""
+_RATE = _BURST = 2 << 20
+"""Bytes a second that are read of one executor, and how many at once."""
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_MOST_FDS * _FD)
 TERMINATED = "Executor terminated unexpectedly"
 
@@ -57,12 +55,11 @@ class Client:
         self._next = 0
         self._ended = self._paused = False
         self._resume_at = 0.0
-        self._allowance = float(_BURST)
+        self._allowance = Allowance(_RATE, _BURST)
         self._replying = asyncio.Lock()
         self._expects = False
         self._descriptors: list[int] = []
         self._loop = asyncio.get_running_loop()
-        self._refilled = self._loop.time()
         self._loop.add_reader(sock, self._on_readable)
 
     async def call(
@@ -156,20 +153,13 @@ class Client:
             return
         try:
             lines = self._lines.feed(data)
-            self._hold_back(len(data) + _A_LINE * len(lines))
+            wait_s = self._allowance.take(len(data), len(lines))
+            if wait_s:
+                self.pause(wait_s)
             for line in lines:
                 self._hear(json.loads(line))
         except (wire.LongLine, ValueError, TypeError, AttributeError, RecursionError):
             self._end()
-
-    def _hold_back(self, size: int) -> None:
-        """Read on later where an executor says more than any has to say."""
-        now = self._loop.time()
-        grown = self._allowance + (now - self._refilled) * _RATE
-        self._allowance = min(_BURST, grown) - size
-        self._refilled = now
-        if self._allowance < 0:
-            self.pause(-self._allowance / _RATE)
 
     def _is_from_it(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
         """Note whose message it is, by the kernel; close descriptors that are not expected."""
