@@ -3,7 +3,7 @@
 A connection costs a descriptor and, with TLS, a quarter of a mebibyte before its peer has said who
 it is, and a server hears of it only when TLS is agreed on. So connections are counted where they
 are accepted. Whoever has proven nothing yet is a stranger; of too many strangers the oldest of the
-address that has most of them has to go.
+network that has most of them has to go, all of loopback being one.
 """
 
 import contextlib
@@ -13,6 +13,8 @@ import os
 import socket
 import time
 from collections import Counter
+from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 _LOG = logging.getLogger(__name__)
@@ -20,6 +22,10 @@ MOST_STRANGERS = 48
 ACCEPTED_AT_ONCE = 16
 """As many as are accepted before something else is served: the backlog that asyncio is given."""
 BACKLOG = 128
+Whose = Callable[[Any, Any], str]
+"""Return under whom the connection of a peer's address to one of ours is counted."""
+_ONE_NETWORK = 64
+"""Bits of an address of IPv6 that are its network's: one user commonly has all of that."""
 _LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _NOTED_S = 60.0
 
@@ -27,20 +33,26 @@ _NOTED_S = 60.0
 class Door(socket.socket):
     """A listening socket, with at most ``most`` strangers among the connections that it accepted.
 
+    ``whose`` returns under whom each is counted; by itself a door goes by the network.
     Where no descriptor is left a connection is closed at once, by giving up a spare one: left in
     the queue it would wake the server again and again.
     """
 
-    def __init__(self, listening: socket.socket, most: int = MOST_STRANGERS) -> None:
+    def __init__(
+        self, listening: socket.socket, most: int = MOST_STRANGERS, whose: Whose | None = None
+    ) -> None:
         """Take a bound socket over."""
         super().__init__(listening.family, listening.type, listening.proto, listening.detach())
         self.most = most
+        self.whose = whose or _network
         self._strangers: dict[_Accepted, str] = {}
         self._spare = _spare()
         self._noted_s = -_NOTED_S
 
     @classmethod
-    def bound(cls, host: str, port: int, most: int = MOST_STRANGERS) -> "list[Door]":
+    def bound(
+        cls, host: str, port: int, most: int = MOST_STRANGERS, whose: Whose | None = None
+    ) -> "list[Door]":
         """Return a door for each address that a host has.
 
         Raises:
@@ -49,7 +61,7 @@ class Door(socket.socket):
         doors: list[Door] = []
         try:
             for family, _, _, _, address in dict.fromkeys(_addresses(host, port)):
-                doors.append(cls(socket.create_server(address[:2], family=family), most))
+                doors.append(cls(socket.create_server(address[:2], family=family), most, whose))
         except OSError:
             for one in doors:
                 one.close()
@@ -70,7 +82,7 @@ class Door(socket.socket):
             self._turn_away(error)
             raise BlockingIOError(errno.EAGAIN, "no descriptor is left") from error
         taken = _Accepted(raw, self)
-        self._strangers[taken] = str(address[0])
+        self._strangers[taken] = self.whose(address, taken.getsockname())
         if len(self._strangers) > self.most:
             self._evict()
         return taken, address
@@ -94,9 +106,9 @@ class Door(socket.socket):
             self._spare = -1
 
     def _evict(self) -> None:
-        """End the oldest connection of the address that has most."""
+        """End the oldest connection of whoever has most."""
         most = Counter(self._strangers.values()).most_common(1)[0][0]
-        oldest = next(one for one, address in self._strangers.items() if address == most)
+        oldest = next(one for one, whose in self._strangers.items() if whose == most)
         self.forget(oldest)
         with contextlib.suppress(OSError):  # whoever serves it sees its end, and closes it
             oldest.shutdown(socket.SHUT_RDWR)
@@ -131,6 +143,15 @@ class _Accepted(socket.socket):
         """Close it."""
         super().close()
         self._door.forget(self)
+
+
+def _network(peer: Any, _own: Any) -> str:  # noqa: ANN401 - an address of any family
+    address = ip_address(str(peer[0]).partition("%")[0])
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is None:
+            return str(ip_network((address, _ONE_NETWORK), strict=False))
+        address = address.ipv4_mapped
+    return "loopback" if address.is_loopback else str(address)
 
 
 def _addresses(host: str, port: int) -> list[Any]:

@@ -10,12 +10,15 @@ import struct
 from collections.abc import Callable, Sequence
 
 from core.errors import SaysoError
+from core.ipc.allowance import Allowance
 from core.isolation import wire
 
 _CHUNK = 64 * 1024
 _CREDENTIALS = struct.Struct("iII")
 _MOST_FDS = 8
 _FD = array.array("i").itemsize
+_RATE = _BURST = 2 << 20
+"""Bytes a second that are read of one executor, and how many at once."""
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_MOST_FDS * _FD)
 TERMINATED = "Executor terminated unexpectedly"
 
@@ -52,6 +55,7 @@ class Client:
         self._next = 0
         self._ended = self._paused = False
         self._resume_at = 0.0
+        self._allowance = Allowance(_RATE, _BURST)
         self._replying = asyncio.Lock()
         self._expects = False
         self._descriptors: list[int] = []
@@ -148,7 +152,11 @@ class Client:
             self._end()
             return
         try:
-            for line in self._lines.feed(data):
+            lines = self._lines.feed(data)
+            wait_s = self._allowance.take(len(data), len(lines))
+            if wait_s:
+                self.pause(wait_s)
+            for line in lines:
                 self._hear(json.loads(line))
         except (wire.LongLine, ValueError, TypeError, AttributeError, RecursionError):
             self._end()

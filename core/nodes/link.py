@@ -11,6 +11,7 @@ from websockets.asyncio.client import connect as open_websocket
 from websockets.asyncio.connection import Connection
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
+from core.ipc.allowance import Allowance
 from core.nodes.frames import LARGEST, AnyFrame, decode, encode
 from core.trust.certificate import client_context, shown_key
 
@@ -42,12 +43,13 @@ class WrongKey(LinkLost):
 class NodeLink:
     """One connection; ``peer`` is the address of the other side, which proves nothing.
 
-    ``known`` is called when the other side has proven who it is.
+    ``known`` is called when the other side has proven who it is. ``allowance`` bounds what is read.
     """
 
     socket: Connection
     peer: str
     known: Callable[[], None] | None = None
+    allowance: Allowance | None = None
 
     async def send(self, frame: AnyFrame) -> None:
         """Send a frame; several may send at a time.
@@ -74,11 +76,14 @@ class NodeLink:
         """
         try:
             async with asyncio.timeout(within_s):
-                return decode(await self.socket.recv())
+                said = await self.socket.recv()
         except TimeoutError:
             raise LinkLost(f"nothing received within {within_s} s") from None
         except (ConnectionClosed, OSError) as error:
             raise LinkLost(f"the connection ended: {error}") from error
+        if self.allowance is not None:
+            await asyncio.sleep(self.allowance.take(len(said), 1))
+        return decode(said)
 
     def trust(self) -> None:
         """Take large frames from now on: the other side has proven who it is."""

@@ -33,6 +33,10 @@ async def _use(bench: OpenStore, link: NewLink, browser: str = HERE) -> NewToken
     return await bench.store.write(page_links.use, link.secret, browser, "Firefox on Linux")
 
 
+async def _by_key(bench: OpenStore) -> NewToken | None:
+    return await bench.store.write(page_links.enter_by_passkey, "ana", "key", 1, "Firefox")
+
+
 async def _session(bench: OpenStore) -> NewToken:
     link = await _link(bench)
     await _open(bench, link)
@@ -245,6 +249,21 @@ async def test_who_unlinks_an_account_ends_what_its_links_began(bench: OpenStore
     assert not await _is_in(bench, stolen)
     assert await _is_in(bench, other)
     assert await _open(bench, waits) is LinkState.EXPIRED
+
+
+async def test_who_is_revoked_does_not_sign_in(bench: OpenStore) -> None:
+    """Neither by a link from before nor by a passkey; both are as they were once restored."""
+    link = await _link(bench)
+    await bench.store.write(passkeys.add, "ana", "key", "public", 0, "a browser", "uid:0")
+    await bench.store.write(people.revoke, "ana")
+    for attempt in (_use(bench, link), _by_key(bench)):
+        with pytest.raises(BadRequest, match="is revoked"):
+            await attempt
+    assert await bench.store.read(tokens.listed) == ()
+
+    await bench.store.write(people.restore, "ana")
+    assert isinstance(await _use(bench, link), NewToken)
+    assert isinstance(await _by_key(bench), NewToken)
 
 
 async def test_a_passkey_that_is_forgotten_ends_the_sessions_it_began(bench: OpenStore) -> None:

@@ -8,8 +8,10 @@ listens on loopback has its port on both.
 import errno
 import ipaddress
 import socket
-from typing import Final
+from typing import Any, Final
 
+from bot.api.http.client import client_at
+from bot.api.http.errors import Fault
 from core.errors import StateError
 from core.ipc.door import BACKLOG, Door
 from core.settings.http import HttpSection
@@ -35,7 +37,7 @@ def doors_of(section: HttpSection) -> tuple[Door, ...]:
     while True:
         tries -= 1
         try:
-            return tuple(map(Door, _held(section)))
+            return tuple(Door(one, whose=_whose) for one in _held(section))
         except _ElsewhereError as error:
             if not tries or error.cause.errno != errno.EADDRINUSE:
                 raise error.explained(section) from error.cause
@@ -57,6 +59,14 @@ class _ElsewhereError(Exception):
             f"localhost:{self.port}: whoever listens there would get the links that sign people "
             "in. So the gateway needs the port on both. Set http.listen to another port."
         )
+
+
+def _whose(peer: tuple[Any, ...], own: tuple[Any, ...]) -> str:
+    """Return under whom a connection is counted while TLS is agreed on."""
+    try:
+        return client_at(peer[:2], own[:2]).key
+    except Fault:
+        return ""
 
 
 def _held(section: HttpSection) -> list[socket.socket]:

@@ -11,10 +11,12 @@ from typing import Final
 from starlette.types import Scope
 
 from bot.api.http.errors import Fault, FaultCode
+from core.ipc.users import owner_of
 from core.runner import tcp_peer
 
 _FOUND: Final = "client"
 """The key in a scope's state that holds what was found."""
+_SOMEBODY_HERE: Final = "this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,15 @@ class Client:
 
     @property
     def key(self) -> str:
-        """Return what this client is counted under."""
-        return self.address if self.uid is None else f"{self.address} uid {self.uid}"
+        """Return what this client is counted under.
+
+        On this machine that is a user, whatever the address and the uid: all of 127.0.0.0/8 is
+        everybody's, and a user may have further uids.
+        """
+        if self.uid is None:
+            return _SOMEBODY_HERE if self.local else self.address
+        owner = owner_of(self.uid)
+        return f"uids of {owner}" if owner else f"uid {self.uid}"
 
 
 def client_of(scope: Scope) -> Client:

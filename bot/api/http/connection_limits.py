@@ -139,8 +139,8 @@ class HttpConnection(H11Protocol):
 
     @property
     def can_give_way(self) -> bool:
-        """Return whether it has a place and no request under way."""
-        return self._placed and self._idle()
+        """Return whether it has a place, and no request that has come whole and is under way."""
+        return self._placed and (self._idle() or self.cycle.more_body)
 
     def give_way(self) -> None:
         """Leave its place to another connection."""

@@ -75,6 +75,7 @@ class Service:
         denial = first_denial(self.sender, self.grounds, request)
         if denial is not None:
             return await self._strange(link, denial, request)
+        link.trust()
         order = request.payload.run
         if order is not None:
             return await self._run(link, request, order)

@@ -1,10 +1,11 @@
 """The port that exec frames go through, and its form over a stream of bytes.
 
-Another carrier, such as the link to a node, needs these four members and nothing else.
+Another carrier, such as the link to a node, needs these five members and nothing else.
 """
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,18 +42,26 @@ class Link(Protocol):
             BadFrame: what came is no exec frame; nothing more can be read.
         """
 
+    def trust(self) -> None:
+        """Hear that the other side has proven who it is."""
+
     async def close(self) -> None:
         """Close the connection, once what was sent is out."""
 
 
 @dataclass(slots=True)
 class StreamLink:
-    """Frames over a byte stream: a Unix socket, or TLS."""
+    """Frames over a byte stream: a Unix socket, or TLS.
+
+    ``on_known`` is called once the other side has proven who it is.
+    """
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     peer: str
     write_s: float = _WRITE_S
+    on_known: Callable[[], None] | None = None
+    known: bool = False
 
     async def send(self, frame: AnyFrame) -> None:
         """Send a frame; a peer that does not read for ``write_s`` is disconnected.
@@ -89,6 +98,13 @@ class StreamLink:
             raise LinkLost(f"nothing received within {within_s} s") from None
         except OSError as error:
             raise LinkLost(f"the connection failed: {error}") from error
+
+    def trust(self) -> None:
+        """Hear that the other side has proven who it is."""
+        if not self.known:
+            self.known = True
+            if self.on_known is not None:
+                self.on_known()
 
     async def close(self) -> None:
         """Close the connection, once what was sent is out, or after a second."""

@@ -8,15 +8,18 @@ import os
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from core.errors import StateError
-from core.ipc.door import ACCEPTED_AT_ONCE, Door
+from core.ipc.door import ACCEPTED_AT_ONCE, MOST_STRANGERS, Door
 from core.ipc.peer import peer_of
 from core.ipc.unix import LONGEST_PATH
+from core.ipc.users import owner_of
 from core.model.address import Address
 from core.remote.wire.frames import LARGEST
 from core.remote.wire.link import Link, StreamLink
+from core.runner import tcp_peer
 
 _LOG = logging.getLogger(__name__)
 MOST_CONNECTIONS = 64
@@ -28,7 +31,10 @@ Serve = Callable[[Link], Awaitable[None]]
 
 @dataclass(slots=True)
 class Listener:
-    """The open doors of one host; ``serve`` is called with each connection's link."""
+    """The open doors of one host; ``serve`` is called with each connection's link.
+
+    At most ``most`` are of clients that have proven who they are.
+    """
 
     serve: Serve
     most: int = MOST_CONNECTIONS
@@ -36,6 +42,7 @@ class Listener:
     addresses: list[Address] = field(default_factory=list)
     _servers: list[asyncio.Server] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _known: int = 0
 
     async def open(self, address: Address, context: ssl.SSLContext) -> None:
         """Open a door; port 0 takes a free one, which ``addresses`` then returns.
@@ -71,11 +78,10 @@ class Listener:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _tls(self, address: Address, context: ssl.SSLContext) -> asyncio.Server:
-        (door,) = Door.bound(address.host, address.port)
+        (door,) = Door.bound(address.host, address.port, whose=_user_at)
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            door.know(writer.transport)
-            await self._accept(reader, writer)
+            await self._accept(reader, writer, door)
 
         server = await asyncio.start_server(
             accept,
@@ -102,12 +108,15 @@ class Listener:
         finally:
             os.umask(mask)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, door: Door | None = None
+    ) -> None:
         peer = _peer(writer)
-        if peer is None or len(self._tasks) >= self.most:
+        full = self._known >= self.most or len(self._tasks) >= self.most + MOST_STRANGERS
+        if peer is None or full:
             writer.transport.abort()
             return
-        link = StreamLink(reader, writer, peer, self.write_s)
+        link = StreamLink(reader, writer, peer, self.write_s, partial(self._know, writer, door))
         # A task of its own to be cancelled: asyncio logs the cancellation of this one as an error.
         task = asyncio.ensure_future(self._served(link))
         self._tasks.add(task)
@@ -115,6 +124,13 @@ class Listener:
             await asyncio.wait({task})
         finally:
             self._tasks.discard(task)
+            self._known -= link.known
+
+    def _know(self, writer: asyncio.StreamWriter, door: Door | None) -> None:
+        """Count a connection among those of clients that have proven who they are."""
+        self._known += 1
+        if door is not None:
+            door.know(writer.transport)
 
     async def _served(self, link: StreamLink) -> None:
         try:
@@ -123,6 +139,15 @@ class Listener:
             _LOG.exception("the connection from %s failed", link.peer)
         finally:
             await link.close()
+
+
+def _user_at(peer: tcp_peer.Address, own: tcp_peer.Address) -> str:
+    """Return the user of this machine that a connection is of; all have one address."""
+    try:
+        uid = tcp_peer.uid_of(peer, own)
+    except OSError:
+        uid = None
+    return "" if uid is None else owner_of(uid) or str(uid)
 
 
 async def _refuse_living(path: Path) -> None:

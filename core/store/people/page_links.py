@@ -89,8 +89,7 @@ def create(conn: Connection, person: str | None, scopes: frozenset[Scope], by: s
     name = _only(conn) if person is None else person
     if not people.exists(conn, name):
         raise BadRequest(f"No person is named {name!r}. Add one: sayso people add NAME")
-    if people.is_revoked(conn, name):
-        raise BadRequest(f"{name} is revoked. Restore first: sayso people restore {name}")
+    _refuse_revoked(conn, name)
     now, secret = now_ms(conn), secrets.token_urlsafe(_BYTES)
     row = {
         "hash": _hash(secret),
@@ -132,6 +131,9 @@ def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | L
     A link that no browser is bound to yet is used by this one.
 
     Returns the link where it is not open to this browser: nothing was made then.
+
+    Raises:
+        BadRequest: the person is revoked.
     """
     values = {"p_hash": _hash(secret), "p_browser": _hash(browser), "p_now": now_ms(conn)}
     row = conn.execute(_USE, values).mappings().first()
@@ -150,7 +152,7 @@ def enter_by_passkey(
     passkey is forgotten by now.
 
     Raises:
-        BadRequest: there is no such person any more.
+        BadRequest: there is no such person any more, or the person is revoked.
     """
     if not passkeys.count(conn, person, key_id, count):
         return None
@@ -161,6 +163,7 @@ def enter_by_passkey(
 def _session(
     conn: Connection, person: str, scopes: frozenset[Scope], by: str, label: str
 ) -> NewToken:
+    _refuse_revoked(conn, person)
     draft = TokenDraft(
         name=f"page-{secrets.token_hex(_NAME_BYTES)}",
         scopes=scopes,
@@ -171,6 +174,11 @@ def _session(
         browser=label,
     )
     return tokens.create(conn, draft)
+
+
+def _refuse_revoked(conn: Connection, person: str) -> None:
+    if people.is_revoked(conn, person):
+        raise BadRequest(f"{person} is revoked. Restore first: sayso people restore {person}")
 
 
 def _seen(conn: Connection, hashed: str, browser: str) -> Link:

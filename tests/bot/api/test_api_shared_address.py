@@ -2,11 +2,15 @@
 
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
+import httpx
 import pytest
 
 from bot.executor_setup.archive import interpreter
+from core.ipc import users
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.executors import UID
 from tests.support.page_browser import PageBrowser
@@ -47,6 +51,31 @@ for one in held:
 print(lost, flush=True)
 sys.stdin.read()
 """
+
+
+_MANY = """
+import os, select, socket, sys
+port, kind, number, most = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+held = []
+for each in range(number):
+    if kind == "uids":
+        os.setresuid(200_000 + each, 200_000 + each, 0)
+    made = socket.socket()
+    if kind == "uids":
+        os.setresuid(0, 0, 0)
+    else:
+        made.bind((f"127.0.1.{each + 1}", 0))
+    made.connect(("127.0.0.1", port))
+    own = f"127.0.0.1:{port}"
+    head = f"POST /login/passkey HTTP/1.1\\r\\nHost: {own}\\r\\nOrigin: http://{own}\\r\\n"
+    made.sendall(f"{head}Content-Length: 9\\r\\n\\r\\nno".encode())
+    held.append(made)
+while len(select.select(held, (), (), 1)[0]) < number - most:
+    pass
+print("held", flush=True)
+sys.stdin.read()
+"""
+"""Requests whose bodies never end: from many addresses of one user, or of many uids."""
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +142,53 @@ def test_eight_users_together_keep_nobody_out(home: ApiGateway) -> None:
         assert all(lost), "each asked for more than it got"
         for _ in range(3):
             assert PageBrowser.signed_in(home).get("/").status_code == 200
+
+
+@contextmanager
+def _held_by_bodies(home: ApiGateway, kind: str, uid: int) -> Iterator[None]:
+    about = (str(home.address[1]), kind, str(_EACH), str(LIMITS["connections"]))
+    words = (interpreter(), "-I", "-S", "-c", _MANY, *about)
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=uid, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "held\n"
+        yield
+        started.communicate()
+
+
+def _seen_by(ana: PageBrowser) -> set[int]:
+    """Return the statuses of what a browser loads, on connections of their own at a time."""
+    cookies, url = ana.http.cookies, str(ana.http.base_url)
+
+    def status(path: str) -> int:
+        return httpx.get(url + path, cookies=cookies, timeout=20).status_code
+
+    with ThreadPoolExecutor(4) as threads:
+        return set(threads.map(status, ["/", "/history", "/sessions", "/offline"]))
+
+
+def test_a_user_with_many_addresses_is_one_user(home: ApiGateway) -> None:
+    """Its requests under way give no place, and all addresses of loopback are everybody's."""
+    ana = PageBrowser.signed_in(home)
+    with _held_by_bodies(home, "addresses", UID):
+        assert _seen_by(ana) == {200}
+
+
+def test_a_user_with_many_uids_is_one_user(
+    home: ApiGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As containers without root take them."""
+    subordinate = tmp_path / "subuid"
+    subordinate.write_text("eve:200000:65536\n")
+    monkeypatch.setattr(users, "SUBORDINATE", subordinate)
+    ana = PageBrowser.signed_in(home)
+    with _held_by_bodies(home, "uids", 0):
+        assert _seen_by(ana) == {200}
+
+
+def test_a_request_without_its_body_gives_way(home: ApiGateway) -> None:
+    """Many users that hold one each are no reason to let nobody in."""
+    ana = PageBrowser.signed_in(home)
+    with _held_by_bodies(home, "uids", 0):
+        assert ana.get("/").status_code == 200

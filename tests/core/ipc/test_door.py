@@ -93,7 +93,7 @@ async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None
 
 async def test_who_is_known_stays() -> None:
     """Whoever comes later; and a stranger from elsewhere is not the first to go, either."""
-    (door,) = Door.bound("127.0.0.1", 0, 8)
+    (door,) = Door.bound("127.0.0.1", 0, 8, lambda peer, _own: str(peer[0]))
     port = door.getsockname()[1]
     async with answering(door) as served:
         known = await hello(port)
@@ -107,6 +107,23 @@ async def test_who_is_known_stays() -> None:
         known.close()
 
     assert (alive, other) == (True, True)
+
+
+def test_one_network_is_counted_together() -> None:
+    """A user of this machine has all of loopback, and one of IPv6 a network of its own."""
+    (door,) = Door.bound("127.0.0.1", 0)
+    with door:
+        together = [
+            ("127.0.0.1", "127.9.9.9", "::ffff:127.0.0.2"),
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"),
+            ("10.0.0.7", "::ffff:10.0.0.7"),
+            ("fe80::1%eth0", "fe80::2%eth0"),
+        ]
+        counted = [{door.whose((one, 1), None) for one in group} for group in together]
+        apart = {door.whose((one, 1), None) for one in ("10.0.0.8", "2001:db8:1:3::1")}
+
+    assert [len(one) for one in counted] == [1, 1, 1, 1]
+    assert len(apart.union(*counted)) == 6
 
 
 async def test_without_descriptors_connections_are_turned_away(

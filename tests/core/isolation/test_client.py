@@ -1,6 +1,7 @@
 """The gateway's end of an executor's socket, against peers that are not executors."""
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -184,3 +185,20 @@ async def test_while_it_pauses_nothing_is_heard() -> None:
 
     assert waited >= 0.4
     assert [method for method, _ in heard] == ["x"]
+
+
+async def test_a_flood_is_read_slowly() -> None:
+    """What nobody asked for occupies the gateway no more than its rate; much at once is heard."""
+    line = wire.encode({"method": "m"})
+
+    def serve(sock: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            sock.sendall(line * 20_000)
+
+    async with talking(serve) as (client, heard, _):
+        await until(lambda: len(heard) > 2_000)
+        await asyncio.sleep(1)
+        read = len(heard)
+        client.close()
+
+    assert 2_000 < read < 16_000

@@ -1,6 +1,7 @@
 """A node and a gateway over real TLS on loopback: who is let in, who is not, and who comes back."""
 
 import asyncio
+import json
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from core.nodes import fleet as fleet_module
 from core.nodes.frames import Auth, Hello, Refused, decode, encode, proof
+from core.nodes.link import NodeLink
 from core.nodes.node_file import begin, node_key
 from core.store import Store, open_store
 from core.store.people import nodes
@@ -237,3 +239,42 @@ async def test_silent_connections_are_bounded(
         again = await plain_connect(url, ssl=client_context(), proxy=None)
         assert isinstance(decode(await again.recv()), Hello)
         await again.close()
+
+
+async def test_a_node_that_says_much_is_heard_slowly(tmp_path: Path, store: Store) -> None:
+    """Else it occupies the gateway: 2,000 small frames a second are read beyond the first."""
+    frame = json.dumps({"t": "started", "run_id": "0" * 26, "age_ms": 1})
+    async with (
+        node_gateway(tmp_path / "gateway", store) as gateway,
+        member_of(tmp_path / "node", gateway.port, key_id(gateway.key)) as node,
+    ):
+        await gateway.approved()
+        await until(lambda: node.heard.joins)
+        link = node.heard.joins[0].link
+        flood = asyncio.ensure_future(_flood(link, frame, 20_000))
+        await until(lambda: len(gateway.heard.frames) > 1_500)
+        await asyncio.sleep(2)
+        heard = len(gateway.heard.frames)
+        flood.cancel()
+
+    assert 1_500 < heard < 8_000
+
+
+async def _flood(link: NodeLink, frame: str, number: int) -> None:
+    for _ in range(number):
+        await link.socket.send(frame)
+
+
+async def test_countless_values_of_a_node_are_not_read(tmp_path: Path, store: Store) -> None:
+    """Four mebibytes of them took five seconds, in which nobody else was served."""
+    frame = '{"t":"invoked","id":"' + "0" * 32 + '","result":{"x":[' + "[]," * 1_300_000 + "[]]}}"
+    async with (
+        node_gateway(tmp_path / "gateway", store) as gateway,
+        member_of(tmp_path / "node", gateway.port, key_id(gateway.key)) as node,
+    ):
+        await gateway.approved()
+        await until(lambda: node.heard.joins)
+        await node.heard.joins[0].link.socket.send(frame)
+        await until(lambda: gateway.heard.leaves)
+
+    assert gateway.heard.frames == []

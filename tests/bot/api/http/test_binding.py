@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -16,7 +16,9 @@ from bot.api.http.binding import doors_of
 from core.errors import StateError
 from core.settings.http import HttpSection
 from tests.support.api_gateway import api_gateway
+from tests.support.executors import UID
 from tests.support.page_browser import PageBrowser, link_for
+from tests.support.tcp_clients import connected_as
 
 ROOT = Path(__file__).parents[4]
 HELD = """
@@ -176,3 +178,21 @@ def test_doors_are_closed_with_what_opened_them() -> None:
         one.close()
     assert not taken("127.0.0.1", port)
     assert not taken("::1", port)
+
+
+def test_another_users_connections_end_none_of_ours_before_tls() -> None:
+    """A door goes by user: all users of the machine have one address."""
+    with ExitStack() as stack:
+        door, *others = doors_of(HttpSection(listen="127.0.0.1:0"))
+        for one in (door, *others):
+            stack.enter_context(one)
+        ours = stack.enter_context(socket.create_connection(door.getsockname()[:2]))
+        stack.enter_context(door.accept()[0])
+        theirs = [
+            stack.enter_context(connected_as(UID, "127.0.0.1", door)) for _ in range(door.most + 1)
+        ]
+        ours.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            ours.recv(1)
+        theirs[0].setblocking(False)
+        assert theirs[0].recv(1) == b""

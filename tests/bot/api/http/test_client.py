@@ -5,12 +5,14 @@ import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from starlette.types import Scope
 
 from bot.api.http.client import Client, address_of, client_of
 from bot.api.http.errors import Fault, FaultCode
+from core.ipc import users
 from tests.support.executors import UID
 from tests.support.tcp_clients import connected_as
 
@@ -51,6 +53,22 @@ def test_users_of_one_address_are_counted_apart() -> None:
         assert clients[0].key != clients[1].key
         assert clients[0].local
         assert clients[1].local
+
+
+def test_one_user_of_many_addresses_and_uids_is_one_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of 127.0.0.0/8 is everybody's, and further uids are their user's."""
+    subordinate = tmp_path / "subuid"
+    subordinate.write_text("eve:200000:65536\n")
+    monkeypatch.setattr(users, "SUBORDINATE", subordinate)
+    here = [Client(f"127.0.0.{end}", 1000, local=True).key for end in (1, 2)]
+    further = {Client("127.0.0.1", uid, local=True).key for uid in (200_000, 265_535)}
+    gone = {Client(f"127.0.0.{end}", None, local=True).key for end in (1, 2)}
+    assert (len(set(here)), len(further), len(gone)) == (1, 1, 1)
+    others = {Client("127.0.0.1", uid, local=True).key for uid in (1001, 265_536)}
+    others |= {Client("10.0.0.7").key, Client("10.0.0.8").key}
+    assert len({*here, *further, *gone, *others}) == 7
 
 
 def test_the_kernel_is_asked_once_for_a_request() -> None:

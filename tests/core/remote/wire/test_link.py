@@ -4,12 +4,17 @@ import asyncio
 import os
 import random
 import socket
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from bot.executor_setup.archive import interpreter
 from core.errors import StateError
+from core.ipc.door import MOST_STRANGERS
 from core.remote.denials import RemoteDenial
 from core.remote.host.counters import Strangers
 from core.remote.wire.frames import (
@@ -26,7 +31,8 @@ from core.remote.wire.frames import (
 )
 from core.remote.wire.link import LinkLost, StreamLink
 from core.remote.wire.listener import Listener
-from core.trust.certificate import server_context
+from core.trust.certificate import client_context, server_context
+from tests.support.executors import UID
 from tests.support.remote_machines import Machines, two_machines
 from tests.support.waiting import until
 
@@ -104,10 +110,12 @@ async def test_a_silent_peer_is_hung_up_on(tmp_path: Path) -> None:
 
 
 async def test_connections_are_bounded_and_room_comes_back(tmp_path: Path) -> None:
-    """The third of two hears nothing; once one has gone, the next is served."""
+    """The third of two runs hears nothing; once one has gone, the next is served."""
     async with two_machines(tmp_path, most_connections=2) as host:
         first, second = await host.link(), await host.link()
-        await until(lambda: len(host.listener._tasks) == 2)
+        for one in (first, second):
+            await one.send(host.sealed("sleep", "30"))
+            assert isinstance(await one.receive(10), Accepted)
         third = await host.link()
         with pytest.raises(LinkLost):
             await third.receive(10)
@@ -116,6 +124,62 @@ async def test_connections_are_bounded_and_room_comes_back(tmp_path: Path) -> No
         await until(lambda: len(host.listener._tasks) == 1)
         assert (await host.run("echo", "hello")).code == 0
         await second.close()
+
+
+_SILENT = """
+import socket, ssl, sys
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+held = []
+for _ in range(int(sys.argv[2])):
+    made = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    held.append(context.wrap_socket(made) if sys.argv[3] == "agreed" else made)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def _silent(host: Machines, number: int, how: str) -> Iterator[None]:
+    """Have another user hold connections that ask for nothing; ``how``: TLS is agreed on or not."""
+    port = host.listener.addresses[0].port
+    words = (interpreter(), "-I", "-S", "-c", _SILENT, str(port), str(number), how)
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=UID, text=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "held\n"
+        yield
+        started.communicate()
+
+
+async def _entered(stack: AsyncExitStack, block: AbstractContextManager[None]) -> None:
+    """Enter a block in a thread: the host serves meanwhile."""
+    await asyncio.to_thread(block.__enter__)
+    stack.push(block.__exit__)
+
+
+async def test_who_asks_for_nothing_keeps_nobody_out(tmp_path: Path) -> None:
+    """Although TLS is agreed on: nobody has proven anything by that."""
+    async with two_machines(tmp_path) as host, AsyncExitStack() as stack:
+        await _entered(stack, _silent(host, 64, "agreed"))
+        assert (await host.run("echo", "hello")).code == 0
+
+
+async def test_another_users_connections_end_none_of_ours(tmp_path: Path) -> None:
+    """All users of the machine have one address; whoever has most connections loses one."""
+    async with two_machines(tmp_path) as host, AsyncExitStack() as stack:
+        port = host.listener.addresses[0].port
+        assert port is not None
+        ours = socket.create_connection(("127.0.0.1", port))
+        await _entered(stack, _silent(host, 3 * MOST_STRANGERS, "begun"))
+        reader, writer = await asyncio.open_connection(
+            sock=ours, ssl=client_context(), server_hostname=""
+        )
+        link = StreamLink(reader, writer, "the host")
+        await link.send(host.sealed("echo", "hello"))
+        assert isinstance(await link.receive(10), Accepted)
+        await link.close()
 
 
 async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_path: Path) -> None:
