@@ -17,7 +17,7 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 MOST_STRANGERS = 48
 ACCEPTED_AT_ONCE = 16
 """As many as are accepted before something else is served: the backlog that asyncio is given."""
@@ -44,7 +44,7 @@ class Door(socket.socket):
         """Take a bound socket over."""
         super().__init__(listening.family, listening.type, listening.proto, listening.detach())
         self.most = most
-        self.whose = whose or _network
+        self.whose = whose or network_of
         self._strangers: dict[_Accepted, str] = {}
         self._spare = _spare()
         self._noted_s = -_NOTED_S
@@ -125,7 +125,7 @@ class Door(socket.socket):
         if now - self._noted_s >= _NOTED_S:
             self._noted_s = now
             where = self.getsockname()[:2]
-            _LOG.warning("connections to %s:%s are turned away: %s", *where, error.strerror)
+            _log.warning("connections to %s:%s are turned away: %s", *where, error.strerror)
 
 
 class _Accepted(socket.socket):
@@ -145,7 +145,8 @@ class _Accepted(socket.socket):
         self._door.forget(self)
 
 
-def _network(peer: Any, _own: Any) -> str:  # noqa: ANN401 - an address of any family
+def network_of(peer: Any, _own: Any) -> str:  # noqa: ANN401 - an address of any family
+    """Return the network of a peer's address, all of loopback being one."""
     address = ip_address(str(peer[0]).partition("%")[0])
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is None:

@@ -17,8 +17,8 @@ from core.nodes.link import OPTIONS, NodeLink
 from core.trust.certificate import key_context
 from core.trust.identity import SigningKey
 
-_LOG = logging.getLogger(__name__)
-_LIBRARY = _LOG.getChild("websocket")
+_log = logging.getLogger(__name__)
+_LIBRARY = _log.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
 _RATE = 4 << 20
@@ -62,7 +62,7 @@ async def _served(
         try:
             await answer(link)
         except Exception:  # noqa: BLE001 - one connection's bug must not end the others
-            _LOG.exception("the connection of the node at %s failed", link.peer)
+            _log.exception("the connection of the node at %s failed", link.peer)
 
     server = await serve(
         served,

@@ -17,7 +17,7 @@ from core.remote.wire.frames import BadFrame, End
 from core.remote.wire.link import Link, LinkLost
 from core.trust.ids import new_id
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _FIRST_FRAME_S = 10.0
 
 STRANGE = frozenset(
@@ -56,7 +56,7 @@ class Service:
             if end is not None:
                 await link.send(end)
         except LinkLost as lost:
-            _LOG.debug("%s: %s", link.peer, lost)
+            _log.debug("%s: %s", link.peer, lost)
 
     def stop(self) -> None:
         """Take no more runs and end those under way; their clients are notified."""
@@ -119,7 +119,7 @@ class Service:
         try:
             end = await self._judged(link, request, order, run_id)
         except JournalError as error:
-            _LOG.critical("the exec log cannot be written, so nothing runs: %s", error)
+            _log.critical("the exec log cannot be written, so nothing runs: %s", error)
             end = _refused(request, RemoteDenial.AUDIT_UNAVAILABLE)
         if end.denial_reason is not None:
             self.counters.deny(end.denial_reason)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from core.errors import StateError
-from core.ipc.door import ACCEPTED_AT_ONCE, MOST_STRANGERS, Door
+from core.ipc.door import ACCEPTED_AT_ONCE, MOST_STRANGERS, Door, network_of
 from core.ipc.peer import peer_of
 from core.ipc.unix import LONGEST_PATH
 from core.ipc.users import owner_of
@@ -21,7 +21,7 @@ from core.remote.wire.frames import LARGEST
 from core.remote.wire.link import Link, StreamLink
 from core.runner import tcp_peer
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 MOST_CONNECTIONS = 64
 _HANDSHAKE_S = 5.0
 _BACKLOG = 64
@@ -78,7 +78,7 @@ class Listener:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _tls(self, address: Address, context: ssl.SSLContext) -> asyncio.Server:
-        (door,) = Door.bound(address.host, address.port, whose=_user_at)
+        (door,) = Door.bound(address.host, address.port, whose=counted_as)
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self._accept(reader, writer, door)
@@ -136,18 +136,18 @@ class Listener:
         try:
             await self.serve(link)
         except Exception:  # noqa: BLE001  # one connection's bug must not end the others
-            _LOG.exception("the connection from %s failed", link.peer)
+            _log.exception("the connection from %s failed", link.peer)
         finally:
             await link.close()
 
 
-def _user_at(peer: tcp_peer.Address, own: tcp_peer.Address) -> str:
-    """Return the user of this machine that a connection is of; all have one address."""
+def counted_as(peer: tcp_peer.Address, own: tcp_peer.Address) -> str:
+    """Return the user of this machine that a stranger is counted under, or the network."""
     try:
         uid = tcp_peer.uid_of(peer, own)
     except OSError:
         uid = None
-    return "" if uid is None else owner_of(uid) or str(uid)
+    return network_of(peer, own) if uid is None else owner_of(uid) or str(uid)
 
 
 async def _refuse_living(path: Path) -> None:
