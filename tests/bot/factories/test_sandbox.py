@@ -1,14 +1,17 @@
 """Which sandbox backends are tried for which settings, and what a refusal says of the others."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bot.factories.sandbox import encloses_others, sandbox_of, unprotected
+from bot.factories.sandbox import by_user, encloses_others, sandbox_of, unprotected
 from bot.settings import Settings
 from core.errors import ConfigError, HostUnavailable
 from core.runner.runner import Runner
 from core.settings import CoreSettings, SandboxBackend, SandboxSection
+from tests.support.executors import executors
+from tests.support.runs import planned, request
 
 NO_BUBBLEWRAP = "bubblewrap: `bwrap` is not installed"
 NO_DOCKER = "docker: `docker` is not installed"
@@ -116,3 +119,34 @@ def test_a_bubblewrap_that_cannot_protect_is_said_to(
         (tmp_path / "bin" / "bwrap").chmod(0o755)
 
     assert ("--ro-bind-fd" in unprotected(settings, backend)) is said
+
+
+@pytest.mark.parametrize(
+    ("backend", "why"),
+    [
+        (BUBBLEWRAP, "there is no user `nobody-here` on this machine"),
+        (DOCKER, "nothing runs as another user now"),
+    ],
+)
+async def test_a_plan_of_another_user_needs_the_user_and_a_sandbox_that_can(
+    tmp_path: Path, executor_path: str, backend: SandboxBackend, why: str
+) -> None:
+    """Else it runs nowhere, not even as the gateway's user."""
+    settings = _settings(tmp_path, SandboxSection(backend=backend, image="debian"))
+    plan = replace(planned(request(argv=("/bin/echo", "x"))), run_as="nobody-here")
+    async with executors(executor_path) as world:
+        host = by_user(settings, sandbox_of(settings, Runner()), world.executors)
+        with pytest.raises(HostUnavailable, match=why):
+            await host.check(plan)
+
+
+async def test_without_executors_no_plan_of_another_user_runs(tmp_path: Path) -> None:
+    """The control is a plan of nobody else: that one fails for want of a backend only."""
+    settings = _settings(tmp_path, SandboxSection())
+    host = by_user(settings, sandbox_of(settings, Runner()), None)
+    plan = planned(request(argv=("/bin/echo", "x")))
+
+    with pytest.raises(HostUnavailable, match="nothing runs as another user now"):
+        await host.check(replace(plan, run_as="nobody"))
+    with pytest.raises(HostUnavailable, match="is not installed"):
+        await host.check(plan)
