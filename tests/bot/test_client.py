@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -248,6 +249,34 @@ def test_an_odd_answer_is_no_answer(folder: Path, answer: bytes) -> None:
     ):
         client.call("echo", {}, timeout=5)
     assert "No gateway is listening" not in str(told.value)
+
+
+def test_frames_come_in_their_order_until_the_gateway_hangs_up(folder: Path) -> None:
+    """Notifications and the answer, with what is cut off at the end left out."""
+    note = b'{"jsonrpc":"2.0","method":"exec.output","params":{"n":1}}\n'
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{"done":true}}\n'
+    heard: list[dict[str, Any]] = []
+    with saying(folder, note + answer + b'{"cut') as path, Client(path) as client:
+        asked = client.begin("exec.run", {})
+        with pytest.raises(ConnectionResetError):
+            _hear_all(client, heard)
+
+    assert [one.get("method") for one in heard] == ["exec.output", None]
+    assert (heard[1]["id"], client.result(heard[1])) == (asked, {"done": True})
+
+
+def _hear_all(client: Client, heard: list[dict[str, Any]]) -> None:
+    while True:
+        heard += client.frames()
+
+
+def test_without_a_connection_there_are_no_frames(folder: Path) -> None:
+    """Nobody was asked, or the connection was closed."""
+    client = Client(str(folder / "s"))
+
+    assert client.fileno() == -1
+    with pytest.raises(ConnectionResetError):
+        client.frames()
 
 
 @pytest.mark.parametrize("size", [1, 4 << 20])

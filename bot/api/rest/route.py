@@ -37,9 +37,10 @@ class Route:
     """One verb of one address.
 
     It answers what its method does with ``status``, or one ``answer`` at a time. ``fixed`` are
-    params that the route itself sets or leaves out. ``finds``: what it names may not be there
-    (404). ``clashes``: it may have ended already, or its ``requestKey`` be another request's (409).
-    ``about``: what it does, where that is not just what its method says.
+    params that the route itself sets or leaves out. ``looks_up``: its body names what
+    may not be there. ``clashes``: what it names may have ended or changed already, or its
+    ``requestKey`` be another request's (409). ``about``: what it does, where that is not just what
+    its method says.
     """
 
     verb: str
@@ -48,7 +49,7 @@ class Route:
     style: Style = Style.PLAIN
     status: int = 200
     fixed: tuple[str, ...] = ()
-    finds: bool = False
+    looks_up: bool = False
     clashes: bool = False
     answer: type[BaseModel] | None = None
     about: str = ""
@@ -76,6 +77,11 @@ class Route:
     def path_names(self) -> tuple[str, ...]:
         """Return the params that stand in the address."""
         return tuple(_PLACEHOLDER.findall(self.path))
+
+    @property
+    def finds(self) -> bool:
+        """Return whether its address or its body names what may not be there (404)."""
+        return self.looks_up or bool(self.path_names)
 
     def query_names(self, model: type[Params]) -> frozenset[str]:
         """Return the params that may stand in the query."""

@@ -100,3 +100,31 @@ def test_json_behind_two_dashes_is_the_commands_own(capsys: pytest.CaptureFixtur
     """`sayso run -- tool --json` fails in words."""
     assert main(["exec", "nobody", "--", "tool", "--json"]) == 2
     assert capsys.readouterr().err.startswith("sayso: No contact is named 'nobody'")
+
+
+@pytest.mark.parametrize("group", ["lockdown", "policy", "audit"])
+def test_a_command_of_commands_alone_did_nothing(
+    capsys: pytest.CaptureFixture[str], group: str
+) -> None:
+    """It says so and fails, for `sayso lockdown && …` must not look locked."""
+    assert main([group]) == 2
+    found = capsys.readouterr()
+
+    assert found.out == ""
+    assert f"sayso {group}: nothing was done; choose from " in found.err
+
+
+@pytest.mark.parametrize("group", ["people", "grants", "token", "node"])
+def test_a_command_of_commands_with_a_list_shows_it(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: object,
+    group: str,
+) -> None:
+    """Alone it does what its `list` does: here both find no gateway."""
+    monkeypatch.setenv("SAYSO_HOME", f"{tmp_path}/none")
+    alone = main([group]), capsys.readouterr().err
+    listed = main([group, "list"]), capsys.readouterr().err
+
+    assert alone == listed
+    assert "No gateway is listening" in alone[1]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from core.audit.journal import AuditJournal
+from core.gate.guards.lockdown import NAME, Lockdown
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 from tests.support.product_process import run
 
@@ -81,3 +82,15 @@ def test_a_journal_that_is_not_whole_is_named(tmp_path: Path) -> None:
     assert "3 lines were acknowledged, 1 are left" in " ".join(doctor(home).split())
     (home / "audit.jsonl").unlink()
     assert "3 lines were acknowledged, 0 are left" in " ".join(doctor(home).split())
+
+
+def test_a_lockdown_is_found_where_no_gateway_reports_it(tmp_path: Path) -> None:
+    """Who and why stands in its file; without one nothing is said of it."""
+    home = tmp_path / "home"
+    write_config(home, None)
+    assert "lockdown: " not in doctor(home)
+    Lockdown(home / NAME).engage("a key was lost", by="ana")
+
+    said = " ".join(doctor(home).split())
+    assert "fail lockdown: Sayso is locked down since" in said
+    assert "so nothing runs: a key was lost" in said

@@ -9,13 +9,16 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import Connection, select
 
+from bot.page.push import _fits
 from core.model.access import Scope
+from core.model.decision import Reason, Tier
 from core.model.identity import Actor, ApprovalId
 from core.store import approvals
 from core.store.people import page_links, pairing, people, push, tokens
@@ -286,6 +289,24 @@ def test_what_wants_more_than_a_press_takes_no_drawn_answer(
     assert answered.json()["done"] is True
 
 
+def test_a_press_is_enough_for_a_plain_routine_question_alone(
+    home: ApiGateway, ask: Callable[..., str]
+) -> None:
+    """Not for one of a higher tier, one that waits for a step-up, or that of another plan."""
+    found = home.do(home.gateway.store.read(approvals.get, ApprovalId(ask())))
+    assert found is not None
+    about = Answerable("a browser", found.id, found.plan.digest)
+    (segment,) = found.evaluation.segments
+    heavier = (replace(segment, tier=Tier.CRITICAL),)
+    critical = replace(found, evaluation=replace(found.evaluation, segments=heavier))
+    by_rule = replace(found, evaluation=replace(found.evaluation, reason=Reason.RULE_ASKED))
+
+    assert _fits(found, about)
+    for other in (critical, replace(found, step_up=True), by_rule):
+        assert not _fits(other, about)
+    assert not _fits(found, replace(about, digest="0" * 64))
+
+
 def test_of_answers_at_one_moment_one_counts(
     home: ApiGateway, service: PushService, ana: PageBrowser, phone: Phone, ask: Callable[..., str]
 ) -> None:
@@ -498,6 +519,22 @@ def test_browsers_are_listed_and_removed_by_their_own_person(
     assert recorded.count("push browser") >= push.MOST
     assert ana.submit(f"/push/{_place(home)}/remove").status_code == 303
     assert _recorded(home)[len(recorded) :] == ["forget push browser"]
+
+
+def test_a_browser_is_listed_by_what_it_says_it_is(
+    home: ApiGateway, service: PushService, ana: PageBrowser
+) -> None:
+    """Nothing of its own words is repeated; one that says nothing is notified, too."""
+    assert "Firefox on Linux" not in ana.get("/sessions").text
+    ana.http.headers["User-Agent"] = "Mozilla/5.0 (X11; Linux x86_64) Gecko/1 Firefox/140.0"
+    assert _subscribe(ana, service.subscribe()).status_code == 200
+    del ana.http.headers["User-Agent"]
+    assert _subscribe(ana, service.subscribe()).status_code == 200
+    listed = ana.get("/sessions").text
+
+    assert "Remove Firefox on Linux, " in listed
+    assert "Remove a browser, " in listed
+    assert "Gecko" not in listed
 
 
 def _recorded(home: ApiGateway) -> list[str]:

@@ -87,10 +87,11 @@ class _Level:
         return _Level(name, self, fd, _identity(fd), self.length + len(name) + 1)
 
     def close(self) -> None:
-        if self.restore is not None and self.fd >= 0:
+        if self.fd < 0:
+            return
+        if self.restore is not None:
             os.fchmod(self.fd, self.restore)
-        if self.fd >= 0:
-            os.close(self.fd)
+        os.close(self.fd)
         self.fd = -1
 
 

@@ -20,3 +20,34 @@ def test_a_body_of_two_lengths_is_refused_whatever_else_is_said(
 
     assert answer.startswith(b"HTTP/1.1 4")
     assert (b"Content-Length and Transfer-Encoding are both set" in answer) is both
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "status", "words"),
+    [
+        ("/", "*/*", 401, b"sayso login"),
+        ("/history", "text/html", 401, b"sayso login"),
+        ("/histroy", "text/html", 404, b"Not found"),
+    ],
+)
+def test_a_visitor_of_a_page_is_answered_with_a_page(
+    home: ApiGateway, path: str, accept: str, status: int, words: bytes
+) -> None:
+    """An address of the pages is one whatever is accepted; a mistyped one where HTML is."""
+    answer = home.client(None).get(path, headers={"Accept": accept})
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("text/html")
+    assert words in answer.content
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"), [("/histroy", "*/*"), ("/v1/histroy", "text/html"), ("/v1/x", "*/*")]
+)
+def test_a_program_that_shows_no_token_is_answered_with_json(
+    home: ApiGateway, path: str, accept: str
+) -> None:
+    """Below /v1 whatever it accepts, elsewhere what is no HTML: whether it is there is not told."""
+    answer = home.client(None).get(path, headers={"Accept": accept})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorised")

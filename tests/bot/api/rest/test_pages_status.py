@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
 
-from bot.api.http.gauges import Status, StatusGauges
+from bot.api.http.gauges import Status
 from bot.api.http.metrics import MeteredJournal, Meters
 from bot.api.rest import pages
 from bot.api.rest.pages import Scrape
@@ -82,40 +81,6 @@ async def test_a_part_that_hangs_holds_up_no_scrape(
     assert [dict(one.health) for one in early] == [{}, {}]
     assert late.health == {"lockdown": {"why": "a test"}}
     assert len(looks) == 1
-
-
-def test_nodes_are_shown_by_name_and_no_longer_than_they_are_paired() -> None:
-    """Connected, last seen and what runs there; a node that was revoked leaves no series."""
-    registry = CollectorRegistry()
-    gauges = StatusGauges(registry)
-    rows = {
-        "web": {"connected": True, "seenMs": 5_000, "running": 2},
-        "db": {"connected": False, "seenMs": None, "running": 0},
-    }
-    gauges.show(Status(health={"nodes": rows}))
-    both = generate_latest(registry).decode()
-    gauges.show(Status(health={"nodes": {"web": rows["web"]}}))
-    one = generate_latest(registry).decode()
-
-    assert value(both, "sayso_node_connected", node="web") == 1
-    assert value(both, "sayso_node_connected", node="db") == 0
-    assert value(both, "sayso_node_seen_timestamp_seconds", node="web") == 5
-    assert value(both, "sayso_node_runs", node="web") == 2
-    assert 'node="db"' not in one
-
-
-def test_a_part_that_is_gone_is_shown_no_more() -> None:
-    """A series of a channel that was taken out of the configuration must not stay for ever."""
-    registry = CollectorRegistry()
-    gauges = StatusGauges(registry)
-    gauges.show(Status(health={"parts": {"channel slack": {"ok": True}}}))
-    with_slack = generate_latest(registry).decode()
-    gauges.show(Status(due_ms=int(time.time() * 1000) - 5_000))
-    without = generate_latest(registry).decode()
-
-    assert value(with_slack, "sayso_part_ok", part="channel slack") == 1
-    assert "channel slack" not in without
-    assert 4 < value(without, "sayso_outbox_late_seconds") < 60
 
 
 class Full:

@@ -7,7 +7,8 @@ import pytest
 
 from core.errors import HostUnavailable
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
-from core.hosts.sandbox.filesystem.mounts import Kind
+from core.hosts.sandbox.filesystem.mounts import Kind, View
+from core.hosts.sandbox.filters import landlock
 from tests.support.runs import Watcher, new_run
 from tests.support.sandbox import PYTHON, bwrap, over, places_for, sandbox
 
@@ -49,3 +50,18 @@ async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
         async with over(house.runner, backend, house.home) as host:
             with pytest.raises(HostUnavailable, match=r"to sandbox\.show"):
                 await host.backend()
+
+
+@pytest.mark.parametrize(
+    ("workspace", "bound", "also"),
+    [("/srv/app", True, ("/srv/app",)), ("/srv/app", False, ()), (None, True, ())],
+)
+def test_the_workspace_stays_writable_where_it_is_bound(
+    workspace: str | None, bound: bool, also: tuple[str, ...]
+) -> None:
+    """It need not lie below a private folder; one that is only seen is read-only here, too."""
+    view = View((("/", Kind.SYSTEM), ("/tmp", Kind.PRIVATE)), workspace)
+    writable = ("/dev", "/tmp", *also)
+
+    told = landlock.words(view, bound=bound)
+    assert told[-len(writable) - 1 :] == (str(len(writable)), *writable)
