@@ -13,6 +13,7 @@ from bot.executor_setup.archive import interpreter
 from core.ipc import users
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.executors import UID
+from tests.support.other_users import doing
 from tests.support.page_browser import PageBrowser
 
 LIMITS = {
@@ -96,19 +97,9 @@ def _asked(home: ApiGateway, uid: int, path: str, times: int) -> list[str]:
 @contextmanager
 def _held(home: ApiGateway, *uids: int) -> Iterator[list[int]]:
     """Have a process of each user hold the connections that it gets; yield how many it lost."""
-    words = (interpreter(), "-I", "-S", "-c", _HOLDS, str(home.address[1]), str(_EACH))
-    lost = []
     with ExitStack() as stack:
-        for uid in uids:
-            started = stack.enter_context(
-                subprocess.Popen(
-                    words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=uid, text=True
-                )
-            )
-            stack.callback(started.communicate)
-            assert started.stdout is not None
-            lost.append(int(started.stdout.readline()))
-        yield lost
+        held = (doing(uid, _HOLDS, home.address[1], _EACH) for uid in uids)
+        yield [int(stack.enter_context(one)) for one in held]
 
 
 def test_another_users_requests_slow_that_user(home: ApiGateway) -> None:
@@ -146,15 +137,10 @@ def test_eight_users_together_keep_nobody_out(home: ApiGateway) -> None:
 
 @contextmanager
 def _held_by_bodies(home: ApiGateway, kind: str, uid: int) -> Iterator[None]:
-    about = (str(home.address[1]), kind, str(_EACH), str(LIMITS["connections"]))
-    words = (interpreter(), "-I", "-S", "-c", _MANY, *about)
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=uid, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "held\n"
+    about = (home.address[1], kind, _EACH, LIMITS["connections"])
+    with doing(uid, _MANY, *about) as said:
+        assert said == "held\n"
         yield
-        started.communicate()
 
 
 def _seen_by(ana: PageBrowser) -> set[int]:

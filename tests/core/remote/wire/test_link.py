@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bot.executor_setup.archive import interpreter
 from core.errors import StateError
 from core.ipc.door import MOST_STRANGERS
 from core.remote.denials import RemoteDenial
@@ -33,6 +31,7 @@ from core.remote.wire.link import LinkLost, StreamLink
 from core.remote.wire.listener import Listener
 from core.trust.certificate import client_context, server_context
 from tests.support.executors import UID
+from tests.support.other_users import doing
 from tests.support.remote_machines import Machines, two_machines
 from tests.support.waiting import until
 
@@ -143,14 +142,9 @@ sys.stdin.read()
 def _silent(host: Machines, number: int, how: str) -> Iterator[None]:
     """Have another user hold connections that ask for nothing; ``how``: TLS is agreed on or not."""
     port = host.listener.addresses[0].port
-    words = (interpreter(), "-I", "-S", "-c", _SILENT, str(port), str(number), how)
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=UID, text=True
-    ) as started:
-        assert started.stdout is not None
-        assert started.stdout.readline() == "held\n"
+    with doing(UID, _SILENT, port, number, how) as said:
+        assert said == "held\n"
         yield
-        started.communicate()
 
 
 async def _entered(stack: AsyncExitStack, block: AbstractContextManager[None]) -> None:
