@@ -45,7 +45,8 @@ class SearchPath:
                 return found
             if not _passed_over(found):
                 return Unpinned(f"`{path}` {found.why}")
-        return Unpinned(f"no executable file `{name}` on the search path {self.text}")
+        hint = "; to run a command line, give it as a line (-c)" if " " in name else ""
+        return Unpinned(f"no executable file `{name}` on the search path {self.text}{hint}")
 
     def _find_at(self, path: str) -> PinnedFile | Unpinned:
         at = real_parent(path)
