@@ -15,7 +15,11 @@ CONNECT = (
     "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
     "print(s.getsockname()[1], flush=True); sys.stdin.read()"
 )
-ORPHANED = f"import os\nif os.fork():\n os._exit(0)\nos.setsid()\n{CONNECT}"
+ORPHANED = (
+    "import os, time\nfirst = os.getpid()\nif os.fork():\n os._exit(0)\nos.setsid()\n"
+    f"while os.getppid() == first:\n time.sleep(0.01)\n{CONNECT}"
+)
+"""It connects when its parent has ended, not a moment before."""
 MAPPED = CONNECT.replace("'127.0.0.1'", "'::ffff:127.0.0.1'")
 
 
