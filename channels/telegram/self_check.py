@@ -10,7 +10,7 @@ from telegram.ext import ApplicationBuilder, ExtBot
 
 from channels.base import Proof
 from channels.telegram.errors import FAILURES, translate
-from channels.telegram.requests import bot_request
+from channels.telegram.requests import BotRequest
 from channels.telegram.settings import Mode, TelegramSettings
 from channels.telegram.webhook import delivery_problem
 from core.text.render import redact
@@ -37,7 +37,7 @@ async def prove(settings: TelegramSettings, people: tuple[str, ...]) -> tuple[Pr
 def _bot(settings: TelegramSettings) -> ExtBot[Any]:
     base = f"{settings.api_base_url}/bot"
     token = settings.token.get_secret_value()
-    builder = ApplicationBuilder().token(token).base_url(base).request(bot_request())
+    builder = ApplicationBuilder().token(token).base_url(base).request(BotRequest())
     return builder.updater(None).build().bot
 
 

@@ -12,7 +12,7 @@ from telegram.ext import Application, ApplicationBuilder, ExtBot
 from channels.telegram.errors import translate
 from channels.telegram.polling import PollWatch
 from channels.telegram.rate_limits import ChatPacing
-from channels.telegram.requests import bot_request
+from channels.telegram.requests import BotRequest
 from channels.telegram.settings import TelegramSettings
 from channels.telegram.update_ack import ConfirmedQueue, Handled
 from core.text.secrets import mask
@@ -86,7 +86,7 @@ def polling_app(settings: TelegramSettings, watch: PollWatch, handled: Handled) 
 
 def webhook_app(settings: TelegramSettings) -> App:
     """Return an application that is handed its updates."""
-    return _builder(settings).updater(None).build()
+    return _builder(settings).get_updates_request(BotRequest()).updater(None).build()
 
 
 def _builder(settings: TelegramSettings) -> ApplicationBuilder[Any, Any, Any, Any, Any, Any]:
@@ -96,7 +96,7 @@ def _builder(settings: TelegramSettings) -> ApplicationBuilder[Any, Any, Any, An
         .token(settings.token.get_secret_value())
         .base_url(f"{base}/bot")
         .base_file_url(f"{base}/file/bot")
-        .request(bot_request())
+        .request(BotRequest())
         .rate_limiter(ChatPacing())
         .concurrent_updates(False)
         .job_queue(None)

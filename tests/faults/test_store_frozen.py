@@ -28,6 +28,9 @@ WATCHDOG_S = 9.0
 FROZEN_S = STORE_PATIENCE_S + 40.0
 LONGEST_CALL_S = 60.0
 CALLERS = 220
+CONNECTIONS = 1000
+"""Of the server, so that it goes on to answer nothing. Once the kernel lets no more wait for it,
+each call fails in a moment: with the usual 60 after 50 s."""
 _STORE = "core.store.engine.postgres.store"
 _WITHOUT = """
 import sys, {store} as store
@@ -97,7 +100,7 @@ KINDS = {
 def outage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outage]:
     """Freeze one server under the three gateways at once, and let it go on."""
     with ExitStack() as stack:
-        server = stack.enter_context(running_postgres())
+        server = stack.enter_context(running_postgres(CONNECTIONS))
         over = threading.Event()
         seen = Outage({})
         for number, (kind, code) in enumerate(KINDS.items()):

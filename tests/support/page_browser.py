@@ -9,7 +9,7 @@ import httpx
 
 from core.model.access import Scope
 from core.store.people import page_links
-from tests.support.api_gateway import ApiGateway
+from tests.support.api_gateway import ApiGateway, trusted_authorities
 
 PERSON_SCOPES = frozenset({Scope.APPROVE, Scope.READ})
 ADMIN_SCOPES = PERSON_SCOPES | {Scope.ADMIN}
@@ -45,7 +45,8 @@ class PageBrowser:
     @classmethod
     def at(cls, home: ApiGateway, **headers: str) -> "PageBrowser":
         """Open a browser that is not signed in; the gateway's end closes it."""
-        made = httpx.Client(base_url=home.url, timeout=20, headers=headers)
+        trusted = trusted_authorities()
+        made = httpx.Client(base_url=home.url, timeout=20, headers=headers, verify=trusted)
         home.clients[object()] = made
         return cls(made)
 

@@ -26,7 +26,8 @@ _BINARIES = Path("/usr/lib/postgresql")
 _USER = "postgres"
 # No power fails here: without fsync a database is made in a tenth of the time, and a killed
 # server still finds its writes in the kernel.
-_FAST = "-c fsync=off -c max_connections=60 -c shared_buffers=32MB -c listen_addresses=''"
+_FAST = "-c fsync=off -c shared_buffers=32MB -c listen_addresses=''"
+_CONNECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class PostgresServer:
 
     base: str
     folder: Path | None = None
+    connections: int = _CONNECTIONS
 
     def create(self) -> str:
         """Create an empty schema (1 ms; a database takes 400); return a URL that sees only it."""
@@ -61,7 +63,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start again after a stop."""
-        _start(self._own_folder())
+        _start(self._own_folder(), self.connections)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -86,8 +88,11 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
-    """Yield a server; stop and remove it afterwards if it was started here."""
+def running_postgres(connections: int = _CONNECTIONS) -> Iterator[PostgresServer]:
+    """Yield a server; stop and remove it afterwards if it was started here.
+
+    Twice ``connections`` wait to be accepted while it is frozen; the kernel refuses further ones.
+    """
     given = os.environ.get("SAYSO_TEST_PG_URL")
     if given:
         yield from _lent(given)
@@ -102,8 +107,8 @@ def running_postgres() -> Iterator[PostgresServer]:
             _binary("initdb"), "-D", str(folder / "d"), "-A", "trust", "-U", _USER,
             "-E", "UTF8", "--locale=C.UTF-8", "--no-sync",
         )  # fmt: skip
-        _start(folder)
-        yield PostgresServer(f"postgresql://{_USER}@/postgres?host={folder}", folder)
+        _start(folder, connections)
+        yield PostgresServer(f"postgresql://{_USER}@/postgres?host={folder}", folder, connections)
     finally:
         if (folder / "d" / "postmaster.pid").exists():
             _control(folder, "stop", "-m", "immediate")
@@ -122,8 +127,8 @@ def _lent(url: str) -> Iterator[PostgresServer]:
         server.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _start(folder: Path) -> None:
-    options = f"{_FAST} -c unix_socket_directories={folder}"
+def _start(folder: Path, connections: int) -> None:
+    options = f"{_FAST} -c max_connections={connections} -c unix_socket_directories={folder}"
     _control(folder, "start", "-l", str(folder / "log"), "-o", options)
 
 
