@@ -18,8 +18,14 @@ _PLAIN_WIDTH = 80
 _MARGIN = 2
 _REQUIRED = "the following arguments are required"
 """How argparse begins what it says of arguments that are missing."""
+_MOST_LISTED = 12
+"""Commands that fit into one line of an error."""
 _SYNONYMS = {
     "allow": "approve",
+    "ask": "run",
+    "kill": "cancel",
+    "page": "login",
+    "ps": "status",
     "reject": "deny",
     "setup": "init",
     "start": "serve",
@@ -28,6 +34,7 @@ _SYNONYMS = {
     "ls": "pending",
     "log": "history",
     "logs": "history",
+    "version": "--version",
 }
 """What other programs call commands of ours; none is spelt like them."""
 
@@ -82,13 +89,17 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: "Any") -> None:  # noqa: ANN401 - argparse's own
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:  # noqa: SLF001
-            names = ", ".join(action.choices)
             inner = _SYNONYMS.get(value) if "serve" in action.choices else None
             inner = inner or _below(action, value)
             hint = f"; did you mean {inner!r}?" if inner else meant(value, action.choices)
-            hint = hint or f"; choose from {names}"
+            hint = hint or f"; {self._choices(action)}{_outside(value)}"
             raise argparse.ArgumentError(None, f"unknown command {value!r}{hint}")
         super()._check_value(action, value)
+
+    def _choices(self, commands: "Commands") -> str:
+        if len(commands.choices) > _MOST_LISTED:
+            return f"see `{self.prog} --help`"
+        return f"choose from {', '.join(commands.choices)}"
 
 
 def _below(commands: "Commands", word: str) -> str:
@@ -100,6 +111,14 @@ def _below(commands: "Commands", word: str) -> str:
                 if rest:
                     return f"{name} {rest}"
     return ""
+
+
+def _outside(word: str) -> str:
+    """Return the question whether a command outside every group was meant, empty for none."""
+    from bot.cli import build_parser  # noqa: PLC0415 - for mistakes only; it imports all commands
+
+    known = members(build_parser())
+    return f", or did you mean `sayso {word}`?" if word in known else ""
 
 
 def meant(word: str, known: "Iterable[str]") -> str:

@@ -27,6 +27,11 @@ def usage(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (("allowlist", "add", "x"), "command 'allowlist'; did you mean 'approvals allowlist'?"),
         (("approvals", "add", "x"), "unknown command 'add'; did you mean 'allowlist add'?"),
         (("approve", "K3F7QZ"), "are required: DECISION; see `sayso approve --help`"),
+        (
+            ("approvals", "deny", "x"),
+            "command 'deny'; choose from get, set, allowlist, or did you mean `sayso deny`?",
+        ),
+        (("ask", "ls"), "unknown command 'ask'; did you mean 'run'?"),
         (("start",), "unknown command 'start'; did you mean 'serve'?"),
         (("logs", "--json"), "unknown command 'logs'; did you mean 'history'?"),
         (("history", "--agnt", "x"), "unrecognized arguments: --agnt; did you mean '--agent'?"),
