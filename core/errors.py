@@ -6,7 +6,7 @@
     ├── ConfigError            a setting is unknown, duplicated or ill-typed          exit 2
     ├── BadRequest             a frame or request cannot be understood                exit 2
     │   ├── NotFound           nothing has the id that was named                      exit 2
-    │   └── Conflict           what was to be changed has changed meanwhile           exit 2
+    │   └── Conflict           what was to be changed has since changed           exit 2
     ├── Forbidden              this caller may not call this method                   exit 3
     ├── Unauthenticated        a token is missing, unknown, expired or revoked        exit 3
     ├── StateError             $SAYSO_HOME or a file in it cannot be used             exit 1

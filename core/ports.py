@@ -21,7 +21,7 @@ class Journal(Protocol):
 
 
 class RunWatcher(Protocol):
-    """What the gate wants to hear while a command runs."""
+    """What the gate is notified of while a command runs."""
 
     async def claim(self) -> bool:
         """Claim the run durably, once; ``False`` means that it must not start (rule 6)."""
@@ -30,11 +30,11 @@ class RunWatcher(Protocol):
         """Note the process that leads the run, so that recovery can find it."""
 
     async def basis(self) -> Basis:
-        """Return what let the run start; a node checks it."""
+        """Return what allowed the run to start; a node checks it."""
 
 
 class SpawnGuard(Protocol):
-    """What is asked at the last moment before anything is spawned."""
+    """The last check before anything is spawned."""
 
     def check(self, plan: ExecPlan) -> None:
         """Let a plan run, or refuse it.
@@ -52,13 +52,13 @@ class ExecutionHost(Protocol):
         """Return the word that events show: ``gateway``, ``sandbox`` or a node id."""
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> str:
-        """Return why a plan would give who asks more rights than are theirs, ``""`` if it does not.
+        """Return why a plan would give the requester more rights than their own, or ``""``.
 
-        What people are asked about is theirs to judge; this is for what runs unasked.
+        What people are asked about is for them to judge; this is for what runs without asking.
         """
 
     async def check(self, plan: ExecPlan) -> None:
-        """Refuse what could not start here however it was answered, before anybody is asked.
+        """Refuse, before anyone is asked, what could not start here whatever the answer.
 
         Raises:
             HostUnavailable: the host does not work here, or not for such plans.
@@ -80,7 +80,7 @@ class ExecutionHost(Protocol):
         """Return what a running command printed last; ``None`` if it does not run here."""
 
     def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+        """Yield what a run prints from start to end, up to the cap on what is kept.
 
         Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
         """

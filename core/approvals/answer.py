@@ -76,9 +76,9 @@ class Answer:
     session, as in ``Requester``. ``terms`` limit an allow-always. ``typed``: the person named in
     words what to allow; a press of a button did not. ``totp``: the code of the person's
     authenticator app, ``passkey`` what one of the person's passkeys signed, where the question
-    wants a step-up and the person has either. ``place`` and ``message`` are where a chat has the
-    message that it was given under. ``views`` are what the person looked at before, and what is not
-    on record yet.
+    requires a step-up and the person has either. ``place`` and ``message`` are where a chat has the
+    message that it was given under. ``views`` are what the person looked at before that is not on
+    record yet.
     """
 
     ref: str
@@ -103,7 +103,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Authorised:
-    """The approval that an answer means, and who may answer it so."""
+    """The approval that an answer refers to, and who may answer it this way."""
 
     approval: Approval
     person: PersonId
@@ -120,13 +120,13 @@ class _Proven:
 
 
 class Editor(Protocol):
-    """What sends edits from this process."""
+    """The sender of edits from this process."""
 
     def editable(self) -> Collection[str]:
         """Return the channels whose edits can be sent from here now."""
 
     def edit(self, items: Sequence[OutboxItem]) -> None:
-        """Send edits that were claimed for this process, before all else that waits."""
+        """Send edits that were claimed for this process, ahead of everything else that waits."""
 
 
 class Answering:
@@ -153,7 +153,7 @@ class Answering:
         raise StoreError("The people directory kept changing; nothing was decided. Retry.")
 
     async def offer(self, answer: Answer) -> Answered:
-        """Return whether a person could answer so now, and change nothing; ``OFFERED`` if so.
+        """Return, changing nothing, whether a person could answer this way now; ``OFFERED`` if so.
 
         Raises:
             StoreError: the store cannot be read.
@@ -185,7 +185,7 @@ class Answering:
 
     async def _decided_or(self, answer: Answer) -> StoredAnswer | Answered | _Authorised:
         """Find, authorise and decide at once where nothing has to be proven, or return what is."""
-        channels = self._editable()  # here, for the store calls back in a thread of its own
+        channels = self._editable()  # here, because the store calls back in its own thread
 
         def authorise(meant: approvals.Meant) -> approvals.Ballot | Answered | _Authorised:
             found = self._judged(answer, meant)
@@ -232,7 +232,7 @@ class Answering:
         return _Proven(step)
 
     def _judged(self, answer: Answer, meant: approvals.Meant) -> Answered | _Authorised:
-        """Return the one approval that is meant, or why this person may not answer it so."""
+        """Return the one approval that is meant, or why this person may not answer it this way."""
         found = meant.approvals
         if not found:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
@@ -280,7 +280,7 @@ class Answering:
     async def _edited(self, deciding: Awaitable[T]) -> T:
         """Wait for a decision, and have the edits that show it sent at once."""
         writing = asyncio.ensure_future(deciding)
-        # Whoever gave the answer may go away: what was claimed is sent all the same.
+        # Whoever gave the answer may go away: what was claimed is sent anyway.
         writing.add_done_callback(self._edit)
         return await asyncio.shield(writing)
 
@@ -328,7 +328,7 @@ def _wants_step_up(answer: Answer, approval: Approval) -> bool:
 def _checked(
     reply: ApprovalReply, given: PasskeyAnswer, found: _Authorised, about: str, *, is_open: bool
 ) -> PasskeySpend:
-    """Return what is used up by what a passkey of the person signed.
+    """Return what is used up by the signature of the person's passkey.
 
     Raises:
         NotProven: it did not sign this answer to this plan, here, by its person.
@@ -350,7 +350,7 @@ def _checked(
 
 
 def _not_taken(answer: Answer, approval: Approval, *, has_proof: bool) -> Answered | None:
-    """Return why what still waits is not answered so by anybody, or return ``None``."""
+    """Return why nobody may answer a waiting approval this way, or ``None``."""
     words = _not_offered(answer, approval)
     if words:
         return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
@@ -366,7 +366,7 @@ def _not_taken(answer: Answer, approval: Approval, *, has_proof: bool) -> Answer
 
 
 def _not_offered(answer: Answer, approval: Approval) -> str:
-    """Return why no surface offers this answer, or return ``""``: typed words count no more."""
+    """Return why no surface offers this answer, or return ``""``: typed words count for no more."""
     reply = answer.reply
     if reply is not ApprovalReply.DENY and not shows_input(approval.plan):
         return messages.allow_not_offered(approval)

@@ -42,7 +42,7 @@ class Timing:
     remind_ms: int | None
 
     def within(self, timeout_ms: int | None) -> "Timing":
-        """Return the timing of a question with a time of its own, repeated at half of it."""
+        """Return the timing of a question with its own time limit, repeated at half of it."""
         if timeout_ms is None:
             return self
         return Timing(timeout_ms, None if self.remind_ms is None else (timeout_ms + 1) // 2)
@@ -58,7 +58,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """The places beside the configured ones: on this machine, or browsers that take push.
+    """The places in addition to the configured ones: on this machine, or browsers that take push.
 
     ``note`` says why there is none.
     """
@@ -90,9 +90,9 @@ class Asking:
     """Turn a request that policy asks about into a persisted question.
 
     ``reachable`` says whether a channel runs here; ``local`` is the channel of this machine, whose
-    people, as the holders of tokens, see what is pending without being sent anything. ``tiers``
+    people, like the holders of tokens, see what is pending without being sent anything. ``tiers``
     says what heavier questions need, ``limits`` how many may wait. ``now`` returns epoch ms.
-    ``nearby`` looks for a companion, which is asked beside the places that are configured.
+    ``nearby`` looks for a companion, which is asked in addition to the configured places.
     """
 
     store: Store
@@ -145,7 +145,7 @@ class Asking:
         raise CodeTaken
 
     async def _own(self, request: ExecRequest) -> frozenset[str]:
-        """Return how lists of approvers may name who asks, whose answer would not count."""
+        """Return how lists of approvers may name the requester, whose answer would not count."""
         if request.requester.intake is not Intake.CHAT:
             return frozenset()
         return await self.store.read(approvals.references, request.requester)

@@ -3,7 +3,7 @@
 ``pending`` becomes ``allowed``, ``denied``, ``expired`` or ``cancelled``, once and for good. Each
 arrow is one guarded statement in ``core.store.approvals`` on the database's clock, and expiry is
 part of the statement that resolves (invariants 5 to 8). Nothing here is an authority: a lost
-wake-up only makes somebody look again.
+wake-up only means another look.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Format how an answer ended: late, unknown, foreign and already decided each truly differ."""
+"""Format how an answer ended: late, unknown, foreign and already decided each read differently."""
 
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ def person(actor: Actor | None) -> str:
 
 
 def limits(terms: GrantTerms) -> str:
-    """Word how far a limited allow-always goes: ``for 30 minutes, in this session``."""
+    """Format how far a limited allow-always goes: ``for 30 minutes, in this session``."""
     parts = []
     if terms.for_ms is not None:
         minutes = max(1, round(terms.for_ms / _MINUTE_MS))
@@ -43,7 +43,7 @@ def limits(terms: GrantTerms) -> str:
 
 
 def ran(result: Finished) -> str:
-    """Word how a run ended, in the same words wherever it is shown."""
+    """Format how a run ended, in the same words wherever it is shown."""
     after = f"after {result.duration_ms / 1000:.1f} s"
     if result.timed_out:
         return f"stopped at its time limit {after}"
@@ -59,14 +59,14 @@ def ran(result: Finished) -> str:
 
 
 def past(state: str, end: Finished | None, reason: DenialReason | None) -> str:
-    """Word the status of a history entry: how it ran, or why it did not."""
+    """Format the status of a history entry: how it ran, or why it did not."""
     if end is not None:
         return ran(end)
     return state if reason is None or reason == state else f"{state} ({reason})"
 
 
 def accepted(approval: Approval, reply: ApprovalReply) -> str:
-    """Word the answer that decided, and whether others had allowed less."""
+    """Format the reply to the answer that decided, and whether others had allowed less."""
     end = approval.resolution
     final = reply if end is None or end.reply is None else end.reply
     held = ", while its code stays as it is" if _held(approval, final) else ""
@@ -82,7 +82,7 @@ def _held(approval: Approval, reply: ApprovalReply) -> bool:
 
 
 def counted(approval: Approval) -> str:
-    """Word an allow that counts among several that are needed; ``approval`` is current."""
+    """Format the reply to one of several allows that are needed; ``approval`` is current."""
     if approval.resolution is not None:
         return f"Your answer was counted; {approval.code} {_ending(approval.resolution)}."
     have = len(approval.votes)
@@ -94,7 +94,7 @@ def counted(approval: Approval) -> str:
 
 
 def ended(approval: Approval) -> str:
-    """Word an approval that was already final when the answer came."""
+    """Format the reply about an approval that was already final when the answer came."""
     resolution = approval.resolution
     if resolution is None:
         return f"{approval.code} is still pending."
@@ -123,17 +123,17 @@ def _allowed(resolution: Resolution) -> str:
 
 
 def unknown(ref: str) -> str:
-    """Word an id that no approval has or had."""
+    """Format the reply to an id that no approval has or had."""
     return f"No approval has the id or code {ref!r}. Send /pending to list pending approvals."
 
 
 def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
-    """Word a prefix that several pending approvals share."""
+    """Format the reply to a prefix that several pending approvals share."""
     return f"{ref!r} could mean {', '.join(codes)}. Use one of these codes."
 
 
 def not_listed(actor: Actor, agent: AgentId | None = None) -> str:
-    """Word a person who is no approver, naming the id and the list; ``agent`` has its own."""
+    """Format the reply to a non-approver, naming the id and the list; ``agent`` has its own."""
     if agent is not None:
         where = f"{actor.ref} is not in agents.list[{agent}].approvers"
     elif actor.channel == API_CHANNEL:
@@ -144,7 +144,7 @@ def not_listed(actor: Actor, agent: AgentId | None = None) -> str:
 
 
 def revoked() -> str:
-    """Word a person or an account whose answers count no more."""
+    """Format the reply to a person or an account whose answers no longer count."""
     return (
         "You may not answer this: this account is revoked. Nothing was changed. Whoever runs the "
         "gateway can restore it with `sayso people restore`."
@@ -152,7 +152,7 @@ def revoked() -> str:
 
 
 def requester(approval: Approval) -> str:
-    """Word a requester who answers its own request, with whatever answer."""
+    """Format the reply to a requester who answers its own request, whatever the answer."""
     return (
         "This request is your own, so you can neither allow nor deny it, from any account. Another "
         f"person must answer; you may withdraw it: /stop {approval.code} in a chat, "
@@ -161,7 +161,7 @@ def requester(approval: Approval) -> str:
 
 
 def asked_here(approval: Approval) -> str:
-    """Word an answer from the kernel session that asked: nobody knows which program typed it."""
+    """Format the reply to the kernel session that asked: nobody knows which program typed it."""
     return (
         "This was asked from this terminal session, so neither allow nor deny counts from here. "
         "Answer in another terminal or in a chat that was asked; you may withdraw it: "
@@ -170,7 +170,7 @@ def asked_here(approval: Approval) -> str:
 
 
 def asked_with_a_token() -> str:
-    """Word a local process that answers what came over the network."""
+    """Format the reply to a local process that answers what came over the network."""
     return (
         "This was requested over the network. The holder of that token may also run on this "
         "machine, so it cannot be answered locally: answer in chat, or with a person's token."
@@ -178,7 +178,7 @@ def asked_with_a_token() -> str:
 
 
 def allow_not_offered(approval: Approval) -> str:
-    """Word an allow of what is too long to have been shown (invariant 9)."""
+    """Format the reply to an allow of what is too long to have been shown (invariant 9)."""
     return (
         f"{approval.code} cannot be allowed: its standard input is too long to show, so nobody has "
         "seen what would run. It is still pending; answer deny, or let it time out."
@@ -186,7 +186,7 @@ def allow_not_offered(approval: Approval) -> str:
 
 
 def not_typed(approval: Approval, reply: ApprovalReply) -> str:
-    """Word an allow by a button where only a typed one counts."""
+    """Format the reply to an allow by a button where only a typed one counts."""
     return (
         f"{approval.code} is not allowed yet: this needs a typed answer. Send /approve "
         f"{approval.code} {reply} (in a Slack thread without the slash), or answer deny."
@@ -194,7 +194,7 @@ def not_typed(approval: Approval, reply: ApprovalReply) -> str:
 
 
 def not_proven(approval: Approval, reply: ApprovalReply) -> str:
-    """Word an allow without the code that the person has enrolled an app for."""
+    """Format the reply to an allow without the code of the app that the person has enrolled."""
     return (
         f"{approval.code} is not allowed yet: this needs your passkey, or a code of your "
         f"authenticator app. Allow it on the control page, or with "
@@ -203,7 +203,7 @@ def not_proven(approval: Approval, reply: ApprovalReply) -> str:
 
 
 def wrong_code(approval: Approval, *, used: bool) -> str:
-    """Word an allow with a code that is wrong, or was used before."""
+    """Format the reply to an allow with a code that is wrong, or was used before."""
     if used:
         return (
             f"{approval.code} is not allowed yet: a code counts once, and this one was used. Wait "
@@ -216,7 +216,7 @@ def wrong_code(approval: Approval, *, used: bool) -> str:
 
 
 def passkey_refused(approval: Approval, why: str) -> str:
-    """Word an allow whose passkey proves nothing."""
+    """Format the reply to an allow whose passkey proves nothing."""
     return (
         f"{approval.code} is not allowed yet: the passkey does not prove it ({why}). Press again "
         "to sign once more; denying is still possible."
@@ -224,7 +224,7 @@ def passkey_refused(approval: Approval, why: str) -> str:
 
 
 def app_not_readable(approval: Approval, person: PersonId) -> str:
-    """Word an allow whose code cannot be compared: the key of the app's secret is not here."""
+    """Format the reply to a code that cannot be compared: the key to its secret is not here."""
     return (
         f"{approval.code} is not allowed yet: the key that seals the secret of your authenticator "
         "app is lost, so no code can be checked. Restore store.key from a backup, or enrol the app "
@@ -234,7 +234,7 @@ def app_not_readable(approval: Approval, person: PersonId) -> str:
 
 
 def too_many_codes(approval: Approval) -> str:
-    """Word an allow after too many codes that were wrong."""
+    """Format the reply to an allow after too many wrong codes."""
     return (
         f"{approval.code} is not allowed yet: too many codes were tried. No code is looked at for "
         "15 minutes; denying is still possible."
@@ -242,7 +242,7 @@ def too_many_codes(approval: Approval) -> str:
 
 
 def no_task(approval: Approval) -> str:
-    """Word an allow-always for a task where the request names none."""
+    """Format the reply to an allow-always for a task where the request names none."""
     return (
         f"{approval.code} cannot be allowed for its task: the request names none. It is still "
         "pending; answer with a time, a number of runs or `session`, allow-once or deny."
@@ -250,7 +250,7 @@ def no_task(approval: Approval) -> str:
 
 
 def always_not_offered(approval: Approval) -> str:
-    """Word allow-always where nothing safe could be stored."""
+    """Format the reply to an allow-always where nothing safe could be stored."""
     return (
         f"{approval.code} cannot be allowed always: there is no safe entry to store for it. It is "
         "still pending; answer allow-once or deny."

@@ -5,9 +5,9 @@
     gate              Gate: submit, answer, wait, cancel; one call a step
     effective_policy  what an agent may do now: settings, session, approvals file
     sessions          what people set for one chat session: /exec, /elevated
-    two_judges        what a node and this gateway say of one plan: the stricter holds
+    two_judges        what a node and this gateway say about one plan: the stricter verdict holds
     apply_grants      what people allowed for a while, before anybody is asked again
-    run_status        the status of requests, and who waits for an end
+    run_status        the status of requests, and the callers that wait for an end
     execution         claim, run and report; at most once (invariant 6)
     guards            lockdown and the gateway's self-test, checked before each spawn
     tools             what agents may call by name, Exec among it (S3)

@@ -1,9 +1,9 @@
 """Apply grants: run what people granted for a while without another question.
 
 A grant adds the patterns that its prompt promised to the agent's allowlist, and the plan is judged
-anew. So it lifts exactly what allow-always would have lifted: never a denial, a hidden program, an
-unreadable line or an environment change, and ``ask: always`` keeps asking. A script may change
-meanwhile: that is what a limit is for (decision 21).
+again. So it lifts exactly what allow-always would have lifted: never a denial, a hidden program, an
+unreadable line or an environment change, and ``ask: always`` keeps asking. A script may change in
+the meantime: that is what a limit is for (decision 21).
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ class Granted:
 
 
 def _with_grants(own: Allowlist, given: Sequence[Grant], home: str) -> Allowlist:
-    """Return an agent's own allowlist with what grants promised."""
+    """Return an agent's own allowlist plus what grants promised."""
     promised = (AllowlistEntry(p.pattern, argv=p.argv) for grant in given for p in grant.promise)
     return Either(own, Allowlist(promised, home))
 
@@ -100,7 +100,7 @@ def _named(asked: Evaluation, found: Evaluation, needed: tuple[Grant, ...]) -> E
 
 
 def rule_of(grant: Grant) -> str:
-    """Word a grant as a rule: ``granted until 12:30 UTC by Ana (slack), grant 7K3F9Q``."""
+    """Format a grant as a rule: ``granted until 12:30 UTC by Ana (slack), grant 7K3F9Q``."""
     until = "" if grant.expires_ms is None else f" until {_minute(grant.expires_ms)}"
     runs = "run" if grant.uses_left == 1 else "runs"
     count = "" if grant.uses_left is None else f" for {grant.uses_left} more {runs}"

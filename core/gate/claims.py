@@ -23,7 +23,7 @@ class Claim(Protocol):
     asked: bool
 
     async def take(self) -> bool:
-        """Take it; ``False`` if it is gone already. Raises ``StoreError`` or ``JournalError``."""
+        """Take it; ``False`` if it is already gone. Raises ``StoreError`` or ``JournalError``."""
 
     async def give_up(self, reason: DenialReason, why: str) -> None:
         """End the run without a process, and notify its session."""
@@ -34,7 +34,7 @@ class Claim(Protocol):
 
 @dataclass(slots=True)
 class NewRun:
-    """A run that policy allowed: its row is written as started, beside the journal's record."""
+    """A run that policy allowed: its row is written as started, along with the journal's record."""
 
     store: Store
     journal: Journal
@@ -49,7 +49,7 @@ class NewRun:
         decided = journal_records.decided(
             self.draft.id, self.draft.requester, self.draft.plan, self.evaluation
         )
-        # Both have ended when either fails, so that nothing is claimed after it was given up.
+        # Both have ended when either fails, so that nothing is claimed after it is given up.
         written, taken = await asyncio.gather(
             self.journal.append("decision", decided),
             self.store.write(runs.begin, self.draft),
@@ -69,13 +69,13 @@ class NewRun:
             await self.store.write(runs.record_denied, self.draft, reason, why)
 
     async def basis(self) -> Basis:
-        """Return that policy did."""
+        """Return that policy allowed it."""
         return Basis()
 
 
 @dataclass(slots=True)
 class QueuedRun:
-    """A run that people allowed: its row turns from queued to started, once over all gateways."""
+    """A run that people allowed: its row turns from queued to started, once across all gateways."""
 
     store: Store
     journal: Journal

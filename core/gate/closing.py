@@ -1,4 +1,4 @@
-"""Close the gate of a gateway that stops: nothing new is taken, what was taken comes to its end."""
+"""Close the gate of a gateway that stops: it accepts nothing new and finishes what it accepted."""
 
 import time
 from asyncio import sleep
@@ -18,10 +18,10 @@ _ENDING_S = 5.0
 
 @dataclass(slots=True)
 class Closing:
-    """Whether the gate is closed, and what it still has in hand.
+    """Whether the gate is closed, and what is still in progress.
 
     ``running`` are the runs that have begun here and not ended yet; ``end`` ends one of them. What
-    runs on a node goes on there without its gateway, so it is neither waited for nor ended.
+    runs on a node continues there without its gateway, so it is neither waited for nor ended.
     """
 
     running: Mapping[ApprovalId, ExecPlan]
@@ -55,9 +55,9 @@ class Closing:
             self._inside += held
 
     async def settle(self, grace_s: float) -> None:
-        """Wait until nothing is in hand; what runs after ``grace_s`` is ended (TERM, grace, KILL).
+        """Wait until all is done; what runs after ``grace_s`` is ended (TERM, grace, KILL).
 
-        What does not end even so is left to whoever stops the runner.
+        What still does not end is left to whoever stops the runner.
         """
         grace_ends = time.monotonic() + grace_s
         asked: set[ApprovalId] = set()

@@ -1,7 +1,7 @@
-"""Bring into store and journal what they could not take at once: how runs ended.
+"""Deliver to the store and the journal what they could not take at once: how runs ended.
 
-A command has ended whether or not the database is there to hear of it. Until the store has a
-result, memory and a file in the gateway's home hold it; callers get it from here meanwhile, and a
+A command has ended whether or not the database is available to record it. Until the store has a
+result, memory and a file in the gateway's home hold it; until then callers get it from here, and a
 gateway that starts delivers what an earlier one left before it calls any run unknown.
 """
 
@@ -60,7 +60,7 @@ class Deferred:
     _closed: bool = False
 
     def result(self, run_id: ApprovalId) -> Finished | None:
-        """Return how a run ended that the store does not know of yet."""
+        """Return the result of a run that the store does not have yet."""
         kept = self._kept.get(run_id)
         return None if kept is None else kept.result
 
@@ -70,7 +70,7 @@ class Deferred:
         return None if kept is None else kept.agent
 
     def is_in_doubt(self, run_id: ApprovalId) -> bool:
-        """Say whether a run is still to be ended that nothing was started of; it must not start."""
+        """Return whether a run that started nothing is still to be ended; it must not start."""
         return run_id in self._in_doubt
 
     async def finish(
@@ -126,7 +126,7 @@ class Deferred:
     async def close(self) -> None:
         """Deliver what only memory has; what is in files is delivered by the next start.
 
-        That is for as long as it takes ``_LAST_S`` seconds at most: the disk may have just begun
+        This takes at most ``_LAST_S`` seconds: the disk may have just begun
         to work again.
         """
         self._closed = True
@@ -174,7 +174,7 @@ class Deferred:
             _log.info("the store and the journal have all results again")
 
     async def _rest(self, seconds: float) -> None:
-        """Wait before the next attempt, shortly where the gateway stops."""
+        """Wait before the next attempt, only briefly where the gateway stops."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._hurry.wait()
@@ -190,7 +190,7 @@ class Deferred:
                 through = False
                 if isinstance(failure, StoreAway):
                     return False
-                # It may be for this one's sake: the others must not wait behind it.
+                # This note may be the cause: the others must not wait for it.
                 continue
             del self._kept[run_id]
             await asyncio.to_thread(self._forget, run_id)
@@ -214,7 +214,7 @@ class Deferred:
                 _log.error("the result of run %s is kept in memory only: %s", run_id, failure)
             return
         self._unsaved.discard(run_id)
-        if run_id not in self._kept:  # the store has taken it meanwhile
+        if run_id not in self._kept:  # the store has taken it in the meantime
             self._forget(run_id)
 
     def _forget(self, run_id: ApprovalId) -> None:
@@ -234,7 +234,7 @@ async def _emptied(notes: deque[_Note]) -> bool:
         try:
             await notes[0]()
         except (StoreError, JournalError):
-            notes.rotate(-1)  # it may be for this one's sake: the others must not wait behind it
+            notes.rotate(-1)  # this note may be the cause: the others must not wait for it
             return False
         except SaysoError as failure:
             _log.error("cannot write a note; giving up: %s", failure)
@@ -268,7 +268,7 @@ def _left_behind(folder: Path) -> Iterator[tuple[Path, KeptResult]]:
 
 
 def _seen(task: asyncio.Future[bool]) -> None:
-    """Take the exception of a write that is repeated, so that asyncio does not report it."""
+    """Retrieve the exception of a write that is repeated, so that asyncio does not report it."""
     with suppress(asyncio.CancelledError):
         failure = task.exception()
         if failure is not None and not isinstance(failure, StoreError):

@@ -59,13 +59,13 @@ def _call(request: ExecRequest) -> PolicyLayer:
 
 @dataclass(slots=True)
 class Rulebook:
-    """The layers of policy of every agent, and its allowlist as indexed last.
+    """The layers of policy of every agent, and its allowlist as last indexed.
 
     ``configured`` returns an agent's layers of the configuration, its own first. ``elevated`` is
     ``tools.elevated.enabled``: without it no session has full security, whatever was set before.
     ``compiled`` are the rules, capabilities and skills of the configuration. ``idle`` knows which
-    entries count no longer, ``None``: all do. ``senders`` are who may set sessions; full security
-    that anybody else set has no effect. ``None`` where no chat sets any.
+    entries no longer count; with ``None``, all do. ``senders`` are the people who may set sessions;
+    full security that anybody else set has no effect. ``None`` where no chat sets any.
     """
 
     configured: Callable[[AgentId], tuple[PolicyLayer, ...]]
@@ -81,10 +81,10 @@ class Rulebook:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def ready(self, *agents: AgentId) -> None:
-        """Read the file if it changed and index these agents' lists, apart from the event loop.
+        """Read the file if it changed and index these agents' lists, outside the event loop.
 
-        Many entries take seconds; meanwhile everything else continues. What goes wrong is left to
-        whoever asks for the policy.
+        Many entries take seconds; meanwhile everything else continues. Errors are left to whoever
+        asks for the policy.
         """
         if all(map(self._is_ready, agents)):
             return
@@ -110,9 +110,10 @@ class Rulebook:
             await self.ready(*document.agents)
 
     def adopt(self, other: "Rulebook") -> None:
-        """Go by what another rulebook of this home was configured with, from now on.
+        """Use the configuration of another rulebook of this home from now on.
 
-        The files stay those that are open. ``version`` counts, for whoever judges in two steps.
+        The files stay those that are open. ``version`` is incremented, for callers that judge in
+        two steps.
         """
         self.configured, self.elevated = other.configured, other.elevated
         self.compiled = other.compiled
@@ -166,7 +167,7 @@ class Rulebook:
         allowlist: Allowlist | None = None,
         acl: tuple[ArgvTemplate, ...] | None = None,
     ) -> Evaluation:
-        """Judge a plan by all that is known of its agent; ``allowlist`` replaces the agent's own.
+        """Judge a plan by all that its agent is held to; ``allowlist`` replaces the agent's own.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
@@ -195,7 +196,7 @@ class Rulebook:
         return self.judge(outside, listing).decision is Decision.ALLOW
 
     def note_uses(self, plan: ExecPlan, evaluation: Evaluation, at_ms: int) -> None:
-        """Note which entries let a plan run (S1 "last used"); in memory, written by and by."""
+        """Note which entries let a plan run (S1 "last used"); kept in memory and written later."""
         known = self._indexed.get(plan.agent)
         # A grant of the same words let it run, and must not make the idle entry count again.
         idle = frozenset[str]() if known is None else known.idle

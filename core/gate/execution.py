@@ -1,4 +1,4 @@
-"""Claim, run and report; at most once, whatever dies meanwhile."""
+"""Claim, run and report; at most once, whatever dies in the meantime."""
 
 import asyncio
 import logging
@@ -64,13 +64,13 @@ class Execution:
     closed: bool = False
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> Refusal | None:
-        """Return why a plan would give who asks more than is theirs, ``None`` where it does not."""
+        """Return why a plan would give the requester more rights than their own, or ``None``."""
         host = self.hosts.pick(plan)
         why = "" if host is None else host.withheld(plan, requester)
         return Refusal(DenialReason.BAD_CWD, why) if why else None
 
     async def missing(self, plan: ExecPlan) -> Refusal | None:
-        """Return why a plan could run nowhere, so that nobody is asked about it in vain."""
+        """Return why a plan could run nowhere, so that nobody is asked about it needlessly."""
         host = self.hosts.pick(plan)
         if host is None:
             return Refusal(DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
@@ -83,7 +83,7 @@ class Execution:
         return None
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, claim: Claim) -> ExecResult | None:
-        """Run a plan and record how it ended; ``None`` if somebody else holds the claim.
+        """Run a plan and record how it ended; ``None`` if the claim is held elsewhere.
 
         Raises:
             StoreError: nothing ran; a claim that is in doubt is given up later.
@@ -118,9 +118,9 @@ class Execution:
         return finished
 
     async def _abandon(self, run_id: ApprovalId, failure: SaysoError) -> None:
-        """Give up a claim that may have been written all the same."""
+        """Give up a claim that may still have been written."""
         self.deferred.abandon(run_id, self.owner, _IN_DOUBT)
-        if isinstance(failure, StoreError):  # else the journal has no decision to take back
+        if isinstance(failure, StoreError):  # otherwise the journal has no decision to take back
             reason = DenialReason.SPAWN_FAILED
             # Now or never: a later start of a run that is still queued must be the last record.
             with suppress(JournalError):
@@ -146,7 +146,7 @@ class Execution:
         return None if host is None else await host.tail(run_id)
 
     async def watch(self, run_id: ApprovalId, plan: ExecPlan | None) -> Chunks:
-        """Yield what a run prints from its start on, until its end; nothing without a plan."""
+        """Yield what a run prints from start to end; nothing without a plan."""
         host = None if plan is None else self.hosts.pick(plan)
         if host is not None:
             async for chunk in host.watch(run_id):
@@ -204,7 +204,7 @@ class _Watcher:
         task.add_done_callback(self._done)
 
     async def _noted(self, note: _Note) -> object:
-        """Write a note; again and again while the run lasts and the store is away."""
+        """Write a note, retrying while the run lasts and the store is away."""
         while not self.closed:
             with suppress(StoreError):
                 return await note()

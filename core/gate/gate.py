@@ -47,7 +47,7 @@ from core.store.runs import runs
 Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
 _MOST_STOPPED = 1_000
-"""Runs of which it is known who ended them."""
+"""Runs for which it is known who ended them."""
 
 
 @dataclass(slots=True)
@@ -88,10 +88,10 @@ class Gate:
     async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
 
-        ``begun`` hears the id of a run that policy allows, before it ends.
+        ``begun`` is called with the id of a run that policy allows, before it ends.
 
         Raises:
-            Conflict: something else was asked before under its key; nothing ran.
+            Conflict: something else was asked earlier under its key; nothing ran.
             Stopping: the gate is closed; nothing ran.
             SaysoError: Sayso failed; nothing ran.
         """
@@ -154,12 +154,12 @@ class Gate:
                 return await self._deny(request, plan, evaluation)
 
     async def _judged(self, plan: ExecPlan, policy: ExecPolicy) -> Evaluation:
-        """Judge a plan, and once more by what people granted for a while where it would ask."""
+        """Judge a plan, and again under what people granted for a while where it would ask."""
         version, evaluation = self.rulebook.version, self.rulebook.judge(plan, policy)
         if evaluation.decision is not Decision.ASK:
             return evaluation
         lifted = await self._granted.lift(plan, policy, evaluation)
-        # A configuration that came meanwhile: nothing is allowed by half of each.
+        # The configuration changed meanwhile: nothing is allowed by half of each.
         return lifted if lifted and version == self.rulebook.version else evaluation
 
     async def _known(self, request: ExecRequest) -> Submission | None:
@@ -263,7 +263,7 @@ class Gate:
             return await self._answered(answer)
 
     async def offer(self, answer: Answer) -> Answered:
-        """Return whether a person could answer so now, and change nothing; ``OFFERED`` if so.
+        """Return, changing nothing, whether a person could answer this way now; ``OFFERED`` if so.
 
         Raises:
             StoreError: the store cannot be read.
@@ -282,7 +282,7 @@ class Gate:
         return answered
 
     async def companion_lost(self, run_id: ApprovalId, why: str) -> None:
-        """End a question whose only place was a companion that is gone; else others go on."""
+        """End a question whose only place was a companion that is gone; others stay open."""
         if self.closed:
             return
         with self._closing.inside():
@@ -294,18 +294,18 @@ class Gate:
         return self._closing.closed
 
     def close(self) -> None:
-        """Take no request and no answer any more; send away who waits for what does not run."""
+        """Accept no more requests or answers; send away callers that wait for what does not run."""
         self._closing.closed = self.execution.closed = True
         self._waiters.close()
 
     async def settle(self, grace_s: float) -> None:
-        """Let what runs here go on for ``grace_s`` seconds, then end it; returns when it ended."""
+        """Let what runs here continue for ``grace_s`` seconds, then end it; return at its end."""
         await self._closing.settle(grace_s)
 
     async def expire(self) -> int:
-        """End all that nobody answered in time; return how many.
+        """End everything that nobody answered in time; return how many.
 
-        A gate that is closed leaves it to the next start: what ends must come into the journal too.
+        A closed gate leaves this to the next start: what ends must reach the journal too.
         """
         if self.closed:
             return 0
@@ -317,11 +317,11 @@ class Gate:
         return await self._waiters.wait(run_id, timeout_ms) or await self.status(run_id)
 
     async def status(self, run_id: ApprovalId) -> Submission | None:
-        """Return the status of a request; ``None`` if there is none of this id."""
+        """Return the status of a request; ``None`` if none has this id."""
         return await self._waiters.status(run_id)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
-        """Return the agent that asked; ``None`` if there is no request of this id."""
+        """Return the agent that asked; ``None`` if no request has this id."""
         return await self._waiters.agent_of(run_id)
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
@@ -329,15 +329,15 @@ class Gate:
         plan = self._running.get(run_id)
         if plan is not None:
             return await self.execution.tail(run_id, plan)
-        # What an earlier gateway ordered from a node goes on there.
+        # What an earlier gateway ordered from a node continues there.
         return None if self.nodes is None else await self.nodes.tail(run_id)
 
     def watch(self, run_id: ApprovalId) -> Chunks:
-        """Yield what a run prints from its start on, until its end; nothing if it is not here."""
+        """Yield what a run prints from start to end; nothing if it is not here."""
         return self.execution.watch(run_id, self._running.get(run_id))
 
     async def plan_of(self, run_id: ApprovalId) -> ExecPlan | None:
-        """Return what runs here, or is or was asked about; ``None`` for all else."""
+        """Return what runs here, or is or was asked about; ``None`` for anything else."""
         plan = self._running.get(run_id)
         asked = None if plan else await self.store.read(approvals.get, run_id)
         return plan if asked is None else asked.plan
@@ -347,7 +347,7 @@ class Gate:
         return self._stopped.get(run_id, "")
 
     async def _stop(self, run_id: ApprovalId, note: str, ending: Awaitable[bool]) -> bool:
-        """End a running command; who did it is known before anybody hears of the end."""
+        """End a running command; who did it is recorded before anyone is notified of the end."""
         known = self._stopped.setdefault(run_id, note)
         if not await ending:
             if known is note:
@@ -371,6 +371,6 @@ class Gate:
         withdrawn = await self.store.write(approvals.cancel, run_id, note)
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
-            return False  # somebody answered in this very moment
+            return False  # somebody answered at this very moment
         await record.end(self.store, self.journal, withdrawn)
         return True

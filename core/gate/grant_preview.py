@@ -1,7 +1,7 @@
 """Preview what an allow-always would have let run, for the people who are about to give it.
 
-Off the line of decisions: one bounded reading, judged in a thread. A preview that cannot be made in
-time, or at all, is missing and holds nobody up (issue 4, "Grants").
+Outside the path of decisions: one bounded reading, judged in a thread. A preview that cannot be
+made in time, or at all, is missing and holds nobody up (issue 4, "Grants").
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class Previews:
                     history = histories[one.agent]
                     where = one.session, one.task
                     found[one.id] = await self._made(history, one.agent, one.promise, *where)
-        except Exception:  # noqa: BLE001 - as above: what holds must be listed all the same
+        except Exception:  # noqa: BLE001 - as above: what holds must still be listed
             _log.warning(_MISSING, "the grants listed", exc_info=True)
         return found
 
@@ -85,7 +85,7 @@ class Previews:
 
 
 def words_of(preview: Preview) -> Redacted:
-    """Word a preview: how many of the last commands, and which of them were denied."""
+    """Format a preview: how many of the last commands, and which of them were denied."""
     if not preview.looked:
         return redact("would have matched nothing: this agent has no earlier requests")
     last = "command" if preview.looked == 1 else f"{preview.looked} commands"

@@ -47,8 +47,9 @@ def resolved(
     """Record how people, silence or the fallback ended an approval.
 
     ``shown`` is what people were shown of it: its sum makes it a part of the chain. ``seen_ms`` is
-    since when who decided could read it, null where nothing on record says so. ``None`` where what
-    was shown cannot be read. ``proven`` is the sum of what a step-up was proven with, likewise.
+    since when the person who decided could read it, null where nothing on record says so. ``None``
+    where what was shown cannot be read. ``proven`` is the sum of what a step-up was proven with,
+    likewise.
     """
     end = approval.resolution
     by = end.by if end is not None else None
@@ -104,7 +105,7 @@ def finished(result: Finished) -> dict[str, object]:
 
 
 def result_of(record: Mapping[str, object]) -> Finished:
-    """Return how a run ended by the record that ``finished`` made; what it printed is lost."""
+    """Return how a run ended from the record that ``finished`` made; what it printed is lost."""
     printed = _number(record.get("output_bytes")) or 0
     output = Output(_LOST, _LOST, printed, truncated=True) if printed else Output()
     return Finished(
@@ -126,7 +127,7 @@ def _number(value: object) -> int | None:
 def refused(
     run_id: ApprovalId, request: ExecRequest, reason: DenialReason, why: str
 ) -> dict[str, object]:
-    """Record a request that no plan could be made of."""
+    """Record a request for which no plan could be made."""
     asked = request.line if request.line is not None else " ".join(request.argv or ())
     return {
         "run": run_id,

@@ -1,4 +1,4 @@
-"""Write down what became of requests: refused, answered, over, or allowed for good."""
+"""Record what became of requests: refused, answered, over, or allowed for good."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ _EXPIRY_BATCH = 500
 
 @dataclass(slots=True)
 class Recording:
-    """The answers that are being taken: what one allows starts after the record of it.
+    """The answers that are being taken: what one allows starts only after it is recorded.
 
     The commit of an answer wakes what starts runs, while the answer is still being recorded.
     """
@@ -90,9 +90,9 @@ async def _proven(store: Store, approval: Approval) -> str | None:
 
 
 async def expire(store: Store, journal: Journal) -> int:
-    """End all that nobody answered in time; return how many.
+    """End everything that nobody answered in time; return how many.
 
-    Ending comes first and the journal after: ten thousand deadlines of one instant must not wait
+    Ending comes first and the journal after: ten thousand deadlines at one instant must not wait
     for each other's records.
     """
     expired: dict[ApprovalId, DenialReason] = {}
@@ -136,7 +136,7 @@ async def refuse(
     Without a ``policy`` the place is reported as the call named it.
 
     Raises:
-        SaysoError: it could not be recorded; nothing runs all the same.
+        SaysoError: it could not be recorded; nothing runs either way.
     """
     run_id, refusal = new_id(), _refusal(refused)
     record = journal_records.refused(run_id, request, refusal.reason, refusal.why)
@@ -184,7 +184,7 @@ class Remembering:
             for one in approval.evaluation.promise:
                 await self.rulebook.remember(approval.plan.agent, one)
         except (StateError, BadRequest) as failure:
-            # The person allowed this run, so it runs; say that it will be asked again.
+            # The person allowed this run, so it runs; say that it will be asked about again.
             words = f"{approval.code} runs, but allow-always could not be stored: {failure}"
             await self.journal.append("remember", {"run": run_id, "why": redact(words).text})
             await self.broker.notify(approval, words)

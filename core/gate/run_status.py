@@ -54,8 +54,8 @@ class Waiters:
                         future.set_exception(_stopping(run_id))
 
     async def status(self, run_id: ApprovalId) -> Submission | None:
-        """Return the status of a request; ``None`` if there is none of this id."""
-        # Looked at first: what has ended meanwhile is in the store by then.
+        """Return the status of a request; ``None`` if none has this id."""
+        # Checked first: what has ended in the meantime is in the store by then.
         begun, ended = run_id in self._running, self._deferred.result(run_id)
         if ended is not None:
             return ended
@@ -68,7 +68,7 @@ class Waiters:
         return status or (Running(run_id) if begun else None)
 
     async def agent_of(self, run_id: ApprovalId) -> AgentId | None:
-        """Return the agent that asked; ``None`` if there is no request of this id."""
+        """Return the agent that asked; ``None`` if no request has this id."""
         begun = self._running.get(run_id)  # it may not be stored yet
         agent = begun.agent if begun else self._deferred.agent(run_id)
         return agent or await self._store.read(owners.agent_of, run_id)
@@ -101,7 +101,7 @@ class Waiters:
                 del self._here[run_id]
 
     async def _watch(self, run_id: ApprovalId, future: asyncio.Future[ExecResult]) -> None:
-        """Look into the store at each change: the run may end on another gateway, or be denied."""
+        """Check the store at each change: the run may end on another gateway, or be denied."""
         try:
             with wakeups(self._store, f"run:{run_id}", f"approval:{run_id}") as changed:
                 while not future.done():

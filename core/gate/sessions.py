@@ -1,4 +1,4 @@
-"""Set a chat session's overrides, as a person who may: ``/exec`` and ``/elevated`` (S0).
+"""Set a chat session's overrides, for a person who may: ``/exec`` and ``/elevated`` (S0).
 
 ``SessionLayers`` is what the gate reads, ``SessionRules`` what a chat's inbox writes. No intake of
 agents reaches the latter: an agent never sets its session's policy (docs/decisions/0003).
@@ -36,7 +36,7 @@ _ASK = {Elevation.ASK: ExecAsk.ALWAYS, Elevation.FULL: ExecAsk.OFF}
 
 @dataclass(frozen=True, slots=True)
 class SessionChange:
-    """Whether a session was changed, and the sentence for whoever wanted it."""
+    """Whether a session was changed, and the sentence for whoever asked for it."""
 
     done: bool
     sentence: str
@@ -46,8 +46,8 @@ class SessionChange:
 class SessionLayers:
     """The layer of policy of each session.
 
-    Full security holds as long as the one who set it may: whoever is taken off the list of
-    ``senders`` or revoked leaves none behind.
+    Full security holds as long as the person who set it may set it: nothing remains of what was set
+    by someone removed from ``senders`` or revoked.
 
     Where this process alone can write the store, all of them are kept in memory until a wake-up
     says that one changed; otherwise the store is read each time.
@@ -253,7 +253,7 @@ def _merged(before: ExecOverrides, now: ExecOverrides) -> ExecOverrides:
 
 
 def worded(overrides: ExecOverrides) -> str:
-    """Word settings as they are typed: ``host=gateway security=full``."""
+    """Format settings as they are typed: ``host=gateway security=full``."""
     given = {
         "host": overrides.host,
         "security": overrides.security,

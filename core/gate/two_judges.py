@@ -1,4 +1,4 @@
-"""Join what a node and its gateway say of one plan: the stricter holds (S1, decision 29)."""
+"""Combine a node's verdict and its gateway's on one plan: the stricter holds (S1, decision 29)."""
 
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -16,21 +16,21 @@ from core.shell import reader
 
 
 class NodePlanning(Protocol):
-    """What has requests read and bound by other machines."""
+    """The part that has requests read and bound by other machines."""
 
     async def prepare(self, request: ExecRequest, policy: ExecPolicy) -> NodePlan | Refusal:
-        """Have the node that is meant read, bind and judge a request; nothing runs."""
+        """Have the named node read, bind and judge a request; nothing runs."""
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return since when the node of a run is away, ``None`` where it is not."""
+        """Return since when the node of a run has been away, ``None`` where it is not."""
 
     async def cancel(self, run_id: ApprovalId) -> bool:
-        """End a run, now or when its node is back; ``False`` if it is on none."""
+        """End a run, now or when its node is back; ``False`` if it runs on none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A bound plan and what its node says of it; ``node`` is ``None`` for a plan of our own."""
+    """A bound plan and what its node says about it; ``node`` is ``None`` for a plan of our own."""
 
     plan: ExecPlan
     node: NodePlan | None = None
@@ -38,9 +38,10 @@ class Judged:
     def with_gateways(self, own: Evaluation) -> Evaluation:
         """Return the stricter verdict.
 
-        Where the node is the stricter one, allow-always is not offered: what the gateway would
-        store does not change what the node's own file says. Nor is it where the line does not name
-        what would be stored: that would hold on this machine too, and is the node's word.
+        Where the node is stricter, allow-always is not offered: what the gateway would
+        store does not change what the node's own file says. Nor is it offered where the line does
+        not name what would be stored: that would hold on this machine too, on the node's word
+        alone.
         """
         if self.node is None:
             return own

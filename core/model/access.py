@@ -1,4 +1,4 @@
-"""Define what a caller may do: the scopes that a token holds and a method asks for."""
+"""Define what a caller may do: the scopes that a token holds and a method requires."""
 
 from dataclasses import dataclass
 from enum import StrEnum

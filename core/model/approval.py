@@ -31,7 +31,7 @@ class GrantTerms:
     """How far an allow-always goes; without any limit it is an entry of the approvals file (S1).
 
     ``for_ms`` ends it by time, ``uses`` by count; ``session_only`` binds it to the session that
-    asked, ``task_only`` to the task that the request named. Limits add up: the first one that is
+    asked, ``task_only`` to the task that the request named. Limits combine: the first one that is
     reached ends the grant.
     """
 
@@ -78,7 +78,7 @@ class Resolution:
 class Approval:
     """One question to people, bound to one plan. Times are epoch ms on the database's clock.
 
-    ``quorum`` people must allow it; ``votes`` are those who did so far. ``delivered_ms`` is when
+    ``quorum`` people must allow it; ``votes`` are those who have so far. ``delivered_ms`` is when
     the first copy was confirmed (the time to answer starts there), ``None`` before. ``behind`` is
     the identical question that is asked first; this one is asked when that one has ended.
     ``asked`` counts the pending requests that are identical, this one included. ``step_up``: only

@@ -1,4 +1,4 @@
-"""Carry a command from the words that were asked to the vectors that will run."""
+"""Carry a command from the words of a request to the vectors that will run."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -29,12 +29,12 @@ class AgentPartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgentPart:
-    """What is done by an agent in an executor, and by no command that Sayso runs.
+    """What an agent does itself in an executor, with no command that Sayso runs.
 
-    ``account`` is who gave the prompt. ``call`` is what a waiting tool call is known by, used once;
-    ``user`` whom the agent that waits runs as. ``tools`` are the only ones that a prompt may use,
-    all where it is empty. Of a terminal, ``call`` is the kernel session that it is for, and
-    ``unasked`` says that the configuration lets this account open one.
+    ``account`` gave the prompt. ``call`` identifies a waiting tool call, used once; ``user`` is the
+    one that the waiting agent runs as. ``tools`` are the only ones that a prompt may use, all where
+    it is empty. Of a terminal, ``call`` is the kernel session that it is for, and ``unasked`` says
+    that the configuration lets this account open one.
     """
 
     kind: AgentPartKind
@@ -108,7 +108,7 @@ class WordPart:
 
 @dataclass(frozen=True, slots=True)
 class OpenWord:
-    """A word that the planner has to expand; no two literal parts stand side by side."""
+    """A word that the planner has to expand; no two literal parts are adjacent."""
 
     parts: tuple[WordPart, ...]
 
@@ -157,7 +157,7 @@ class Reading:
     ``connectors[i]`` is between ``argvs[i]`` and ``argvs[i + 1]``. Pipes bind tightest, then
     ``&&`` and ``||`` (equal, left to right), then ``;``. No grouping exists, so flat is exact.
     ``routings`` holds one for each vector, or nothing where no command is redirected. A vector of
-    ``cd`` is a step that starts no program. ``loops`` stand one behind the other.
+    ``cd`` is a step that starts no program. ``loops`` follow one another.
     """
 
     argvs: tuple[tuple[Word, ...], ...]
@@ -196,7 +196,7 @@ class PinnedDirectory:
 
 
 UNKNOWN_LEAD = ""
-"""Instead of a real path, where too much would have to be followed; it is below no folder."""
+"""Used instead of a real path where too much would have to be followed; it is in no folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +214,10 @@ class PlannedCommand:
 
     ``exposed`` is a folder, from which it may read code, that others may write to; ``writers`` says
     who they are.
-    ``absent`` are paths at which it would read code, if there were any: none may come about.
-    ``ahead`` are paths at which it would read code before, or instead of, what is bound: no file
-    may come about there. One that ends in ``/`` is a folder. ``cached`` are files that Python may
-    have made of bound code: nobody saw what is in them, so the command does not find them.
+    ``absent`` are paths from which it would read code if they existed: none may appear.
+    ``ahead`` are paths from which it would read code before, or instead of, what is bound: no file
+    may appear there. One that ends in ``/`` is a folder. ``cached`` are files that Python may have
+    made of bound code: nobody saw what is in them, so the command is kept from finding them.
     ``steered`` says which setting of a file around it makes it start more than the vector says.
 
     ``links`` are the paths that its words may name and that lead elsewhere than they read, each
@@ -228,7 +228,7 @@ class PlannedCommand:
     command of its line may change what it obeys there: a person is asked, and that change alone is
     then no drift.
 
-    ``replaces`` is a file that is there and that a move or a copy would replace.
+    ``replaces`` is an existing file that a move or a copy would replace.
 
     ``late`` are the places of ``$?`` in its words that get their digits when it starts, in order:
     the index of the word, and the offset in it. Elsewhere the two characters are text.

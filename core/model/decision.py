@@ -37,7 +37,7 @@ _TIERS = tuple(Tier)
 
 
 class AllowedBy(StrEnum):
-    """What let a run start: policy alone, people, or ``askFallback`` as nobody could be asked."""
+    """What let a run start: policy, people, or ``askFallback`` because nobody could be asked."""
 
     POLICY = "policy"
     PEOPLE = "people"

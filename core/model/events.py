@@ -29,24 +29,24 @@ class SessionEvent:
 
 
 def started_text(place: str, run_id: str) -> str:
-    """Word the start of a run; ``place`` is a node id, ``gateway`` or ``sandbox``."""
+    """Format the start of a run; ``place`` is a node id, ``gateway`` or ``sandbox``."""
     return f"Exec started (node={place}, id={run_id})"
 
 
 def running_text(place: str, run_id: str, seconds: int) -> str:
-    """Word a run that passed the notice threshold."""
+    """Format the notice of a run that passed the notice threshold."""
     return f"Exec running (node={place}, id={run_id}, {seconds}s)"
 
 
 def finished_text(place: str, run_id: str, code: str, tail: str) -> str:
-    """Word the end of a run; ``code`` is an exit code, ``signal N`` or ``unknown``.
+    """Format the end of a run; ``code`` is an exit code, ``signal N`` or ``unknown``.
 
-    What ended it besides follows the code: its time limit, somebody who cancelled it, drift.
+    Anything else that ended it follows the code: its time limit, somebody who cancelled it, drift.
     """
     head = f"Exec finished (node={place}, id={run_id}, code={code})"
     return f"{head}\n{tail}" if tail else head
 
 
 def denied_text(place: str, run_id: str, reason: str) -> str:
-    """Word a refusal; ``reason`` is a ``DenialReason``, with the person's words where given."""
+    """Format a refusal; ``reason`` is a ``DenialReason``, with the person's words where given."""
     return f"Exec denied (node={place}, id={run_id}, {reason})"

@@ -1,4 +1,4 @@
-"""Define what people were shown before they answered, and the sum that the journal binds it by."""
+"""Define what people were shown before they answered, and the hash that the journal binds."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ class View:
 class Showing:
     """A question as it was shown once; ``hash`` is the SHA-256 of its text, empty for none.
 
-    ``account`` and ``name`` are of who looked, empty for a copy in a chat. ``waiting``: nobody had
+    ``account`` and ``name`` are the viewer's, empty for a copy in a chat. ``waiting``: nobody had
     decided yet, so it is part of what the decision rests on. ``at_ms`` is on the database's clock.
     """
 
@@ -93,8 +93,8 @@ def basis_of(showings: Sequence[Showing]) -> str:
 def seen_since(showings: Sequence[Showing], by: Actor) -> int | None:
     """Return since when a person could read what they answered, ``None`` where nothing says so.
 
-    A copy in the chat that they answered in counts from when it was sent, for nobody knows when
-    they looked; one in another chat does not, for nobody knows that they read there.
+    A copy in the chat that they answered in counts from when it was sent, because nobody knows when
+    they looked; one in another chat does not, because nobody knows that they read it there.
     """
     rows = [one for one in showings if one.waiting and one.channel == by.channel]
     looks = [one for one in rows if one.account == by.account]
@@ -107,5 +107,5 @@ def seen_since(showings: Sequence[Showing], by: Actor) -> int | None:
 
 
 def _chat(place: str) -> str:
-    """Return the chat of a place, whatever thread of it."""
+    """Return the chat of a place, whatever the thread."""
     return place.partition("/")[0]

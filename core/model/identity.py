@@ -55,12 +55,12 @@ API_CHANNEL = "api"
 PUSH_CHANNEL = "push"
 """The channel of browsers that take web push; a place is a subscription's id."""
 NETWORK = frozenset({Intake.HTTP, Intake.WEBSOCKET})
-"""Ways in where a token says who calls; no kernel does."""
+"""Intakes where a token, and not the kernel, says who calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks, taken from the connection and never from the body.
+    """The requester, taken from the connection and never from the body.
 
     ``account`` is an immutable id in the namespace of ``intake``: ``uid:1000`` on the socket,
     ``telegram:42`` (channel and user id) in a chat, ``api:…`` (a token's id) over the network.
@@ -74,7 +74,7 @@ class Requester:
 
     @property
     def uid(self) -> int | None:
-        """Return the Unix user who asks, ``None`` for who asks over the network or in a chat."""
+        """Return the Unix user who asks, ``None`` for a request over the network or in a chat."""
         if self.intake is not Intake.SOCKET:
             return None
         kind, _, number = self.account.partition(":")

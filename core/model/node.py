@@ -8,7 +8,7 @@ from core.model.command import ExecPlan
 from core.model.decision import Evaluation
 
 NodeId = NewType("NodeId", str)
-"""The hex of a node's Ed25519 public key, 64 digits: who knows it can check its signatures."""
+"""The hex of a node's Ed25519 public key, 64 digits: anyone who has it can check its signatures."""
 NODE_NAME_LENGTH = 64
 """Characters of a display name at most."""
 SHORTEST_PREFIX = 6
@@ -62,7 +62,7 @@ class PairingRequest:
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """What a node made of a request: the plan, its own verdict, and whether it needs nobody asked.
+    """What a node made of a request: the plan, its own verdict, and whether nobody need be asked.
 
     ``unasked``: by the node's own ``askFallback`` it may run where nobody can be asked.
     """

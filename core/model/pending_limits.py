@@ -31,7 +31,7 @@ class PendingBound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """A question that is not asked, for it would be over ``bound``.
+    """A question that is not asked because it would exceed ``bound``.
 
     ``found`` is what waits already, ``brings`` what the question would add: questions or bytes.
     """

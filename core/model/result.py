@@ -23,7 +23,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One stream that was kept apart: its first bytes, and how many there were in all."""
+    """One stream that was kept separately: its first bytes, and how many there were in all."""
 
     data: bytes = b""
     total_bytes: int = 0
@@ -70,10 +70,10 @@ class LiveOutput:
 class Finished:
     """A command ran: exit code of its last part, or the signal that ended it. Times in ms.
 
-    ``streams`` is there where the plan's capture was ``SEPARATE``; it is never stored.
-    ``cancelled``: somebody ended it before it came to an end of its own. ``drift``: the line ended
+    ``streams`` is set where the plan's capture was ``SEPARATE``; it is never stored.
+    ``cancelled``: somebody ended it before it ended on its own. ``drift``: the line ended
     before one of its commands, because what that depends on had changed; one sentence.
-    ``token_usage``: what an agent says that its model used, by its own names.
+    ``token_usage``: what an agent says its model used, under the agent's own names.
     ``findings``: what a sandboxed run left in its workspace that it must not, one sentence each.
     """
 

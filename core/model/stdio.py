@@ -28,7 +28,8 @@ class Stdio:
     the bytes kept of each stream where they are ``SEPARATE``. ``PTY`` needs a single command.
     """
 
-    # Any bytes fit into the store's JSON text; a plain mapping, for this package imports nothing.
+    # Any bytes fit into the store's JSON text; a plain mapping, because this package imports
+    # nothing.
     __pydantic_config__: ClassVar[dict[str, str]] = {
         "ser_json_bytes": "base64",
         "val_json_bytes": "base64",

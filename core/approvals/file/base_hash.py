@@ -20,12 +20,12 @@ UNUSABLE = hashlib.sha256(b"").hexdigest()
 
 
 def base_hash(shown: Raw) -> str:
-    """Return the SHA-256 of what is shown of a file; token and last uses have no part in it."""
+    """Return the SHA-256 of what is shown of a file; the token and last uses are not part of it."""
     return hashlib.sha256(json.dumps(without_uses(shown), sort_keys=True).encode()).hexdigest()
 
 
 ABSENT = base_hash({})
-"""The hash where there is no file."""
+"""The hash where no file exists."""
 
 
 def present_hash(file: ApprovalsFile) -> str:
@@ -54,7 +54,7 @@ async def replace_recorded(
     Raises:
         Conflict: it has changed.
         ApprovalsFileError: the new text is not valid; nothing was changed.
-        BadRequest: it names what can be no agent; nothing was changed.
+        BadRequest: it names what cannot be an agent; nothing was changed.
         JournalError: it could not be recorded; nothing was changed.
         StateError: it could not be written; nothing was changed.
     """

@@ -35,7 +35,7 @@ class AgentApprovals:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalsDocument:
-    """What exec-approvals.json says; ``warnings`` is one sentence for each thing to look at.
+    """What exec-approvals.json says; ``warnings`` is one sentence for each thing to check.
 
     ``socket_path`` may start with ``~``. ``socket_token`` is a secret and stays out of ``repr``.
     ``socket_executes``: commands run in the context of the companion that listens there.
@@ -100,8 +100,8 @@ def _source(agent: AgentId, own: ExecSettings, shared: ExecSettings) -> str:
 def ignored_because(pattern: str, argv: Sequence[str] | None = None) -> str:
     """Return why an entry can never match, or return an empty string (S1 "Allowlist").
 
-    The rule for patterns is that of ``core.policy.matching.path_patterns``; a test holds the two
-    together.
+    The rule for patterns is that of ``core.policy.matching.path_patterns``; a test keeps the two in
+    step.
     """
     if _USABLE.fullmatch(pattern):
         return _ill_written(argv)

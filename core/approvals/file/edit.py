@@ -31,7 +31,7 @@ def fresh(socket_path: str) -> Raw:
 
 
 def begun(shown: Raw) -> Raw:
-    """Return what a change begins with: what is shown of a file, or of one that is not there."""
+    """Return what a change begins with: what is shown of a file, or of a missing one."""
     return shown or {"version": VERSION, "agents": {}}
 
 
@@ -64,10 +64,10 @@ def known_agent(agent: str) -> AgentId:
 
 
 def refuse_names(new: Raw, old: Raw | None) -> None:
-    """Refuse a text with a part for what can be no agent; one that is in ``old`` may stay.
+    """Refuse a text with a part for what cannot be an agent; one that is in ``old`` may stay.
 
     Raises:
-        BadRequest: there is one.
+        BadRequest: it has one.
     """
     for agent in _agents(new).keys() - _agents(old or {}).keys():
         known_agent(agent)

@@ -29,7 +29,7 @@ from core.model.policy import PolicyLayer
 
 _log = logging.getLogger(__name__)
 _LARGE = 8 << 20
-"""Bytes from which on it is logged that the file is read, and how long that took."""
+"""Bytes from which reading the file is logged, with how long it took."""
 _MANY = (
     "%s has %d entries and took %.1f s to read; globs and templates may cover the same with fewer"
 )
@@ -69,7 +69,7 @@ class ApprovalsFile:
         return self._beside(".last-good")
 
     def is_read(self) -> bool:
-        """Return whether ``read`` would answer from memory; one look at the file."""
+        """Return whether ``read`` would answer from memory; one check of the file."""
         try:
             found = identity(os.lstat(self._path))
         except OSError:
@@ -144,7 +144,7 @@ class ApprovalsFile:
         return {} if self._copy is None else self._copy.uses
 
     def note_uses(self, uses: Mapping[Key, LastUse]) -> None:
-        """Write newer last uses into the entries that are there; nothing else changes.
+        """Write newer last uses into the existing entries; nothing else changes.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe; it was left as it is.
@@ -153,9 +153,9 @@ class ApprovalsFile:
         self._change(lambda raw: (None, fill_in(raw, uses)))
 
     def is_edited(self, within_s: float) -> bool:
-        """Return whether the file was changed within so many seconds, or an editor has it open.
+        """Return whether the file was changed within this many seconds, or an editor has it open.
 
-        Vim, nano and Emacs leave a file beside what they edit.
+        Vim, nano and Emacs leave a file next to what they edit.
         """
         folder, name = os.path.split(self._path)
         if any(
@@ -190,15 +190,15 @@ class ApprovalsFile:
         return self._change(lambda raw: (edit.remove_entry(raw, agent, pattern_or_id),) * 2)
 
     def replace(self, text: str, check: Callable[[], None] = lambda: None) -> ApprovalsDocument:
-        """Put a whole new text in the file's place, also of a corrupt or lost one.
+        """Put a whole new text in the file's place, even of a corrupt or lost one.
 
-        A text without ``socket`` keeps the present one. A corrupt file is kept beside it as
-        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop; once more
-        right before the file is replaced, for an editor takes no lock.
+        A text without ``socket`` keeps the present one. A corrupt file is kept next to it as
+        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop; again
+        right before the file is replaced, because an editor takes no lock.
 
         Raises:
             ApprovalsFileError: the new text is not valid; nothing was changed.
-            BadRequest: it names what can be no agent; nothing was changed.
+            BadRequest: it names what cannot be an agent; nothing was changed.
             StateError: it could not be written; nothing was changed.
         """
         raw, _ = parse(text.encode(errors="surrogatepass"), NEW_TEXT)
@@ -247,7 +247,7 @@ class ApprovalsFile:
             return seen is None
 
     def _load(self) -> ApprovalsDocument:
-        """Read the file; parse it only if its bytes are not the ones known already."""
+        """Read the file; parse it only if its bytes are not already known."""
         try:
             data, status = self._read_bytes()
         except FileNotFoundError:
@@ -296,9 +296,9 @@ class ApprovalsFile:
         return document
 
     def _missing(self) -> ApprovalsDocument:
-        """Take a file that never was for empty, and one that has vanished for lost.
+        """Treat a file that never existed as empty, and one that has vanished as lost.
 
-        Its limits would be lost with it: absence of information is the stricter answer.
+        Its limits would be lost with it: absence of information means the stricter answer.
         """
         if os.path.lexists(self.last_good):
             raise ApprovalsFileError(

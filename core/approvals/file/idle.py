@@ -1,4 +1,4 @@
-"""Expire entries that were not used for long (``approvals.exec.allowAlwaysIdle``).
+"""Expire entries that have not been used for long (``approvals.exec.allowAlwaysIdle``).
 
 exec-approvals.json stays as people wrote it; such an entry is only not counted. Its time runs from
 its last use, or from when a gateway first saw it, whichever is later. The latter is kept in
@@ -22,7 +22,7 @@ from core.model.identity import AgentId
 
 _DAY_MS = 86_400_000
 _LOOK_AGAIN_MS = 60_000
-"""Entries that end one after the other are looked at once a minute, not each for itself."""
+"""Entries that expire one after another are checked once a minute, not one by one."""
 Agents = Mapping[AgentId, AgentApprovals]
 
 
@@ -136,7 +136,7 @@ class Idle:
 
 
 def describe_idle(entry: AllowlistEntry, since_ms: int) -> str:
-    """Say that an entry is idle, and what to do."""
+    """Format the sentence that an entry is idle, and what to do."""
     day = time.strftime("%Y-%m-%d", time.gmtime(since_ms / 1000))
     return (
         f"{entry.words!r} was not used since {day} (approvals.exec.allowAlwaysIdle) and does not "

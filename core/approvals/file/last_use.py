@@ -46,7 +46,7 @@ def fill_in(raw: Raw, uses: Mapping[Key, LastUse]) -> bool:
 
 
 def without_uses(raw: Raw) -> Raw:
-    """Return the JSON without last uses, which a gateway changes by itself."""
+    """Return the JSON without last uses, which a gateway changes on its own."""
     agents = raw.get("agents")
     if not isinstance(agents, dict):
         return raw

@@ -1,6 +1,6 @@
 """Read the text of exec-approvals.json, version 1 (S1 "Settings and storage").
 
-Strict where a slip could let more run than was meant: an unknown value, a doubled or misspelt
+Strict where a slip could let more run than was meant: an unknown value, a duplicate or misspelt
 key, an entry with a condition that we do not know. Other unknown keys are kept and reported.
 """
 
@@ -122,11 +122,11 @@ def parse(data: bytes, name: str) -> tuple[Raw, ApprovalsDocument]:
 
 
 def _quickly(raw: Raw) -> ApprovalsDocument | None:
-    """Return what a file means whose entries are nearly all plain; ``None``: read it slowly.
+    """Return what a file means if nearly all its entries are plain; ``None``: read it slowly.
 
     Building a model for each of very many entries takes five times as long, and holds up every
-    other thread meanwhile. A file that is wrong anywhere is read slowly, so that the words for it
-    are the same for all.
+    other thread meanwhile. A file that is wrong anywhere is read slowly, so that its errors are
+    always worded the same.
     """
     agents = raw.get("agents")
     if not isinstance(agents, dict) or {LEGACY_AGENT, EVERY_AGENT} & agents.keys():
@@ -224,7 +224,7 @@ def _unique(pairs: list[tuple[str, object]]) -> Raw:
 
 
 def _finite(text: str) -> float:
-    """Return a number that can be written back: 1e999 is read as infinity, which JSON has not."""
+    """Return a number that can be written back: 1e999 is read as infinity, which JSON lacks."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text} is too large a number")
@@ -278,7 +278,7 @@ def _stricter(setting: str, values: list[str]) -> object:
 
 
 def _strays(model: _Document, name: str) -> Iterator[str]:
-    """Report unknown keys; refuse those that look like a known key, for they may be a limit.
+    """Report unknown keys; refuse those that look like a known key, as they may be a limit.
 
     Raises:
         ApprovalsFileError: a key is probably misspelt.

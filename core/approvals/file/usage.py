@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 QUIET_S = 10.0
 LONGEST_S = 300.0
 _REST = 200
-"""How many times as long as a write took it is not repeated: a large file takes seconds."""
+"""How many times the duration of a write to wait before the next: a large file takes seconds."""
 
 
 class Usage:

@@ -26,7 +26,7 @@ class Eligibility(StrEnum):
 class Approvers:
     """The listed approvers: of each channel, over all channels, and of single agents.
 
-    ``by_agent`` replaces both other lists for its agents, also where it is empty. ``quorum`` is
+    ``by_agent`` replaces both other lists for its agents, even where it is empty. ``quorum`` is
     how many different people must allow, ``quorum_by_agent`` the same for single agents.
     """
 
@@ -49,11 +49,11 @@ class Approvers:
     ) -> Eligibility:
         """Return whether ``actor`` may answer a request of ``requester`` for ``agent``.
 
-        ``person`` and ``asker`` are whose accounts those of the actor and of a requester in a chat
-        are. ``process`` is the kernel session of an actor who answers over the local socket: a
-        command started from the session that asked is the requester, whatever it calls itself, and
-        so is one whose session may be the same (peers: OpenClaw #48149). ``others`` asked
-        an identical question that may end by this answer; each of them counts as the requester.
+        ``person`` and ``asker`` own the accounts of the actor and of a requester in a chat.
+        ``process`` is the kernel session of an actor who answers over the local socket: a command
+        started from the session that asked is the requester, whatever it calls itself, and so is
+        one whose session may be the same (peers: OpenClaw #48149). ``others`` asked an identical
+        question that may end by this answer; each of them counts as the requester.
         """
         asked = any(_same(actor, one, process) for one in (requester, *others))
         if asked or (person is not None and person == asker):
@@ -68,7 +68,7 @@ class Approvers:
         return Listing(self.by_channel, self.everywhere) if own is None else Listing({}, own)
 
     def sight(self, actors: Collection[Actor], person: PersonId | None) -> Sight:
-        """Return the agents whose approver one of these accounts of a person is."""
+        """Return the agents for which one of these accounts of a person is an approver."""
 
         def admits(listing: Listing) -> bool:
             return any(listing.admits(actor, person) for actor in actors)
@@ -94,7 +94,7 @@ class Approvers:
 def _same(actor: Actor, requester: Requester, process: tuple[int, int] | None) -> bool:
     if requester.intake is Intake.CHAT or (requester.intake in NETWORK and process is None):
         return actor.ref == requester.account
-    # Whoever holds a token may as well run here: a local answer is indistinguishable from the
+    # Whoever holds a token may just as well run here: a local answer is indistinguishable from the
     # asker's. A uid is an account of the machine, not a person: the kernel session identifies
     # callers.
     return process is not None and requester.process in {None, process}

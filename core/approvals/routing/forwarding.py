@@ -143,7 +143,7 @@ class _Plan:
         self.quiet = ""
 
     def add(self, step: Step, places: list[Target]) -> None:
-        """Put a step behind those that are there."""
+        """Add a step after the existing ones."""
         for place in places:
             self.routes.setdefault(place, Route(place, self.offset_ms, self.asked))
         ends_ms = self.offset_ms + step.for_ms

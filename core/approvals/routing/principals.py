@@ -49,7 +49,7 @@ class Listing:
         return not (self._listed(channel) | everywhere) <= but
 
     def _listed(self, channel: str) -> set[str]:
-        """Return the entries of a channel's own list as they would stand in one over all."""
+        """Return the entries of a channel's own list as a list over all has them."""
         return {
             entry if entry.startswith(f"{_PERSON}:") else f"{channel}:{entry}"
             for entry in self.by_channel.get(channel, ())

@@ -31,5 +31,5 @@ class QuietHours:
 
     @property
     def words(self) -> str:
-        """Say until when nobody is woken: ``quiet hours until 07:00 Europe/Berlin``."""
+        """Return until when nobody is woken: ``quiet hours until 07:00 Europe/Berlin``."""
         return f"quiet hours until {self.until:%H:%M} {self.zone.key}"

@@ -1,4 +1,4 @@
-"""Return what questions of a tier need beyond those of others."""
+"""Return what questions of a tier need beyond what others need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Mark the commands by which a gateway proves to itself that its ways in hold.
 
 A mark is one exact command with a random number in it, drawn by this process, good for one judging.
-Who names the same session, agent or program without that number asks as anybody does, and a marked
-command can only end in being held: there is nothing to gain by having one.
+Anyone who names the same session, agent or program without that number asks like anyone else, and a
+marked command can only end in being held: there is nothing to gain by having one.
 
 The command is ``touch`` of a file in ``$SAYSO_HOME/gate-proof``. So whatever ran it, by whatever
 path, leaves a witness that no code of ours has to report.
@@ -22,7 +22,7 @@ from core.model.result import Denied
 from core.remote.denials import RemoteDenial
 
 SESSION = SessionKey("gate-proof")
-"""What the session of a proof is called; the name means nothing to the gate."""
+"""The name of a proof's session; it means nothing to the gate."""
 FOLDER = "gate-proof"
 """The folder of the home in which a marked command would leave its witness."""
 _REMEMBERED = 256
@@ -50,7 +50,7 @@ class Mark:
 
     @property
     def witness(self) -> str:
-        """Return the file that is there once the command ran."""
+        """Return the file that exists once the command has run."""
         return self.argv[-1]
 
     def is_asked_by(self, request: ExecRequest) -> bool:
@@ -58,11 +58,11 @@ class Mark:
         return request.line == self.line or request.argv == self.argv
 
     def hardened(self, request: ExecRequest) -> ExecRequest:
-        """Return the request with ``ask: always``, so that to be held is right everywhere."""
+        """Return the request with ``ask: always``, so that being held is right everywhere."""
         return replace(request, overrides=replace(request.overrides, ask=ExecAsk.ALWAYS))
 
     def hold(self, run_id: ApprovalId, evaluation: Evaluation) -> Denied:
-        """Withdraw what a person would be asked about, or what is denied; nobody hears of it."""
+        """Withdraw what a person would be asked about, or what is denied; nobody is notified."""
         self.judged, self.reason = evaluation.decision, evaluation.reason
         why = f"a gate proof, held as it must be and withdrawn: {evaluation.why}"
         return Denied(run_id, DenialReason.CANCELLED, why)
@@ -74,7 +74,7 @@ class Mark:
 
 @dataclass(slots=True)
 class Marks:
-    """The marks that were drawn here; those that were judged are still looked out for."""
+    """The marks that were drawn here; those that were judged are still watched for."""
 
     _drawn: OrderedDict[str, Mark] = field(default_factory=OrderedDict)
 
@@ -119,5 +119,5 @@ class Marks:
 
 
 def is_number(name: str) -> bool:
-    """Return whether a file is called as the witness of a marked command would be."""
+    """Return whether a file has the name of a marked command's witness."""
     return _NUMBER.fullmatch(name) is not None

@@ -1,7 +1,7 @@
 """Notice that the home of a running gateway is no longer its user's alone.
 
-What the start refuses (``bot.settings.home``, ``core.ipc.unix``) must not come about later: whoever
-may write to the home can put another file in the place of each that the gateway obeys.
+What the start refuses (``bot.settings.home``, ``core.ipc.unix``) must not arise later: whoever may
+write to the home can replace every file that the gateway obeys.
 """
 
 import os
@@ -25,7 +25,7 @@ class HomeCheck:
         """Remember which folder it is.
 
         Raises:
-            OSError: it is not there.
+            OSError: it does not exist.
         """
         status = home.stat()
         return cls(str(home), status.st_dev, status.st_ino)

@@ -6,8 +6,8 @@
     every submit, every spawn ─▶ state ─▶ Locked: nothing runs
     others can get into the home ─▶ state, for as long as they can
 
-The file alone locks: whoever can write it can stop Sayso, also while no gateway runs. What cannot
-be read counts as locked, and what was seen once holds until it is lifted, whatever becomes of the
+The file alone locks: whoever can write it can stop Sayso, even while no gateway runs. What cannot
+be read counts as locked, and a lock once seen holds until it is lifted, whatever becomes of the
 file meanwhile.
 """
 
@@ -33,7 +33,7 @@ LIFT = "`sayso lockdown off` at a terminal tests the gate and lifts it."
 class Locked:
     """Since when (epoch ms), why in one sentence, by whom, and which way in failed its proof.
 
-    ``passes``: it ends by itself with its cause, and nobody can lift it before.
+    ``passes``: it ends on its own with its cause, and nobody can lift it earlier.
     """
 
     at_ms: int
@@ -54,7 +54,7 @@ class Locked:
 class Lockdown:
     """The lock of one home; without a path it holds for this process only.
 
-    With ``home`` everything is locked, too, while others can get into the home.
+    With ``home`` everything is also locked while others can get into the home.
     """
 
     def __init__(self, path: Path | None = None, home: HomeCheck | None = None) -> None:
@@ -63,10 +63,10 @@ class Lockdown:
         self._locked: Locked | None = None
         self._open: Locked | None = None
         self.alarms = 0
-        """How often somebody wanted to lock since the start, locked already or not."""
+        """How often a lock was requested since the start, already locked or not."""
 
     def state(self) -> Locked | None:
-        """Return why everything is refused, ``None`` where nothing is locked; two checks a call."""
+        """Return why everything is refused, ``None`` if nothing is locked; two checks per call."""
         return self._held() or self._while_open()
 
     def _while_open(self) -> Locked | None:

@@ -1,7 +1,7 @@
 """Check before each spawn: nothing runs while locked down, and no marked command ever.
 
 A marked command that comes this far was let through by a broken gate. It is not run, and the whole
-gateway is locked down before anything else is.
+gateway is locked down before anything else runs.
 """
 
 import logging

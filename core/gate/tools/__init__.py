@@ -8,5 +8,5 @@
     arguments    the arguments of Exec, checked one by one
     exec_tool    Exec: from arguments to Gate.submit, from the end of a run to S3's result
 
-A tool is a way in, no way around: what Exec wants walks the same straight line as all else.
+A tool is a way in, not a way around: Exec takes the same straight line as all else.
 """

@@ -1,4 +1,4 @@
-"""Check the arguments of Exec, each by itself, and name every one that is wrong (S3 §2).
+"""Check the arguments of Exec, each on its own, and name every one that is wrong (S3 §2).
 
 Only shapes are checked here; ``core.gate.tools.files`` checks what is on the disk.
 """
@@ -43,7 +43,7 @@ class Faults:
 
 
 def read_arguments(args: Mapping[str, object]) -> ExecArguments | Faults:
-    """Return what a call asks for, or what is wrong with it: all, unless that is very much."""
+    """Return what a call asks for, or what is wrong with it: all, unless that is too much."""
     found = tuple(islice(_faults(args), _MOST_FAULTS))
     if found:
         return Faults(found)
@@ -110,7 +110,7 @@ def _env(value: object) -> Iterator[str]:
 
 def _whole(name: str, least: int, most: int) -> Callable[[object], Iterator[str]]:
     def check(value: object) -> Iterator[str]:
-        # True is an int to Python, and no number of seconds.
+        # True is an int in Python, but not a number of seconds.
         if not isinstance(value, int) or isinstance(value, bool):
             yield f"{name} must be a whole number, not {_kind(value)}"
         elif not least <= value <= most:
@@ -152,5 +152,5 @@ _KINDS: Mapping[type, str] = {
 
 
 def _kind(value: object) -> str:
-    """Return the word that JSON's readers use for what was given."""
+    """Return the JSON name of the type that was given."""
     return _KINDS.get(type(value), "another kind of value")

@@ -1,4 +1,4 @@
-"""Offer the tools that are there for every agent that is granted them; Exec is not among them."""
+"""Offer the tools for every agent that is granted them; Exec is not among them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -45,7 +45,7 @@ class Line(Protocol):
 
 
 def register_exec_tool(tools: Tools, line: Line) -> None:
-    """Offer Exec. Nothing does this by itself: it is for an owner who grants it to some agent."""
+    """Offer Exec. Nothing does this on its own: it is for an owner who grants it to some agent."""
     tools.register(ExecTool(tools.compiled, line))
 
 
@@ -125,7 +125,7 @@ def _request(call: ToolCall, request: ExecArguments, folder: str) -> ExecRequest
 
 
 def _record(request: ExecArguments, folder: str) -> Mapping[str, object]:
-    """Return what the journal keeps: the vector and where it runs, of the environment the names."""
+    """Return what the journal keeps: the vector, where it runs, and the environment's names."""
     return {
         "argv": redacted_argv(request.argv),
         "cwd": redacted_argv((folder,))[0],

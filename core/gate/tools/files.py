@@ -1,8 +1,8 @@
-"""Hold the program and the folder of a call to the agent's file grants, then look at them (S3).
+"""Hold the program and the folder of a call to the agent's file grants, then inspect them (S3).
 
 The grants come first: what an agent may not read, it cannot find out about either. Links are
 followed before anything is compared, and the planner binds what it finds; a file that changes
-after this look is caught there (``plan_drift``).
+after this check is caught there (``plan_drift``).
 """
 
 import os
@@ -36,7 +36,7 @@ def folder_fault(path: str, granted: Capabilities) -> ToolRefused | None:
 
 
 def home_of(granted: Capabilities) -> str | None:
-    """Return the folder that a call without ``cwd`` works in: the first granted one that is there.
+    """Return the folder that a call without ``cwd`` works in: the first granted one that exists.
 
     Folders granted for writing come first. Never the gateway's own folder, which no agent chose.
     """

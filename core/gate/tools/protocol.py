@@ -24,7 +24,7 @@ class ToolError(StrEnum):
 class ToolCall:
     """One call: ``args`` are as they came, of any type; who asks is taken from the connection.
 
-    ``begun`` hears the id of a run that it leads to, as of ``Gate.submit``, and of a question.
+    ``begun`` is called with the id of the run or question that it leads to, as in ``Gate.submit``.
     ``wait``: the answer to a question is waited for; without it the question's id is returned (S1).
     """
 
@@ -48,7 +48,7 @@ class ToolDone:
 
 @dataclass(frozen=True, slots=True)
 class ToolRefused:
-    """It did not. ``message`` is for the agent; ``reason`` is there where policy or people said no.
+    """It did not. ``message`` is for the agent; ``reason`` is set where policy or people said no.
 
     The message may name what was asked for, so it is redacted before anybody else sees it.
     """
@@ -73,7 +73,7 @@ ToolAnswer = ToolDone | ToolPending | ToolRefused
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A call whose arguments hold: what the journal shall say of them, and the work itself.
+    """A call with valid arguments: what the journal records of them, and the work itself.
 
     ``record`` is redacted already.
     """

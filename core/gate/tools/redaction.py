@@ -6,11 +6,11 @@ from core.text.render import redact
 from core.text.secrets import argument_pieces, mark
 
 _MOST_CHARACTERS = 4_096
-"""Of a vector that nobody checked: to mask more would hold up everybody else."""
+"""For a vector that nobody checked: masking more would hold up everybody else."""
 
 
 def redacted_argv(argv: tuple[str, ...]) -> list[str]:
-    """Return a vector word by word, the value behind ``--password`` masked as well."""
+    """Return a vector word by word, with the value after ``--password`` masked as well."""
     return [_word(word, before) for before, word in pairwise(("", *argv))]
 
 

@@ -1,4 +1,4 @@
-"""Look a tool up for an agent, write the call down, do it (S3 "Audit", "Capability-gated")."""
+"""Look up a tool for an agent, record the call, and make it (S3 "Audit", "Capability-gated")."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from core.ports import Journal
 from core.text.render import redact
 
 DISPATCHED = "tool.call.dispatched"
-"""The journal's kind of a call that is about to be done."""
+"""The journal's kind for a call that is about to be made."""
 DENIED = "tool.call.denied"
-"""The journal's kind of a call that was refused, here or on the line behind."""
+"""The journal's kind for a call that was refused, here or further down the line."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class Tools:
 
 
 def capabilities(compiled: Compiled, agent: AgentId) -> Capabilities | None:
-    """Return what an agent was granted, ``None`` where the configuration says nothing of it."""
+    """Return what an agent was granted, ``None`` where the configuration says nothing about it."""
     return compiled.of(agent).capabilities
 
 

@@ -1,4 +1,4 @@
-"""Make a tool's result of the end of a run: text, whether it is whole, its duration (S3 §2).
+"""Make a tool's result from the end of a run: text, whether it is complete, its duration (S3 §2).
 
 Output goes back to the agent that ran the command, unchanged: it is the agent's own.
 """
@@ -28,7 +28,7 @@ def result_of(ended: Finished, stdio: Stdio) -> dict[str, object]:
 def _merged(ended: Finished) -> Streams:
     """Return what the store kept of a run that ended on another gateway: both streams in one.
 
-    Both then count as cut, for neither is known to be whole.
+    Both then count as cut, because neither is known to be complete.
     """
     kept = ended.output.text.encode(errors="replace")
     return Streams(Stream(kept, len(kept) + 1), Stream(b"", 1))
@@ -37,7 +37,7 @@ def _merged(ended: Finished) -> Streams:
 def _text(stream: Stream, most: int) -> tuple[str, bool]:
     """Decode UTF-8 into at most ``most`` bytes of text, and say whether anything is missing.
 
-    A character that the cap cut in two is left out. What is no UTF-8 becomes U+FFFD, which has
+    A character that the cap cut in two is left out. What is not UTF-8 becomes U+FFFD, which has
     three bytes, so a binary may have to be cut again.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
