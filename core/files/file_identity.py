@@ -37,6 +37,6 @@ def others_may_write(status: os.stat_result) -> bool:
 
     Whoever has it mapped to memory changes its content without changing what ``identity`` returns
     (mmap(2): the times change at the first write to a page, on tmpfs never). So its content has to
-    be looked at each time.
+    be checked each time.
     """
     return status.st_uid not in {0, os.geteuid()} or status.st_mode & 0o022 != 0

@@ -1,9 +1,9 @@
 """Distinguish a missing file from one that cannot be looked up.
 
-A look at a file fails for two kinds of reasons. Some are the file's: it is not there, or closed to
-this user, and then to whatever this user runs. The others are this process's or the machine's (no
-descriptor or memory is left, the disk fails) and say nothing about the file: whoever takes them for
-the first kind lets through what the look would have stopped.
+A lookup of a file fails for two kinds of reasons. Some are the file's: it does not exist, or is
+closed to this user, and then to whatever this user runs. The others are this process's or the
+machine's (no descriptor or memory is left, the disk fails) and say nothing about the file: whoever
+takes them for the first kind lets through what the lookup would have stopped.
 """
 
 import errno
@@ -21,10 +21,10 @@ _ABOUT_THE_FILE = frozenset(
 
 
 def check_looked(error: OSError) -> None:
-    """Raise an error again that says nothing about the file that was looked at.
+    """Re-raise an error that says nothing about the file that was looked up.
 
     Raises:
-        OSError: nobody could look.
+        OSError: the lookup failed.
     """
     if error.errno not in _ABOUT_THE_FILE:
         raise error
@@ -34,7 +34,7 @@ def status_of(path: str, *, follow: bool = True) -> os.stat_result | None:
     """Return the status of what a path leads to, or of a link itself; ``None`` for nothing.
 
     Raises:
-        OSError: nobody could look; so do all below.
+        OSError: the lookup failed; so do all below.
     """
     try:
         return os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - pathlib is ten times slower
@@ -46,7 +46,7 @@ def status_of(path: str, *, follow: bool = True) -> os.stat_result | None:
 
 
 def is_there(path: str) -> bool:
-    """Return whether anything has this name, be it a link that leads nowhere."""
+    """Return whether anything has this name, even a link that leads nowhere."""
     return status_of(path, follow=False) is not None
 
 

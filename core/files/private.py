@@ -1,6 +1,6 @@
 """Read, make and replace small files that only their owner may touch: keys, contacts, state.
 
-The reader opens first and asks afterwards, on the descriptor: a path that is checked and then
+The reader opens first and checks afterwards, on the descriptor: a path that is checked and then
 opened can be another file by then.
 """
 
@@ -94,7 +94,7 @@ def _check(path: Path, status: os.stat_result) -> None:
 
 
 def create_private(path: Path, data: bytes) -> bool:
-    """Make a file that is not there yet, mode 0600, durably; ``False`` if there is one.
+    """Make a file that does not exist yet, mode 0600, durably; ``False`` if it does.
 
     It appears whole or not at all, so two programs that start at once agree on one content.
 
@@ -113,10 +113,11 @@ def create_private(path: Path, data: bytes) -> bool:
 def replace_private(
     path: Path, data: bytes, *, durable: bool = True, still: Callable[[], bool] = lambda: True
 ) -> bool:
-    """Put ``data`` in the place of a file at once, with mode 0600.
+    """Replace a file by ``data`` at once, with mode 0600.
 
-    ``still`` is asked when all is on disk but the name, for writing takes time in which somebody
-    else may replace the file; where it says no, nothing is replaced and the result is ``False``.
+    ``still`` is asked when all is on disk but the name, because writing takes time in which
+    somebody else may replace the file; where it says no, nothing is replaced and the result is
+    ``False``.
 
     ``durable`` waits until file and name are on disk; without it a power cut may bring back the
     old content, never a mixture.
@@ -134,7 +135,7 @@ def replace_private(
 
 
 def append_private(path: Path, data: bytes) -> bool:
-    """Append to a private file; ``False`` if there is none. A power cut may take it away again.
+    """Append to a private file; ``False`` if there is none. A power cut may undo it.
 
     Where it fails, part of ``data`` may be in the file: put another in its place.
 
@@ -166,7 +167,7 @@ def sync_private(path: Path) -> None:
 
 
 def touch_private(path: Path) -> None:
-    """Make an empty file where there is none; a power cut may take it away again.
+    """Make an empty file where there is none; a power cut may undo it.
 
     Raises:
         StateError: it cannot be made.
@@ -191,7 +192,7 @@ def _draft(path: Path, data: bytes, *, durable: bool = True) -> Iterator[Path]:
 
 
 def keep_copy(path: Path, data: bytes) -> None:
-    """Make a file hold ``data``; that it could not is logged and no reason to deny."""
+    """Make a file hold ``data``; a failure is logged and is no reason to deny."""
     try:
         with contextlib.suppress(FileNotFoundError, StateError):
             if read_private(path) == data:

@@ -61,7 +61,7 @@ class _Pass:
 
 
 def _unlink(name: str, folder: int) -> bool:
-    """Remove what is no folder; return whether that worked."""
+    """Remove what is not a folder; return whether that worked."""
     try:
         os.unlink(name, dir_fd=folder)
     except OSError:

@@ -45,13 +45,13 @@ from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwra
 from core.programs.wrappers import names_of
 
 _NOT_FOLDERS: Final = frozenset(("git",))
-"""Programs that run code, and none that lies in the working folder by itself."""
+"""Programs that run code, but none that is in the working folder by default."""
 
 
 def plan_command(
     argv: tuple[str, ...], cwd: str, search: SearchPath, depth: int = 0
 ) -> PlannedCommand:
-    """Return a vector with everything that it runs pinned; ``depth`` wrappers stand around it."""
+    """Return a vector with everything that it runs pinned; ``depth`` wrappers are around it."""
     executable = search.find(argv[0], cwd)
     if isinstance(executable, Unpinned):
         return PlannedCommand(argv, None, executable.why)
@@ -96,7 +96,7 @@ def _running(argv: tuple[str, ...], executable: PinnedFile, code: Code) -> Plann
 def _with_named(code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
     """Return code with the files that code among the words names, where nobody reads that.
 
-    So it is with the words of a program that may start others, unless these are known.
+    The same holds for the words of a program that may start others, unless these are known.
     """
     code = code.and_also(Code(code_named(inline_text(argv, executable.realpath), cwd)))
     program = program_of(argv[0], executable)
@@ -143,7 +143,7 @@ def _exposed_project(argv: tuple[str, ...], executable: PinnedFile, cwd: str) ->
     """Return the same for a program that runs what it finds in its working folder (``npm test``).
 
     A script that is named is looked for nowhere else. Git runs what its repository says, which is
-    looked at by itself.
+    checked separately.
     """
     paths = {executable.path, executable.realpath}
     if not any(runs_code(path, argv[1:]) for path in paths):
@@ -164,7 +164,7 @@ def _wrapping(
     inner: tuple[PlannedCommand, ...],
     cwd: str,
 ) -> PlannedCommand:
-    """Return a wrapper bound to what it runs; unbound, thus asked about, where that cannot be."""
+    """Return a wrapper bound to what it runs; unbound, and so asked about, if impossible."""
     bound = bound_vector(found, executable, inner)
     if found.assignments and _steers(found.assignments, argv):
         code = code.and_also(_started(argv, executable, cwd))
@@ -187,7 +187,7 @@ def _wrapping(
 
 
 def _steers(assignments: tuple[tuple[str, str], ...], argv: tuple[str, ...]) -> bool:
-    """Return whether by what ``env`` sets another program, or a file besides, may run."""
+    """Return whether what ``env`` sets may run another program, or a further file."""
     return any("$" in word for word in argv) or any(
         name == "PATH" or loads(name) or ENDS_OF_WORDS.search(value) for name, value in assignments
     )
@@ -198,7 +198,7 @@ def _may_share(command: PlannedCommand) -> bool:
 
 
 def _bare(command: PlannedCommand, cwd: str) -> PlannedCommand:
-    """Return a command as it runs beside one that must keep what its user configured.
+    """Return a command as it runs alongside one that must keep what its user configured.
 
     Commands of one wrapper share one environment.
     """

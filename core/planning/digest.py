@@ -66,7 +66,7 @@ def _part(part: AgentPart) -> tuple[object, ...]:
 
 
 def _stdio(plan: ExecPlan) -> dict[str, object]:
-    """Return what differs from a plain run; standard input by its hash, for it may be large."""
+    """Return what differs from a plain run; standard input by its hash, as it may be large."""
     bound: dict[str, object] = {}
     if plan.stdio != PLAIN_STDIO:
         stdio = plan.stdio

@@ -1,8 +1,8 @@
-"""Make the plan that is started out of the one that was approved: a shell that is only asked for.
+"""Make the plan that is started from the approved one, without a shell that is only asked for.
 
-What people see, what is judged and what history keeps is the plan as it was asked. Only outside the
-sandbox, where nothing is bound for what its commands are, the shell of ``sh -c PAYLOAD`` is not
-started at all: see ``core.policy.judge.direct_payload``.
+What people see, what is judged and what history keeps is the plan as it was requested. Only outside
+the sandbox, where nothing is bound because of what its commands are, the shell of ``sh -c PAYLOAD``
+is not started at all: see ``core.policy.judge.direct_payload``.
 """
 
 from dataclasses import replace

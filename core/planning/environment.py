@@ -44,7 +44,7 @@ _EXEC_TOOL = {
     "SHELL": "/bin/sh",
     "GIT_CONFIG_GLOBAL": "/dev/null",  # anybody could put a .gitconfig into this HOME
 }
-"""What S3's Exec tool gives every child (S3 §3), beside ``USER`` and what keeps git quiet."""
+"""What S3's Exec tool gives every child (S3 §3), besides ``USER`` and what keeps git quiet."""
 
 _NAME = re.compile(r"[^=\0]+")
 
@@ -53,7 +53,7 @@ Account = tuple[str, str]
 
 
 def account_of(user: str) -> Account | None:
-    """Return another user's account, ``None`` where there is none of this name."""
+    """Return another user's account, ``None`` where none has this name."""
     try:
         found = pwd.getpwnam(user)
     except KeyError:
@@ -67,8 +67,8 @@ def base_environment(
     """Return what every child gets: a fixed list of names, only harmless values kept.
 
     ``source`` (usually the gateway's own environment) supplies home, locale, zone and TMPDIR;
-    everything else in it, secrets included, stays behind. Of another ``account`` are name and home,
-    and it has no TMPDIR, for the gateway's may be closed to it.
+    everything else in it, secrets included, is left out. Another ``account`` supplies name and
+    home, and has no TMPDIR, because the gateway's may be closed to it.
     """
     user, home = account or _account(source)
     base = {

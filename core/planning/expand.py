@@ -65,7 +65,7 @@ class ExpandedLine:
 
 @dataclass(frozen=True, slots=True)
 class NoFolder:
-    """A line that begins with ``cd`` to a folder that is not there."""
+    """A line that begins with ``cd`` to a folder that does not exist."""
 
     path: str
 
@@ -113,7 +113,7 @@ class _Expansion:
         self._bound: dict[str, str] = {}
 
     def line(self, stages: tuple[Stage, ...]) -> ExpandedLine:
-        """Expand command by command, since each may stand in another folder."""
+        """Expand command by command, since each may run in another folder."""
         loops = {loop.start: loop for loop in self._reading.loops}
         at = 0
         while at < len(stages):
@@ -129,7 +129,7 @@ class _Expansion:
         return ExpandedLine(tuple(self._commands), tuple(self._connectors))
 
     def _reach(self, stage: Stage) -> None:
-        """Go on to a command: past its connector and into its folder."""
+        """Move on to a command: past its connector and into its folder."""
         if stage.connector is not None:
             self._join(stage.connector)
         for operand in stage.entered:
@@ -225,7 +225,7 @@ class _Expansion:
         return [f"./{path}" if path.startswith("-") else path for path in found]
 
     def _valued(self, part: WordPart, word: OpenWord) -> WordPart:
-        """Put in the value of a tilde or variable; a status that is not known yet stays ``$?``."""
+        """Fill in the value of a tilde or variable; a status that is not known yet stays ``$?``."""
         if part.kind in {PartKind.LITERAL, PartKind.GLOB}:
             return part
         if part.kind is PartKind.STATUS:
@@ -242,7 +242,7 @@ class _Expansion:
         return WordPart(PartKind.LITERAL, value)
 
     def _item(self, part: WordPart) -> WordPart:
-        """Put in the word that a loop has come to."""
+        """Substitute the current word of a loop."""
         value = self._bound[part.text]
         if part.kind is PartKind.VALUE and not _PLAIN_ITEM.fullmatch(value):
             raise _Uncertain("R5", f"an unquoted ${part.text} that a shell may split or expand")
@@ -262,7 +262,7 @@ def _entered(folder: str, operand: str) -> str:
     for part in path.split("/"):
         if part == ".." and parts:
             above = "/" + "/".join(parts)
-            # Behind a link, or what is not there, shells differ on what `..` means.
+            # After a link, or a missing folder, shells differ on what `..` means.
             if os.path.islink(above) or not is_folder(above):
                 raise _Uncertain("R9", "cd through .. behind a link or a missing folder")
             parts.pop()

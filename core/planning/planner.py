@@ -52,7 +52,7 @@ LONGEST_RUN_MS = 24 * 60 * 60 * 1000
 
 _LITTLE_TEXT = 2_048
 _LITTLE_HASHED = 16 << 20
-"""Characters and bytes with which an event loop is not held up for long."""
+"""Characters and bytes that do not hold up an event loop for long."""
 _MOST_HASHED = 2 << 30
 """Bytes of all files that one request may bind."""
 _THREADS = 2
@@ -121,7 +121,7 @@ class Planner:
             except OSError as error:
                 return _not_seen(error)
         if self._threads is None:
-            # Of its own: what waits for a file elsewhere must not wait for plans.
+            # Its own pool: what waits for a file elsewhere must not wait for plans.
             self._threads = ThreadPoolExecutor(_THREADS, "plan")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.plan, request, policy)
@@ -150,7 +150,7 @@ class Planner:
         return self._bound(request, policy, user, cwd, commands, line.connectors, None)
 
     def _user(self, request: ExecRequest, policy: ExecPolicy) -> str:
-        """Return whom the request's commands run as; its tables are there if the user is."""
+        """Return whom the request's commands run as; its tables exist if the user does."""
         if self._run_as is None or policy.host not in self._bound_hosts:
             return ""
         user = self._run_as(request)
@@ -274,7 +274,7 @@ def _length(request: ExecRequest) -> int:
 
 
 def _not_seen(error: OSError) -> Refusal:
-    """Return the refusal for what could not be looked at: it must not count as absent."""
+    """Return the refusal for what could not be looked up: it must not count as absent."""
     why = f"what the command depends on cannot be looked at ({error.strerror})"
     return Refusal(DenialReason.HOST_UNAVAILABLE, why)
 

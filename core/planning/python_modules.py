@@ -1,4 +1,4 @@
-"""Find what the working folder has of the modules that `python -m` imports, also of Python's own.
+"""Find the modules that `python -m` imports in the working folder, even in place of Python's own.
 
 ``python3 -m json.tool`` searches the working folder before Python's own library, so that a
 ``json.py`` there is what runs (docs.python.org, "sys.path initialization").
@@ -22,7 +22,7 @@ _RUN_CODE: Final = frozenset(
         *("pydoc", "runpy", "test", "timeit", "trace", "unittest"),
     }
 )
-"""Modules that run code which they are given: who allowed them allowed the project's."""
+"""Modules that run code which they are given: whoever allowed them allowed the project's."""
 
 _AT_START: Final = (
     *("_collections_abc", "_heapq", "_weakrefset", "collections", "contextlib", "copyreg", "enum"),
@@ -58,7 +58,7 @@ def shadowed(command: PlannedCommand, cwd: str) -> str:
     """Return what in a folder replaces a module that a command imports; ``""`` if nothing does.
 
     Raises:
-        OSError: nobody could look (``core.files.lookup``).
+        OSError: the lookup failed (``core.files.lookup``).
     """
     if command.executable is None or not _is_python(command.executable):
         return ""
@@ -92,7 +92,7 @@ def _imported(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _files_of(module: str) -> Iterator[str]:
-    """Yield the files that may be imported for a module, and for those that it is within."""
+    """Yield the files that may be imported for a module, and for the packages that it is in."""
     path = ""
     for part in module.split("."):
         path = f"{path}/{part}" if path else part
@@ -111,7 +111,7 @@ def at_start(folder: str, tags: Sequence[str] = ()) -> Iterator[str]:
 
 
 def tags_of(*programs: str) -> tuple[str, ...]:
-    """Return what the versions that programs may be put into the names of files: `cpython-311`."""
+    """Return what the versions that programs may be put into file names: `cpython-311`."""
     for program in programs:
         named = _VERSION.fullmatch(program.rpartition("/")[2])
         if named is not None:
@@ -121,7 +121,7 @@ def tags_of(*programs: str) -> tuple[str, ...]:
 
 
 def builds_of(path: str, tags: Iterable[str]) -> Iterator[str]:
-    """Yield a path, and of a compiled module (`x.so`) the other names that it may have."""
+    """Yield a path, and for a compiled module (`x.so`) the other names that it may have."""
     yield path
     if path.endswith(".so"):
         yield f"{path[:-3]}.abi3.so"

@@ -1,7 +1,7 @@
-"""Find the file that a move or a copy would replace: its words do not say that there is one.
+"""Find the file that a move or a copy would replace: its words do not say that one exists.
 
 A rule for ``mv <PATH:project>…`` is meant for a new name. Where something has that name already,
-what it holds would be lost, so a person is asked; ``-n`` and ``-f`` say which of both is meant.
+what it holds would be lost, so a person is asked; ``-n`` and ``-f`` say which of the two is meant.
 """
 
 # ruff: noqa: PTH118, PTH119
@@ -34,7 +34,7 @@ class _Words:
     """What the words of a move or copy say.
 
     ``into`` is the folder that ``-t`` names, ``whole``: the last word is no folder (``-T``).
-    ``decided``: whether a file may be replaced is said.
+    ``decided``: they say whether a file may be replaced.
     """
 
     operands: tuple[str, ...]
@@ -44,10 +44,10 @@ class _Words:
 
 
 def replaced(command: PlannedCommand, cwd: str) -> str:
-    """Return what is there already and a command would replace; ``""`` if nothing is.
+    """Return the existing file that a command would replace; ``""`` if nothing is.
 
     Raises:
-        OSError: nobody could look (``core.files.lookup``).
+        OSError: the lookup failed (``core.files.lookup``).
     """
     file = command.executable
     if file is None or _PROGRAMS.isdisjoint(names_of(file.path)):
@@ -60,7 +60,7 @@ def replaced(command: PlannedCommand, cwd: str) -> str:
 
 
 def _targets(words: _Words, cwd: str) -> Iterator[str]:
-    """Yield where each file would come to be."""
+    """Yield where each file would end up."""
     *sources, last = (*words.operands, words.into) if words.into else words.operands or ("",)
     target = os.path.join(cwd, last)
     if not sources:
@@ -96,7 +96,7 @@ def _read(arguments: tuple[str, ...]) -> _Words:
 
 
 def _long(word: str) -> tuple[str, str]:
-    """Return an option, which may be abbreviated, and the value behind its ``=``."""
+    """Return an option, which may be abbreviated, and the value after its ``=``."""
     name, _, value = word.partition("=")
     found = (one for one in (_INTO, _WHOLE, _SUFFIX) if one.startswith(name))
     return next(found, name), value

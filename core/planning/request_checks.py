@@ -75,7 +75,7 @@ def _tool_fault(request: ExecRequest) -> str | None:
 
 
 def terminal_fault(stdio: Stdio, commands: int) -> str | None:
-    """Return why so many commands cannot have what they print into, or ``None``."""
+    """Return why this many commands cannot share a terminal, or ``None``."""
     if stdio.capture is Capture.PTY and commands > 1:
         return (
             f"a terminal is for one command, and the line has {commands}; request them one by one"

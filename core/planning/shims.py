@@ -76,7 +76,7 @@ def _starting(
 
 
 def _namesake(command: PlannedCommand, file: PinnedFile, cwd: str) -> str:
-    """Return that a binary of the work tree has only the name of a program that is known."""
+    """Return a clause where a binary of the work tree has only the name of a known program."""
     if in_system_directory(file.realpath) or FINGERPRINTS.script_head(file.sha256):
         return ""
     # Package managers put tools of their own below a project, and none of the system's.
@@ -133,7 +133,7 @@ def _shim(file: PinnedFile, cwd: str, name: str) -> str:
 
 
 def _imitation(file: PinnedFile) -> str:
-    """Return that a script is not what its name says; the system's own files are."""
+    """Return a clause where a script is not what its name says; the system's own files are."""
     head = FINGERPRINTS.script_head(file.sha256)
     if not head or in_system_directory(file.realpath):
         return ""
@@ -144,7 +144,7 @@ def _imitation(file: PinnedFile) -> str:
 
 
 def _first_word(head: bytes) -> str:
-    """Return the name of the interpreter on a first line, of the one behind ``env`` if it is it."""
+    """Return the name of the interpreter on a first line, or the one after ``env``."""
     line = os.fsdecode(head[2:].partition(b"\n")[0]).split()
     names = [word.rpartition("/")[2] for word in line if not word.startswith("-")]
     named = [name for name in names if "=" not in name and name != "env"]
@@ -158,7 +158,7 @@ def _manager_of(file: PinnedFile) -> Manager | None:
 
 
 def _hard_linked(file: PinnedFile) -> Manager | None:
-    """Return the manager of whose program a file is another name, in the same folder."""
+    """Return the manager whose program, in the same folder, has a file as another name."""
     folder = os.path.dirname(file.realpath)
     for manager in managers():
         for name in manager.programs:

@@ -1,4 +1,4 @@
-"""Open what a plan bound and see that it is the same, immediately before each of its commands."""
+"""Open what a plan bound and check that it is the same, immediately before each of its commands."""
 # ruff: noqa: PTH115, PTH116
 # pathlib is ten times slower here.
 
@@ -48,8 +48,8 @@ class _Changed(Exception):
 def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
     """Open executables, script operands and working folders, and compare each with its pin.
 
-    What the repository around a command would make git do is looked at once more as well, that no
-    code has come about where there was none, and that the words lead where they led.
+    It is also checked again what the repository around a command would make git do, that no code
+    has appeared where there was none, and that the words lead where they led.
 
     Raises:
         PlanDrift: something is gone or changed, or the plan does not match its own digest.
@@ -74,7 +74,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
 def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> str:
     """Return what is not as it was approved about some commands of a running line, or ``""``.
 
-    Everything is checked that ``verify`` checks. ``enclosed`` commands run in a sandbox, where no
+    Everything that ``verify`` checks is checked. ``enclosed`` commands run in a sandbox, where no
     code is judged: what they would read there may be of the line's own making.
     """
     fds: list[int] = []
@@ -124,7 +124,7 @@ def _open(
 
 
 def is_warm(plan: ExecPlan) -> bool:
-    """Return whether verifying needs no hashing, thus does not hold up the event loop."""
+    """Return whether verifying needs no hashing, and so does not hold up the event loop."""
     try:
         return all(
             FINGERPRINTS.known(identity(os.stat(pin.path))) is not None

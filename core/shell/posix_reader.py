@@ -30,10 +30,10 @@ _NAMED = "A-Za-z0-9_"
 # A name ends before anything but its own characters; beyond ASCII that depends on the locale.
 _NAME_OF_VALUE = (
     rf"\$(?:(?:HOME|PWD|[a-z][a-z0-9_]*)(?![{_NAMED}]|[^\0-\x7f])"
-    # The last status has no name that could go on (XCU 2.5.2).
+    # The last status has no name that could continue (XCU 2.5.2).
     r"|\{[a-z][a-z0-9_]*\}|\(pwd\)|\{\?\}|\?)"
 )
-# zsh expands `=name` and `~` also behind what turns out empty: `""=ls`, `$x~`.
+# zsh expands `=name` and `~` also after what turns out empty: `""=ls`, `$x~`.
 _MAYBE_EMPTY = rf"(?:''|\"(?:\\\n|{_NAME_OF_VALUE})*\"|{_NAME_OF_VALUE})"
 _WORD_ENDS = r"(?=[ \t\n;|]|&&|\Z)"
 _WORD = (
@@ -51,7 +51,7 @@ _WORD = (
     rf"|\{{\}}|(?<=[@^])\{{[{_NAMED}-]*+(?:\.[{_NAMED}-]++)*\}}"
     rf"|(?<![^ \t\n;|&])~(?:/|{_WORD_ENDS})"
     rf"|{_NAME_OF_VALUE}"
-    # A list or a range in braces; what it becomes is looked at once more.
+    # A list or a range in braces; what it becomes is checked again.
     rf"|\{{(?:[{_NAMED}/:@%+.-]*,[{_NAMED}/:@%+.,-]*|[0-9]+\.\.[0-9]+)\}}"
     rf"|[*?]|\[(?:[{_NAMED}]-[{_NAMED}]|[{_NAMED}])+\]"
     r")+"
@@ -68,7 +68,7 @@ _PLAIN_WORD = re.compile(rf"(?!=)[{_NAMED}./:@%+,=^-]+")
 _EMPTIED = re.compile(rf"{_MAYBE_EMPTY}+[=~]")
 _LEADING_TILDE = re.compile(r"~(?<![^ \t\n;|&]~)")
 _LONE_TILDE = re.compile(_LEADING_TILDE.pattern + _WORD_ENDS)
-# Alone between blanks it is a word, as in `find . ! -name x`; in front of a command it negates.
+# Alone between blanks it is a word, as in `find . ! -name x`; before a command it negates.
 _LONE_BANG = re.compile(r"(?<=[ \t])!(?=[ \t])")
 _BARE_LINE = re.compile(rf"(?:[{_NAMED}./:@%+,^ \t;|-]++|&&)*")
 _CONNECTOR = re.compile(r"(\|\|?|&&|;)")
@@ -120,7 +120,7 @@ class _Line:
         return self.open(tokens) if word == "for" else self.close()
 
     def open(self, tokens: Iterator[str]) -> bool:
-        """Take ``VARIABLE in WORDS; do`` behind a ``for``; ``False`` for anything else (2.9.4)."""
+        """Take ``VARIABLE in WORDS; do`` after a ``for``; ``False`` for anything else (2.9.4)."""
         variable = next(tokens, "")
         if self._head or not _VARIABLE.fullmatch(variable) or next(tokens, "") != "in":
             return False
@@ -269,7 +269,7 @@ def _marked(text: str) -> Reading | Unreadable:
 
 
 def _taken(line: _Line, token: str, tokens: Iterator[str]) -> Unreadable | None:
-    """Take what begins with a word, or say why it cannot stand there."""
+    """Take what begins with a word, or say why it cannot be there."""
     if token in _LOOP_WORDS and not line.begun:
         return None if line.turn(token, tokens) else _NO_LOOP
     words = _words_of(token)
@@ -348,7 +348,7 @@ def _close(
     routings: list[Routing] | None,
     loops: tuple[Loop, ...] = (),
 ) -> Reading | Unreadable:
-    """End the line: only ``;`` may stand last, and then it joins nothing."""
+    """End the line: only ``;`` may come last, and then it joins nothing."""
     if not argvs[-1] and connectors and connectors[-1] is Connector.THEN:
         argvs.pop()
         connectors.pop()

@@ -2,7 +2,8 @@
 
 A reading is run by execve, never by a shell (R0); so it must hold exactly the vectors that bash
 and dash would both run. Two readers that share no code must agree on it (R10), and its canonical
-form must read back as itself. All else is ``Unreadable``: never allowed unseen, shown to a person.
+form must read back as itself. Anything else is ``Unreadable``: never allowed unseen, shown to a
+person.
 """
 
 import re
@@ -23,7 +24,7 @@ _LAYOUT = str.maketrans("\t\n", "  ")
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0"
     "\U0001d159\U000e0100-\U000e01ef]"
-    # Behind a sign that it turns into an emoji, the last selector is seen.
+    # After a sign that it turns into an emoji, the last selector is seen.
     "|(?<![\u203c\u2049\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2b55"
     "\U0001f000-\U0001faff])\ufe0f"
 )
@@ -54,7 +55,7 @@ _PRINTERS = {
     for name, first in (("echo", 1), ("printf", 2))
     for folder in ("", "/bin/", "/usr/bin/")
 }
-"""Programs in whose words ``$?`` may stand, each with the first such word: behind a format."""
+"""Programs in whose words ``$?`` may stand, each with the first such word: after a format."""
 
 
 def read(text: str) -> Reading | Unreadable:
@@ -139,9 +140,9 @@ def _odd_name(reading: Reading) -> Unreadable | None:
 
 
 def _odd_status(reading: Reading, text: str) -> Unreadable | None:
-    """Refuse ``$?`` in anything but what a program prints, in loops and beside globs (R4).
+    """Refuse ``$?`` in anything but what a program prints, in loops and next to globs (R4).
 
-    Beside a substitution as well: bash and zsh set it to that one's status, dash does not.
+    Next to a substitution as well: bash and zsh set it to the substitution's status, dash does not.
     """
     looped = {place for loop in reading.loops for place in range(loop.start, loop.end)}
     words = [word for loop in reading.loops for word in loop.words]
@@ -160,7 +161,7 @@ def _odd_status(reading: Reading, text: str) -> Unreadable | None:
 
 
 def _first_printed(argv: tuple[Word, ...]) -> int:
-    """Return the index of the first word that is only printed; behind all of them if none is."""
+    """Return the index of the first word that is only printed; after all of them if none is."""
     first = _PRINTERS.get(argv[0]) if isinstance(argv[0], str) else None
     if first is None:
         return len(argv)
@@ -174,7 +175,7 @@ def _holds(word: Word, kind: PartKind) -> bool:
 
 
 def _odd_steps(reading: Reading) -> Unreadable | None:
-    """Refuse loops and changes of folder of which it is not certain what comes of them (R9)."""
+    """Refuse loops and changes of folder whose outcome is not certain (R9)."""
     if any(loop.variable in _ZSH_VARIABLES for loop in reading.loops):
         return Unreadable("R9", "a variable that means something to zsh")
     found = stages_of(reading)
@@ -182,7 +183,7 @@ def _odd_steps(reading: Reading) -> Unreadable | None:
 
 
 def _names_a_path(name: OpenWord) -> bool:
-    """Return whether an expanded name begins with a folder's path, thus is no word of a shell."""
+    """Return whether an expanded name begins with a folder's path, and so is no word of a shell."""
     return name.parts[0].kind is not PartKind.LITERAL and not any(
         part.kind is PartKind.GLOB or "=" in part.text for part in name.parts
     )

@@ -1,7 +1,8 @@
 """Expand the brace lists and ranges of a word of the tree reader, as bash and zsh do.
 
-What comes out is again text as it was written: bash, too, expands braces before all else. dash
-knows no braces; what runs is the expanded vector that is judged and shown, so bash's meaning holds.
+What comes out is again text as it was written: bash, too, expands braces before everything else.
+dash knows no braces; what runs is the expanded vector that is judged and shown, so bash's meaning
+holds.
 """
 
 import re

@@ -48,7 +48,7 @@ _SIMPLE_KINDS = LITERALS | {"string"}
 _QUOTES = frozenset("'\"")
 _REDIRECTION = re.compile(r"2>&1|(?:&|2)?>[ \t]*/dev/null|<[ \t]*/dev/null")
 
-# Behind a blank, a backslash at the end of a line makes one line of two, and is a blank itself.
+# After a blank, a backslash at the end of a line makes one line of two, and is a blank itself.
 _CONTINUED = re.compile(r"(?<=[ \t])\\\n")
 
 _VARIABLE = re.compile(r"[a-z][a-z0-9_]*")
@@ -132,7 +132,7 @@ class _Line:
         if kind == "command":
             self.argvs.append(_command(node, line, start, end))
         elif kind == "file_redirect":
-            # Behind a connector it has no command yet; -1 then, for which none is accepted.
+            # After a connector it has no command yet; -1 then, for which none is accepted.
             place = len(self.argvs) - 1 if len(self.argvs) > len(self.connectors) else -1
             if self.looped:
                 raise Refused("R4", "a redirection of a loop")
@@ -185,7 +185,7 @@ def _closed(
     routings: dict[int, Routing],
     loops: tuple[Loop, ...],
 ) -> Reading:
-    """End the line: only ``;`` may stand last, and then it joins nothing."""
+    """End the line: only ``;`` may come last, and then it joins nothing."""
     if argvs and len(connectors) == len(argvs) and connectors[-1] is Connector.THEN:
         connectors.pop()
     if len(connectors) + 1 != len(argvs):
@@ -275,7 +275,7 @@ def _broken(gap: str, open_commands: int) -> tuple[Connector, ...]:
 
 
 def _check_comment(line: str, start: int, end: int) -> None:
-    """Accept a comment that begins where a word could and goes on to the end of its line."""
+    """Accept a comment that begins where a word could and continues to the end of its line."""
     if start and line[start - 1] not in " \t\n;|&":
         raise Refused("R3", "a comment inside a word")
     # Whether a backslash joins the next line to a comment is nothing to rely on.

@@ -4,7 +4,7 @@ import re
 
 from core.model.command import OpenWord, PartKind, Word, WordPart
 
-# No name may go on after it; a byte beyond ASCII is a letter to some locales.
+# No name may continue after it; a byte beyond ASCII is a letter to some locales.
 # `$(pwd)` is what `$PWD` is: the builtin prints the folder by the names that led there.
 _NAME = "HOME|PWD|[a-z][a-z0-9_]*"
 _VARIABLE = rf"\$(?:(?:{_NAME})(?![A-Za-z0-9_\x80-\xff])|\{{[a-z][a-z0-9_]*\}}|\(pwd\)|\?|\{{\?\}})"
@@ -82,7 +82,7 @@ def word_of(raw: str) -> Word | None:
     """Return what one word means, ``None`` where it holds what a shell may expand otherwise.
 
     Args:
-        raw: the word as written, one character a byte.
+        raw: the word as written, one character per byte.
     """
     if _LITERAL.fullmatch(raw):
         return _literal(raw)

@@ -1,7 +1,7 @@
 """Cut a text that was not read for certain into what may be its commands.
 
 Nothing is allowed by this: more is bound by it. So it understands less than a shell and loses no
-word: what it takes for another command is one more that is looked at.
+word: what it takes for another command is one more that is checked.
 """
 
 import re
@@ -30,7 +30,7 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PLAIN_WORDS = re.compile(r"(?:[\w./:=,+@%-]+[ \t]+)+")
-"""Many words at once, for most of a long text is plain."""
+"""Many words at once, because most of a long text is plain."""
 
 _QUOTED = re.compile(
     r"""(?P<double>")|(?P<escaped>\\.?)|(?P<within>\$\(|\$\{|`)|(?P<value>\$(?:\w+|[@*\#?$!-])?)
@@ -176,7 +176,7 @@ class _Cutter:
                 self._put(self._piece(kind, mark))
 
     def _substituted(self, opening: str) -> str:
-        """Set the text of a substitution apart, and return what is put in its place."""
+        """Set apart the text of a substitution, and return what is put in its place."""
         self._found.piped |= opening == ">("
         end = _end_of(self._text, self._at, _CLOSER[opening])
         text, self._at = self._text[self._at : end], end + 1
@@ -225,7 +225,7 @@ class _Cutter:
         self._words, self._inputs, self._outputs = [], [], []
 
     def _skip_documents(self) -> None:
-        """Set the lines of here-documents apart, which are no commands of this text."""
+        """Set apart the lines of here-documents, which are no commands of this text."""
         for one in self._documents:
             last, after = _ending(self._text, self._at, one.word)
             body = self._text[self._at : last]

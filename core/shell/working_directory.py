@@ -81,7 +81,7 @@ def _stages(reading: Reading) -> list[Stage]:
 def _check(
     words: tuple[Word, ...], connector: Connector | None, later: tuple[Connector, ...]
 ) -> None:
-    """See that a step is taken, or that nothing outside its own and-chain depends on it."""
+    """Check that a step is taken, or that nothing outside its own and-chain depends on it."""
     if len(words) != 2 or not _is_folder(words[1]):  # noqa: PLR2004 - the name and its operand
         raise _Uncertain("cd with anything but one folder")
     beside = {connector, *later[:1]}

@@ -102,9 +102,9 @@ def look(word: str) -> Look:
 
 
 def innocent(text: str) -> bool:
-    """Return whether a text is of characters that deceive in no company, wherever they stand.
+    """Return whether a text has only characters that never deceive, whatever is next to them.
 
-    Of these no word can be deceptive, since their scripts mix with one another and with Latin.
+    No word made of these can be deceptive, since their scripts mix with one another and with Latin.
     """
     return not any(
         each & (_ODD | _MARK | _TWIN) or each >> _SCRIPT_SHIFT > _LAST_MIXABLE
@@ -113,7 +113,7 @@ def innocent(text: str) -> bool:
 
 
 def odd(code: int) -> bool:
-    """Return whether a character must be escaped in any company."""
+    """Return whether a character must be escaped whatever is next to it."""
     return bool((_found[code] or _look_up(code)) & _ODD)
 
 

@@ -20,7 +20,7 @@ _TIMES = "\u00d7"
 _SHORT, _REMEMBERED = 40, 4096
 
 _CONTROL = r"[\x00-\x1f\x7f]"
-# One class in front: the engine leaps to its characters, where it would try branches at each.
+# One class in front: the engine jumps to its characters, where it would try branches at each.
 _SPECIAL = re.compile(
     rf"[\x00-\x1f\x7f\\\[](?:(?<={_CONTROL}){_CONTROL}*|(?<=\\)(?=u\{{)|(?<=\[)(?=secret:))"
 )

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - the table of look-alikes
-"""Reduce a name to what a reader sees of it, so that two names can be compared by their looks.
+"""Reduce a name to what a reader sees of it, so that two names can be compared by appearance.
 
 After Unicode's skeletons (UTS #39), for names of machines: case, width, marks, invisible characters
 and the kind of dash do not count, nor do letters of other scripts that are drawn like Latin ones,

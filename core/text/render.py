@@ -79,7 +79,7 @@ def show_argument(argv: tuple[str, ...], place: int) -> Redacted:
 def command_text(plan: ExecPlan) -> Redacted:
     """Return what runs: quoted vectors, numbered where several; or the exact text for a shell.
 
-    Where the planner expanded something or left a comment out, the text as it was asked is shown
+    Where the planner expanded something or left a comment out, the text as requested is shown
     below; all that the request puts on standard input comes last.
     """
     read = input_text(plan)
@@ -111,7 +111,7 @@ def show_command(plan: ExecPlan) -> Redacted:
 
 
 def shell_statement(plan: ExecPlan) -> Redacted:
-    """Say that a shell runs the text and why it could not be read; empty where no shell runs."""
+    """Return that a shell runs the text and why it could not be read; empty where no shell runs."""
     if plan.unreadable is None:
         return Redacted("")
     words = "A shell will run this text as is; Sayso could not parse it unambiguously ({})."
@@ -119,7 +119,7 @@ def shell_statement(plan: ExecPlan) -> Redacted:
 
 
 def _asked(plan: ExecPlan) -> tuple[str, ...]:
-    """Return the text that was asked, where the vectors say more, less or other than it does."""
+    """Return the requested text where the vectors say more, less or something else."""
     reading = reader.read(plan.text)
     if isinstance(reading, Unreadable):
         return ()

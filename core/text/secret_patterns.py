@@ -1,10 +1,10 @@
 """Define what secrets look like, and find each of them in time that grows with the text alone.
 
 A shape is a pattern; what the shapes find is what one alternation of all of them would, leftmost
-first and in this order. Trying 25 alternatives at each character takes a microsecond a character,
-so each shape is looked for by itself: not at all where a word is missing that it cannot be without,
-else by its *head*, the pattern cut to a fixed length, which starts with a letter that the engine
-can leap to. Only where a head is found is the whole pattern tried.
+first and in this order. Trying 25 alternatives at each character takes a microsecond per character,
+so each shape is searched for on its own: not at all where a word that it needs is missing,
+otherwise by its *head*, the pattern cut to a fixed length, which starts with a letter that the
+engine can jump to. Only where a head is found is the whole pattern tried.
 """
 
 import re
@@ -147,7 +147,7 @@ SHAPES = (
         r"((?!-){value})",
     ),
 )
-"""In the order in which they go before one another where several begin at one character."""
+"""In the order of precedence where several begin at one character."""
 
 
 _SOME_NEEDLE = re.compile(
@@ -182,7 +182,7 @@ def matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def suspects(text: str) -> Iterator[tuple[int, int]]:
-    """Yield stretches outside of which no shape begins, in no order."""
+    """Yield stretches outside which no shape begins, in no order."""
     folded = fold(text)
     for number, _ in _firsts(text, folded):
         shape = SHAPES[number]

@@ -64,7 +64,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
-    """Cut one element of an argument vector; ``before`` is the element in front of it.
+    """Cut one element of an argument vector; ``before`` is the element before it.
 
     Elements know their own bounds, so the value of ``--password VALUE`` is found without quotes.
     """

@@ -19,7 +19,7 @@ _KEPT = 64
 
 
 def input_text(plan: ExecPlan) -> Redacted:
-    """Return the whole of standard input in a frame, its bytes as escapes where it is no text.
+    """Return the whole of standard input in a frame, its bytes as escapes where it is not text.
 
     Empty where nothing is read; without the content where that is longer than ``LONGEST_INPUT``.
     """
@@ -41,7 +41,7 @@ def _framed(data: bytes) -> Redacted:
         return _block(head, redact(data.decode(), multiline=True).text.removesuffix("\n"))
     except UnicodeDecodeError:
         found = tuple(pieces(data.decode("latin-1")))
-        # A hash beside a masked secret would confirm a guess.
+        # A hash next to a masked secret would confirm a guess.
         masked = any(piece.kind for piece in found)
         digest = "" if masked else f", SHA-256 {sha256(data).hexdigest()}"
         return _block(f"{head}, binary, shown in hex{digest}", _in_hex(found))

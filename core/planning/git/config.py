@@ -1,7 +1,7 @@
-"""Read a git configuration; what its settings mean, ``core.planning.git.obedience`` knows.
+"""Read a git configuration; ``core.planning.git.obedience`` knows what its settings mean.
 
-The reader takes less than git does (git-config(1), "Syntax"): one setting a line, nothing continued
-over lines, no control characters. What it does not take is a fault, and asks.
+The reader takes less than git does (git-config(1), "Syntax"): one setting per line, nothing
+continued over lines, no control characters. What it does not take is a fault, and asks.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 _MOST: Final = 8_192
-"""Settings in one file; one with more is no person's work."""
+"""Settings in one file; nobody writes one with more."""
 
 _SECTION = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\["\\])*)")?\]')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def form(self) -> str:
-        """Return the name with ``*`` for what is free in it."""
+        """Return the name with ``*`` for its free part."""
         return (
             f"{self.section}.{self.key}" if self.inner is None else f"{self.any_key[:-1]}{self.key}"
         )
@@ -62,7 +62,7 @@ class Illegible:
 
 @lru_cache(maxsize=256)
 def read_settings(text: str) -> tuple[Setting, ...] | Illegible:
-    """Return the settings of a configuration in their order."""
+    """Return the settings of a configuration, in order."""
     found: list[Setting] = []
     place: tuple[str, str | None] | None = None
     for number, raw in enumerate(text.split("\n"), 1):

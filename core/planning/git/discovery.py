@@ -21,17 +21,17 @@ from core.planning.paths.pins import Unpinned
 from core.planning.paths.symlinks import leads_elsewhere
 
 LARGEST: Final = 256 * 1024
-"""Bytes of a file that is read; a larger configuration is no person's work."""
+"""Bytes of a file that is read; nobody writes a larger configuration."""
 
 _MOST_BELOW_MODULES: Final = 20_000
-"""Folders below ``modules`` that are looked at: a submodule's objects lie in up to 258."""
+"""Folders below ``modules`` that are checked: a submodule's objects are in up to 258."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository's own folder (``.git``), and where its files lie, ``""`` if it is bare.
+    """A repository's own folder (``.git``), and where its files are, ``""`` if it is bare.
 
-    The files of an ``absorbed`` one lie where they are not looked for. ``listing`` is what its own
+    The files of an ``absorbed`` one are where they are not looked for. ``listing`` is what its own
     folder lists, ``None`` where that is not known.
     """
 
@@ -41,11 +41,11 @@ class Repository:
     listing: Listing | None = None
 
     def may_hold(self, name: str) -> bool:
-        """Return whether something of that name may lie in it, without looking it up."""
+        """Return whether something of that name may be in it, without looking it up."""
         return self.listing is None or self.listing.may_hold(name)
 
     def may_link(self) -> bool:
-        """Return whether a link may lie in it, without looking."""
+        """Return whether a link may be in it, without looking."""
         return self.listing is None or bool(self.listing.links)
 
 
@@ -54,13 +54,13 @@ class OddLink(Exception):
 
 
 def repositories_around(cwd: str) -> Iterator[Repository]:
-    """Yield each repository around a folder: git takes the first one that it finds whole."""
+    """Yield each repository around a folder: git takes the first one that it finds complete."""
     folder = cwd
     while True:
         found = _at(folder)
         if found is not None:
             yield found
-        if is_there(folder + "/HEAD"):  # `objects` and `refs` may lie elsewhere (commondir)
+        if is_there(folder + "/HEAD"):  # `objects` and `refs` may be elsewhere (commondir)
             yield Repository(folder, "")
         if folder in {"", "/"}:
             return
@@ -86,9 +86,9 @@ def repositories_within(repository: Repository, obeys: Obedience) -> Iterator[Re
 
 
 def _absorbed(modules: str) -> Iterator[Repository]:
-    """Yield the repositories of submodules that lie in their superproject's (``.git/modules``).
+    """Yield the repositories of submodules that are inside their superproject's (``.git/modules``).
 
-    A submodule's name may have slashes, also in what resembles another one's repository.
+    A submodule's name may have slashes, even into what resembles another one's repository.
     """
     check_same_for_all(modules)
     waiting = [modules] if is_folder(modules) else []
@@ -105,7 +105,7 @@ def _absorbed(modules: str) -> Iterator[Repository]:
 
 
 def _at(tree: str) -> Repository | None:
-    """Return the repository whose files lie in a folder, by its ``.git`` there."""
+    """Return the repository whose files are in a folder, by its ``.git`` there."""
     dot = tree.rstrip("/") + "/.git"
     status = status_of(dot, follow=False)
     if status is None:
@@ -125,7 +125,7 @@ def _at(tree: str) -> Repository | None:
 def _link(path: str, head: bytes) -> str:
     """Return the path that a ``.git`` file or ``commondir`` holds.
 
-    Git takes off line ends alone and stops at NUL, so only what cannot be read otherwise is taken.
+    Git strips only line ends and stops at NUL, so only what has no other reading is accepted.
 
     Raises:
         OddLink: it is not one line of printable text without blanks around it.
@@ -160,13 +160,13 @@ def check_same_for_all(path: str) -> None:
 
 
 def mode_of(path: str) -> int | None:
-    """Return the mode of a file, of a link itself, ``None`` if there is none."""
+    """Return the mode of a file, of a link itself, ``None`` if it does not exist."""
     status = status_of(path, follow=False)
     return None if status is None else status.st_mode
 
 
 def first_bytes(path: str, flags: int = 0) -> bytes | None:
-    """Return the first bytes of a regular file, ``None`` if it is none or cannot be read."""
+    """Return the first bytes of a regular file, ``None`` if it is not one or cannot be read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
     except OSError as error:
@@ -174,7 +174,7 @@ def first_bytes(path: str, flags: int = 0) -> bytes | None:
         return None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None  # a pipe holds for git what it does not hold now
+            return None  # a pipe may hold for git what it does not hold now
         return os.read(fd, LARGEST + 1)
     except OSError as error:
         check_looked(error)

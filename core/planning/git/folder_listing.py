@@ -17,13 +17,13 @@ from core.planning.paths.symlinks import real_path
 from core.policy.matching.template_element import below as lies_below
 
 _MOST_ENTRIES: Final = 50_000
-"""Entries of a repository's own folder that are looked at for links."""
+"""Entries of a repository's own folder that are checked for links."""
 
 _SETTLED_NS: Final = 100_000_000
-"""Age of a folder's last change from which another one has another time (file systems' ticks)."""
+"""Age of a folder's last change after which another one gets another time (file systems' ticks)."""
 
 _NOT_GITS: Final = frozenset(("annex", "lfs", "modules"))
-"""Folders in a repository's own in which git itself does not write; submodules' are apart."""
+"""Folders in a repository's own in which git itself does not write; not submodules'."""
 
 _OBJECTS = re.compile(r".*/objects/[0-9a-f]{2}")
 """Folders of loose objects: git makes new files in them and opens none for writing."""
@@ -57,12 +57,12 @@ _MOST_WALKED: Final = 256
 
 
 def listing_of(folder: str, status: os.stat_result | None = None) -> Listing | None:
-    """Return what a folder lists, ``None`` if it is none or closed to us.
+    """Return what a folder lists, ``None`` if it is not one or is closed to us.
 
-    ``status`` is that of the folder, if somebody has just looked.
+    ``status`` is that of the folder, if it was just looked up.
 
     Raises:
-        OSError: nobody could look (``core.files.lookup``).
+        OSError: the lookup failed (``core.files.lookup``).
     """
     return _looked_up(folder, status)[0]
 

@@ -1,7 +1,8 @@
-"""Find what an earlier command of a line may change of what a later git command obeys.
+"""Find how an earlier command of a line may change what a later git command obeys.
 
-``cp notes .git/config && git diff``: when it is judged, the repository is as it was. Whoever names
-a file that git obeys and does not only read is taken to change it, and a person is asked.
+``cp notes .git/config && git diff``: when it is judged, the repository is as it was. A command that
+names a file which git obeys, and does more than read it, is taken to change it, and a person is
+asked.
 """
 
 # ruff: noqa: PTH118
@@ -37,7 +38,7 @@ _CONFIGURES: Final = frozenset(
 
 
 def with_effects(commands: tuple[PlannedCommand, ...], cwd: str) -> tuple[PlannedCommand, ...]:
-    """Return the commands of a line, each with what an earlier one may change of what it obeys."""
+    """Return the commands of a line, each with how an earlier one may change what it obeys."""
     earlier: list[tuple[PlannedCommand, str]] = []
     found: list[PlannedCommand] = []
     for command in commands:

@@ -21,7 +21,7 @@ WORKTREE: Final = "core.worktree"
 """Harmless only where it names the folder in which the repository was found."""
 
 HOOKS_PATH: Final = "core.hookspath"
-"""Harmless only where no hook that the subcommand runs is there."""
+"""Harmless only where no hook that the subcommand runs exists."""
 
 INCLUDES: Final = frozenset(("include.path", "includeif.*.path"))
 """Followed as if each condition held."""
@@ -60,7 +60,7 @@ class Obedience:
 
     ``powers`` are those of its subcommand, or ``ALL``. ``covered`` are patterns of settings that
     its environment switches off in the repository itself, ``covered_below`` also in submodules.
-    ``operands`` are the words behind the subcommand that are no options. ``writes``: it may change
+    ``operands`` are the words after the subcommand that are not options. ``writes``: it may change
     the repository.
     """
 
@@ -78,7 +78,7 @@ class Obedience:
 
     @property
     def looks(self) -> bool:
-        """Return whether the subcommand looks at more than objects."""
+        """Return whether the subcommand reads more than objects."""
         return bool(self.powers - _OBJECTS)
 
     def below(self) -> "Obedience":

@@ -1,8 +1,8 @@
-"""Find what a repository's own configuration would make git start besides the line (git-config(1)).
+"""Find what a repository's own configuration would make git start beyond the line (git-config(1)).
 
-Git obeys the configuration of the repository around its working directory, and for each
-submodule that it reads that one's. Whoever may write there can name filters, text conversions
-and other programs, which the line does not show.
+Git obeys the configuration of the repository around its working directory, and, for each submodule
+that it reads, the submodule's. Whoever may write there can name filters, text conversions and other
+programs, which the line does not show.
 """
 
 # ruff: noqa: PTH118, PTH120
@@ -62,7 +62,7 @@ _MOST_ENTERED: Final = 32
 
 _MOST_NAMED: Final = 8
 _MOST_FOUND: Final = 64
-"""Clauses about one folder; whoever has written more is asked about whatever the rest says."""
+"""Clauses about one folder; a folder with more is asked about, whatever the rest says."""
 
 _LONGEST_VALUE: Final = 200
 
@@ -82,7 +82,7 @@ class _Look:
     left: int = _MOST_READ
 
     def spend(self, size: int, path: str) -> None:
-        """Count what is read: two files that include each other twice are a thousand.
+        """Count what is read: two files that include each other twice count as a thousand.
 
         Raises:
             OddLink: it is more than is read for one command.
@@ -131,7 +131,7 @@ def _named_elsewhere(config: str, repository: Repository) -> Iterator[str]:
 
 
 def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
-    """Yield where a command may stand; an entry or a rule can let ``-C`` and ``--git-dir`` pass."""
+    """Yield where a command may run; an entry or a rule can let ``-C`` and ``--git-dir`` pass."""
     yield cwd
     folder = cwd
     for option, following in pairwise((*argv[1:], "")):
@@ -254,7 +254,7 @@ def _matters(setting: Setting, obeys: Obedience, repository: Repository) -> bool
     """Return whether a setting makes a difference to what a command does beyond its line."""
     form = setting.form
     if form == HOOKS_PATH or form in INCLUDES:
-        return False  # looked at where they lead
+        return False  # checked where they lead
     if form == WORKTREE:
         counts = obeys.looks and not repository.absorbed
         return counts and _leads_away(setting.value, repository)
@@ -307,7 +307,7 @@ def _hooks(
         return
     listing = known.get(folder) or listing_of(folder)
     for name in wanted:
-        # Without a listing the folder can be entered and not read, or it is not there.
+        # Without a listing the folder can be entered but not read, or it does not exist.
         if (listing is None or listing.may_hold(name)) and is_there(f"{folder}/{name}"):
             yield f"it runs the hook `{folder}/{name}`"
 
@@ -334,6 +334,6 @@ def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterato
 
 
 def _leads_away(worktree: str, repository: Repository) -> bool:
-    """Return whether files are looked at elsewhere than where the repository was found."""
+    """Return whether files are read elsewhere than where the repository was found."""
     named = os.path.join(repository.folder, worktree)
     return leads_elsewhere(named) or os.path.realpath(named) != os.path.realpath(repository.tree)

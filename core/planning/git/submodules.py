@@ -60,7 +60,7 @@ def _status(path: str) -> os.stat_result | None:
     """Return the status of a file, ``None`` if a link to it leads each process to another.
 
     Raises:
-        OSError: it is not there, or cannot be looked up.
+        OSError: it does not exist, or cannot be looked up.
     """
     status = os.lstat(path)
     if not stat.S_ISLNK(status.st_mode):
@@ -131,7 +131,7 @@ def _entries(content: bytes, count: int) -> list[str]:
 
 
 def _check_extensions(content: bytes, at: int) -> None:
-    """Walk the extensions behind the entries, up to the checksum.
+    """Walk the extensions after the entries, up to the checksum.
 
     Raises:
         ValueError: the index is a sparse one.

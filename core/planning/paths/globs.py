@@ -16,7 +16,7 @@ MOST_BYTES = 64 * 1024
 """Bytes of all matches of a line together."""
 
 MOST_ENTRIES = 20_000
-"""Names looked at for one part of a pattern; a larger folder would hold up the gateway."""
+"""Names checked for one part of a pattern; a larger folder would hold up the gateway."""
 
 _QUOTED_MARKS = re.compile(r"[\\*?\[\]]")
 _MEMBER = re.compile("(?P<first>.)(?:-(?P<last>.))?")
@@ -141,7 +141,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _fits(name: str, segment: list[_Token]) -> bool:
-    """Match one name; each ``*`` is only ever taken back to the last one, so time is bounded."""
+    """Match one name; a mismatch only goes back to the last ``*``, so time is bounded."""
     at = token = 0
     star, resumed = -1, 0
     while at < len(name):

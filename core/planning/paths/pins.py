@@ -21,7 +21,7 @@ from core.files.lookup import check_looked
 from core.model.command import PinnedDirectory, PinnedFile
 
 LARGEST_PIN = 512 * 1024 * 1024
-"""Bytes. A larger file is not hashed, therefore never run: hashing it would stall the gateway."""
+"""Bytes. A larger file is not hashed, so never run: hashing it would stall the gateway."""
 
 CACHED_PINS = 4096
 
@@ -51,10 +51,10 @@ _left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
 
 @contextmanager
 def hashing_at_most(size: int) -> Iterator[None]:
-    """Hash so many bytes within at most; what is remembered costs nothing.
+    """Let the block hash at most this many bytes; what is remembered costs nothing.
 
     Raises:
-        HashingLimit: within, before the file that would be too much is read.
+        HashingLimit: in the block, before the file that would be too much is read.
     """
     given = _left.set([size])
     try:
@@ -72,7 +72,7 @@ class Unpinned:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A file's content and mode: SHA-256 hex, first bytes (at most 256), may we execute it.
+    """A file's content and mode: SHA-256 hex, first bytes (at most 256), whether we may execute it.
 
     ``chmod`` moves ctime as a write does, so all three are as fresh as the identity.
     """
@@ -95,7 +95,7 @@ class Fingerprint:
 class Fingerprints:
     """Remember content hashes by file identity; bounded, least recently used first out.
 
-    That of a file which others may write to is not remembered: its identity proves nothing.
+    The hash of a file which others may write to is not remembered: its identity proves nothing.
     """
 
     def __init__(self, bound: int = CACHED_PINS) -> None:
@@ -130,7 +130,7 @@ class Fingerprints:
         return found
 
     def script_head(self, sha256: str) -> bytes:
-        """Return the first bytes of a lately pinned ``#!`` file, by content; else ``b""``."""
+        """Return the first bytes of a recently pinned ``#!`` file, by content; or ``b""``."""
         return self._scripts.get(sha256, b"")
 
     def _read(self, fd: int, key: FileIdentity) -> Fingerprint:
@@ -206,7 +206,7 @@ def pin_file(path: str, *, executable: bool = False) -> PinnedFile | Unpinned:
     second look.
 
     Raises:
-        OSError: nobody could look (``core.files.lookup``).
+        OSError: the lookup failed (``core.files.lookup``).
     """
     fd = -1
     try:

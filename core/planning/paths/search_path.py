@@ -38,7 +38,7 @@ class SearchPath:
             return self._find_at(os.path.join(cwd, name))
         for directory in self._directories:
             path = f"{directory}/{name}"
-            if not os.access(path, os.F_OK):  # an exception for each absent file costs thrice that
+            if not os.access(path, os.F_OK):  # an exception for each absent file costs 3 times that
                 continue
             found = pin_file(path, executable=True)
             if isinstance(found, PinnedFile):
@@ -55,7 +55,7 @@ class SearchPath:
 
 
 def _passed_over(found: Unpinned) -> bool:
-    """Return whether a shell, too, would look further: nothing there that could be started."""
+    """Return whether a shell would also look further: nothing there could be started."""
     return found.why in _NOTHING_THERE
 
 

@@ -1,9 +1,9 @@
 """Find where the words of a command really lead: what is granted by path is judged by both ends.
 
 Whoever may write to a granted folder can put a link there that leads out of it, so a word alone
-says nothing. Everything that a word may name is looked up, also glued to an option; reported is
-only what leads elsewhere than it reads. What is in /proc is not followed: the links there lead, for
-each process and moment, somewhere else.
+says nothing. Everything that a word may name is looked up, even glued to an option; only what leads
+elsewhere than it reads is reported. What is in /proc is not followed: the links there lead
+somewhere else for each process and moment.
 """
 
 # ruff: noqa: PTH114, PTH115, PTH118
@@ -18,7 +18,7 @@ from core.model.command import UNKNOWN_LEAD
 from core.policy.matching.path_arguments import LONGEST_PATH, normal, pieces
 
 _MOST: Final = 8192
-"""Pieces of words that are looked up for one command; one that has more is no person's work."""
+"""Pieces of words that are looked up for one command; nobody writes one with more."""
 
 _MOST_FOLLOWED: Final = 40
 """Links that the kernel follows for one path (path_resolution(7))."""
@@ -68,7 +68,7 @@ def leads_elsewhere(path: str) -> bool:
 
 
 def is_link_elsewhere(path: str) -> bool:
-    """Return the same of a path whose folder is known to lead every process to one place."""
+    """Return the same for a path whose folder is known to lead every process to one place."""
     return os.path.islink(path) and leads_elsewhere(path)
 
 
@@ -89,7 +89,7 @@ def real_path(word: str, cwd: str) -> str:
         target = "" if name == ".." else _target(at)
         if target is None and ".." not in waiting:
             at = normal("/".join((at, *reversed(waiting))))
-            break  # below what is not there, nothing is
+            break  # nothing is below what does not exist
         if target:
             followed += 1
             if followed > _MOST_FOLLOWED or _too_long(parent + target):
@@ -104,7 +104,7 @@ def _too_long(path: str) -> bool:
 
 
 def _target(path: str) -> str | None:
-    """Return what a link holds, ``""`` if there is none to be followed, ``None`` if nothing is."""
+    """Return what a link holds, ``""`` if none is to be followed, ``None`` if nothing is there."""
     if path.startswith("/proc/"):
         return ""
     try:

@@ -1,8 +1,8 @@
 """Find out who could change code that a command reads besides the files that are bound.
 
 A bound file is handed over as it was approved (docs/explanation/running.md). What it loads itself
-is not: imports beside a script, the includes of a Makefile. Whoever may write to a folder above can
-put something else there. Neither root nor the gateway's own user counts; a sticky folder lets
+is not: imports next to a script, the includes of a Makefile. Whoever may write to a folder above
+can put something else there. Neither root nor the gateway's own user counts; a sticky folder lets
 nobody rename what is not theirs.
 """
 # ruff: noqa: PTH116, PTH120
@@ -21,7 +21,7 @@ from pwd import struct_passwd
 from core.model.command import PinnedFile
 
 _MOST_LINKS = 40
-"""Links that the kernel follows on one way (path_resolution(7))."""
+"""Links that the kernel follows on one path (path_resolution(7))."""
 _MOST_NAMED = 5
 _ACCESS_LIST = "system.posix_acl_access"
 
@@ -37,16 +37,16 @@ class Exposure:
 def exposure(paths: Iterable[str]) -> Exposure:
     """Return the first folder above one of the absolute paths that others may write to.
 
-    A folder that cannot be looked at counts as one.
+    A folder that cannot be checked counts as one.
     """
     found = (Exposure(folder, _writers(folder)) for folder in _above(paths))
     return next((one for one in found if one.writers), Exposure())
 
 
 def exposure_of_project(folder: str) -> Exposure:
-    """Return the same of the folder in which a program searches for code by fixed names.
+    """Return the same for the folder in which a program searches for code by fixed names.
 
-    A new file there is as good as a changed one, so that a sticky folder counts itself.
+    A new file there is as good as a changed one, so even a sticky folder counts.
     """
     writers = _writers(folder, may_add=True)
     return Exposure(folder, writers) if writers else exposure((folder + "/.",))
@@ -98,8 +98,8 @@ def changeable_on_the_way(path: str) -> str:
     """Return a folder or link on the way to a file by which others could lead it elsewhere.
 
     Every name that the kernel resolves counts, those behind links of links too; it must be ours or
-    root's, and so must its folder, in which nobody else may write. What cannot be looked at counts
-    as changeable. ``""`` where nothing is.
+    root's, and so must its folder, in which nobody else may write. What cannot be checked counts as
+    changeable. ``""`` where nothing is.
     """
     left, at, links = path.split("/")[::-1], "/", 0
     while left:
@@ -176,7 +176,7 @@ def _sharers(folder: str, status: os.stat_result) -> str:
 
 
 def _members(gid: int, but: set[int]) -> list[str]:
-    """Return the names of a group's users; of a group that nobody knows, its number."""
+    """Return the names of a group's users; of an unknown group, its number."""
     try:
         named = [pwd.getpwnam(name) for name in grp.getgrgid(gid).gr_mem]
     except KeyError:
@@ -196,5 +196,5 @@ def _attributes(folder: str) -> list[str]:
     try:
         return os.listxattr(folder)
     except OSError as error:
-        # A file system without them; where nobody can look there may be one.
+        # A file system without them; where the lookup fails there may be one.
         return [] if error.errno == errno.ENOTSUP else [_ACCESS_LIST]

@@ -1,6 +1,6 @@
 """Judge what is done by no command of Sayso's: a prompt, a tool, a line, a terminal.
 
-Sayso starts no pinned program then, so nothing is let pass by a list: where security is not full,
+Sayso starts no pinned program then, so no list lets anything pass: where security is not full,
 a person is asked. What is forbidden to commands is forbidden here as well.
 """
 
@@ -61,7 +61,7 @@ def _agent(policy: ExecPolicy, *, prompt: bool) -> tuple[Decision, Reason, str]:
 
 
 def _terminal(plan: ExecPlan) -> tuple[Decision, Reason, str]:
-    """Judge a terminal: full security lets commands pass, each by itself, and no shell of them."""
+    """Judge a terminal: full security lets commands pass one by one, but no shell of them."""
     if plan.part is not None and plan.part.unasked:
         return Decision.ALLOW, Reason.OPENS_TERMINAL, "execution.terminals.unasked"
     return Decision.ASK, Reason.OPENS_TERMINAL, "a person decides on each terminal"

@@ -25,8 +25,8 @@ def promises_of(
 ) -> tuple[Promise, ...] | None:
     """Return what to store for a command that was missed for a reason, ``None`` if nothing helps.
 
-    For a carrier its exact arguments are stored, also under classical trust, for a
-    wrapper what the programs that it runs need, never itself. Scripts are held to their content.
+    For a carrier its exact arguments are stored, even under classical trust; for a wrapper, what
+    the programs that it runs need, never itself. Scripts are held to their content.
     """
     file = command.executable
     if file is None or missed in _RULED:
@@ -36,7 +36,7 @@ def promises_of(
         return _inner_promises(command, file, context, open_ended=open_ended)
     if not is_literal(file.realpath) or (open_ended and not takes_unknown(command, program)):
         return None
-    # Code that is not there yet has no content that could be kept.
+    # Code that does not exist yet has no content that could be kept.
     return None if command.absent else _own_promise(command, file, program, open_ended=open_ended)
 
 

@@ -1,4 +1,4 @@
-"""Judge a program that hides no other one: allowlist, safe bins, carriers, rules that allow."""
+"""Judge a program that hides no other: allowlist, safe bins, carriers, rules that allow."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from core.programs.program import Program
 from core.programs.safe_bins import safe_bin_problem
 from core.programs.shims import own_paths
 
-# A member looked up on its class costs ten times a module's name.
+# A member looked up on its class costs ten times as much as a module's name.
 _ALLOW, _LISTED, _ROUTINE = Decision.ALLOW, Reason.ALLOWLISTED, Tier.ROUTINE
 _STRICT = Trust.STRICT
 

@@ -3,7 +3,7 @@
 A shell that runs several commands re-checks nothing between them. So a line that is nothing
 but ``sh -c PAYLOAD`` is run as the payload itself, command by command, each bound again before it
 starts. Inside another wrapper, at a terminal, or under options that change what runs, the shell
-stays; there a later command may depend on nothing that could change meanwhile.
+stays; there a later command may depend on nothing that could change in between.
 """
 
 from collections.abc import Iterator
@@ -62,13 +62,13 @@ def _joins(command: PlannedCommand) -> tuple[Connector, ...] | None:
 
 
 def _is_neutral(command: PlannedCommand, joins: tuple[Connector, ...]) -> bool:
-    """Return whether a shell's options change nothing of how its payload runs.
+    """Return whether a shell's options change nothing about how its payload runs.
 
     Nothing in a payload is expanded, so neither ``-u`` nor ``-f`` does; ``-e`` would end a list.
     """
     options = command.argv[1:-1]
     if any(option not in {"--", "-"} and not option.startswith("-") for option in options):
-        return False  # the name behind `-o`
+        return False  # the name after `-o`
     return Connector.THEN not in joins or not any("e" in option for option in options)
 
 

@@ -1,8 +1,8 @@
 """Classify the environment changes that a request asks for.
 
 The child's environment is built from nothing elsewhere; here only the requested changes are
-judged. Names are taken as they are: no trimming, no normalising, for what is checked must be what
-is used (CVE-2026-34426).
+judged. Names are taken as they are: no trimming, no normalising, because what is checked must be
+what is used (CVE-2026-34426).
 """
 
 import re

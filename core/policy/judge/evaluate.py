@@ -1,4 +1,4 @@
-"""Judge a plan: one verdict a segment, the strictest of all for the line (invariant 4).
+"""Judge a plan: one verdict per segment, the strictest of all for the line (invariant 4).
 
 Pure: argv, pinned paths and configuration decide, never the existence of a file, so that a
 verdict cannot be used to probe the disk. The order is written down in ``core.policy``.
@@ -52,7 +52,7 @@ _MAY_DENY = (
     "denied; /elevated on asks instead."
 )
 
-# A member looked up on its class costs ten times a module's name, and this is asked each time.
+# A member looked up on its class costs ten times as much as a module's name; this runs each time.
 _ALLOW, _ASK, _DENY = Decision
 _SANDBOX = ExecHost.SANDBOX
 _LINE = AgentPartKind.COMMAND
@@ -149,7 +149,7 @@ def _whole_line(plan: ExecPlan, context: Context) -> _Finding | None:
 
 
 def _of_shell(command: PlannedCommand, unreadable: Unreadable, context: Context) -> _Finding:
-    """Judge the shell that an unreadable line needs; what the line does no rule can see."""
+    """Judge the shell that an unreadable line needs; no rule can see what it does."""
     shell = judge(command, context)
     rule = unreadable.detail
     if shell.reason is Reason.RULE_DENIED:

@@ -1,4 +1,4 @@
-"""Find the effective policy: first the place that speaks, then the stricter of that and the file.
+"""Find the effective policy: what the first place sets, or the file where it is stricter.
 
 S0 "Policy resolution" gives the order call → session → agent → global; S1 adds the approvals file,
 which may only make things stricter. One choice of our own: the ``call`` layer is written by the
@@ -60,8 +60,8 @@ def resolve(layers: Sequence[PolicyLayer], approvals: PolicyLayer) -> ExecPolicy
     ``sources`` of the result names where each value came from. A call may harden security,
     ask, fallback, trust, safe bins and timeout, and choose the host; it may choose the node only
     where nothing binds one (S0 "Node identity + binding"). The host's source is the call only where
-    that is another host than the owners': what they let run there is not for the call to widen.
-    Where a person skips approvals for a session, the file can still deny.
+    that is not the owners' host: what they let run there is not for the call to widen. Where a
+    person skips approvals for a session, the file can still deny.
     """
     owners = [layer for layer in layers if layer.source != CALL]
     policy = _first(owners, _SETTINGS, ExecPolicy(sources=dict.fromkeys(_SETTINGS, DEFAULT)))

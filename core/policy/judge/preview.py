@@ -3,7 +3,7 @@
 What people were asked about kept its plan, and that is judged. What ran without a question kept its
 text only: its programs are taken to be those that the same words meant in the plans, else those of
 ``/usr/bin``, and what is held to the content of a script does not match. So the number is an
-estimate; what people denied was always asked, hence exact.
+estimate; what people denied was always asked about, so it is exact.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """How many of the commands looked at would have run, and the text of each denied one."""
+    """How many of the commands checked would have run, and the text of each denied one."""
 
     looked: int
     matched: int
@@ -85,7 +85,7 @@ class History:
         session: SessionKey | None = None,
         task: TaskId | None = None,
     ) -> Preview:
-        """Return what the entries would have let run beside the agent's ``own``.
+        """Return what the entries would have let run in addition to the agent's ``own``.
 
         A command counts if all of it would have run, one of the entries being used. ``session``
         and ``task``: they hold in these only.
@@ -119,7 +119,7 @@ class History:
                 yield one, plan
 
     def _read(self, one: Earlier, programs: Mapping[str, PinnedFile]) -> ExecPlan | None:
-        """Return a plan of a text as far as its words determine it, else ``None``."""
+        """Return a plan of a text as far as its words determine it, or ``None``."""
         reading = read(one.text)
         if not isinstance(reading, Reading):
             return None

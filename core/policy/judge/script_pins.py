@@ -1,6 +1,6 @@
 """Pin an allow-always to the code that people saw: scripts by their content (decision 21).
 
-What is in a system directory only the administrator writes, so its path is enough.
+Only the administrator writes to system directories, so a path there is enough.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def _names_all(entry: AllowlistEntry, command: PlannedCommand) -> bool:
 
 
 def changed(allowlist: Allowlist, paths: Sequence[str], command: PlannedCommand) -> str | None:
-    """Name the file that an entry would have to be as it was to cover a command."""
+    """Name the file that would have to be as it was for an entry to cover a command."""
     if not allowlist.binds:
         return None
     pins = _pins(command)

@@ -1,4 +1,4 @@
-"""Judge one command of a plan; a wrapper by the commands that it runs, as if they stood there."""
+"""Judge one command of a plan; judge a wrapper by the commands that it runs."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -124,7 +124,7 @@ def _weight(tier: Tier) -> int:
 def runs(
     command: PlannedCommand, file: PinnedFile, *, open_ended: bool
 ) -> Unwrapped | Opaque | None:
-    """Unwrap a wrapper, and see that the plan is bound to exactly what was found."""
+    """Unwrap a wrapper, and check that the plan is bound to exactly what was found."""
     found = unwrap(command.argv, file)
     if not isinstance(found, Unwrapped):
         return found
@@ -136,7 +136,7 @@ def runs(
 
 def takes_unknown(command: PlannedCommand, program: Program) -> bool:
     """Return whether what is not known of a command's arguments could not change its verdict."""
-    # The reader takes `$?` only for programs of which no number, nor what holds one, is an option.
+    # The reader takes `$?` only for programs with no option that is a number or holds one.
     return program.plain if command.late else reads_anything(program)
 
 

@@ -1,8 +1,8 @@
 """Judge what a request puts on standard input: to `sh`, `psql` or `xargs` it is code.
 
 A program that is listed was listed for its arguments, so a person is asked about what it reads,
-but where it only filters text (a safe bin within its profile) or where a rule names this very
-vector. What a filter lets through reaches the commands behind its pipe, so they are judged alike.
+except where it only filters text (a safe bin within its profile) or where a rule names this very
+vector. What a filter lets through reaches the commands after its pipe, so they are judged alike.
 """
 
 from collections.abc import Sequence

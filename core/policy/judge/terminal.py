@@ -1,8 +1,8 @@
 """Ask about what a program may do because its standard streams are a terminal (``--pty``).
 
 The tables of wrappers, carriers and safe bins were read for pipes. At a terminal `nohup` writes a
-file, pagers take commands from what is typed, and others start a pager; ``data/terminal.toml`` says
-of which programs it is known that nothing but their appearance differs.
+file, pagers take commands from what is typed, and others start a pager; ``data/terminal.toml``
+lists the programs that are known to differ in nothing but appearance.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def has_terminal(plan: ExecPlan) -> bool:
 def judge_terminal(
     plan: ExecPlan, segments: tuple[SegmentVerdict, ...], context: Context
 ) -> tuple[SegmentVerdict, ...]:
-    """Return the verdicts, with a question about each command that may act otherwise there.
+    """Return the verdicts, with a question about each command that may act differently there.
 
     An access list decides alone (S4); full security and the sandbox ask nothing.
     """
@@ -60,7 +60,7 @@ def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
 
 
 def _differing(command: PlannedCommand, plan: ExecPlan, trust: Trust) -> str | None:
-    """Name a program that may act otherwise, ``None`` where it acts alike or is trusted with all.
+    """Name a program that may act differently, ``None`` where it does not or is fully trusted.
 
     A listed path is enough under classical trust, but not for what is typed, nor for a wrapper.
     """

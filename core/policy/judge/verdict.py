@@ -40,7 +40,7 @@ class Context(NamedTuple):
 
     @property
     def free(self) -> Verdict | None:
-        """Return the verdict on what no rule restricts, ``None`` where the lists are asked."""
+        """Return the verdict on what no rule restricts, ``None`` where the lists decide."""
         if self.sandboxed:
             return _SANDBOXED
         return _FULL if self.policy.security is ExecSecurity.FULL else None

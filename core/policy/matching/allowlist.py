@@ -2,8 +2,8 @@
 
 An entry covers a program by its path (``path_index``), or, where it has an ``argv``, that program
 with exactly these arguments. One with ``content`` covers it only while files
-are as they were; it is looked up apart (``core.policy.judge.script_pins``). Patterns without a
-directory are ignored with a warning, for a base name says nothing about which file it is.
+are as they were; it is looked up separately (``core.policy.judge.script_pins``). Patterns without a
+directory are ignored with a warning, because a base name says nothing about which file it is.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -106,7 +106,7 @@ class Allowlist:
         """Yield the entries with content for one of the paths and exactly these arguments.
 
         ``files`` are the real paths of what a plan pins; whether each has that content is not
-        looked at. ``None`` means any arguments.
+        checked. ``None`` means any arguments.
         """
         for file in files:
             index = self._bound.get((arguments, file))
@@ -136,7 +136,7 @@ class Allowlist:
         self._vectors(template).add(pattern, entry)
 
     def _bind(self, entry: AllowlistEntry, pattern: str) -> None:
-        """Index an entry by a file of its own, for many scripts share program and arguments."""
+        """Index an entry by a file of its own, as many scripts share program and arguments."""
         why = ill_bound(entry)
         if why:
             self._lint.append(f"{entry.words!r} is ignored: {why}")

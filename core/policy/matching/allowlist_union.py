@@ -1,4 +1,4 @@
-"""Look an entry up in two allowlists as in one: an agent's own, and what people granted."""
+"""Look up an entry in two allowlists as if in one: an agent's own, and what people granted."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,7 +18,7 @@ class Either(Allowlist):
         self._second = second
 
     def lint(self) -> tuple[str, ...]:
-        """Return what is to be said about the entries of both."""
+        """Return the warnings about the entries of both."""
         return (*self._first.lint(), *self._second.lint())
 
     def exact(self, paths: Sequence[str]) -> AllowlistEntry | None:

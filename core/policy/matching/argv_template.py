@@ -1,4 +1,4 @@
-"""Match argument vectors element by element, each word a whole one; one element may take several.
+"""Match argument vectors element by element, each word as a whole; one element may take several.
 
 Where none does, there are as many words as elements.
 """
@@ -40,7 +40,7 @@ class ArgvTemplate:
         """Read a vector of an access list, which knows S4's two templates only.
 
         Raises:
-            ConfigError: the vector is empty, or an element is no text or an unknown template.
+            ConfigError: the vector is empty, or an element is not text, or is an unknown template.
         """
         if not elements or not all(isinstance(one, str) for one in elements) or not elements[0]:
             raise ConfigError("An ACL vector must list the program and its arguments as strings.")
@@ -110,7 +110,7 @@ class ArgvTemplate:
         )
 
     def _begins(self, words: Sequence[str], at: Surroundings, start: int, one: _One) -> bool:
-        """Return whether the words in front of the options fit."""
+        """Return whether the words before the options fit."""
         head = self._known[start : self._options]
         return len(words) >= start + len(head) and _each(
             head, words[start : self._options], at, one
@@ -151,7 +151,7 @@ def _check_order(known: Sequence[Element]) -> None:
     """Check that at most one element takes several words, and that what takes the rest is last.
 
     Raises:
-        ConfigError: another element follows, or is one too many.
+        ConfigError: another element follows, or there is one too many.
     """
     if any(one.kind in _REST for one in known[:-1]):
         raise ConfigError("<REST> takes every further word. Write it as the last element.")
@@ -169,7 +169,7 @@ def _match(
     one: _One,
     several: _Several,
 ) -> bool:
-    """Match words, those before and behind the element that takes several one by one."""
+    """Match words, those before and after the element that takes several one by one."""
     place = next((i for i, element in enumerate(elements) if element.spans), None)
     if place is None:
         return len(words) == len(elements) and _each(elements, words, at, one)

@@ -1,6 +1,6 @@
 """Read an element that is made of literals and typed fields: ``http://<HOST:local>:<PORT>/x``.
 
-Only canonical spellings fit: no other digits, no short or octal addresses, nobody before an ``@``.
+Only canonical spellings fit: no other digits, no short or octal addresses, no user before an ``@``.
 """
 
 import re

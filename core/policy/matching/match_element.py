@@ -162,7 +162,7 @@ def _lies_below(element: Element, word: str, at: Surroundings) -> bool:
 
 
 def _within(element: Element, path: str, at: Surroundings) -> bool:
-    """Return whether a path is below an element's folder, by that one's name or its real path."""
+    """Return whether a path is below an element's folder, by the folder's name or its real path."""
     return below(element.text or at.cwd, path) or below(element.real or at.cwd, path)
 
 

@@ -18,7 +18,7 @@ from core.programs.profiles.carrier_profile import Effect
 from core.programs.required_operands import required_of
 from core.programs.wrappers import names_of
 
-# A member looked up on its class costs ten times a module's name.
+# A member looked up on its class costs ten times as much as a module's name.
 _READS, _RUNS = Effect.READS, Effect.RUNS
 
 
@@ -146,7 +146,7 @@ class EffectMatch:
 def _reach(arguments: tuple[str, ...], path: str, realpath: str) -> tuple[bool, frozenset[Effect]]:
     """Return what a command can do under both its names, and whether that is surely all.
 
-    The tables speak of the system's programs; another one of the same name may do anything.
+    The tables describe the system's programs; another one of the same name may do anything.
     """
     paths = dict.fromkeys((path, realpath))
     found = [effects((one, *arguments)) for one in paths]

@@ -1,6 +1,6 @@
 """Remove the options of a set from a vector, wherever they are: ``<OPTS:name>``.
 
-What is no option of the set, begins with a dash and is no value stays no operand: nothing fits.
+A word with a dash that is neither an option of the set nor a value is no operand: nothing fits.
 """
 
 import re
@@ -32,7 +32,7 @@ def option_set(
     """Return a set of options; each of ``values`` takes a word that fits one of its elements.
 
     Raises:
-        ConfigError: a word is no option, is listed twice, or an element is no single word.
+        ConfigError: a word is not an option, is listed twice, or an element is not a single word.
     """
     for option in (*flags, *values):
         _check(name, option, twice=option in flags and option in values, clusters=clusters)
@@ -89,7 +89,7 @@ def _shipped(name: str) -> OptionSet:
 
 
 def operands_of(options: OptionSet, given: Sequence[str], at: Surroundings) -> list[str] | None:
-    """Return the words that are no options, ``None`` where an option is not of the set.
+    """Return the words that are not options, ``None`` where an option is not in the set.
 
     ``--`` is none, so what it protects never fits.
     """

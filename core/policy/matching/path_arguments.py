@@ -1,4 +1,4 @@
-"""Cut words into what may name paths, for the code that judges paths and that resolves them."""
+"""Cut words into what may name paths, for the code that judges or resolves paths."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _ADDRESS = re.compile(
 _LONGEST_ADDRESS = 2048
 """Characters of a word searched for addresses: the time grows with their square."""
 _JOINT = re.compile(r"[^\w.~/+-]|\A\+|\A-{1,2}[\w-]*(?=[/~.])")
-"""After these a word may go on with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
+"""After these a word may continue with a path: ``of=/x``, ``host:/x``, ``@/x``, ``-I/x``."""
 _SEPARATOR = re.compile(r"[^\w.~/+-]")
 _LETTERS = re.compile(r"-\w*")
 LONGEST_PATH = 4096
@@ -39,7 +39,7 @@ def starts(word: str) -> set[int]:
 
 
 def pieces(word: str) -> Iterator[str]:
-    """Yield what may name a file within a word: rather too much than too little.
+    """Yield what may name a file within a word: too much rather than too little.
 
     A value that is glued to an option may follow any letter, and one of a list may end early.
     """
@@ -65,7 +65,7 @@ def normal(path: str) -> str:
 
 
 def seen_from_links(argv: tuple[str, ...], at: Surroundings) -> Iterator[tuple[str, str | None]]:
-    """Yield each target of ``ln``, and where it leads from where the links may lie (ln(1)).
+    """Yield each target of ``ln``, and where it leads from where the links may be (ln(1)).
 
     ``None`` where that cannot be determined. A target that does not climb stays below its link's
     folder.
@@ -83,7 +83,7 @@ def seen_from_links(argv: tuple[str, ...], at: Surroundings) -> Iterator[tuple[s
 
 
 def _places(word: str, at: Surroundings) -> Iterator[str]:
-    """Yield the folders in which a link may come to lie: the one that is named, or its parent."""
+    """Yield the folders in which a link may end up: the one that is named, or its parent."""
     glued = _INTO.match(word)
     for part in (word,) if glued is None else (word, word[glued.end() :]):
         path = normal(join(at.cwd, part))

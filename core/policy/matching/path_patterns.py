@@ -2,7 +2,7 @@
 
 A pattern matches a whole absolute path: ``*`` and ``?`` stay inside one segment, ``**`` spans
 any number of them, brackets are literal, ASCII letters match in either case. Segments are matched
-one by one: no regular expression, hence no blow-up.
+one by one: no regular expression, so no blow-up.
 """
 
 import re
@@ -19,7 +19,7 @@ _Glob = tuple[tuple[str, ...], T]
 
 
 def fold(text: str) -> str:
-    """Return a path as patterns compare it: ASCII letters in lower case, all else as it is."""
+    """Return a path as patterns compare it: ASCII letters in lower case, the rest as it is."""
     # str.lower() alone would fold U+212A (kelvin) onto k, and so widen a pattern.
     return text.lower() if text.isascii() else text.translate(_ASCII_LOWER)
 
@@ -35,7 +35,7 @@ def is_glob(pattern: str) -> bool:
 
 
 def is_literal(path: str) -> bool:
-    """Return whether a path, taken as a pattern, covers itself and nothing else but its case."""
+    """Return whether a path, taken as a pattern, covers nothing but itself, in any case."""
     return _is_normal(path) and not is_glob(path)
 
 
@@ -67,7 +67,7 @@ def complaint(pattern: str, home: str) -> str | None:
 
 
 class PathIndex(Generic[T]):
-    """An index of patterns with the value of each: microseconds a look-up at 100,000."""
+    """An index of patterns with the value of each: microseconds per look-up at 100,000."""
 
     __slots__ = ("_any_name", "_exact", "_named")
 
@@ -77,7 +77,7 @@ class PathIndex(Generic[T]):
         self._any_name: dict[str, list[_Glob[T]]] = {}
 
     def add(self, pattern: str, found: T) -> None:
-        """Index an absolute pattern without a ``complaint``; of two alike the first one stays."""
+        """Index an absolute pattern without a ``complaint``; of two equal ones the first stays."""
         parts = tuple(fold(pattern)[1:].split("/"))
         self._index(parts, found)
         if parts[0] in _ROOT_FOLDERS:
@@ -109,7 +109,7 @@ class PathIndex(Generic[T]):
         return None
 
     def every(self, path: str) -> Iterator[T]:
-        """Yield the value of each pattern that covers a path, one of them maybe twice."""
+        """Yield the value of each pattern that covers a path, one of them perhaps twice."""
         if not _is_normal(path):
             return
         path = fold(path)

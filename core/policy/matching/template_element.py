@@ -30,7 +30,7 @@ _MEANT = {
     "<PATH:": "Write <PATH:root> with a name of tools.exec.roots, and … behind it for several.",
     "<REST": "Write the last element as <REST>, or as <REST:any> to allow whatever follows.",
 }
-"""What was probably meant by a template that is ill written."""
+"""What was probably meant by a malformed template."""
 
 
 class ElementKind(StrEnum):
@@ -104,7 +104,7 @@ class OptionSet:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a vector would run: the folder, and where the links lead that the words name.
+    """Where a vector would run: the folder, and where the links that the words name lead.
 
     ``real`` maps an absolute path to its real one where the planner found that it differs.
     """
@@ -212,7 +212,7 @@ def _advice(element: str) -> str:
 
 
 def _shared(element: str) -> Element | None:
-    """Return what the element is in either list, ``None`` for a template of rules or of nobody."""
+    """Return what the element is in either list, ``None`` if it is in neither of them."""
     marks = _BRACKETS.findall(element)
     if not marks:
         return Element(ElementKind.LITERAL, element)

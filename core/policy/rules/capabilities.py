@@ -1,9 +1,9 @@
 """Restrict an agent to the tools and files that it was granted (S3 "Capability requirements").
 
 Where an agent has capabilities, a command runs only if the tool ``Exec`` is granted, its program,
-its folder and every path that its words may name lie below granted folders; a command that can do
+its folder and every path that its words may name are below granted folders; a command that can do
 more than read needs folders granted for writing. What cannot be checked is refused. A path counts
-as it is written and, where the planner found a link in it, as it leads as well.
+as written and, where the planner found a link in it, also where it leads.
 """
 
 import re
@@ -40,7 +40,7 @@ class Capabilities:
     write: tuple[str, ...]
 
     def problem(self, plan: ExecPlan) -> str | None:
-        """Return what of a plan goes beyond the grants, ``None`` if nothing does."""
+        """Return what in a plan goes beyond the grants, ``None`` if nothing does."""
         if TOOL not in self.tools:
             return f"the tool {TOOL} is not granted"
         if plan.unreadable is not None:
@@ -62,8 +62,8 @@ class Capabilities:
     ) -> str | None:
         """Return what goes beyond; ``gets_more``: its last arguments come from standard input.
 
-        A program that was not found is denied with a better reason; below a wrapper (``inner``) it
-        is refused here, for xargs may name another one by then.
+        A program that was not found is denied with a better reason; inside a wrapper (``inner``) it
+        is refused here, because xargs may name another one by then.
         """
         file = command.executable
         if file is None:
@@ -82,7 +82,7 @@ class Capabilities:
     def _inner(
         self, command: PlannedCommand, file: PinnedFile, at: Surroundings, *, gets_more: bool
     ) -> str | None:
-        """Return what goes beyond of what a wrapper runs."""
+        """Return what goes beyond the grants in what a wrapper runs."""
         unwrapped = unwrap(command.argv, file)
         if _gives_names(unwrapped) and (problem := _reads_found(command.inner)):
             return problem
@@ -112,7 +112,7 @@ class Capabilities:
 
 
 def _adds_arguments(found: Unwrapped | Opaque | None) -> bool:
-    """Return whether a wrapper gives its command words of its standard input, as xargs does."""
+    """Return whether a wrapper gives its command words from its standard input, as xargs does."""
     return isinstance(found, Unwrapped) and found.open_ended and not found.between
 
 
@@ -140,7 +140,7 @@ def _folder_outside(folder: str, need: str) -> str:
 
 
 def _unheld(command: PlannedCommand, file: PinnedFile, *, gets_more: bool) -> str | None:
-    """Return why nothing can be said of what a command will name, ``None`` if its words say it."""
+    """Return why it is unknown what a command will name, ``None`` if its words say it."""
     if gets_more:
         return f"{command.argv[0]} would get arguments from standard input, which {_UNHELD}"
     names = names_of(command.argv[0]) | names_of(file.path) | names_of(file.realpath)
@@ -184,7 +184,7 @@ def _paths(word: str, at: Surroundings) -> Iterator[str | None]:
 def _named(part: str, at: Surroundings) -> Iterator[str | None]:
     steps = part.split("/")
     climbs = [index for index, step in enumerate(steps) if step == ".."]
-    # Behind a link, `a/..` is not where it seems to be; some programs expand `~` themselves.
+    # After a link, `a/..` is not where it seems to be; some programs expand `~` themselves.
     if part.startswith("~") or climbs != list(range(len(climbs))):
         yield None
         return

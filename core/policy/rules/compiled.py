@@ -31,9 +31,9 @@ from core.settings.rules import (
 
 KeyPath = tuple[str | int, ...]
 Real = Callable[[str], str]
-"""Returns the real path of a folder; ``str`` takes each for its own."""
+"""Returns the real path of a folder; ``str`` takes each as its own."""
 EXAMPLE_FOLDER = "/workspace"
-"""Where the vectors of examples are said to run; their programs lie in /usr/bin."""
+"""Where the vectors of examples are said to run; their programs are in /usr/bin."""
 
 
 class BadRule(ConfigError):
@@ -79,10 +79,10 @@ def compiled(
     """Compile the rules, capabilities and skills of a configuration.
 
     ``home`` is the folder that ``~`` means; ``find`` resolves the programs of skills, without
-    it there are none. ``real`` returns the real path of a root, which may lie behind a link.
+    it there are none. ``real`` returns the real path of a root, which may be behind a link.
 
     Raises:
-        BadRule: a rule is ill written, one of its examples does not behave, or a safe bin has no
+        BadRule: a rule is malformed, one of its examples fails, or a safe bin has no
             profile.
     """
     _check_safe_bins(settings)
@@ -102,7 +102,7 @@ def compiled(
 
 
 def _check_safe_bins(settings: CoreSettings) -> None:
-    """Refuse a safe bin without a profile: nothing would come of it (S1 "Safe bins")."""
+    """Refuse a safe bin without a profile: it would have no effect (S1 "Safe bins")."""
     shared: KeyPath = ("tools", "exec", "safeBins")
     places: list[tuple[KeyPath, Iterable[str]]] = [(shared, settings.tools.exec.safe_bins)]
     for number, entry in enumerate(settings.agents.entries):
@@ -125,7 +125,7 @@ def rule_mistakes(
     home: str,
     sets: Mapping[str, OptionSetSection] | None = None,
 ) -> tuple[BadRule, ...]:
-    """Return what is wrong with rules, one mistake for each; they stand at these paths."""
+    """Return what is wrong with rules, one mistake for each; they are at these paths."""
     found: list[BadRule] = []
     try:
         reader = _Reader(roots, home, str, sets or {})
@@ -185,7 +185,7 @@ class _Reader:
         )
 
     def _both_names(self, roots: tuple[str, ...], write: tuple[str, ...]) -> tuple[str, ...]:
-        """Return folders and their real paths; not of one that the agent could make a link."""
+        """Return folders and their real paths; not for one that the agent could make a link."""
         fixed = (
             root for root in roots if not any(one != root and below(one, root) for one in write)
         )
@@ -291,7 +291,7 @@ def _check_program(word: str) -> None:
 
 
 def _unmeant(word: str) -> str | None:
-    """Return why no program is ever named so, ``None`` if one may be."""
+    """Return why no program ever has this name, ``None`` if one may."""
     if is_glob(word):
         return "a pattern belongs under `glob`"
     if "/" in word:

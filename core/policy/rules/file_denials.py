@@ -1,7 +1,7 @@
-"""Find the commands that may read a file that nobody is to read without a question.
+"""Find the commands that may read a file that nobody may read without a question.
 
-Rather too many than too few: every word is cut into whatever may name a path, as it is written and
-as it leads, and what goes through a folder above such a file may read it as well.
+Too many rather than too few: every word is cut into whatever may name a path, as it is written and
+where it leads, and what goes through a folder above such a file may read it as well.
 """
 
 import re
@@ -39,10 +39,10 @@ class ReadsMatch:
     def decide(
         self, argv: tuple[str, ...], paths: tuple[str, ...], at: Surroundings, decision: Decision
     ) -> Decision | None:
-        """Return what follows for a program of these paths, ``None`` if it reads no such file.
+        """Return what follows for a program with these paths, ``None`` if it reads no such file.
 
         What may be read by going through a folder, or is not certain, is asked about at least.
-        Without ``paths`` only the words count: what a wrapper runs is judged by itself.
+        Without ``paths`` only the words count: what a wrapper runs is judged on its own.
         """
         named = _named(argv, at.cwd, frozenset(at.real.items()), self.home)
         if named is None:
@@ -89,12 +89,12 @@ def _parts(words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _at_home(part: str, home: str) -> str:
-    """Return a path as a program reads it that knows ``~`` itself."""
+    """Return a path as a program that expands ``~`` itself reads it."""
     return f"{home}{part[1:]}" if part == "~" or part.startswith("~/") else part
 
 
 def _unclear(part: str, path: str) -> bool:
-    """Return whether a path may lead anywhere: another user's home, or a door of /proc."""
+    """Return whether a path may lead anywhere: another user's home, or a link in /proc."""
     return (part[:1] == "~" and part[1:2].isalpha()) or _DOOR.match(path) is not None
 
 
@@ -107,7 +107,7 @@ def _covers(patterns: tuple[str, ...], path: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _may_hold(patterns: tuple[str, ...], path: str) -> bool:
-    """Return whether one of the files may lie below a folder."""
+    """Return whether one of the files may be below a folder."""
     parts = _split(path)
     return any(_leads_on(_split(one), parts) for one in patterns)
 
@@ -125,7 +125,7 @@ def _leads_on(pattern: _Parts, parts: _Parts) -> bool:
 
 
 def _closed(places: set[int], pattern: _Parts) -> set[int]:
-    """Return places in a pattern with those behind each ``**``, which may be empty."""
+    """Return places in a pattern with those after each ``**``, which may be empty."""
     found = set(places)
     for at in range(len(pattern)):
         if at in found and pattern[at] == "**":

@@ -28,7 +28,7 @@ def never_counts(pattern: str, argv: Sequence[str] | None = None) -> str | None:
 
 
 def counts_in_part(pattern: str, argv: Sequence[str] | None = None) -> str | None:
-    """Say what an entry for a carrier's path leaves to people, ``None`` where that is nothing."""
+    """Return what an entry for a carrier's path leaves to people, ``None`` if nothing."""
     name = pattern.rpartition("/")[2]
     if argv is not None or is_glob(name) or not is_carrier(pattern):
         return None

@@ -24,7 +24,7 @@ _WHOLE = "Name the programs, or give each agent that has the rule agents.list[].
 
 
 def lint(compiled: Compiled) -> tuple[str, ...]:
-    """Return a sentence for each rule that its owner should look at."""
+    """Return a sentence for each rule that its owner should check."""
     return (
         *open_paths(compiled),
         *open_rests(compiled),
@@ -34,10 +34,10 @@ def lint(compiled: Compiled) -> tuple[str, ...]:
 
 
 def open_paths(compiled: Compiled) -> tuple[str, ...]:
-    """Return which rules let an agent write wherever it likes: it chooses its folder by itself.
+    """Return which rules let an agent write wherever it likes: it chooses its own folder.
 
     So ``<PATH>``, which means below the working directory, is no limit for a program that writes,
-    that runs others, or of which nothing is known.
+    that runs others, or about which nothing is known.
     """
     return tuple(_described(_rules(compiled)))
 

@@ -46,7 +46,7 @@ class Rule:
 
     @property
     def exact(self) -> bool:
-        """Return whether an allow is meant for these very arguments, hence for carriers too."""
+        """Return whether an allow is meant for these very arguments, and so for carriers too."""
         return not isinstance(self.match, GlobMatch)
 
     def of(self, program: Called) -> bool:
@@ -98,7 +98,7 @@ class Ruling(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """A rule that was looked at, and what it decides about the command; ``None``: nothing."""
+    """A rule that was checked, and what it decides about the command; ``None``: nothing."""
 
     rule: Rule
     decision: Decision | None
@@ -272,8 +272,8 @@ class Rules:
                 if head.startswith(("/bin/", "/sbin/")):
                     self._by_path.setdefault(f"/usr{head}", []).append(rule)
             case GlobMatch(pattern=pattern):
-                # Where /bin is a link, plans say /usr/bin; the longer one first, for an index
-                # keeps the first of two alike and has the alias itself.
+                # Where /bin is a link, plans say /usr/bin; the longer one first, because an index
+                # keeps the first of two equal ones and holds the alias itself.
                 if pattern.startswith(("/bin/", "/sbin/")):
                     self._cover(f"/usr{pattern}", rule)
                 self._cover(pattern, rule)

@@ -1,4 +1,4 @@
-"""Check the examples that stand in the shipped profiles, for ``sayso policy test``."""
+"""Check the examples in the shipped profiles, for ``sayso policy test``."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -15,7 +15,7 @@ from core.programs.program import program_of
 from core.programs.wrappers import names_of
 
 Find = Callable[[str], PinnedFile | str]
-"""Look a name up on the fixed search path: the file, or why there is none."""
+"""Look up a name on the fixed search path: the file, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Skills:
 
 
 def skills_of(names: Iterable[str], find: Find) -> Skills:
-    """Look the programs of skills up and leave out what no path alone can vouch for."""
+    """Look up the programs of skills, and leave out what no path alone can vouch for."""
     pins: dict[str, tuple[str, PinnedFile]] = {}
     lint: list[str] = []
     listed = tuple(names)
