@@ -51,7 +51,8 @@ class AuditJournal:
     def __init__(self, path: Path, rotate_bytes: int | None = None) -> None:
         self._path = path
         opened = open_journal(path)
-        # Whoever moves the folder moves the journal with it: that the home is another is seen else.
+        # Whoever moves the folder moves the journal with it: that the home is another is seen
+        # elsewhere.
         self._folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._file, self._note, self._head = opened.file, opened.note, opened.head
         self._start = opened.start
@@ -272,7 +273,7 @@ class AuditJournal:
             self._broken = f"{self._path} holds half a line. Nothing runs until the disk works."
 
     def _heal(self) -> None:
-        """Go on after a failure once the file is on the disk as it was acknowledged, no more.
+        """Continue after a failure once the file on disk holds what was acknowledged, no more.
 
         The page that the last line ends in is written once more with the line that follows.
 

@@ -68,7 +68,7 @@ def _blocks_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _records(block: bytes, run_ids: Collection[str]) -> Iterator[Record]:
-    """Yield the records of these runs, the last one first, one a run."""
+    """Yield the records of these runs, the last one first, one per run."""
     wanted = {run_id: f'"run":{json.dumps(run_id)}'.encode() for run_id in run_ids}
     for run_id, words in wanted.items():
         end = len(block)

@@ -33,7 +33,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A journal that is ours: descriptors of file and head file, where to go on, what was cut.
+    """A journal that is ours: descriptors of file and head file, where to continue, what was cut.
 
     ``start`` is where the segment being written begins. ``cut`` is what was removed, ready for a
     ``recovered`` record; ``None`` if nothing was.
@@ -47,7 +47,7 @@ class Opened:
 
 
 def open_journal(path: Path) -> Opened:
-    """Open, lock and repair a journal; make it, mode 0600, if it is not there.
+    """Open, lock and repair a journal; make it, mode 0600, if it does not exist.
 
     Raises:
         JournalError: unsafe, held by another process, cut off or changed.

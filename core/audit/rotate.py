@@ -1,4 +1,4 @@
-"""End a journal's segment and begin the next, such that a crash at any step leaves both whole.
+"""End a journal's segment and begin the next, so that a crash at any step leaves both whole.
 
 ::
 
@@ -100,7 +100,7 @@ def _check_same(path: Path, ended: Path, file: int) -> None:
 
 
 def settled(path: Path, file: int) -> Start:
-    """Remove what a rotation left that did not come to its end; return where ``file`` begins.
+    """Remove what an unfinished rotation left; return where ``file`` begins.
 
     Raises:
         JournalError: there are segments that this file does not continue.

@@ -1,7 +1,7 @@
 """Find the segments of a journal: ``FILE.000001`` is the oldest, ``FILE`` the one being written.
 
 A segment that is not the first begins with a record of kind ``segment``, which names its number,
-the segment before and that one's last hash; ``seq`` and ``prev`` continue as if it were one file.
+the segment before and its last hash; ``seq`` and ``prev`` continue as if it were one file.
 """
 
 import json
@@ -42,7 +42,7 @@ def number_of(path: Path) -> int:
 
 
 def finished(path: Path) -> dict[int, Path]:
-    """Return the finished segments that lie beside a journal, by number, the oldest first.
+    """Return the finished segments next to a journal, by number, the oldest first.
 
     Raises:
         OSError: the folder cannot be read.
@@ -91,7 +91,7 @@ def start_in(file: BinaryIO) -> Start:
 
 
 def newest_first(path: Path) -> Iterator[BinaryIO]:
-    """Yield the journal's file and then its segments, each open; end where one is not there.
+    """Yield the journal's file and then its segments, each open; end where one is missing.
 
     A rotation meanwhile neither hides nor repeats a record: the open file says which segment it is.
 

@@ -1,6 +1,6 @@
 """Check a journal offline: ``python -m core.audit.verify FILE`` needs the standard library only.
 
-The chain shows every change, deletion and reordering inside the file and over its segments. Lines
+The chain shows every change, deletion and reordering inside the file and across its segments. Lines
 cut off at its end leave a whole chain behind: they show against ``FILE.head`` (kept by the gateway)
 or against a hash that was noted elsewhere. Whoever can write both files can forge both: note
 ``head`` off the host.
@@ -42,7 +42,7 @@ class Verdict:
 
     @property
     def unchecked(self) -> str:
-        """Return what nothing was found about in a journal that is whole, empty for nothing."""
+        """Return what was not checked in a journal that is whole, empty if everything was."""
         if not self.ok or self.end_checked:
             return ""
         return "whether lines are missing at its end was not checked: its .head file is not there"
@@ -51,7 +51,7 @@ class Verdict:
 def verify(path: Path, expected: Head | None = None, first: int = 1) -> Verdict:
     """Read a journal from first to last line and check each against the one before.
 
-    ``expected`` is a head noted elsewhere; by default the one in ``FILE.head``, if it is there.
+    ``expected`` is a head noted elsewhere; by default the one in ``FILE.head``, if it exists.
     ``first`` is the oldest segment that should be there; what older ones held is taken on trust.
     """
     known = expected
@@ -77,7 +77,7 @@ def _noted(path: Path) -> Head | None:
 
 
 def _missing(path: Path, known: Head) -> Verdict:
-    """Judge a journal that is away while its note says what stood in it."""
+    """Judge a journal that is missing while its note says what was in it."""
     return Verdict(False, 0, 1, _left(known, Head()), GENESIS, path.name, 0)
 
 

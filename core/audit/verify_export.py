@@ -55,7 +55,7 @@ class Broken(Exception):
 
 @dataclass
 class Export:
-    """What was read of a file; ``last`` is what the last journal line said.
+    """What was read from a file; ``last`` is what the last journal line said.
 
     ``keys`` are public keys of passkeys by their ids, as noted elsewhere; empty: none were.
     """
@@ -263,7 +263,7 @@ def _decision(export: Export, one: Json) -> Iterator[str]:
         if one["state"] != "pending":
             yield f"{run} is {one['state']}, the journal does not say so"
         return
-    if "decided_ms" not in record:  # of silence the journal has the state alone
+    if "decided_ms" not in record:  # for silence the journal has the state alone
         if record["state"] != one["state"]:
             yield f"{run}: the journal has another state"
         return
@@ -403,7 +403,7 @@ def seen_since(rows: list[Json], by: str) -> int | None:
     return min(own, default=None)
 
 
-# Signatures, as far as passkeys make them; nothing secret is computed with, so time may tell.
+# Signatures, as far as passkeys make them; nothing secret is computed with, so timing may show.
 
 _PRESENT = 0x05
 """The flags of a person who was there (UP) and whom the authenticator verified (UV)."""
@@ -494,7 +494,7 @@ def _der_number(value: int) -> bytes:
 
 
 def _times(count: int, point: Point, add: Callable[[Point, Point], Point]) -> Point:
-    """Return a point added to itself so many times."""
+    """Return a point added to itself this many times."""
     found: Point = None
     while count:
         if count & 1:

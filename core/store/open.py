@@ -44,7 +44,7 @@ async def open_store(
 
 
 def _path(url: str) -> Path:
-    # Three slashes or four: the path is absolute either way, for a gateway has no "here".
+    # Three slashes or four: the path is absolute either way, because a gateway has no "here".
     return Path("/" + url.removeprefix(_SQLITE).lstrip("/"))
 
 

@@ -1,7 +1,7 @@
 """Forget what is old and over: never a pending approval, an open run, an unacknowledged event.
 
-Grants and tokens that ended are forgotten as well, grants also by not having been used for as long
-as they count; those that still hold stay, however old.
+Grants and tokens that ended are forgotten as well, grants also when they were unused for as long as
+they count; those that still hold stay, however old.
 """
 
 from sqlalchemy import (
@@ -144,9 +144,9 @@ _DELETE_SURROUNDINGS = (
 def prune(conn: Connection, before_ms: int, limit: int = 500, idle_ms: int | None = None) -> int:
     """Delete at most ``limit`` requests and ``limit`` events that ended before ``before_ms``.
 
-    ``idle_ms`` is after how long without use a grant counts no longer, ``None`` where it always
+    ``idle_ms`` is how long without use until a grant no longer counts, ``None`` where it always
     does. Returns how many rows of history went; 0 means done. Session counters stay, so numbers
-    never start again.
+    never restart.
     """
     old = {"p_before": before_ms, "p_limit": limit}
     ids = [*conn.execute(_OLD_APPROVALS, old).scalars(), *conn.execute(_OLD_RUNS, old).scalars()]

@@ -81,7 +81,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The ids of all that ended, with those that shared an end behind, and the claimed edits."""
+    """The ids of all that ended, with those that shared an end last, and the claimed edits."""
 
     ids: tuple[str, ...] = ()
     edits: tuple[OutboxItem, ...] = ()
@@ -98,7 +98,7 @@ def conclude(
     if not endings:
         return Concluded()
     now = max(ending.at_ms for ending in endings)
-    # Before any session's row is locked: whoever answers a follower locks in that order as well.
+    # Before any session's row is locked: whoever answers a follower also locks in that order.
     endings = [*endings, *_share(conn, endings, now)]
     endings = _record(conn, endings, now)
     for ending in endings:
@@ -114,7 +114,7 @@ def conclude(
 
 
 def _share(conn: Connection, endings: Sequence[Ending], now: int) -> list[Ending]:
-    """End the followers that share a decision, let the next of the others be asked."""
+    """End the followers that share a decision, and let the next of the others be asked."""
     leaders = {ending.id: ending for ending in endings}
     waiting: dict[str, list[RowMapping]] = {}
     for row in duplicates.waiting_behind(conn, list(leaders)):
@@ -155,7 +155,7 @@ def _record(conn: Connection, endings: list[Ending], now: int) -> list[Ending]:
         conn.execute(_INSERT_DECISIONS, others)
     if not late:
         return endings
-    # Ten thousand may be due at once: copying constants in SQL spares half of the time.
+    # Ten thousand may be due at once: copying constants in SQL saves half the time.
     rows = conn.execute(_INSERT_TIMEOUTS, {"p_ids": late, "p_now": now}).all()
     undelivered = {row[0] for row in rows if row[1] == DenialReason.UNDELIVERED.value}
     if not undelivered:

@@ -75,7 +75,7 @@ def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
 
 
 def expire_and_notify(conn: Connection, limit: int = 500) -> dict[ApprovalId, DenialReason]:
-    """End what is due, as ``expire_due``; return why nothing ran of all that ended."""
+    """End what is due, as ``expire_due``; return why nothing ran for all that ended."""
     ended = expire_due(conn, limit)
     if not ended:
         return {}
@@ -115,6 +115,6 @@ def next_wake(conn: Connection) -> int | None:
 
 
 def wake_in(conn: Connection) -> int | None:
-    """Return in how many ms ``next_wake`` comes, on the store's clock: the caller's may be set."""
+    """Return in how many ms ``next_wake`` comes, on the store's clock: the caller's may jump."""
     at_ms = next_wake(conn)
     return None if at_ms is None else max(0, at_ms - now_ms(conn))

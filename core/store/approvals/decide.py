@@ -1,8 +1,8 @@
 """Decide approvals: one guarded statement on the database's clock; expiry is part of it.
 
-Who answers is looked up in the same transaction: a person who was revoked before it never
-decides, and neither does the requester on another of its accounts. Where several people must
-allow, the row is locked first and each allow is a vote; the last one needed decides.
+The person who answers is looked up in the same transaction: one who was revoked before it never
+decides, and neither does the requester on another of its accounts. Where several people must allow,
+the row is locked first and each allow is a vote; the last one needed decides.
 """
 
 from collections.abc import Collection, Sequence
@@ -76,7 +76,8 @@ class Ballot:
     actor's kernel session. ``terms`` limit an allow-always. ``step`` is that of the code which the
     person proved a step-up with, ``passkey`` what a passkey signed instead. ``views`` are what the
     actor looked at before. ``channels`` are those whose edits the caller sends itself, where this
-    ends the question; a process that dies before it has leaves claims that end like any other.
+    ends the question; a process that dies before it has done so leaves claims that end like any
+    other.
     """
 
     approval_id: ApprovalId
@@ -128,11 +129,11 @@ class _Case:
 
 
 def answer(conn: Connection, ballot: Ballot) -> Answer | None:
-    """Decide an approval, once, or count a vote; ``None`` if there is none with this id.
+    """Decide an approval, once, or count a vote; ``None`` if none has this id.
 
     The same message again gets the same answer, which also settles a commit that was in doubt. An
-    actor who is another person now than was authorised, or who asked it or an identical question,
-    is refused. What proves a step-up is used up here, and refused as ``CHANGED`` where it was
+    actor who is now another person than was authorised, or who asked it or an identical question,
+    is refused. What proves a step-up is used up here, and refused as ``CHANGED`` if it was used
     before. What the actor looked at is recorded before it is decided.
 
     Raises:
@@ -317,8 +318,8 @@ def settle_lost(
     """Deny a pending approval whose only place was a channel that is gone (``no_route``).
 
     ``None`` where another place was asked or will be, or somebody may answer without a prompt: then
-    it goes on. What was lost is denied whatever askFallback says: ending the program that asks must
-    not be a way to be allowed.
+    it stays open. What was lost is denied whatever askFallback says: ending the program that asks
+    must not be a way to be allowed.
     """
     if conn.execute(_IS_LOCAL, {"p_id": approval_id}).scalar() != 0:
         return None
@@ -337,7 +338,7 @@ def settle_lost(
 
 
 def mark_remembered(conn: Connection, approval_id: ApprovalId) -> None:
-    """Note that the patterns of an allow-always are in the approvals file now."""
+    """Note that the patterns of an allow-always are now in the approvals file."""
     conn.execute(_PAY, {"p_id": approval_id})
 
 

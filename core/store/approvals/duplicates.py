@@ -10,8 +10,8 @@
 Identical means: the same bound plan (so agent and session too), asked with the same account, judged
 the same way, needing as many people. Otherwise an answer could store what nobody was shown. The
 kernel session may be another, since many agents start each call in a new one; but whoever asked any
-of them answers none (``askers``), and where somebody has voted already only the very same requester
-joins: else who asks now could be one of those who allowed it.
+of them answers none (``askers``), and where somebody has already voted only the very same requester
+joins: otherwise the new requester could be one of those who allowed it.
 """
 
 import json
@@ -62,7 +62,7 @@ _LEADER = (
         questions.c.step_up == bindparam("p_step_up"),
     )
     .order_by(approvals.c.created_ms, approvals.c.id)
-    .with_for_update(of=approvals)  # it must not end before its new follower is there to be seen
+    .with_for_update(of=approvals)  # it must not end before its new follower is visible
 )
 _HAS_VOTES = select(
     exists().where(
@@ -138,7 +138,7 @@ _ENDED_WITH = (
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The question that an identical one waits behind, and the clock that both have."""
+    """The question that an identical one waits behind, and the clock that they share."""
 
     id: ApprovalId
     clock: Clock
@@ -157,7 +157,7 @@ def leader_of(conn: Connection, draft: ApprovalDraft, now: int) -> Leader | None
         "p_step_up": int(draft.step_up),
     }
     for row in conn.execute(_LEADER, alike).all():
-        # Looked up behind the lock, by a statement of its own: a vote may have come meanwhile.
+        # Looked up after the lock, by a statement of its own: a vote may have come meanwhile.
         if row.requester == asker or not conn.execute(_HAS_VOTES, {"p_id": row.id}).scalar():
             clock = _waiting(row.deadline_ms, row.delivered_ms, row.timeout_ms)
             return Leader(ApprovalId(row.id), clock)
@@ -165,7 +165,7 @@ def leader_of(conn: Connection, draft: ApprovalDraft, now: int) -> Leader | None
 
 
 def _account(requester: Requester) -> str:
-    """Return what is written of every requester with this account, up to its kernel session."""
+    """Return how every requester with this account is stored, up to its kernel session."""
     return dump(replace(requester, process=None)).removesuffix("null}")
 
 

@@ -3,7 +3,7 @@
 The row is written in the transaction of the decision. What it lets run is what the prompt promised
 to store. A grant ends by its limits, by ``revoke``, and while its giver is revoked; one that was
 not used for ``idle_ms`` does not count either. One of a task ends with ``end_task``, and without a
-time of its own after ``TASK_IDLE_MS`` without use, for nobody may ever end the task.
+time limit after ``TASK_IDLE_MS`` without use, because nobody may ever end the task.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _ASKED = (
     .where(approvals.c.id == bindparam("p_id"))
 )
 TASK_IDLE_MS = 86_400_000
-"""How long a grant of a task may go unused where nobody gave it a time: 24 hours."""
+"""How long a grant of a task may go unused where nobody gave it a time limit: 24 hours."""
 _GIVE = insert(grants).on_conflict_do_nothing()
 _last_use = func.coalesce(grants.c.used_ms, grants.c.created_ms)
 _is_live = and_(
@@ -123,7 +123,7 @@ def give(
         "agent": asked.agent,
         "session": asked.session if terms.session_only else None,
         "task": asked.task if terms.task_only else None,
-        # A limit is what scripts that change are for, so none is held to its content.
+        # A limit is what covers scripts that change, so none is held to its content.
         "promise": dump(tuple(replace(one, content=()) for one in promise)),
         "channel": by.channel,
         "account": by.account,

@@ -32,7 +32,7 @@ _Row = TypeVar("_Row", bound=tuple[object, ...])
 _PAGE, _MOST_SEARCHED = 500, 10_000
 """Rows that a search reads at once, and of approvals or of runs in all."""
 
-# Only these parts of the result are read: what a run printed may be long, and a list is of many.
+# Only these parts of the result are read: what a run printed may be long, and a list has many.
 _RESULT = cast(runs.c.result, JSON().with_variant(Text(), "sqlite"))
 _ENDED = (
     runs.c.exit_code,
@@ -142,7 +142,7 @@ def search(
     """Return the newest rows that ``keep`` takes, ``limit`` at most.
 
     ``narrowing`` leaves out in the database what ``keep`` would not take. ``bounded``: the search
-    goes back to ``searched_from`` at most, and what is older takes another one.
+    goes back to ``searched_from`` at most, and what is older takes another search.
     """
     if bounded:
         since_ms = searched_from(conn, before_ms, agent, since_ms, narrowing)
@@ -169,9 +169,9 @@ def searched_from(
     since_ms: int | None = None,
     narrowing: Narrowing = _ANY,
 ) -> int | None:
-    """Return from when on one search looks: its own beginning, or where 10,000 rows are looked at.
+    """Return how far back one search goes: to its own beginning, or to where 10,000 rows are read.
 
-    That many approvals or that many unasked runs. Of one session an index finds them all.
+    That many approvals or that many unasked runs. For one session an index finds them all.
     """
     if narrowing.session is not None:
         return since_ms
@@ -184,7 +184,7 @@ def searched_from(
 
 
 def rows_of(conn: Connection, ids: Sequence[str]) -> tuple[HistoryRow, ...]:
-    """Return the rows of these ids."""
+    """Return the rows with these ids."""
     rows = (
         row
         for query, table in ((_ASKED, approvals), (_UNASKED, runs))
@@ -243,6 +243,6 @@ def _end(row: RowMapping) -> Finished | None:
         output=Output(),
         duration_ms=row["duration_ms"],
         timed_out=row["timed_out"],
-        cancelled=bool(row["cancelled"]),  # what an older Sayso wrote says nothing of it
+        cancelled=bool(row["cancelled"]),  # what an older Sayso wrote says nothing about it
         drift=row["drift"] or "",
     )

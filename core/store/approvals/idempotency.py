@@ -29,12 +29,12 @@ def request_digest(request: ExecRequest) -> str | None:
 
     Agent, session and requester are in the key itself. Whether both streams are kept in one is left
     out: `sayso run` chooses it by where its own output goes, and a retry may go elsewhere. Nothing
-    is looked up on the disk, for files may change between a request and its retry.
+    is looked up on the disk, because files may change between a request and its retry.
     """
     if request.request_key is None:
         return None
     stdio, overrides = request.stdio, request.overrides
-    # Named one by one: a field that a later version adds must not make an old request another.
+    # Named one by one: a field that a later version adds must not change what an old request is.
     parts: dict[str, object] = {
         "line": request.line,
         "argv": request.argv,
@@ -80,7 +80,7 @@ def by_request_key(conn: Connection, key: str, digest: str | None = None) -> App
     if found is None:
         return None
     if None not in {digest, found.digest} and digest != found.digest:
-        shown = key.rpartition("\x1f")[2]  # before it stand the parts that keep callers apart
+        shown = key.rpartition("\x1f")[2]  # it follows the parts that keep callers apart
         raise Conflict(
             f"The request key {shown} belongs to run {found.run_id}, a different request: another "
             "command, folder, environment, input, host or limit. Nothing was asked or run. Use a "

@@ -10,8 +10,9 @@ from core.model.pending_limits import Crowded, PendingBound, PendingLimits
 from core.store.schema.records import ApprovalDraft
 from core.store.schema.tables import IS_PENDING, approvals, clock
 
-# The one row that every database has: whoever adds a question waits for whoever adds one now, so
-# that two never both take the last place. SQLite has one writer, and needs and knows no such lock.
+# The one row that every database has: whoever adds a question waits for whoever is adding one, so
+# that two never both take the last place. SQLite has one writer, and neither needs nor has such a
+# lock.
 _ONE_AT_A_TIME = select(clock.c.id).where(clock.c.id == 1).with_for_update()
 _IS_OWN = approvals.c.agent == bindparam("p_agent")
 _BYTES = approvals.c.input_bytes
@@ -24,7 +25,7 @@ _WAITING = select(
 
 
 class TooMany(Exception):
-    """A question was not recorded, for too much waits already; ``crowded`` says what."""
+    """A question was not recorded, because too much waits already; ``crowded`` says what."""
 
     def __init__(self, crowded: Crowded) -> None:
         super().__init__(crowded.sentence)

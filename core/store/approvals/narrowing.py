@@ -1,7 +1,7 @@
-r"""Narrow a search of the history in the database, so that few rows are read for nothing.
+r"""Narrow a search of the history in the database, so that few rows are read needlessly.
 
 Each condition keeps all that a search may want and leaves out most of the rest; what a row shows is
-looked at afterwards. Rows whose text is shown with escapes are kept always.
+checked afterwards. Rows whose text is shown with escapes are always kept.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from core.store.schema.tables import approvals, decisions, runs
 
 _ESCAPES = ("\\u{", "[secret:", " " * 17)
-"""What is shown with escapes, beside what is no printable ASCII; see ``core.text.escape``."""
+"""What is shown with escapes, besides what is not printable ASCII; see ``core.text.escape``."""
 _MARKS = frozenset("[]")
 
 
@@ -68,7 +68,7 @@ class Narrowing:
         return func.coalesce(runs.c.state, approvals.c.state) == self.state
 
     def _decider(self, table: Table) -> ColumnElement[bool] | None:
-        """Return a condition that leaves names outside ASCII, which fold in other ways, alone."""
+        """Return a condition that leaves alone names outside ASCII, which fold in other ways."""
         if self.by is None:
             return None
         if table is runs:

@@ -1,4 +1,4 @@
-"""Find approvals: by id, by the code that people type, the pending, and the past."""
+"""Find approvals: by id, by the code that people type, pending ones, and past ones."""
 
 from typing import Final
 
@@ -95,7 +95,7 @@ _OWED = (
 _OF_AGENTS = (
     select(approvals.c.id, questions.c.plan)
     .join(questions, questions.c.id == approvals.c.id)
-    # Inside of a JSON string the quotes would be escaped.
+    # Inside a JSON string the quotes would be escaped.
     .where(IS_PENDING, questions.c.plan.contains('"part":{'))
 )
 
@@ -175,7 +175,7 @@ def pending(
 
 
 def tool_calls(conn: Connection) -> dict[ApprovalId, str]:
-    """Return the pending questions of agents that wait, and what each one's call is known by."""
+    """Return the pending questions of agents that wait, and what identifies each one's call."""
     plans = {row.id: load(ExecPlan, row.plan) for row in conn.execute(_OF_AGENTS)}
     parts = {name: plan.part for name, plan in plans.items()}
     return {ApprovalId(name): one.call for name, one in parts.items() if one and one.call}

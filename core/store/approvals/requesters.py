@@ -1,8 +1,8 @@
 """Find who asks a question: who asked it, and who asked an identical one that waits with it.
 
-One answer may end all of them (``followers``), so none of those who asked may give it, to whichever
-of them. Only local programs can share a question with another: their accounts are the same, their
-kernel sessions need not be (docs/decisions/0007).
+One answer may end all of them (``followers``), so none of those who asked may give it, whichever
+one they asked. Only local programs can share a question with another: their accounts are the same,
+their kernel sessions need not be (docs/decisions/0007).
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Meant:
 
     ``asker`` is the person who asked it in a chat or with a token, ``askers`` are all who asked it
     or an identical question that waits with it. ``app`` is the actor's authenticator app,
-    ``passkeys`` are the actor's; both only where a step-up is wanted.
+    ``passkeys`` are the actor's; both only where a step-up is required.
     """
 
     approvals: tuple[Approval, ...]
@@ -60,7 +60,7 @@ def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
 
 
 def references(conn: Connection, requester: Requester) -> frozenset[str]:
-    """Return how lists of approvers may name who asks: the account, the person, its accounts.
+    """Return how lists of approvers may name a requester: the account, the person, its accounts.
 
     Only the account where a program asks over the socket (docs/decisions/0007).
     """
@@ -80,8 +80,8 @@ def askers_of(conn: Connection, approval_id: ApprovalId) -> tuple[Requester, ...
 def asks_itself(conn: Connection, approval_id: ApprovalId, process: tuple[int, int] | None) -> bool:
     """Return whether a kernel session asked it, or an identical question; hold it until the commit.
 
-    Held, because no question of that session may join it between this look and the answer. One
-    whose session is unknown counts as that one's. ``None`` is nobody of this machine.
+    Held, because no question of that session may join it between this check and the answer. One
+    whose session is unknown counts as that one's. ``None`` is nobody on this machine.
     """
     if process is None:
         return False

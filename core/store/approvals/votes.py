@@ -1,7 +1,7 @@
-"""Count people where several must allow: one vote a person, the last one counts.
+"""Count people where several must allow: one vote per person, the last one counts.
 
-Who a vote's account belongs to is looked up again each time, so that linking two accounts makes
-their two votes one, and a revoked person's vote counts no more.
+The owner of a vote's account is looked up again each time, so that linking two accounts makes
+their two votes one, and a revoked person's vote no longer counts.
 """
 
 import json
@@ -57,7 +57,7 @@ _SHOWN_AT = (
 def requester_person(conn: Connection, requester: Requester) -> PersonId | None:
     """Return who asked in a chat or with a token; ``None`` where a program asked over the socket.
 
-    A uid is an account of the machine and no person (docs/decisions/0007).
+    A uid is an account of the machine and not a person (docs/decisions/0007).
     """
     if requester.intake is not Intake.CHAT and requester.intake not in NETWORK:
         return None
@@ -94,7 +94,7 @@ def recorded(conn: Connection, approval_id: str) -> tuple[Vote, ...]:
 
 
 def counting(conn: Connection, approval_id: str, requester: Requester) -> tuple[Vote, ...]:
-    """Return the votes that count now: one a person, none of the requester's or the revoked."""
+    """Return the votes that count now: one per person, none of the requester's or the revoked."""
     asked = requester_person(conn, requester)
     counted: dict[PersonId, Vote] = {}
     for vote in recorded(conn, approval_id):
@@ -110,7 +110,7 @@ def keep_only(conn: Connection, approval_id: str, counted: tuple[Vote, ...]) -> 
 
 
 def narrowest(counted: tuple[Vote, ...]) -> tuple[ApprovalReply, GrantTerms | None]:
-    """Combine allows: once, if anybody said once; else always within everybody's limits."""
+    """Combine allows: once, if anybody said once; otherwise always, within everybody's limits."""
     if any(vote.reply is ApprovalReply.ALLOW_ONCE for vote in counted):
         return ApprovalReply.ALLOW_ONCE, None
     limits = [vote.terms for vote in counted if vote.terms is not None]
@@ -129,7 +129,7 @@ def narrowest(counted: tuple[Vote, ...]) -> tuple[ApprovalReply, GrantTerms | No
 def notify(
     conn: Connection, approval_id: ApprovalId, vote: Vote, counted: int, quorum: int
 ) -> None:
-    """Notify each place that shows the prompt that somebody allowed it, once a person and place."""
+    """Notify each place that shows the prompt of each person's allow, once per person and place."""
     who = vote.by.name or vote.by.account
     needed = quorum - counted
     words = (

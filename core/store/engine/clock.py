@@ -2,8 +2,8 @@
 
 Deadlines are lengths of time that were promised to people. A wall clock that steps back would let
 every open prompt live longer, one that steps forward would end them all at once. So the wall clock
-is looked at once, and from then on time passes by the steady clock, which nobody can set and which
-counts a sleep. It goes on from the mark that the database keeps, also after a restart.
+is read once, and from then on time passes by the steady clock, which nobody can set and which
+counts a sleep. It continues from the mark that the database keeps, even after a restart.
 """
 
 import threading
@@ -28,7 +28,7 @@ def wall_ms() -> int:
 
 
 def steady_ms() -> int:
-    """Return a clock in ms that no one can set, and that goes on while the machine sleeps."""
+    """Return a clock in ms that no one can set, and that keeps running while the machine sleeps."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
 
@@ -61,7 +61,7 @@ class Mark:
 
 
 class HighWater:
-    """A clock in epoch ms that steps of the wall clock do not move; safe in threads.
+    """A clock in epoch ms that steps of the wall clock do not move; thread-safe.
 
     ``name`` names the steady clock; without one, no mark is of it.
     """
@@ -90,10 +90,10 @@ class HighWater:
             return Mark(self._high, self._name, steady)
 
     def take_up(self, mark: Mark, *, idle: bool = False) -> None:
-        """Go on from the mark that the database kept; called once, before anybody asks.
+        """Continue from the mark that the database kept; called once, before anybody asks.
 
-        Of the same steady clock, the time since the mark is known. Otherwise, and with ``idle``
-        (nothing waits for a deadline), a wall clock that is further counts. Never before the mark.
+        With the same steady clock, the time since the mark is known. Otherwise, and with ``idle``
+        (nothing waits for a deadline), a wall clock that is ahead counts. Never before the mark.
         """
         steady, wall = self._steady(), self._wall()
         with self._lock:

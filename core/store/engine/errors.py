@@ -12,11 +12,11 @@ _FULL: Final = sqlite3.SQLITE_FULL
 _IO: Final = sqlite3.SQLITE_IOERR
 _PG_NO_SPACE: Final = frozenset(("53100",))  # disk_full
 _PG_AWAY: Final = ("08", "57", "53", "58", "28", "3D", "25006", "25P03", "25P04", "55P03")
-"""What the server cannot do at present, whatever is asked of it.
+"""Errors of a server that cannot be used at present, whatever is asked of it.
 
 Connection exceptions; shut down, crashed, starting, a statement cancelled or out of time; too few
 resources; its disk; a login that it refuses; no such database; a standby, which only reads; a
-transaction that was out of time; a lock that was not to be had.
+transaction that was out of time; a lock that could not be had.
 """
 _DATABASE: Final = (SQLAlchemyError, sqlite3.Error, OSError, TimeoutError)
 _PG_AGAIN: Final = frozenset(("40001", "40P01"))  # serialization_failure, deadlock_detected
@@ -29,7 +29,7 @@ def sqlite_code(error: BaseException) -> int:
 
 
 def is_full(error: BaseException, *, nearly_full: bool) -> bool:
-    """Return whether SQLite failed for want of space; an I/O error counts if there is none."""
+    """Return whether SQLite failed for lack of space; an I/O error counts if there is none."""
     code = sqlite_code(error)
     return code == _FULL or (code == _IO and nearly_full)
 
@@ -41,7 +41,7 @@ def sqlstate(error: BaseException) -> str:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Return whether PostgreSQL undid the transaction for the sake of another: try again."""
+    """Return whether PostgreSQL undid the transaction in favour of another: try again."""
     return sqlstate(error) in _PG_AGAIN
 
 
@@ -78,8 +78,8 @@ def translated(error: BaseException, where: str) -> BaseException:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what a database says of an error, without the statement and links of the library."""
+    """Return what a database says about an error, without the library's statement and links."""
     cause = error.orig if isinstance(error, DBAPIError) else error
-    # What ran out of time says nothing of itself.
+    # A timeout has no words of its own.
     silent = "no answer in time" if isinstance(cause, TimeoutError) else type(cause).__name__
     return str(cause) or silent

@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 from core.store.engine.context import context_of
 
 RESYNC = "resync"
-"""The note that says: wake-ups were lost, look at everything once."""
+"""The note that says: wake-ups were lost, check everything once."""
 DEADLINE = "deadline"
 OUTBOX = "outbox"
 TOKENS = "tokens"
@@ -14,25 +14,25 @@ TOKENS = "tokens"
 def note(conn: Connection, words: str) -> None:
     """Queue one wake-up: ``approval:<id>``, ``run:<id>``, ``session:<key>``, ``outbox``.
 
-    Also ``deadline``: the set of deadlines changed; ``tokens``: some may let nobody in any more.
+    Also ``deadline``: the set of deadlines changed; ``tokens``: some may no longer let anybody in.
 
-    Listeners hear it in the event loop once the transaction is on disk, never before.
+    Listeners get it in the event loop once the transaction is on disk, never before.
     """
     context_of(conn).notes[words] = None  # a dict: each wake-up once, in order
 
 
 def note_approval(conn: Connection, approval_id: str) -> None:
-    """Wake who waits for this approval."""
+    """Wake whoever waits for this approval."""
     note(conn, f"approval:{approval_id}")
 
 
 def note_run(conn: Connection, run_id: str) -> None:
-    """Wake who waits for this run."""
+    """Wake whoever waits for this run."""
     note(conn, f"run:{run_id}")
 
 
 def note_session(conn: Connection, session: str) -> None:
-    """Wake who drains this session's events."""
+    """Wake whoever drains this session's events."""
     note(conn, f"session:{session}")
 
 

@@ -32,7 +32,7 @@ class Outage:
     def failed(self, error: StoreAway, began: float, *, write: bool) -> None:
         """Count a failure of an operation that began at ``began``; the first one is logged.
 
-        One that began in an outage which is over was tried again until then, and is no new one.
+        One that began in an outage which is over was retried until then, and is not a new one.
         """
         if self._since is None and began < self._back:
             return
@@ -52,7 +52,7 @@ class Outage:
         self._end("The database is available again after %.1f s; %d operations failed meanwhile.")
 
     def close(self) -> None:
-        """Say what was counted where the gateway stops before the database is back."""
+        """Log what was counted if the gateway stops before the database is back."""
         if self._since is not None:
             self._end("The database did not come back within %.1f s; %d operations failed.")
 
@@ -126,6 +126,6 @@ class WatchedStore:
         return self.store.subscribe(listener)
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Release the database."""
         self.outage.close()
         await self.store.close()

@@ -41,7 +41,7 @@ class Store(Protocol):
     async def read_beside(
         self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run one operation that reads for long, as ``read``; no other waits for it meanwhile.
+        """Run one operation that reads for long, as ``read``; no other waits for it.
 
         Raises:
             StoreError: the database failed.
@@ -50,11 +50,11 @@ class Store(Protocol):
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call ``listener`` in the event loop with each wake-up; return what unsubscribes it.
 
-        Wake-ups may be lost; ``resync`` says that some were: look at everything once.
+        Wake-ups may be lost; ``resync`` says that some were: check everything once.
         """
 
     async def close(self) -> None:
-        """Finish what was submitted, then let go of the database. May be called twice."""
+        """Finish what was submitted, then release the database. May be called twice."""
 
 
 class Listeners:
@@ -78,5 +78,5 @@ class Listeners:
         for listener in tuple(self._listeners.values()):
             try:
                 listener(words)
-            except Exception:  # noqa: BLE001 - logged; the commit has happened all the same
+            except Exception:  # noqa: BLE001 - logged; the commit has happened anyway
                 _log.exception("a store listener failed on %s", words)

@@ -1,4 +1,4 @@
-"""Read a store from beside its gateway: nothing is locked, made, migrated or written."""
+"""Read a store from outside its gateway: nothing is locked, made, migrated or written."""
 
 import asyncio
 import sqlite3
@@ -71,7 +71,7 @@ def _from_sqlite(path: Path, call: Callable[[Connection], T]) -> T:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # Without write access to its folder SQLite cannot make the shared index of a WAL file that a
-    # gateway closed cleanly; such a file is complete as is, hence `immutable`.
+    # gateway closed cleanly; such a file is complete as is, so `immutable` is safe.
     live = path.with_name(f"{path.name}-wal").exists()
     mode = "mode=ro" if live else "mode=ro&immutable=1"
     raw = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Announce to the other gateways on one PostgreSQL that this one is alive; probe the store so."""
+"""Announce to other gateways on one PostgreSQL that this one is alive; probe the store by it."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class Replica:
 
 
 def heartbeat(conn: Connection, owner: str, ttl_ms: int, process: str | None = None) -> None:
-    """Say that ``owner`` lives for ``ttl_ms`` more; beat before the first run and at a third of it.
+    """Keep ``owner`` alive for ``ttl_ms``; beat before the first run and at a third of that.
 
     ``process`` names the owner's process for gateways on the same machine; the first beat keeps it.
     When the beat ends, another replica's ``runs.recover`` calls this owner's runs unknown.
@@ -42,7 +42,7 @@ def heartbeat(conn: Connection, owner: str, ttl_ms: int, process: str | None = N
 
 
 def leave(conn: Connection, owner: str) -> None:
-    """Forget a replica that stops in order and has no runs left."""
+    """Forget a replica that stops cleanly and has no runs left."""
     conn.execute(_LEAVE, {"p_id": owner})
 
 

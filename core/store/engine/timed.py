@@ -55,5 +55,5 @@ class TimedStore:
         return self._store.subscribe(listener)
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Release the database."""
         await self._store.close()

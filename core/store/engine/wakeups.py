@@ -1,4 +1,4 @@
-"""Wait for the wake-ups of a store; a wake-up is a hint, the store tells."""
+"""Wait for the wake-ups of a store; a wake-up is a hint, the store is what counts."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from core.store.engine.protocol import Store
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wakeups:
-    """What was heard of some notes since the last look.
+    """What was heard about some notes since the last check.
 
     ``about`` are notes such as ``session:main``; one that ends with ``:`` is about all of its kind.
     """
@@ -32,7 +32,7 @@ class Wakeups:
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait at most these seconds; return whether there was a wake-up since the last wait.
 
-        A note can be lost with its connection, so look into the store by yourself as well.
+        A note can be lost with its connection, so check the store on your own as well.
         """
         # Not wait_for: before Python 3.12 it can swallow a cancellation (bpo-37658).
         with suppress(TimeoutError):
@@ -45,7 +45,7 @@ class Wakeups:
 
 @contextmanager
 def wakeups(store: Store, *about: str) -> Iterator[Wakeups]:
-    """Listen for as long as the block lasts; look into the store inside of it."""
+    """Listen for as long as the block lasts; check the store inside it."""
     heard = Wakeups(frozenset(about))
     unsubscribe = store.subscribe(heard.hear)
     try:

@@ -117,7 +117,7 @@ def sent_group(conn: Connection, item_ids: Sequence[int], message: str, text: st
 def relocate(conn: Connection, item_id: int, target: Target) -> bool:
     """Move a claimed prompt to another place, such as the thread that was opened for its session.
 
-    ``False``: the item is no prompt, or its claim has ended.
+    ``False``: the item is not a prompt, or its claim has ended.
     """
     values = {"p_id": item_id, "p_channel": target.channel, "p_target": dump(target)}
     return conn.execute(_RELOCATE, values).rowcount == 1
@@ -142,7 +142,7 @@ def retry(conn: Connection, item_id: int, delay_ms: int, uncertain: bool) -> Non
 
 
 def drop(conn: Connection, item_id: int, why: str) -> None:
-    """Give an item up for good; ``why`` is one sentence for the operator.
+    """Give up an item for good; ``why`` is one sentence for the operator.
 
     Where it was a prompt and no copy is shown yet, the next step is asked at once; where nothing is
     left that could reach anybody, the approval is due at once and ends as undelivered.

@@ -23,7 +23,7 @@ from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import outbox
 
 OF_AGENT = '{"of": "agent"'
-"""How the payload of an edit begins that shows more of what an agent says."""
+"""The start of the payload of an edit that shows more of what an agent says."""
 _OPEN = (OutboxState.READY.value, OutboxState.SENDING.value)
 _EDIT = "edit:"
 
@@ -148,7 +148,7 @@ def _want(
         conn.execute(_AMEND, values)
     elif edit is not None:
         conn.execute(_AGAIN, values | {"p_now": now_ms(conn)})
-    elif first["message"] is not None:  # else its place refused it for good
+    elif first["message"] is not None:  # otherwise its place refused it for good
         draft = PromptDraft(place, payload)
         made = item_row(OutboxKind.EDIT, None, draft, _EDIT + key, now_ms(conn))
         conn.execute(_INSERT, made | {"message": first["message"]})

@@ -22,7 +22,7 @@ def enqueue_prompts(
 ) -> None:
     """Enqueue the prompts of an approval whose clock this transaction starts at ``now``.
 
-    Those of later steps lie there from the beginning and become due in their time, so a restart
+    Those of later steps are there from the beginning and become due in their time, so a restart
     changes nothing.
     """
     rows = [

@@ -1,4 +1,4 @@
-"""Find each shown copy of a prompt, also one whose sending was never confirmed."""
+"""Find each shown copy of a prompt, even one whose sending was never confirmed."""
 
 from sqlalchemy import Connection, bindparam, or_, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
@@ -48,10 +48,10 @@ _ASKED_AT = (
 
 
 def approval_of(conn: Connection, place: Target, message: str) -> ApprovalId | None:
-    """Return the approval whose prompt is this message of this chat, ``None`` if it is no prompt.
+    """Return the approval whose prompt is this message of this chat, ``None`` if it is not one.
 
     Message ids are unique in a chat only, so the chat must be the same; threads do not matter.
-    ``None`` as well where the message shows several (``members`` says which): words that answer
+    Also ``None`` where the message shows several (``members`` says which): words that answer
     such a message name no question.
     """
     found = _about(conn, place, message)
@@ -73,7 +73,7 @@ def asked_at(conn: Connection, approval_id: ApprovalId) -> tuple[Target, ...]:
 
 
 def is_asked_elsewhere(conn: Connection, approval_id: ApprovalId, channel: str) -> bool:
-    """Return whether a prompt went to another channel than this one, or still will."""
+    """Return whether a prompt went to a channel other than this one, or still will."""
     named = {"p_id": approval_id, "p_channel": channel}
     return conn.execute(_ASKED_ELSEWHERE, named).first() is not None
 
@@ -83,7 +83,7 @@ def adopt(conn: Connection, approval_id: ApprovalId, place: Target, message: str
 
     A gateway that dies between a platform's yes and its own commit leaves such a copy. The first
     press on it shows where it is, and its final edit is enqueued like any other's. Of a message
-    that shows several approvals, each is taken up by itself.
+    that shows several approvals, each is taken up on its own.
     """
     if approval_id in members(conn, place, message):
         return False

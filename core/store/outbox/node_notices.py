@@ -1,7 +1,7 @@
 """Find the notices of nodes that ask to be paired, and enqueue the end of each (decision 29).
 
-Such a notice is no question of the approvals' tables: it is found by its key, ``node:CODE:…``, and
-its end is an edit of it, once.
+Such a notice is not a question in the approvals' tables: it is found by its key, ``node:CODE:…``,
+and its end is an edit of it, once.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from core.store.schema.states import OutboxKind, OutboxState
 from core.store.schema.tables import outbox
 
 OF_NOTICE = '{"of": "notice"'
-"""How the payload of an edit begins that takes the place of a notice."""
+"""The start of the payload of an edit that takes the place of a notice."""
 _FROM, _TO = "notice:node:", "notice:node;"
 _KEPT_MS = 24 * 3_600_000
 _LIVE = (OutboxState.READY.value, OutboxState.SENDING.value, OutboxState.SENT.value)
@@ -45,7 +45,7 @@ _INSERT = insert(outbox).on_conflict_do_nothing()
 
 @dataclass(frozen=True, slots=True)
 class NodeNotice:
-    """A notice that says that a node waits; ``payload`` is the JSON that it was made of."""
+    """A notice that says that a node waits; ``payload`` is the JSON that it was made from."""
 
     id: int
     payload: str
@@ -58,7 +58,7 @@ def unended(conn: Connection) -> tuple[NodeNotice, ...]:
 
 
 def recent(conn: Connection, within_ms: int) -> tuple[str, ...]:
-    """Return the payloads of the notices of late, whatever became of them."""
+    """Return the payloads of recent notices, whatever became of them."""
     return tuple(conn.execute(_COUNT, {"p_since": now_ms(conn) - within_ms}).scalars())
 
 

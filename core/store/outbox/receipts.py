@@ -1,4 +1,4 @@
-"""Return the status of each copy of a prompt: sent, still tried, given up, and why."""
+"""Return the status of each copy of a prompt: sent, still being tried, given up, and why."""
 
 from dataclasses import dataclass
 

@@ -61,7 +61,7 @@ def record_copy(
 
 
 def record_views(conn: Connection, views: Iterable[View]) -> None:
-    """Record what people look at, where the question still waits; else it decides nothing."""
+    """Record what people look at, where the question still waits; later it decides nothing."""
     wanted = list(views)
     if not wanted:
         return
@@ -74,7 +74,7 @@ def record_views(conn: Connection, views: Iterable[View]) -> None:
 
 
 def of_approval(conn: Connection, approval_id: ApprovalId) -> tuple[Showing, ...]:
-    """Return all that was shown of a question, in the order of time."""
+    """Return all that was shown of a question, the earliest first."""
     return tuple(
         Showing(
             row["key"],

@@ -1,4 +1,4 @@
-"""End what an account or a passkey began on the control page: its sessions, and links that wait.
+"""End what an account or a passkey began on the control page: its sessions, and unused links.
 
 Whoever takes an account or a passkey away from somebody means what it let in as well.
 """
@@ -36,7 +36,7 @@ def withdraw_links(conn: Connection, by: str) -> None:
 
 
 def sign_out(conn: Connection, by: str) -> None:
-    """End what ``by`` began; what was answered there goes on to count."""
+    """End what ``by`` began; what was answered there still counts."""
     withdraw_links(conn, by)
     conn.execute(_SIGN_OUT, {"p_by": by, "p_now": now_ms(conn)})
     note(conn, TOKENS)

@@ -1,4 +1,4 @@
-"""Keep which other machines are nodes of this gateway, and which want to be.
+"""Store which other machines are nodes of this gateway, and which want to be.
 
 An unknown node's request waits five minutes for a person; asking again within that time is the same
 request under the same code. Nothing here replaces a node: another key is another node, and a name
@@ -28,10 +28,10 @@ CHANGED: Final = "nodes"
 """The wake-up that says: a node was paired, renamed or revoked, or wants to be paired."""
 REQUEST_LIFE_MS: Final = 5 * 60_000
 MOST_REQUESTS: Final = 64
-"""Requests that may wait at a time; more are refused, for anybody who reaches the port may ask."""
+"""Requests that may wait at a time; more are refused, as anybody who reaches the port may ask."""
 CODE_LENGTH: Final = 6
 MOST_OF_ADDRESS: Final = 8
-"""Of these from one address: one machine must not leave no room for others."""
+"""Of these from one address: one machine must leave room for others."""
 _RENAME_IT: Final = "Give it another: sayso node approve CODE --name NAME, or sayso node rename."
 _CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LOOK_ALIKES: Final = str.maketrans("ILO", "110", "- ")
@@ -70,7 +70,7 @@ _COUNT_OF = _COUNT.where(node_requests.c.address == bindparam("p_address"))
 
 @dataclass(frozen=True, slots=True)
 class PairingDraft:
-    """What an unknown node says of itself; ``token`` is the one that it will show from then on."""
+    """What an unknown node says about itself; ``token`` is what it will show from then on."""
 
     id: NodeId
     token: str
@@ -122,7 +122,7 @@ def approve(conn: Connection, code: str, by: str, name: str | None = None) -> No
 
     Raises:
         NotFound: no request has the code, or it expired.
-        BadRequest: a paired node has the name; the request waits on.
+        BadRequest: a paired node has the name; the request still waits.
     """
     row, now = _taken(conn, code), now_ms(conn)
     called = row["name"] if name is None else name
@@ -181,7 +181,7 @@ def admit(conn: Connection, node_id: NodeId, token: str, address: str) -> Node |
 
 
 def left(conn: Connection, node_id: NodeId) -> None:
-    """Note that a node was connected until now; one that is not paired is let go."""
+    """Note that a node was connected until now; one that is not paired is ignored."""
     conn.execute(_LEFT, {"p_id": node_id, "p_now": now_ms(conn)})
 
 
@@ -199,7 +199,7 @@ def rename(conn: Connection, node_id: NodeId, name: str) -> None:
 
 
 def revoke(conn: Connection, node_id: NodeId) -> None:
-    """Take a node from the list; to come back it must be allowed anew.
+    """Remove a node from the list; to come back it must be allowed again.
 
     Raises:
         NotFound: it is not paired.
@@ -231,7 +231,7 @@ def _unknown() -> NotFound:
 def twin(name: str, node_id: str, paired: Iterable[Node]) -> Node | None:
     """Return another paired node that ``name`` could be taken for.
 
-    By its looks, or because a part of that node's id is written so: people choose by it.
+    By its appearance, or because a part of that node's id reads like it: people choose by it.
     """
     like, plainly = likeness(name), normalised(name)
     others = (one for one in paired if one.id != node_id)

@@ -3,7 +3,7 @@
 The first browser that opens a link is the only one that can use it, and only once. What merely
 fetches links, as chats do for previews, is shown the page and binds nothing. What a browser gets is
 a session, a token of the person that no API takes (``Token.browser``). So whatever holds for a
-person's tokens holds for sessions, revoking above all.
+person's tokens holds for sessions, above all revoking.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ _USE = (
 
 
 class LinkState(StrEnum):
-    """What a link is to a browser that comes with it."""
+    """What a link is to a browser that presents it."""
 
     OPEN = "open"
     UNKNOWN = "unknown"
@@ -64,7 +64,7 @@ class LinkState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a browser learns of a link; ``person`` only where it is open to this browser."""
+    """What a browser learns about a link; ``person`` only where it is open to this browser."""
 
     state: LinkState
     person: PersonId | None = None

@@ -1,7 +1,7 @@
 """Link an account to a person by a code that is shown once and used once.
 
-Only the code's SHA-256 is stored. A code has 40 random bits, lives ten minutes and is one of at
-most one for each person; five wrong codes from one account close its tries for ten minutes.
+Only the code's SHA-256 is stored. A code has 40 random bits, lives ten minutes, and each person has
+at most one; five wrong codes from one account close its tries for ten minutes.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 A passkey's count only grows: the update that takes a new one is guarded, so of two answers with one
 count, an authenticator's and its copy's, at most one counts. A passkey that does not count says 0
-for ever; its challenge is good once all the same.
+for ever; its challenge is still good only once.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ _USE = delete(passkey_challenges).where(*_IS_OPEN).returning(passkey_challenges.
 
 @dataclass(frozen=True, slots=True)
 class Passkey:
-    """A passkey of a person; id and public key in the base64 of URLs, times in epoch ms."""
+    """A passkey of a person; id and public key in URL-safe base64, times in epoch ms."""
 
     id: str
     person: PersonId
@@ -80,7 +80,7 @@ class PasskeySpend:
 
 
 def about_answer(approval: str, person: str, reply: str, limit: str) -> str:
-    """Return what a challenge is drawn for that is to allow something."""
+    """Return what a challenge that is to allow something is drawn for."""
     return f"allow:{approval}:{person}:{reply}:{limit}"
 
 
@@ -127,7 +127,7 @@ def forget(conn: Connection, key_id: str) -> PersonId | None:
 
 
 def maker(key_id: str) -> str:
-    """Return how the maker of a session is written that a passkey began."""
+    """Return how a passkey is named as the maker of a session."""
     return f"passkey:{key_id[:_NAMED]}"
 
 
@@ -147,13 +147,13 @@ def is_open(conn: Connection, nonce: str, about: str) -> bool:
 
 
 def use(conn: Connection, nonce: str, about: str) -> bool:
-    """Use a challenge up; ``False`` if it was, is too old, or was drawn for something else."""
+    """Use up a challenge; ``False`` if it was, is too old, or was drawn for something else."""
     values = {"p_hash": _hash(nonce), "p_about": about, "p_now": now_ms(conn)}
     return conn.execute(_USE, values).first() is not None
 
 
 def spend(conn: Connection, person: str, spent: PasskeySpend) -> bool:
-    """Use up a challenge and take the passkey's new count; ``False`` if either is not to be had."""
+    """Use up a challenge and take the passkey's new count; ``False`` if either cannot be had."""
     if not use(conn, spent.nonce, spent.about):
         return False
     return count(conn, person, spent.id, spent.count)

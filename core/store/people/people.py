@@ -112,7 +112,7 @@ class Person:
 
 
 def add(conn: Connection, name: str) -> bool:
-    """Add a person; ``False`` if there is one of this name already.
+    """Add a person; ``False`` if one has this name already.
 
     Raises:
         BadRequest: the name is not 1 to 32 lowercase letters, digits, dashes or underscores.
@@ -127,12 +127,12 @@ def add(conn: Connection, name: str) -> bool:
 
 
 def exists(conn: Connection, name: str) -> bool:
-    """Return whether there is a person of this name."""
+    """Return whether a person has this name."""
     return conn.execute(_KNOWN, {"p_id": name}).first() is not None
 
 
 def is_revoked(conn: Connection, name: str) -> bool:
-    """Return whether a person of this name is revoked, or there is none."""
+    """Return whether the person with this name is revoked, or does not exist."""
     row = conn.execute(_REVOKED_MS, {"p_id": name}).first()
     return row is None or row.revoked_ms is not None
 
@@ -167,10 +167,10 @@ def unlink(conn: Connection, channel: str, account: str) -> PersonId | None:
 
 
 def revoke(conn: Connection, who: str) -> bool:
-    """Let the answers of a person, or of one account ``telegram:42``, count no more.
+    """Let the answers of a person, or of one account ``telegram:42``, no longer count.
 
     An account may be one that nobody has linked. What an account began on the control page ends
-    with it, and counts no more. ``False`` if there is no person of this name.
+    with it, and no longer counts. ``False`` if no person has this name.
     """
     if ":" in who:
         for session in begun.revoke(conn, who):

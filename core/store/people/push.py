@@ -1,7 +1,7 @@
 """Keep browsers that take web push, and what their notifications may answer with.
 
-A subscription lives and dies with the session that it was made in: each read looks at the session
-and its person anew, so whatever ends those ends the push. What a notification answers with is good
+A subscription lives and dies with the session that it was made in: each read checks the session and
+its person again, so whatever ends those ends the push. What a notification answers with is good
 once, for one subscription, approval and plan, until the approval's deadline.
 """
 
@@ -87,7 +87,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A subscription to keep; ``id`` is of ``new_id``, for what is sealed is sealed for it."""
+    """A subscription to keep; ``id`` is from ``new_id``, as what is sealed is sealed for it."""
 
     id: str
     session: str
@@ -129,7 +129,7 @@ def keep_key(conn: Connection, sealed: str) -> str:
 
 
 def subscribe(conn: Connection, draft: Draft) -> bool:
-    """Keep a browser, in the place of its earlier subscription; ``False`` if there are too many."""
+    """Keep a browser, in place of its earlier subscription; ``False`` if there are too many."""
     now, endpoint = now_ms(conn), _hash(draft.endpoint)
     conn.execute(_ENDED, {"p_now": now})
     conn.execute(_SAME, {"p_endpoint": endpoint})
@@ -190,7 +190,7 @@ def draw(conn: Connection, about: Answerable, expires_ms: int) -> str:
 
 
 def use(conn: Connection, text: str, session: str) -> Answerable | None:
-    """Use up what a notification answers with; ``None`` if it is none of this session, or was used.
+    """Use up what a notification answers with; ``None`` if it is not this session's, or was used.
 
     Whatever else was drawn for this browser and approval is used up with it.
     """

@@ -1,7 +1,8 @@
 """Generate the text of a token, recognise one by its shape, and hash it.
 
 ``sayso_``, 43 letters and digits that hold 256 random bits, 6 that are the CRC-32 of all before
-them: a scanner of secrets knows it without asking, a mistyped one is refused without a look-up.
+them: a scanner for secrets recognises it without asking, a mistyped one is refused without a
+look-up.
 """
 
 import hashlib

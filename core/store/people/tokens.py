@@ -1,4 +1,4 @@
-"""Keep who may call over the network: tokens by their hash, never by their text.
+"""Store who may call over the network: tokens by their hash, never by their text.
 
 A person's token is an account ``api:ID`` of that person, linked here and nowhere else. So the lists
 of approvers, quorum, and revoking a person hold for it as for any account, inside the transaction
@@ -24,7 +24,7 @@ from core.store.schema.json_columns import plain
 from core.store.schema.people_tables import accounts, push_subscriptions, tokens
 
 CHANGED: Final = TOKENS
-"""The wake-up that says: some token was revoked, or the person whose it is."""
+"""The wake-up that says: some token was revoked, or its person."""
 USE_IS_NOTED_AFTER_MS: Final = 60_000
 _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LENGTH: Final = 12
@@ -103,7 +103,7 @@ class TokenDraft:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a token; times are epoch ms. ``used_ms`` is exact to a minute.
+    """What is known about a token; times are epoch ms. ``used_ms`` is exact to a minute.
 
     ``browser`` is set where it is a session of the control page, which no API takes.
     """
@@ -198,7 +198,7 @@ def holder(conn: Connection, digest: str) -> Token | None:
 
 
 def is_shut_out(conn: Connection, account: str) -> bool:
-    """Return whether an account, ``api:ID``, is of a token that lets nobody in any more."""
+    """Return whether an account, ``api:ID``, is of a token that no longer lets anybody in."""
     channel, _, token_id = account.partition(":")
     if channel != API_CHANNEL:
         return False
@@ -209,10 +209,10 @@ def is_shut_out(conn: Connection, account: str) -> bool:
 
 
 def holder_is_revoked(conn: Connection, token_id: str, person: str | None) -> bool:
-    """Return whether the account ``api:ID`` of a token is revoked, or whose it was made for."""
+    """Return whether a token's account ``api:ID`` is revoked, or the person it was made for."""
     if people.person_of(conn, API_CHANNEL, token_id).revoked:
         return True
-    # The link may have been taken away; whose it was made for still counts.
+    # The link may have been removed; the person it was made for still counts.
     return person is not None and people.is_revoked(conn, person)
 
 
@@ -236,9 +236,9 @@ def by_id(conn: Connection, token_id: str) -> Token | None:
 
 
 def revoke(conn: Connection, ref: str) -> Token | None:
-    """End the token of this id or name for good; ``None`` if there is none.
+    """End the token with this id or name for good; ``None`` if there is none.
 
-    A person's votes and answers by it count no more, as those of a revoked account.
+    A person's votes and answers by it no longer count, like those of a revoked account.
     """
     row = conn.execute(_MEANT, {"p_ref": ref}).mappings().first()
     if row is None:
@@ -253,9 +253,10 @@ def revoke(conn: Connection, ref: str) -> Token | None:
 
 
 def sign_out(conn: Connection, token_id: str) -> bool:
-    """End a session of the control page now; what was answered in it goes on to count.
+    """End a session of the control page now; what was answered in it still counts.
 
-    Its browser is pushed to no more. ``False`` where there is no such session, or it has ended.
+    Nothing is pushed to its browser any more. ``False`` where there is no such session, or it has
+    ended.
     """
     ended = conn.execute(_END, {"p_id": token_id, "p_now": now_ms(conn)}).rowcount
     if ended:

@@ -1,8 +1,9 @@
-"""Keep the secrets of people's authenticator apps, one a person, and use each code up once.
+"""Keep the secrets of people's authenticator apps, one per person, and use up each code once.
 
 A code counts by its step (30 seconds), which only grows: the update that spends it is guarded, so
 of two answers with one code at most one counts. Tries are counted before a code is compared.
-Secrets are sealed (``core.trust.sealing``) by who brings them here, and opened by who compares.
+Secrets are sealed (``core.trust.sealing``) by the caller that brings them here, and opened by the
+one that compares.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from core.store.schema.people_tables import totp_keys
 
 MOST_TRIES: Final = 5
 TRIES_MS: Final = 15 * 60_000
-"""After ``MOST_TRIES`` codes within this time no code of the person is looked at."""
+"""After ``MOST_TRIES`` codes within this time no code of the person is checked."""
 
 SEALED: Final = "sealed:"
 """How a sealed secret begins."""
@@ -99,7 +100,7 @@ def key_of(conn: Connection, person: str) -> TotpKey | None:
 
 
 def seal_all(conn: Connection, seal: Callable[[str, str], str]) -> int:
-    """Seal the secrets that an earlier Sayso left in clear; return how many there were."""
+    """Seal the secrets that an earlier Sayso left in the clear; return how many there were."""
     rows = conn.execute(_IN_CLEAR).all()
     for row in rows:
         sealed = seal(row.secret, use_of(row.person))
@@ -115,5 +116,5 @@ def take_try(conn: Connection, person: str) -> int | None:
 
 
 def spend(conn: Connection, person: str, step: int) -> bool:
-    """Use a code up; ``False`` if it, or a later one, was used before."""
+    """Use up a code; ``False`` if it, or a later one, was used before."""
     return conn.execute(_SPEND, {"p_person": person, "p_step": step}).first() is not None

@@ -1,4 +1,4 @@
-"""Look up runs that a node was ordered."""
+"""Look up runs that were ordered from a node."""
 
 from dataclasses import dataclass
 
@@ -36,13 +36,13 @@ class NodeRun:
 
 
 def find(conn: Connection, run_id: ApprovalId, node_id: str) -> NodeRun | None:
-    """Return a run of this id if it was this node's, ``None`` otherwise."""
+    """Return the run with this id if it was this node's, ``None`` otherwise."""
     row = conn.execute(_RUN, {"p_id": run_id, "p_place": node_id}).first()
     return None if row is None else NodeRun(row.owner or "", row.state in _OPEN)
 
 
 def left_on(conn: Connection, node_id: str, owner: str) -> tuple[ApprovalId, ...]:
-    """Return the runs of a node that others than ``owner`` claimed and that have not ended."""
+    """Return the runs of a node that were not claimed by ``owner`` and have not ended."""
     rows = conn.execute(_LEFT, {"p_place": node_id, "p_owner": owner})
     return tuple(ApprovalId(row.id) for row in rows)
 

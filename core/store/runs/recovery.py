@@ -36,7 +36,7 @@ _GRACE_MS = 60_000
 
 _beats = exists().where(replicas.c.id == runs.c.owner, replicas.c.expires_ms > bindparam("p_now"))
 _known = exists().where(replicas.c.id == runs.c.owner)
-# A node runs on without its gateway, and says how it ended when it is back.
+# A node keeps running without its gateway, and says how it ended when it is back.
 _is_on_a_node = exists().where(nodes.c.id == runs.c.place)
 _OTHERS_RUN = and_(
     IS_OPEN_RUN,
@@ -94,7 +94,7 @@ _INTERRUPTED = union_all(
 
 @dataclass(frozen=True, slots=True)
 class InterruptedRun:
-    """A run that no result is stored of; who claimed it, and when (epoch ms)."""
+    """A run without a stored result; who claimed it, and when (epoch ms)."""
 
     id: ApprovalId
     owner: str
@@ -104,8 +104,8 @@ class InterruptedRun:
 def interrupted(conn: Connection, owner: str, since_ms: int) -> tuple[InterruptedRun, ...]:
     """Return the runs of others than ``owner`` that are started, and what is ``unknown``.
 
-    ``since_ms``: what was asked for earlier stays unknown. The runs of a gateway that lives are
-    among them; whoever asks must know how they ended.
+    ``since_ms``: what was asked for earlier stays unknown. The runs of a live gateway are among
+    them; whoever asks must know how they ended.
     """
     rows = conn.execute(_INTERRUPTED, {"p_owner": owner, "p_since": since_ms})
     return tuple(InterruptedRun(ApprovalId(row.id), row.owner, row.started_ms) for row in rows)
@@ -121,7 +121,7 @@ def recover(
 ) -> tuple[OrphanedRun, ...]:
     """End as ``unknown`` every started run of an owner that is taken for dead; return them.
 
-    SQLite: every owner but this one is dead, for the lock on the file is ours. PostgreSQL: an
+    SQLite: every owner but this one is dead, because the lock on the file is ours. PostgreSQL: an
     owner is taken for dead when its heartbeat has ended, unless it is one of ``spared`` or
     ``lapsed`` is false. Its processes may live: end none of them for that. What runs on a paired
     node is left to that node's word. Each run is returned, and its session notified, exactly once.

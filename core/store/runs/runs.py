@@ -56,7 +56,7 @@ _IS_STARTED = runs.c.state == RowState.STARTED.value
 _OF_RUN = runs.c.id == bindparam("p_id")
 _SESSION_AND_PLACE = (runs.c.session, runs.c.place)
 _HERE = (ExecHost.GATEWAY.value, ExecHost.SANDBOX.value)
-"""The places that are no node: what is claimed there starts in the same moment."""
+"""The places that are not nodes: what is claimed there starts at the same moment."""
 _INSERT = insert(runs).on_conflict_do_nothing().returning(runs.c.id)
 _START = (
     update(runs)
@@ -199,7 +199,7 @@ def identify(
 def running(conn: Connection, run_id: ApprovalId, seconds: int) -> bool:
     """Notify the session, once, that a run passed the notice threshold; ``False``: not now.
 
-    Of a run on a node its start must have been reported.
+    For a run on a node, its start must have been reported.
     """
     row = conn.execute(_NOTE_ONCE, {"p_id": run_id}).first()
     if row is None:
@@ -298,7 +298,7 @@ def queued(conn: Connection, limit: int) -> tuple[tuple[ApprovalId, ExecPlan], .
 
 
 def _notify_start(conn: Connection, session: str, place: str, run_id: str, now: int) -> None:
-    """Notify the session of a start; of one on a node only once the node has reported it (S1)."""
+    """Notify the session of a start; for one on a node only once the node has reported it (S1)."""
     if place in _HERE:
         _notify(conn, session, EventKind.STARTED, started_text(place, run_id), run_id, now)
     else:

@@ -1,7 +1,7 @@
 """Define the tables of people and sessions; the rest of the state is in ``tables``.
 
-Who is one human being, who voted, what was granted, who holds a token, where a session came from,
-and which other machines are nodes.
+They say who is one human being, who voted, what was granted, who holds a token, where a session
+came from, and which other machines are nodes.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ from core.store.schema.tables import metadata
 ALL_TABLES: Final = metadata
 """Every table: those of this module and of ``tables``."""
 
-# One row a person and question: two accounts of one person are one vote.
+# One row per person and question: two accounts of one person are one vote.
 votes = Table(
     "votes",
     metadata,
@@ -94,7 +94,7 @@ page_links = Table(
     Column("used_ms", BigInteger),
 )
 
-# The authenticator app of a person, whose code allows what a step-up tier asks.
+# The authenticator app of a person, whose code allows what a step-up tier asks about.
 totp_keys = Table(
     "totp_keys",
     metadata,
@@ -107,7 +107,7 @@ totp_keys = Table(
     Column("since_ms", BigInteger, nullable=False),  # when the tries began to be counted
 )
 
-# What an allow of a step-up question was proven with, beside its decision or vote.
+# What an allow of a step-up question was proven with, next to its decision or vote.
 proofs = Table(
     "proofs",
     metadata,
@@ -121,11 +121,11 @@ proofs = Table(
     Column("public_key", Text),  # of that passkey, which may be forgotten later
 )
 
-# The passkeys of people: what they sign allows what a step-up tier asks, and signs in.
+# The passkeys of people: what they sign allows what a step-up tier asks about, and signs in.
 passkeys = Table(
     "passkeys",
     metadata,
-    Column("id", Text, primary_key=True),  # of the credential, in the base64 of URLs
+    Column("id", Text, primary_key=True),  # of the credential, in URL-safe base64
     Column("person", Text, nullable=False),
     Column("public_key", Text, nullable=False),  # COSE, in the same base64
     Column("sign_count", BigInteger, nullable=False),  # only grows; 0: it does not count
@@ -157,7 +157,7 @@ push_subscriptions = Table(
     Column("created_ms", BigInteger, nullable=False),
 )
 
-# The key that push services know this gateway by: one row, whatever number of replicas.
+# The key that push services know this gateway by: one row, however many replicas.
 push_keys = Table(
     "push_keys",
     metadata,
@@ -176,8 +176,8 @@ push_answers = Table(
     Column("expires_ms", BigInteger, nullable=False),
 )
 
-# What people were shown of a question: copies in chats, and who looked where. Texts are apart, for
-# many who look are shown the same.
+# What people were shown of a question: copies in chats, and who looked where. Texts are separate,
+# because many viewers are shown the same.
 showings = Table(
     "showings",
     metadata,
@@ -187,7 +187,7 @@ showings = Table(
     Column("channel", Text, nullable=False),
     Column("place", Text, nullable=False),
     Column("message", Text, nullable=False),
-    Column("account", Text, nullable=False),  # of who looked; empty for a copy in a chat
+    Column("account", Text, nullable=False),  # the viewer's; empty for a copy in a chat
     Column("name", Text, nullable=False),
     Column("hash", Text, nullable=False),  # SHA-256 of the text; empty where it is not known
     Column("at_ms", BigInteger, nullable=False),

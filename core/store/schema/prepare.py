@@ -1,6 +1,6 @@
 """Bring a database to the shape of ``tables``; Alembic is loaded only where it is older.
 
-A fresh database is made from ``tables`` and stamped; a test holds migrations and tables together.
+A fresh database is made from ``tables`` and stamped; a test keeps the two in step.
 """
 
 from pathlib import Path

@@ -35,10 +35,10 @@ class ApprovalDraft:
 
     People have ``timeout_ms`` to answer. That time starts at the first confirmed delivery of a
     prompt, or at the commit where there is no prompt; before it, ``timeout_ms`` is the limit for a
-    delivery at all. ``reminders`` are ms after that start, ascending. ``local``: somebody may
-    answer who needs no prompt, so that undelivered prompts do not end the question early.
-    ``request_key`` must be scoped to the requester by the caller; ``request_digest`` is of what was
-    asked under it (``idempotency.request_digest``). ``step_up``: only typed answers allow it.
+    delivery at all. ``reminders`` are ms after that start, ascending. ``local``: somebody who needs
+    no prompt may answer, so that undelivered prompts do not end the question early. ``request_key``
+    must be scoped to the requester by the caller; ``request_digest`` is of what was asked under it
+    (``idempotency.request_digest``). ``step_up``: only typed answers allow it.
     """
 
     id: ApprovalId

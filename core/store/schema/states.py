@@ -15,7 +15,7 @@ class RowState(StrEnum):
 
 
 RUNNING_NOTED, START_NOTED = 1, 2
-"""What a run's session heard, as the sum in ``runs.noted``: that it takes long, that it started."""
+"""What a run's session knows, as a sum in ``runs.noted``: that it takes long, that it started."""
 ALL_NOTED = RUNNING_NOTED + START_NOTED
 
 
@@ -44,7 +44,7 @@ class OutboxState(StrEnum):
 
     ``READY`` and ``SENDING`` (claimed until its ``due_ms``) are open. ``SENT`` is accepted by the
     platform; a prompt moves on to ``STALE`` when its approval ends, and to ``CLOSED`` when its edit
-    is done. ``UNCERTAIN`` was perhaps sent and is not repeated. ``DROPPED`` was
+    is done. ``UNCERTAIN`` may have been sent and is not repeated. ``DROPPED`` was
     given up or had become pointless.
     """
 

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION: Final = "0021"
-"""The revision of ``migrations/versions`` that equals this module; a test holds them together."""
+"""The revision of ``migrations/versions`` that equals this module; a test keeps them in step."""
 
 metadata = MetaData()
 _SERIAL = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER numbers itself on SQLite
@@ -71,7 +71,7 @@ questions = Table(
     Column("requester", Text, nullable=False),
     Column("origin", Text),
     Column("reminders", Text, nullable=False),  # JSON: ms after the clock's start, ascending
-    Column("local", Integer, nullable=False),  # 1: somebody may answer who needs no prompt
+    Column("local", Integer, nullable=False),  # 1: somebody who needs no prompt may answer
     Column("ladder", Text),  # JSON: the prompts of a question that waits behind another
     Column("step_up", Integer, nullable=False, server_default=text("0")),  # 1: typed answers only
 )
@@ -79,7 +79,7 @@ questions = Table(
 decisions = Table(
     "decisions",
     metadata,
-    Column("approval_id", Text, primary_key=True),  # the second guard behind the guarded update
+    Column("approval_id", Text, primary_key=True),  # a second guard besides the guarded update
     Column("state", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("reply", Text),
@@ -231,7 +231,7 @@ $$
 """
 """The clock that no statement can see go back; SQLite gets a function of the same name.
 
-``offset_ms`` takes back what somebody set the server's wall clock by.
+``offset_ms`` undoes what somebody set the server's wall clock by.
 """
 
 NOW_ROW: Final = "INSERT INTO clock (id, high_ms) VALUES (1, 0)"

@@ -1,4 +1,4 @@
-"""Number what each session hears, without a gap, and redeliver it until acknowledged.
+"""Number what each session receives, without a gap, and redeliver it until acknowledged.
 
 The number comes from the session's own row in the same transaction, so the order is the order of
 commits. A bare serial number would lose events on PostgreSQL: numbers are drawn at the insert and

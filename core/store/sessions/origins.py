@@ -9,7 +9,7 @@ from core.store.schema.json_columns import dump, load
 from core.store.schema.people_tables import session_settings
 
 _FRESH_MS = 86_400_000
-"""A session that is heard of is noted once a day, so that retention knows it as alive."""
+"""A session in use is noted once a day, so that retention knows it is alive."""
 
 _new = insert(session_settings).values(
     session=bindparam("p_session"), origin=bindparam("p_origin"), at_ms=bindparam("p_now")

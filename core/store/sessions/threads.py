@@ -1,4 +1,4 @@
-"""Remember the threads that were opened for sessions, one a session and place."""
+"""Remember the threads that were opened for sessions, one per session and place."""
 
 from dataclasses import replace
 

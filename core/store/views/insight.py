@@ -96,7 +96,7 @@ class OfAgent:
 class Insight:
     """What prompts cost since ``since_ms``; days without any are left out.
 
-    ``cut``: there were more than are counted, so it begins later than was wanted.
+    ``cut``: there were more than are counted, so it begins later than was asked for.
     """
 
     since_ms: int

@@ -1,4 +1,4 @@
-"""Return whose a run or an approval is, and which sessions there are."""
+"""Return whose a run or an approval is, and which sessions exist."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ _SESSIONS = (
         (session_events.c.session == sessions.c.session)
         & (session_events.c.seq == sessions.c.last_seq),
     )
-    # Not LIKE, which takes letters of either case for the same on SQLite.
+    # Not LIKE, which ignores case on SQLite.
     .where(
         func.substr(sessions.c.session, 1, bindparam("p_length", type_=Integer))
         == bindparam("p_head"),
@@ -45,7 +45,7 @@ class SessionRow:
 
 
 def agent_of(conn: Connection, run_id: ApprovalId) -> AgentId | None:
-    """Return the agent that asked; ``None`` if there is no run and no approval of this id."""
+    """Return the agent that asked; ``None`` if no run and no approval has this id."""
     found = conn.execute(_AGENT, {"p_id": run_id}).scalar()
     return None if found is None else AgentId(found)
 

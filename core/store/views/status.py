@@ -29,7 +29,7 @@ _WAITING = select(func.count(), func.min(approvals.c.created_ms)).where(IS_PENDI
 
 
 def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
-    """Return the status of a request; ``None`` if there is none of this id.
+    """Return the status of a request; ``None`` if none has this id.
 
     A request only moves on, question, run, end, so it is looked for from the first to the last: it
     cannot pass by between two reads.
@@ -46,7 +46,7 @@ def status_of(conn: Connection, run_id: ApprovalId) -> Submission | None:
 
 @dataclass(frozen=True, slots=True)
 class RunTimes:
-    """When a run was stored, started and ended (epoch ms); ``None`` where it did not yet."""
+    """When a run was stored, started and ended (epoch ms); ``None`` where it has not yet."""
 
     created_ms: int
     started_ms: int | None

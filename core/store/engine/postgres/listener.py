@@ -1,4 +1,4 @@
-"""Listen for the wake-ups of other replicas; after a silence, look at everything once.
+"""Listen for the wake-ups of other replicas; after a silence, check everything once.
 
 NOTIFY is lossy: what commits while nobody listens is never sent again (RESYNC covers that).
 """
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class Listening:
-    """One connection of its own that listens, and comes back when it breaks."""
+    """A dedicated connection that listens, and is reopened when it breaks."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Read a store on PostgreSQL from beside its gateways, in a transaction that cannot write."""
+"""Read a store on PostgreSQL from outside its gateways, in a transaction that cannot write."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar

@@ -1,6 +1,6 @@
 """Run operations on PostgreSQL through asyncpg, several gateways on one database.
 
-The connection is reopened for the next operation when it broke. An operation that broke before
+The connection is reopened for the next operation if it broke. An operation that broke before
 its COMMIT was sent is repeated; a COMMIT whose answer was lost is in doubt, and the caller repeats
 the call with its idempotency key.
 """
@@ -37,12 +37,12 @@ _COMMAND_TIMEOUT_S: Final = 5.0
 _PAUSES_S: Final = (0.0, 0.1, 0.4, 1.0)
 _POOL_WAIT_S: Final = 15.0
 _PATIENCE_S: Final = 30.0
-"""No try begins later: a database that answers nothing holds all connections of the pool, and who
-waits for one of them waits anew at each try."""
+"""No try begins later: a database that answers nothing holds all connections of the pool, and one
+that waits for a connection waits again at each try."""
 _SCHEMA_LOCK: Final = text("SELECT pg_advisory_xact_lock(7311962503)")
 _TICK_S: Final = 1.0
 _FIRST_MARK_S: Final = 3.0
-"""A gateway that starts within the second in which another takes a step back marks nothing yet."""
+"""A gateway that starts in the second in which another corrects a step marks nothing yet."""
 _LONGEST_NOTE: Final = 2_000  # characters; PostgreSQL refuses payloads of 8,000 bytes
 _NOTIFY = select(func.pg_notify(CHANNEL, func.unnest(bindparam("p_notes", type_=ARRAY(TEXT)))))
 
@@ -151,7 +151,7 @@ class PostgresStore:
             return await self._once(call)
 
     async def _correct(self) -> None:
-        """Take a step of the clock back; whoever comes meanwhile finds that done."""
+        """Undo a step of the clock; whoever comes in the meantime finds that done."""
         async with self._correcting:
             found, _ = await self._once(self._followed.correct)
             self._followed.believe(found)  # committed: before that, others read the old offset
@@ -175,7 +175,7 @@ class PostgresStore:
             return await conn.run_sync(self._perform, call)
         except ClockStepped:
             raise
-        except Exception as error:  # the caller's own too: all leave as what they are to the store
+        except Exception as error:  # the caller's own too: all leave as errors of the store
             if _is_lost(error) or is_conflict(error):
                 raise _Again from error
             raise translated(error, self._where) from error
@@ -195,7 +195,7 @@ class PostgresStore:
     async def _commit(self, conn: AsyncConnection) -> None:
         try:
             await conn.commit()
-        except Exception as error:  # what the driver raises when a link breaks is no one family
+        except Exception as error:  # what the driver raises when a link breaks is not one family
             if is_conflict(error):
                 raise _Again from error
             if _is_lost(error):
@@ -206,7 +206,7 @@ class PostgresStore:
             raise translated(error, self._where) from error
 
     async def _keep_clock(self) -> None:
-        """Look at the database's clock each second, and keep its mark."""
+        """Read the database's clock each second, and keep its mark."""
         await asyncio.sleep(_FIRST_MARK_S)
         while True:
             with suppress(StoreError):  # unreachable: the next call reports it
@@ -215,7 +215,7 @@ class PostgresStore:
 
 
 _BROKEN = (SQLAlchemyError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
-"""What closing a connection raises that is broken already."""
+"""What closing a broken connection raises."""
 
 
 def _is_lost(error: BaseException) -> bool:
@@ -225,7 +225,7 @@ def _is_lost(error: BaseException) -> bool:
 
 
 async def _let_go(conn: AsyncConnection) -> None:
-    """Give a connection back to the pool; one that breaks over its ROLLBACK is thrown away.
+    """Give a connection back to the pool; one that breaks over its ROLLBACK is discarded.
 
     Its transaction is over either way, and the caller has the result or the error that counts.
     """

@@ -1,4 +1,4 @@
-"""Notice a step of PostgreSQL's wall clock by this gateway's steady clock, and take it back.
+"""Notice a step of PostgreSQL's wall clock by this gateway's steady clock, and undo it.
 
 ::
 
@@ -6,14 +6,14 @@
 
 Each answer of that clock is compared with the steady clock before it is used. If the server's
 clock was set meanwhile, the gateway that notices changes ``offset_ms`` by as much, so that time
-goes on as if nothing had happened, for all of them. ``high_ms`` is raised each second by gateways
+continues as if nothing had happened, for all of them. ``high_ms`` is raised each second by gateways
 that found nothing wrong: a gateway whose own steady clock stood still (a virtual machine that its
 host stopped) is behind it, and believes the database.
 
 The clock itself is compared, not what ``high_ms`` makes of it: a clock that was set back less than
-that long after a mark would stand still at the mark, and seem to be right at each look.
+that long after a mark would stand still at the mark, and seem to be right at each check.
 
-Nobody believes an answer for its offset alone: it may be from before a correction that was
+No answer is believed for its offset alone: it may be from before a correction that was
 committed meanwhile. A correction is believed once it is committed, and one is made at a time.
 """
 
@@ -27,7 +27,7 @@ from core.store.engine.clock import Milliseconds
 from core.store.schema.tables import IS_PENDING, approvals, clock, replicas
 
 SLACK_MS: Final = 500
-"""The shortest step that is noticed; what is shorter may be the way to the server and back."""
+"""The shortest step that is noticed; what is shorter may be the round trip to the server."""
 _QUICK_MS: Final = 100
 _ROW = clock.c.id == 1
 _WALL = cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
@@ -59,7 +59,7 @@ _TAKE_UP = (
 
 
 class ClockStepped(Exception):
-    """Somebody set the database's clock; correct it, and do the operation again."""
+    """Somebody set the database's clock; correct it, and repeat the operation."""
 
 
 def take_up(conn: Connection) -> None:
@@ -92,11 +92,11 @@ class Seen:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the way to the server and back was short enough to compare the clocks by it."""
+        """Whether the round trip to the server was short enough to compare the clocks by it."""
         return self.after - self.before <= _QUICK_MS
 
     def is_at(self, ahead: int) -> bool:
-        """Return whether it is the time that the steady clock and what it lacks make."""
+        """Return whether it is the steady clock's time plus how far that one is behind."""
         return self.before + ahead - SLACK_MS <= self.wall <= self.after + ahead + SLACK_MS
 
 
@@ -105,7 +105,7 @@ class Followed:
 
     def __init__(self, steady: Milliseconds) -> None:
         self._steady = steady
-        self._ahead: int | None = None  # what the steady clock lacks to the database's time
+        self._ahead: int | None = None  # how far the database's time is ahead of the steady clock
         self._offset = 0
 
     def now(self, conn: Connection) -> int:
@@ -119,26 +119,26 @@ class Followed:
         if not seen.is_at(ahead):
             raise ClockStepped
         if seen.is_quick or seen.offset != self._offset:
-            # Both clocks are never quite alike.
+            # The two clocks never quite agree.
             self.believe(seen)
         return seen.now
 
     def correct(self, conn: Connection) -> Seen:
-        """Take the step back; return what is to be believed once that is committed.
+        """Undo the step; return what is to be believed once that is committed.
 
-        Where the step is not to be had, that is the database's own time.
+        Where it cannot be undone, that is the database's own time.
         """
         seen = self._look(conn)
         ahead = self._expected_from(seen)
         if seen.is_at(ahead):
-            return seen  # somebody else has taken it back
-        # By how much it is off, not where it should be: the way to the server costs no time then.
+            return seen  # somebody else has undone it
+        # By how much it is off, not where it should be: then the way to the server costs no time.
         by = seen.middle + ahead - seen.wall
         conn.execute(_CORRECT, {"p_expected": seen.wall + by, "p_by": by, "p_known": seen.offset})
         return self._look(conn)
 
     def believe(self, seen: Seen) -> None:
-        """Expect the time to go on from there."""
+        """Expect the time to continue from there."""
         self._ahead, self._offset = seen.wall - seen.middle, seen.offset
 
     def mark(self, conn: Connection) -> None:
@@ -151,7 +151,7 @@ class Followed:
         return Seen(int(wall), int(high), int(offset), before, self._steady())
 
     def _expected_from(self, seen: Seen) -> int:
-        """Return what the steady clock lacks to the time; by the mark where that is further."""
+        """Return how far the time is ahead of the steady clock; by the mark if that is further."""
         if self._ahead is None:
             self._ahead, self._offset = seen.now - seen.middle, seen.offset
         if seen.high > seen.after + self._ahead + SLACK_MS:

@@ -20,7 +20,7 @@ class Ballast:
         self._path = database.with_name(database.name + ".ballast")
 
     def load(self) -> bool:
-        """Allocate the file unless it is there; ``False`` where the disk has no room for it."""
+        """Allocate the file unless it exists; ``False`` where the disk has no room for it."""
         if self._is_there():
             return True
         if self._free() < BALLAST_BYTES + _MARGIN:
@@ -43,7 +43,7 @@ class Ballast:
         return stat.S_ISREG(status.st_mode) and status.st_size >= BALLAST_BYTES
 
     def _allocate(self) -> bool:
-        """Recreate the file: one that is there is too short, or a link to somebody else's."""
+        """Recreate the file: an existing one is too short, or a link to somebody else's."""
         try:
             self.drop()
             fd = os.open(self._path, _NEW, 0o600)

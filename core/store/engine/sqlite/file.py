@@ -57,7 +57,7 @@ def hold(path: Path) -> int:
 
 
 def check(path: Path) -> None:
-    """Make the file private and see that it is SQLite's and on a local disk.
+    """Make the file private and check that it is SQLite's and on a local disk.
 
     Raises:
         StoreError: it is not a SQLite database, cannot be opened, or is on a network.

@@ -29,7 +29,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 GROUP: Final = 64
 _LONG_READS: Final = 3
-"""How many long readings go on at once."""
+"""How many long readings run at once."""
 
 
 class SqliteStore:
@@ -123,7 +123,7 @@ class SqliteStore:
     def _commit(self, group: list[Job]) -> None:
         try:
             self._writer.commit(group)
-        except Exception as error:  # noqa: BLE001 - whatever it is, every waiter must hear of it
+        except Exception as error:  # noqa: BLE001 - whatever it is, every waiter must get it
             for job in group:
                 job.fail(translated(error, str(self._path)))
         try:
@@ -147,7 +147,7 @@ class SqliteStore:
             raise translated(error, str(self._path)) from error
 
     def _read_beside(self, call: Callable[[Connection], T]) -> T:
-        """Read on a connection of its own: what is short has one that is always open."""
+        """Read on a connection of its own: short ones have one that is always open."""
         try:
             conn = open_connection(self._path, self._clock, self._boot, read_only=True)
             try:

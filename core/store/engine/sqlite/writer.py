@@ -66,8 +66,8 @@ class _GroupLost(Exception):
 def open_connection(path: Path, clock: HighWater, boot: str, *, read_only: bool) -> Connection:
     """Open a connection whose transactions begin as their work needs it.
 
-    A deferred transaction that reads and then writes fails with "database is locked" in spite of
-    any timeout, so writers begin IMMEDIATE.
+    A deferred transaction that reads and then writes fails with "database is locked" despite any
+    timeout, so writers begin IMMEDIATE.
     """
     engine = create_engine(
         "sqlite://",

@@ -1,1 +1,1 @@
-"""One module a revision; each is final once released."""
+"""One module per revision; each is final once released."""

@@ -1,4 +1,4 @@
-"""Add the tables of nodes and of those that want to be one."""
+"""Add the tables of nodes and of machines that want to be one."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ down_revision: Final = "0010"
 
 
 def upgrade() -> None:
-    """Make both tables; nothing that is there changes."""
+    """Make both tables; nothing that exists changes."""
     op.create_table(
         "nodes",
         Column("id", Text, primary_key=True),

@@ -10,7 +10,7 @@ down_revision: Final = "0011"
 
 
 def upgrade() -> None:
-    """Make the table and the column; the tokens that are there are no browser's."""
+    """Make the table and the column; existing tokens are no browser's."""
     op.add_column("tokens", Column("browser", Text))
     op.create_table(
         "page_links",

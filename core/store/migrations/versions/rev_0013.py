@@ -10,7 +10,7 @@ down_revision: Final = "0012"
 
 
 def upgrade() -> None:
-    """Make both tables; nobody has an app yet, so the typed code goes on to count."""
+    """Make both tables; nobody has an app yet, so the typed code still counts."""
     op.create_table(
         "totp_keys",
         Column("person", Text, primary_key=True),

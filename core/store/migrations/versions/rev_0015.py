@@ -10,7 +10,7 @@ down_revision: Final = "0014"
 
 
 def upgrade() -> None:
-    """Make the tables and indexes; of what was shown before, nothing is on record."""
+    """Make the tables and indexes; nothing that was shown before is on record."""
     op.create_table(
         "showings",
         Column("approval_id", Text, primary_key=True),

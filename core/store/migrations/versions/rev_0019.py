@@ -1,4 +1,4 @@
-"""Keep the public key of the passkey that signed, beside what it signed."""
+"""Keep the public key of the passkey that signed, next to what it signed."""
 
 from typing import Final
 
