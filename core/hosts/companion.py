@@ -2,7 +2,7 @@
 
 The companion is a process of the same user in another context: a desktop session with its
 keyring, its display, its permissions. It verifies and runs the same bound plan with the same
-runner. Where it is not there, ``askFallback`` says whether a command may run without it, here.
+runner. Where it is missing, ``askFallback`` says whether a command may run without it, here.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _CLAIM_S = 10.0
 
 @dataclass(slots=True)
 class CompanionRunner:
-    """A runner that has plans run at the companion while ``address`` names one, else itself.
+    """A runner that has plans run at the companion while ``address`` names one, or runs them.
 
     ``knows`` says whether a listener may run for us: none that a run of ours started. ``unasked``
     is whether ``askFallback`` lets a plan run without the companion.
@@ -54,7 +54,7 @@ class CompanionRunner:
         """Run a plan where it belongs, and wait for its end.
 
         Raises:
-            HostUnavailable: the companion is not there, and nothing lets it run without.
+            HostUnavailable: the companion is missing, and nothing lets the plan run without it.
             PlanDrift: what was approved is not what is there now; nothing ran.
             SpawnError: nothing ran: not claimed, or the command could not be started.
             LockedDown: the guard lets nothing run.

@@ -67,7 +67,7 @@ class GatewayHost:
         return ""
 
     async def check(self, plan: ExecPlan) -> None:
-        """Refuse a plan for a user that nothing can run as; the rest the planner has looked at.
+        """Refuse a plan for a user that nothing can run as; the planner has checked the rest.
 
         Raises:
             HostUnavailable: commands run as no other user here.
@@ -99,7 +99,7 @@ class GatewayHost:
         return await self._with(run_id).tail(run_id)
 
     def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+        """Yield what a run prints from start to end, up to the cap on what is kept.
 
         Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
         """

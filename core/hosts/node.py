@@ -1,8 +1,8 @@
 """Run plans on another machine: the execution host ``node`` (S0 "Node host").
 
 The node reads, resolves, binds and judges; the gateway judges the same plan by its own policy, and
-what comes of both travels back signed. A run goes on when the link is lost: its ending is delivered
-when the node is back, and until then nothing is guessed.
+the outcome of both travels back signed. A run continues when the link is lost: its ending is
+delivered when the node is back, and until then nothing is guessed.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ from core.trust.ids import new_id
 from core.trust.passkeys import PasskeyProof
 
 _ANSWER_S = 20.0
-"""How long a node may read and bind a command, or do what else it is asked."""
+"""How long a node may read and bind a command, or do anything else it is asked."""
 _STORED_AFTER_S = 0.1
-"""When an ending that a caller waits for is usually stored, and its node may hear that."""
+"""When an ending that a caller waits for is usually stored, and its node may be notified."""
 _NOTICE_MS = 10_000
 _DISMISS_S = 5.0
 """How long a revoked node may take to end what it runs."""
@@ -81,7 +81,7 @@ class NodeHost:
     _since: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
-        """Hear the nodes."""
+        """Listen to the nodes."""
         self.fleet = Fleet(key_id(self.key), self.directory, self)
         self._orders = Orders(self.runs, self._say, self._notice_ms)
 
@@ -99,7 +99,7 @@ class NodeHost:
         return ""
 
     async def prepare(self, request: ExecRequest, policy: ExecPolicy) -> NodePlan | Refusal:
-        """Have the node that is meant read, bind and judge a request; nothing runs."""
+        """Have the named node read, bind and judge a request; nothing runs."""
         if request.stdio.capture is not Capture.COMBINED:
             why = "a node returns one combined output, without a terminal"
             return Refusal(DenialReason.BAD_REQUEST, why)
@@ -189,7 +189,7 @@ class NodeHost:
         return True
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return since when the node of a run is away; ``None`` while it is there.
+        """Return since when the node of a run has been away; ``None`` while it is connected.
 
         A node reports its output when the run has ended (S0: aggregated output only).
         """
@@ -207,13 +207,13 @@ class NodeHost:
         yield
 
     async def joined(self, connection: Connection) -> None:
-        """Ask what became of the runs that this node was ordered on earlier connections.
+        """Ask what became of the runs that were ordered from this node on earlier connections.
 
-        Of this one it is never asked: the question could overtake the order, and what is answered
-        to it is final.
+        It is never asked about this one: the question could overtake the order, and its answer is
+        final.
 
         Raises:
-            LinkLost: it is gone already, or must come again because the store cannot be read.
+            LinkLost: it is gone already, or must reconnect because the store cannot be read.
         """
         await self._teach(connection)
         try:
@@ -253,7 +253,7 @@ class NodeHost:
         self._skills.pop(connection.session, None)
 
     async def dismiss(self, connection: Connection) -> None:
-        """End what a revoked node runs, and wait for that, not for long.
+        """End what a revoked node runs, and wait for that, but not for long.
 
         Raises:
             LinkLost: it is gone.
@@ -306,7 +306,7 @@ class NodeHost:
         return connection
 
     async def _meant(self, word: str | None) -> Node | NoNode:
-        """Return the node that is meant, if it is connected."""
+        """Return the named node, if it is connected."""
         try:
             node = select(word, await self.directory.listed())
         except StoreError as failure:
@@ -322,7 +322,7 @@ class NodeHost:
 
         Raises:
             LinkLost: it is gone, or takes too long.
-            BadFrame: the request is too large to be sent, or the answer is none to it.
+            BadFrame: the request is too large to be sent, or the answer does not fit it.
         """
         connection = self.fleet.connection(node.id)
         if connection is None:
@@ -336,7 +336,7 @@ class NodeHost:
         return answer
 
     async def _teach(self, connection: Connection) -> None:
-        """Send the names of ``skills.bins`` where they are not what was sent last.
+        """Send the names of ``skills.bins`` where they differ from what was last sent.
 
         Raises:
             LinkLost: the node is gone.

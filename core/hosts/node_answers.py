@@ -1,6 +1,6 @@
-"""Take a node's word: for what was asked only, and no longer than ours.
+"""Accept a node's answers: only for what was asked, and no longer than ours.
 
-And name where their runs are kept.
+Also define where the runs of nodes are kept.
 """
 
 from dataclasses import replace
@@ -40,13 +40,13 @@ class NodeRuns(Protocol):
         """
 
     async def started(self, run_id: ApprovalId) -> None:
-        """Hear that a node started a run; returns when its session has that, however long."""
+        """Note that a node started a run; return once its session knows, however long it takes."""
 
     async def running(self, run_id: ApprovalId, seconds: int) -> None:
-        """Hear that a run has passed the notice threshold, and for how long it has been going."""
+        """Note that a run has passed the notice threshold, and for how long it has been running."""
 
     async def gone(self, node_id: NodeId) -> None:
-        """Hear that a node is away."""
+        """Note that a node is away."""
 
 
 def away(why: str) -> Refusal:
@@ -76,7 +76,7 @@ def _argv(plan: ExecPlan) -> tuple[str, ...]:
 
 
 def bounded(result: Finished) -> Finished:
-    """Return a result no longer than our own runner's; a node's word does not fill the store."""
+    """Return a result no longer than our own runner's; a node must not fill the store."""
     output = result.output
     short = replace(output, text=output.text[:_MOST_TEXT], tail=output.tail[-_MOST_TAIL:])
     return replace(result, output=short, streams=None)

@@ -1,7 +1,8 @@
-"""Keep the runs that nodes were ordered until their endings are stored.
+"""Keep the runs that were ordered from nodes until their endings are stored.
 
-An ending is taken from the node that was ordered the run and from no other. One for which nobody
-waits, since an earlier gateway ordered the run, goes to the store; the node hears that it is there.
+An ending is accepted from the node that the run was ordered from and from no other. One for which
+nobody waits, since an earlier gateway ordered the run, goes to the store; the node is notified that
+it is there.
 """
 
 import asyncio
@@ -61,7 +62,7 @@ class Orders:
             del self._open[run_id]
 
     def running(self, node_id: NodeId) -> dict[ApprovalId, Ordered]:
-        """Return what a node was ordered and has not ended, on an earlier connection too."""
+        """Return what was ordered from a node and has not ended, on an earlier connection too."""
         return {id_: one for id_, one in self._open.items() if one.node == node_id}
 
     async def node_of(self, run_id: ApprovalId) -> NodeId | None:
@@ -82,7 +83,7 @@ class Orders:
             ordered.cancelled = True
 
     async def earlier(self, node_id: NodeId, session: str) -> dict[ApprovalId, bool]:
-        """Return the runs that a node was ordered before this session, and which are cancelled.
+        """Return the runs ordered from a node before this session, and which are cancelled.
 
         Raises:
             StoreError: the store cannot be read.
@@ -95,7 +96,7 @@ class Orders:
         return found
 
     async def began(self, node_id: NodeId, start: Started) -> None:
-        """Hand on that a run started; only the node that was ordered the run may say so."""
+        """Pass on that a run started; only the node that it was ordered from may say so."""
         ordered = self._open.get(start.run_id)
         if ordered is None:
             room = await self._room(node_id)
@@ -108,7 +109,7 @@ class Orders:
     async def _began_earlier(
         self, node_id: NodeId, start: Started, room: asyncio.Semaphore
     ) -> None:
-        """Hand on the start of a run that an earlier gateway ordered, once."""
+        """Pass on the start of a run that an earlier gateway ordered, once."""
         run_id = start.run_id
         try:
             is_its_own = await self.runs.node_of(run_id) == node_id
@@ -124,14 +125,14 @@ class Orders:
                 self._going.discard(run_id)
 
     async def _going_on(self, run_id: ApprovalId, began: float, still: Callable[[], bool]) -> None:
-        """Hand on a start, and in its time that the run has passed the notice threshold."""
+        """Pass on a start, and later that the run has passed the notice threshold."""
         await self.runs.started(run_id)
         await asyncio.sleep(began + self.notice_after_ms() / 1000 - time.monotonic())
         if still():
             await self.runs.running(run_id, round(time.monotonic() - began))
 
     async def ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Hand an ending to whoever waits; only the node that was ordered the run may end it."""
+        """Pass an ending to whoever waits; only the node that it was ordered from may end it."""
         ordered = self._open.get(ending.run_id)
         if ordered is None:
             room = await self._room(node_id)
@@ -150,7 +151,7 @@ class Orders:
                 ordered.ending.set_result(Ended(run_id=run_id, result=unseen))
 
     async def _room(self, node_id: NodeId) -> asyncio.Semaphore:
-        """Wait until few reports of a node are looked up; meanwhile it is not heard.
+        """Wait until few reports of a node are being looked up; nothing is read from it until then.
 
         A node may make up runs as fast as it likes.
         """
@@ -161,7 +162,7 @@ class Orders:
     def settle(
         self, node_id: NodeId, ending: Ended | NotRun, after_s: float = 0
     ) -> "asyncio.Task[None]":
-        """Have an ending stored, however long that takes; a node that comes again adds nothing.
+        """Have an ending stored, however long that takes; a node that reconnects adds nothing.
 
         ``after_s``: whoever waits for it stores it about now.
         """

@@ -16,6 +16,6 @@ class HostRouter:
     def pick(self, plan: ExecPlan) -> ExecutionHost | None:
         """Return the plan's host, ``None`` where it does not work here (``host_unavailable``).
 
-        Never another one instead: a plan for the sandbox must not run outside of it.
+        Never another one instead: a plan for the sandbox must not run outside it.
         """
         return self._hosts.get(plan.host)

@@ -1,4 +1,4 @@
-"""Track how far a run is, for those who cancel it or look at it."""
+"""Track how far a run is, for those who cancel it or watch it."""
 
 import asyncio
 import contextlib
@@ -17,13 +17,13 @@ from core.runner.supervisor.protocol import Private
 
 @dataclass(slots=True)
 class Progress:
-    """A run in progress; ``link`` is set from the moment at which it can be cancelled by word.
+    """A run in progress; ``link`` is set from when it can be cancelled by message.
 
     ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
     supervisor said that it takes another job. ``asked``: words were said to it that may still be
     on their way. ``awaited``: somebody watches already. ``live``: what it printed, where somebody
-    is to have that. ``own``: the gateway's own command, which nobody asked for. ``private``: the
-    folder that is its own.
+    wants it. ``own``: the gateway's own command, which nobody asked for. ``private``: the folder
+    that is its own.
     """
 
     enclosure: Enclosure | None = None
@@ -79,7 +79,7 @@ class Progress:
             self.link.cancel()
 
     def finish(self) -> None:
-        """Note that it is over, and let everybody go who waits for it."""
+        """Note that it is over, and release everybody who waits for it."""
         if self.live is not None:
             self.live.end()
         self.over.set()
@@ -97,14 +97,14 @@ class Progress:
         return await looker
 
     def show(self, output: LiveOutput | None) -> None:
-        """Notify who asked for the output; one report answers all who asked before it."""
+        """Answer whoever asked for the output; one report answers all who asked before it."""
         for looker in self._lookers:
             if not looker.done():
                 looker.set_result(output)
         self._lookers.clear()
 
     async def chunks(self) -> AsyncIterator[OutputChunk]:
-        """Yield what is printed, from the start on until the end."""
+        """Yield what is printed, from start to end."""
         self.awaited = True
         await self.moved.wait()
         if self.live is None and self.link is not None and not self.over.is_set():

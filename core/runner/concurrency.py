@@ -1,4 +1,4 @@
-"""Limit how many runs go on at a time; who waits for a turn can still be cancelled at once."""
+"""Limit how many runs there are at a time; one that waits for its turn can be cancelled at once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from core.model.identity import SessionKey
 
 
 class TakesTurns(Protocol):
-    """Who may run when."""
+    """What decides who may run when."""
 
     def turn(
         self, unwanted: asyncio.Event, session: SessionKey

@@ -1,4 +1,4 @@
-"""Start the commands of a run inside of something that holds them (a sandbox)."""
+"""Start the commands of a run inside something that holds them (a sandbox)."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,7 +10,7 @@ from core.runner.supervisor.protocol import Job, Stage
 
 
 class Enclosure(Protocol):
-    """What all commands of one run are enclosed by, each by itself.
+    """What all commands of one run are enclosed by, each on its own.
 
     The program that encloses is started in the command's place. It resolves the command's program
     by its path, inside; that file's identity is compared immediately before, as for ``#!`` scripts.
@@ -42,7 +42,7 @@ def enclose(
     """Return a job with each command inside the enclosure, and its descriptors.
 
     What encloses goes by the names of folders, so the job's own must still lead where it led, too:
-    its descriptor comes once more, as a stage's.
+    its descriptor is passed once more, as a stage's.
 
     Raises:
         SpawnError: a command or its folder cannot be seen from inside.

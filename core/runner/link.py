@@ -1,4 +1,4 @@
-"""The gateway's end of one supervisor: send it a job, hear its reports."""
+"""Hold the gateway's end of one supervisor: send it a job, receive its reports."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ class Link:
         self._ended = False
         self._waiter: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
-        # One reader for life: loop.sock_recv registers again each time, 80 µs a report.
+        # One reader for life: loop.sock_recv registers again each time, 80 µs per report.
         self._loop.add_reader(sock, self._on_readable)
 
     def idle(self) -> bool:
@@ -77,7 +77,7 @@ class Link:
         self._say(TAIL)
 
     def ask_live_output(self, fds: list[int]) -> None:
-        """Ask the supervisor to lay what its run prints, from the start on, on this shelf."""
+        """Ask the supervisor to put what its run prints, from the start, on this shelf."""
         self._say(WATCH, fds)
 
     def go_on(self) -> None:
@@ -89,7 +89,7 @@ class Link:
         self._answer(HALT + encode_text(why[:_LONGEST_REASON]))
 
     def _answer(self, words: bytes) -> None:
-        """Answer a question; where the words do not get through whole, all that runs is ended."""
+        """Answer a question; where the words get through only in part, all that runs is ended."""
         try:
             sent = self._sock.send(words)
         except OSError:
@@ -119,7 +119,7 @@ class Link:
         self._sock.close()
 
     def hang_up(self) -> None:
-        """End the stream for both sides; who waits for a report learns that none will come."""
+        """End the stream for both sides; whoever waits for a report learns that none will come."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 
@@ -137,7 +137,7 @@ class Link:
             self._waiter.set_result(None)
 
     def _next_body(self) -> bytes | None:
-        """Take one whole frame's body out of what was heard."""
+        """Take one whole frame's body out of what was received."""
         if len(self._heard) < HEADER.size:
             return None
         end = HEADER.size + HEADER.unpack_from(self._heard)[0]
@@ -157,7 +157,7 @@ def receive_link(control: socket.socket, format_size: int) -> tuple[bytes, socke
     """Take one newborn supervisor's packet and socket; ``None`` at the end of the stream.
 
     Raises:
-        BlockingIOError: none is there now.
+        BlockingIOError: none has arrived yet.
     """
     packet, fds = receive(control, format_size, socket.MSG_DONTWAIT)
     if len(packet) != format_size or len(fds) != 1:

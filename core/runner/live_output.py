@@ -1,6 +1,6 @@
-"""Read what a run prints while it lasts: each watcher at its own pace, none holds the run up.
+"""Read what a run prints while it lasts: each watcher at its own pace, none holds up the run.
 
-The supervisor lays the first bytes of a stream on a shelf, and rings
+The supervisor puts the first bytes of a stream on a shelf, and rings
 (``core.runner.supervisor.output.shared_buffer``). All watchers read the same memory, so a slow one
 costs nothing, and a late one still gets all of it.
 """
@@ -49,7 +49,7 @@ class _Seen:
             self.heard = min(len(self._view), self.heard + os.eventfd_read(self.bell))
 
     def fill(self, data: bytes) -> None:
-        """Take what the supervisor did not get round to laying there."""
+        """Take what the supervisor did not get round to putting there."""
         if not self.heard:
             self.heard = os.pwrite(self.memory, data[: len(self._view)], 0)
 
@@ -62,7 +62,7 @@ class LiveBuffer:
     """What one run has printed so far, up to the cap of what is kept."""
 
     def __init__(self, *streams: tuple[StreamName, int]) -> None:
-        """Make room for so many bytes of each stream.
+        """Make room for this many bytes of each stream.
 
         Raises:
             SpawnError: there is no memory or descriptor for it.
@@ -84,14 +84,14 @@ class LiveBuffer:
         return [fd for one in self._seen for fd in (one.memory, one.bell)]
 
     def listen(self) -> None:
-        """Hear the bells from now on."""
+        """Listen to the bells from now on."""
         if not self._listening and not self._over:
             self._listening = True
             for one in self._seen:
                 self._loop.add_reader(one.bell, self._on_bell, one)
 
     def end(self, text: str = "") -> None:
-        """Hear the last of it, once; who watches reads on to the end.
+        """Take in the last of it, once; whoever watches reads on to the end.
 
         ``text`` is the output of a run that ended before it learned of its watcher.
         """
@@ -119,7 +119,7 @@ class LiveBuffer:
         return Streams(Stream(stdout, out_bytes), Stream(stderr, error_bytes))
 
     async def chunks(self) -> AsyncIterator[OutputChunk]:
-        """Yield all of it from the start on, until the end of the run."""
+        """Yield all of it, from the start to the end of the run."""
         read = [0] * len(self._seen)
         while True:
             news, over = self._news, self._over
@@ -145,7 +145,7 @@ class LiveBuffer:
 
 
 def live_buffer_of(stdio: Stdio) -> LiveBuffer:
-    """Return the live output of a run, empty as yet."""
+    """Return the live output of a run, still empty."""
     if stdio.capture is Capture.SEPARATE:
         return LiveBuffer(
             (StreamName.STDOUT, stdio.most_stdout), (StreamName.STDERR, stdio.most_stderr)

@@ -1,9 +1,8 @@
 """End what a dead gateway's run left behind, and never a stranger's process.
 
-A supervisor ends its run by itself when its gateway dies; this is for the case that it was killed
-as well. Process numbers are reused, so nothing is believed but the number together with the start
-time, within one boot; or the mark that every child of a run has in its
-environment.
+A supervisor ends its run on its own when its gateway dies; this is for the case that it was killed
+too. Process numbers are reused, so nothing is believed but the number together with the start time,
+within one boot; or the mark that every child of a run has in its environment.
 """
 
 import os

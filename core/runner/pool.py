@@ -28,7 +28,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 
 _ROOT = str(Path(__file__).parents[2])
 BOOTSTRAP = (
-    # Last on the path, so that nothing beside this package can stand in for the standard library.
+    # Last on the path, so that nothing next to this package can stand in for the standard library.
     "import sys; sys.path.append(sys.argv[1]); "
     "from core.runner.supervisor.launcher import main; main()"
 )
@@ -120,11 +120,11 @@ class Pool:
             raise SpawnError(why) from error
         except asyncio.CancelledError:
             if waiter.link.done() and not waiter.link.cancelled():
-                self.put_back(waiter.link.result())  # it came in this very moment
+                self.put_back(waiter.link.result())  # it came at this very moment
             raise
 
     def put_back(self, link: Link) -> None:
-        """Return a supervisor that got no job after all, or takes another."""
+        """Put back a supervisor that got no job after all, or takes another."""
         if self._stopped:
             link.close()
         else:
@@ -137,7 +137,7 @@ class Pool:
 
     def replenish(self) -> None:
         """Order supervisors up to the warm count, or one for each that is waited for."""
-        # Who waits while some are idle can do nothing with those.
+        # A caller that waits while some are idle cannot use those.
         wanted = max(self._warm - len(self._idle), len(self._waiting))
         for _ in range(wanted - self._coming):
             if not self._order(FORK, 0):
@@ -240,7 +240,7 @@ class Pool:
 
 
 def _wait_or_kill(pid: int, patience_s: float = 15.0) -> None:
-    """Wait until the launcher has gone by itself; kill it if it does not (in a thread)."""
+    """Wait until the launcher has gone on its own; kill it if it does not (in a thread)."""
     fd = os.pidfd_open(pid)
     try:
         gone = select.poll()

@@ -38,7 +38,7 @@ def fate(name: str | None) -> Fate:
     if not _is_there(pid):
         return Fate.DEAD
     seen = procfs.process(pid)
-    if seen is None:  # hidden by the mount of /proc, or gone just now: the next look proves it
+    if seen is None:  # hidden by the mount of /proc, or gone just now: the next check proves it
         return Fate.UNPROVEN
     return Fate.LIVES if seen.start_ticks == ticks and seen.alive else Fate.DEAD
 

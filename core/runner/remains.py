@@ -21,7 +21,7 @@ Identity = tuple[int, int]
 
 
 def end(mark: bytes, leaders: set[Identity], patience_s: float = PATIENCE_S) -> int:
-    """Kill whoever has a mark, stems from a leader or is of its session; then the leaders.
+    """Kill whatever has a mark, descends from a leader or is in its session; then the leaders.
 
     Return how many are left after ``patience_s``.
     """
@@ -51,7 +51,7 @@ def _next(mark: bytes, identities: set[Identity]) -> list[Process]:
 
 
 def descendants(leader: Process, everyone: list[Process]) -> list[Process]:
-    """Return who stems from a process, among these."""
+    """Return which of these descend from a process."""
     found: list[Process] = []
     parents = {leader.pid}
     while parents:
@@ -67,7 +67,7 @@ def is_marked(one: Process, mark: bytes) -> bool:
 
 
 def kill(victim: Process) -> bool:
-    """Kill through a descriptor: between the look and the blow the number may change owner.
+    """Kill through a descriptor: between the check and the kill the number may change owner.
 
     ``False``: it is another user's, and this one may not.
     """

@@ -34,7 +34,7 @@ def finished(
 
 
 def _drifted(plan: ExecPlan, found: Drift) -> str:
-    """Say at which command a line ended because something had changed while it ran."""
+    """Return at which command a line ended because something had changed while it ran."""
     place, count = found["place"], len(plan.commands)
     name = plan.commands[place].argv[0]
     return (

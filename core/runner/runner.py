@@ -33,7 +33,7 @@ BACKSTOP_MS = 20_000
 class Runner:
     """Runs plans on this machine, each under a supervisor of its own.
 
-    ``guard`` is asked immediately before each claim, whoever wants the run.
+    ``guard`` is consulted immediately before each claim, whoever wants the run.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Runner:
         return None if run is None else await run.tail()
 
     async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints from its start on, up to the cap of what is kept, until its end.
+        """Yield what a run prints from start to end, up to the cap on what is kept.
 
         Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
         """

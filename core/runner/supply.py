@@ -26,7 +26,7 @@ ANY = Order(ApprovalId(""), SessionKey(""))
 
 
 class Supply(Protocol):
-    """A source of supervisors. ``lost`` is what a run prints whose supervisor died."""
+    """A source of supervisors. ``lost`` is what a run whose supervisor died prints."""
 
     lost: str
 
@@ -53,7 +53,7 @@ class Supply(Protocol):
         """
 
     def put_back(self, link: Link) -> None:
-        """Return a supervisor that got no job after all, or takes another."""
+        """Put back a supervisor that got no job after all, or takes another."""
 
     def discard(self, link: Link) -> None:
         """End a supervisor that takes no other job."""

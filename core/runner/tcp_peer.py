@@ -1,4 +1,4 @@
-"""Who is at the other end of a TCP connection of this machine, as the kernel says.
+"""Find who is at the other end of a TCP connection on this machine, as the kernel says.
 
 One connection is asked for by its addresses (sock_diag(7)): the kernel's table of all of them
 (proc(5)) grows with what any user of the machine opens and closes.

@@ -53,10 +53,10 @@ class Backend(Protocol):
         """Return whether a run may have ended because the backend itself failed."""
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """End what is left of a run that ended so; without one, of all runs of dead gateways."""
+        """End what such a run left behind; without one, what all runs of dead gateways left."""
 
     def close(self) -> None:
-        """Give back what the backend holds."""
+        """Release what the backend holds."""
 
 
 class FilteredBackend:
@@ -84,7 +84,7 @@ class FilteredBackend:
         return self._filter
 
     def close(self) -> None:
-        """Give back the filter's memory."""
+        """Release the filter's memory."""
         if self._filter >= 0:
             os.close(self._filter)
             self._filter = -1

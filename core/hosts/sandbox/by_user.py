@@ -1,4 +1,4 @@
-"""Run sandboxed plans as the users that they are bound to: each user has a sandbox of its own."""
+"""Run sandboxed plans as the users that they are bound to: each user has its own sandbox."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -111,7 +111,7 @@ class SandboxByUser:
         return await self._with(run_id).tail(run_id)
 
     def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints from its start on, up to the cap of what is kept."""
+        """Yield what a run prints from start to end, up to the cap on what is kept."""
         return self._with(run_id).watch(run_id)
 
     def _of(self, plan: ExecPlan) -> SandboxHost:

@@ -153,7 +153,7 @@ class SandboxHost:
         return await self._runner.tail(run_id)
 
     def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints from its start on, up to the cap of what is kept."""
+        """Yield what a run prints from start to end, up to the cap on what is kept."""
         return self._runner.watch(run_id)
 
     async def _inside(
@@ -178,5 +178,5 @@ class SandboxHost:
 
 
 def _below_tmp(folder: str) -> str:
-    """Return what a folder is called below ``/tmp``, empty where it is not there."""
+    """Return what a folder is called below ``/tmp``, empty where it is elsewhere."""
     return folder.removeprefix(f"{TMP}/") if folder.startswith(f"{TMP}/") else ""

@@ -34,7 +34,7 @@ def own_plan(
     """Return the plan of a command of our own; ``timeout_ms`` is wall clock.
 
     Raises:
-        HostUnavailable: it cannot be planned: the program or folder is not there.
+        HostUnavailable: it cannot be planned: the program or folder does not exist.
     """
     request = ExecRequest(
         requester=Requester(Intake.SOCKET, f"uid:{os.geteuid()}"),

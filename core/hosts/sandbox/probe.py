@@ -1,4 +1,4 @@
-"""Prove that a backend encloses: run a command inside and look at what it could do."""
+"""Prove that a backend encloses: run a command inside and check what it could do."""
 
 import os
 import re
@@ -52,7 +52,7 @@ async def probe(
     """
     run_id = ApprovalId(f"probe{secrets.token_hex(8)}")
     try:
-        # Where sandbox.workspace names the only folder that can be changed, no other one is there.
+        # Where sandbox.workspace names the only folder that can be changed, no other one exists.
         named = backend.workspace(own_plan(("/bin/sh",), "/", _PATIENCE_MS))
         with (
             scratch.made(run_id) as folder,

@@ -20,7 +20,7 @@ Prove = Callable[[Backend], Awaitable[str]]
 class Choice:
     """The backends in the order of preference, and the one that was proven last.
 
-    ``missing`` are reasons known beforehand: of backends that could not even be tried.
+    ``missing`` are reasons known beforehand, for backends that could not even be tried.
     """
 
     def __init__(self, backends: Sequence[Backend], missing: Sequence[str], prove: Prove) -> None:

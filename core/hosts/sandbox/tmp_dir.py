@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _MOST_SPARES = 8
 
 MOST_BYTES = 512 * 1024 * 1024
-"""What each private folder may hold unless the configuration has another number."""
+"""What each private folder may hold unless the configuration sets another size."""
 
 
 class Folders(Protocol):
@@ -68,8 +68,8 @@ class Scratch:
         self._made = 0
         self._ended: set[Path] = set()
         self._removals: set[asyncio.Future[None]] = set()
-        # A thread of its own: what a command left may take long, and others wait for the shared.
-        # It may outlive the loop, whose signals would then end the process by their default.
+        # A thread of its own: what a command left may take long, and others wait for the shared
+        # one. It may outlive the loop, whose signals would then end the process by their default.
         self._remover = ThreadPoolExecutor(
             1,
             thread_name_prefix="removal",
@@ -121,7 +121,7 @@ class Scratch:
     def _make(self, path: Path, holds: str) -> None:
         spare = self._spares.pop(holds, None)
         if spare is not None:
-            with suppress(OSError):  # somebody took it away
+            with suppress(OSError):  # somebody removed it
                 os.rename(spare, path)
                 return
         os.makedirs(path, mode=0o700)
@@ -149,7 +149,7 @@ class Scratch:
         self._remove(spare)
 
     def _remove(self, path: Path) -> None:
-        """Remove a folder; one that holds something in a thread, for that may be much."""
+        """Remove a folder; one that holds something, in a thread, as that may be much."""
         if path not in self._ended:
             return
         self._ended.remove(path)

@@ -35,7 +35,7 @@ def pipelines(connectors: list[str], commands: int) -> list[tuple[str, range]]:
 def wanted(connector: str, status: int) -> bool:
     """Return whether the next pipeline runs after one that ended with ``status``.
 
-    A pipeline that is passed over leaves the status as it was; flat ``&&`` and ``||`` walked so
+    A pipeline that is skipped leaves the status as it was; flat ``&&`` and ``||`` walked this way
     from left to right are exactly the shell's equal-precedence lists.
     """
     if connector == AND:

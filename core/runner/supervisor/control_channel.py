@@ -1,4 +1,4 @@
-"""Talk with the gateway; when it is gone, all that runs here goes too."""
+"""Talk with the gateway; when it is gone, all that runs here ends too."""
 
 import os
 import socket
@@ -29,7 +29,7 @@ class Post:
             return None
 
     def word(self) -> tuple[bytes, list[int]]:
-        """Take one word that was said while a run lasts, and the descriptors with it."""
+        """Take one message that was sent while a run lasts, and the descriptors with it."""
         try:
             said, fds = protocol.receive(self._sock, 1)
         except OSError:
@@ -54,6 +54,6 @@ class Post:
 
 
 def _end_all() -> NoReturn:
-    """End what runs, for nobody is left to run it for."""
+    """End what runs: nobody is left to run it for."""
     reaper.kill_all(set())
     os._exit(1)

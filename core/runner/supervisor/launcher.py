@@ -112,8 +112,9 @@ def become_supervisor(sock: socket.socket) -> None:
     except Exception as error:  # noqa: BLE001 - the last frame of a forked copy: report, then end
         _report("a supervisor", error)
     finally:
-        # Whatever went wrong, the launcher's loop and its cleanup must not go on in this copy. What
-        # this copy cannot end any more, for want of descriptors, falls to the launcher (``_bury``).
+        # Whatever went wrong, the launcher's loop and its cleanup must not continue in this copy.
+        # What this copy cannot end any more, for lack of descriptors, falls to the launcher
+        # (``_bury``).
         try:
             reaper.kill_all(set())
         finally:
@@ -123,8 +124,8 @@ def become_supervisor(sock: socket.socket) -> None:
 def _report(who: str, error: Exception) -> None:
     """Write one line to standard error, the gateway's log: who failed, where, and why.
 
-    One line, for many may fail at once and none of them ends anything but itself. Where the log is
-    a pipe that is full, nothing: whoever waited for its reader would start no command any more.
+    One line, because many may fail at once and none of them ends anything but itself. Where the log
+    is a pipe that is full, nothing: whoever waited for its reader would start no more commands.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

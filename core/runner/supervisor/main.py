@@ -113,7 +113,7 @@ class Supervisor:
         else:
             self._drain.finish()
         if isinstance(last, spawn.Refused) and last.why == _HALTED and self._drift is not None:
-            self._drain.note(f"sayso: {self._drift['why']}\n")  # behind all that was printed
+            self._drain.note(f"sayso: {self._drift['why']}\n")  # after all that was printed
         report = self._ended(last)
         report["ended"]["fit"] = fit
         self._post.send(report)
@@ -194,7 +194,7 @@ class Supervisor:
         return last
 
     def _may_go_on(self, group: range) -> bool:
-        """Have the gateway look once more at what a further pipeline depends on.
+        """Have the gateway check once more what a further pipeline depends on.
 
         ``False``: the run was, or is to be, ended; ``_drift`` is set where something had changed.
         """
@@ -265,7 +265,7 @@ class Supervisor:
         signalled: set[int] = set()
         while self._children_left and time.monotonic() < deadline and not self._excess():
             reaper.signal_children(signal.SIGTERM, set(), signalled)
-            # Not every newly adopted orphan is announced by a signal, hence the short turns.
+            # Not every newly adopted orphan is announced by a signal, so the turns are short.
             self._turn(min(deadline, time.monotonic() + _TURN_S))
         if self._children_left:
             self._statuses.update(reaper.kill_all(set()))
@@ -287,7 +287,7 @@ class Supervisor:
         self._statuses.update(ended)
 
     def _hear(self) -> None:
-        """Take a word of the gateway's."""
+        """Take a message from the gateway."""
         word, fds = self._post.word()
         self._fds += fds
         output = self._drain.output

@@ -37,7 +37,7 @@ def settle() -> None:
 def lead() -> None:
     """Become the leader of a session of its own that adopts its orphans.
 
-    When memory runs out, it and what it starts are ended before the gateway and all else
+    When memory runs out, it and what it starts are ended before the gateway and everything else
     (oom_score_adj in proc_pid_oom_score_adj(5)): no limit covers memory that processes share.
     """
     os.setsid()

@@ -17,9 +17,9 @@ LARGEST_FRAME = 8 * 1024 * 1024
 
 HEADER = struct.Struct("!I")
 CANCEL, TAIL, WATCH, GO, HALT = b"c", b"t", b"w", b"g", b"h"
-"""The words of one byte that the gateway says while a run lasts.
+"""The one-byte messages that the gateway sends while a run lasts.
 
-Two descriptors go with WATCH. GO and HALT answer ``next``; behind HALT comes why, as a frame.
+Two descriptors go with WATCH. GO and HALT answer ``next``; after HALT comes why, as a frame.
 """
 SHELF_FDS = 2
 """Memory and bell of one stream (``core.runner.supervisor.output.shared_buffer``)."""
@@ -32,7 +32,7 @@ CLOSED = "`{}` cannot be read by the user that the command runs as"
 
 
 def unseen(path: str, error: OSError) -> str:
-    """Return why a file that could not be looked at may not start."""
+    """Return why a file that could not be checked may not start."""
     return (CLOSED if error.errno == errno.EACCES else CHANGED).format(path)
 
 
@@ -56,14 +56,14 @@ INPUT, OUTPUT, ERROR, NULL = range(4)
 class Stage(TypedDict):
     """One command: ``program`` is the index of its descriptor, or -1 to start it by ``path``.
 
-    The first pin is the program: looked at through its descriptor where there is one, since that
-    is what runs. The others are looked at by path, since that is how they will be opened.
-    ``folder`` is the index of its working folder's descriptor, 0 for the job's own, and
-    ``folder_path`` the name that must still lead there. ``streams`` says for descriptors 0, 1 and
-    2 in turn what they are. ``inherit`` are the indexes of what it reads at 3, 4 and so on.
-    ``env`` overrules the job's. ``late`` are the places of ``STATUS`` in ``argv``, in order, that
-    get their digits when it starts: the index of the word and the offset in it. At the ``absent``
-    paths it is to find nothing but what it makes there itself.
+    The first pin is the program: checked through its descriptor where there is one, since that is
+    what runs. The others are checked by path, since that is how they will be opened. ``folder`` is
+    the index of its working folder's descriptor, 0 for the job's own, and ``folder_path`` the name
+    that must still lead there. ``streams`` says for descriptors 0, 1 and 2 in turn what they are.
+    ``inherit`` are the indexes of what it reads at 3, 4 and so on. ``env`` overrules the job's.
+    ``late`` are the places of ``STATUS`` in ``argv``, in order, that get their digits when it
+    starts: the index of the word and the offset in it. At the ``absent`` paths it is to find
+    nothing but what it makes there itself.
     """
 
     argv: list[str]
@@ -82,7 +82,7 @@ class Stage(TypedDict):
 class Private(TypedDict):
     """The folder that is a run's own, and how many bytes it may hold.
 
-    ``spared`` are the folders whose file systems the run must leave some room. ``holds``: an
+    ``spared`` are the folders on whose file systems the run must leave some room. ``holds``: an
     executor makes it, with this folder in it.
     """
 
@@ -177,7 +177,7 @@ class Ended(TypedDict):
     """How a run ended; ``tail`` is ``None`` where it is simply the end of ``text``.
 
     ``totals`` are the bytes of standard output and standard error where they were kept apart.
-    ``drift``: why a command behind the first was not started, ``None`` where all that was due was.
+    ``drift``: why a command after the first was not started, ``None`` where all that was due was.
     ``fit``: the supervisor takes another job.
     """
 

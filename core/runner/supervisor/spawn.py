@@ -75,7 +75,7 @@ def start_pipeline(
 def _start(
     stage: Stage, fds: list[int], env: dict[str, str], ends: Streams, group: int, delivery: Delivery
 ) -> int | Refused:
-    """Look at a command's files for the last time, and start it so that it finds these."""
+    """Check a command's files for the last time, and start it so that it finds these."""
     bound: list[Bound] = []
     why = _changed(stage, fds, delivery.leases) or delivery.bind(stage, fds, bound)
     if why:
@@ -175,7 +175,7 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
             fd, forbidden = leases.open(pin["path"]) if fd < 0 else (fd, take(fd))
             if forbidden:
                 return f"`{pin['path']}` {forbidden}, so it was not started. Fix that and ask again"
-            status = os.fstat(fd)  # once more, for now nobody can write to it
+            status = os.fstat(fd)  # once more, as now nobody can write to it
     except OSError as error:
         return unseen(pin["path"], error)
     same = list(identity(status)) == list(pin["identity"]) and _has_content(pin, status, fd)

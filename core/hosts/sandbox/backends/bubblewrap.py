@@ -35,18 +35,19 @@ _NAMESPACES = (
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
 # bubblewrap covers what appears writable in /proc; /proc/sys does not, and yet root may write to
-# its files. First of all mounts, for bubblewrap reads the whole table of mounts after most of them.
+# its files. First of all mounts, because bubblewrap reads the whole table of mounts after most of
+# them.
 _KERNEL = ("--proc", "/proc", "--remount-ro", "/proc")
 _LAST = ("--dir", "/run", "--dir", "/home", "--remount-ro", "/")
 _EMPTIED_BYTES = str(64 * 1024)
 
-# bubblewrap mounts by name, and a name that was looked at may lead elsewhere by then, through a
+# bubblewrap mounts by name, and a name that was checked may lead elsewhere by then, through a
 # link that was put there. So what it mounted is compared with the folder that was opened before,
-# and only then the command starts. With `--bind-fd` bubblewrap compares by itself, right after the
-# mount, and closes the descriptor; a shell inside costs as much as a bare spawn. It is needed where
-# bubblewrap is older, and where the folder can be seen without the mount as well: then the right
-# folder in the right place does not prove that it was mounted there, so it must be writable too.
-# Process 1 inside has that descriptor as well until it has closed all of its own.
+# and only then does the command start. With `--bind-fd` bubblewrap compares on its own, right after
+# the mount, and closes the descriptor; a shell inside costs as much as a bare spawn. It is needed
+# where bubblewrap is older, and where the folder can be seen without the mount as well: then the
+# right folder in the right place does not prove that it was mounted there, so it must be writable
+# too. Process 1 inside has that descriptor as well until it has closed all of its own.
 _GUARD = f"""
 if [ /proc/self/fd/{_WORKSPACE} -ef "$0" ] && [ "$1" = hidden -o -w "$0" ]; then
 while [ -e /proc/1/fd/{_WORKSPACE} ]; do :; done
@@ -60,7 +61,7 @@ exit 126
 _SHELL = "/bin/sh"
 
 MOST_WORDS = 8_000
-"""bubblewrap takes 9,000 words, its own options among them."""
+"""bubblewrap takes 9,000 words, its own options included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Enclosed:
         Raises:
             SpawnError: the command or its folder cannot be seen from inside.
         """
-        del place  # every command is enclosed alike
+        del place  # every command is enclosed the same way
         _check_seen(self.view, command, folder)
         if len(command.vector) > MOST_WORDS:
             raise SpawnError(f"a sandboxed command has {MOST_WORDS} words at most; use xargs")
@@ -93,7 +94,7 @@ class Bubblewrap(FilteredBackend):
 
     ``network``: commands share the machine's. ``landlock``: it restricts files as well.
     ``unix_sockets``: commands may make Unix sockets, and connect them to whatever is visible.
-    ``private_bytes`` is what each folder may hold that a command has of its own, in memory.
+    ``private_bytes`` is what each private folder of a command may hold, in memory.
     """
 
     name = "bubblewrap"
@@ -243,6 +244,6 @@ def _binds(held: tuple[Hold, ...], view: View, first: int) -> Iterator[str]:
 
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:
-    """Yield what sets the command's environment; in memory, for a command line can be read."""
+    """Yield what sets the command's environment; in memory, as a command line can be read."""
     for name, value in environment(run_id, plan).items():
         yield from ("--setenv", name, value)

@@ -27,7 +27,7 @@ class Containers:
     async def remove(self, label: str) -> None:
         """End and remove all that carry a label; what cannot be removed is logged.
 
-        An engine refuses what it is starting or stopping at the time, so it is asked again.
+        An engine refuses what it is starting or stopping at the time, so it is retried.
         """
         for pause_s in _PAUSES_S:
             if await self._none_after_removal(label):
@@ -52,7 +52,7 @@ class Containers:
         return tuple(done.output.text.split()) if done and done.exit_code == 0 else None
 
     async def _ran(self, *words: str) -> Finished | None:
-        """Run the engine's command line for ourselves; ``None`` if that cannot be."""
+        """Run the engine's command line for ourselves; ``None`` if that is impossible."""
         try:
             plan = own_plan((self._binary, *words), "/", _PATIENCE_MS, self._environ)
             run_id = ApprovalId(f"engine{os.urandom(8).hex()}")

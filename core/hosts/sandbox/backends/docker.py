@@ -57,7 +57,7 @@ _PASSED = (
     *("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY"),
     *("CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DBUS_SESSION_BUS_ADDRESS"),
 )
-"""What the engine's own command line reads of the gateway's environment."""
+"""What the engine's own command line reads from the gateway's environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Container:
     private_mb: int = MOST_BYTES // (1024 * 1024)
 
     def arguments(self) -> Iterator[str]:
-        """Yield the options that come of the configuration."""
+        """Yield the options that come from the configuration."""
         if not self.network:
             yield from ("--network", "none")
         if self.memory_mb is not None:
@@ -108,7 +108,7 @@ class Enclosed:
         """Return the vector that starts the ``place``-th command of the line in a folder.
 
         Raises:
-            SpawnError: the folder is not there inside.
+            SpawnError: the folder does not exist inside.
         """
         _check_seen(self.view, folder)
         words = command.by_path
@@ -194,7 +194,7 @@ class Docker(FilteredBackend):
         return done.exit_code == _ENGINE_FAILED
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """End and remove a run's containers; the engine does so itself where they end by itself."""
+        """End and remove a run's containers; the engine does so where they end on their own."""
         if run_id is None:
             await self._containers.remove(self.label)
         elif done is None or _stopped(done):
@@ -214,7 +214,7 @@ def _check_seen(view: View, folder: str) -> None:
 def _stopped(done: Finished) -> bool:
     """Return whether the engine's command line may have ended before the container did.
 
-    podman that gets TERM just after the start says 0 and leaves the container running.
+    podman that gets TERM just after the start reports 0 and leaves the container running.
     """
     code = done.exit_code
     return code is None or done.cancelled or done.timed_out or code >= _ENGINE_FAILED

@@ -1,6 +1,6 @@
 """Find out whether a folder shows files that a bind mount (mount(8)) also shows elsewhere.
 
-Paths alone do not say: what is mounted at two places, or lies in a folder that is, has two real
+Paths alone do not say: what is mounted at two places, or is in a folder that is, has two real
 paths. So paths are compared as they are within their file systems (proc(5), ``mountinfo``).
 """
 
@@ -62,13 +62,13 @@ class Mounts:
 
 
 class MountTable:
-    """This process's table of mounts, read anew when the kernel says that it has changed.
+    """This process's table of mounts, read again when the kernel says that it has changed.
 
-    Reading it takes 100 µs, and each run looks at it several times.
+    Reading it takes 100 µs, and each run checks it several times.
     """
 
     def __init__(self) -> None:
-        """Look at nothing yet: a process that is forked later has a table of its own."""
+        """Read nothing yet: a process that is forked later has its own table."""
         self._watched: int | None = None
         self._changed = select.poll()
         self._known: Mounts | None = None

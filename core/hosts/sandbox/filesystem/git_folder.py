@@ -1,4 +1,4 @@
-"""Recognise git's own folders: what makes git run commands, and what may appear there all the same.
+"""Recognise git's own folders: what makes git run commands, and what may still appear there.
 
 A name in such a folder that was not there before a run may only hold what `git init` and
 `git clone` write; everything else that git would obey is moved away.
@@ -13,7 +13,7 @@ MARKS: Final = frozenset(("objects", "refs"))
 """What each folder that git takes for a repository's has (gitrepository-layout(5))."""
 
 LINKED_MARKS: Final = frozenset(("HEAD", "commondir"))
-"""What the folder of a linked work tree has, which git takes ``config.worktree`` from as well."""
+"""What the folder of a linked work tree has, from which git also takes ``config.worktree``."""
 
 WORK_TREE_MARK: Final = ".git"
 """What the top of a work tree has: a folder, or, of a submodule or a linked one, a file."""

@@ -45,7 +45,7 @@ _ELSEWHERE = "Run it in another project's folder"
 class Places:
     """The places of one machine and gateway.
 
-    ``fixed`` are those of every run. ``guarded`` is what no workspace may hold or lie in.
+    ``fixed`` are those of every run. ``guarded`` is what no workspace may hold or be in.
     ``hidden`` is what the configuration hides, ``workspace`` the one that it names. ``protected``
     are the relative paths that no command may change.
     """
@@ -57,7 +57,7 @@ class Places:
     protected: tuple[str, ...] = ()
 
     def view(self, cwd: str) -> View:
-        """Return what commands see that are run in a folder."""
+        """Return what commands that run in a folder see."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
         view = _view(self, cwd, hidden, self._bar(cwd))
         reachable = dict.fromkeys(sockets(view), Kind.BLANKED)
@@ -66,14 +66,14 @@ class Places:
         return View(_sorted(dict(view.places) | reachable), view.workspace, view.barred)
 
     def workspace_for(self, cwd: str) -> str | None:
-        """Return what commands may change that are run in a folder."""
+        """Return what commands that run in a folder may change."""
         hidden = tuple(os.path.realpath(one) for one in self.hidden if os.path.lexists(one))
         return _view(self, cwd, hidden, self._bar(cwd)).workspace
 
     def _bar(self, cwd: str) -> str:
         """Return why a folder with what is guarded or protected is no workspace, else nothing.
 
-        Looked at each time: what a folder is to git, or what leads to it, changes.
+        Checked each time: what a folder is to git, or what leads to it, changes.
         """
         if self.workspace is not None:
             return ""
@@ -89,7 +89,7 @@ class Places:
     def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: str = "") -> View:
         """Return the view before this moment's sockets are hidden; ``hidden`` are real paths.
 
-        ``barred``: why the folder is no workspace whatever its name is.
+        ``barred``: why the folder is no workspace whatever its name.
         """
         workspace = self.workspace
         if workspace is None and not barred and self._may_be_changed(cwd, hidden):
@@ -180,7 +180,7 @@ def _sorted(places: dict[str, Kind]) -> tuple[tuple[str, Kind], ...]:
 
 
 def _shares(guarded: str) -> str:
-    """Say that a folder shares files with one of Sayso's own, and what to do."""
+    """Return the message that a folder shares files with one of Sayso's own, and what to do."""
     what = "code" if guarded == _CODE else "Python" if guarded == _PYTHON else "state"
     words = f"shares files with Sayso's own {what} ({guarded}), which no command may change"
     show = "" if what == "state" else ", or set sandbox.show to let commands read it"
@@ -198,7 +198,7 @@ def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:
 
 
 def _is_deep(path: str, folder: str) -> bool:
-    """Return whether a path is in a subfolder: that one could be renamed, and then shows it."""
+    """Return whether a path is in a subfolder: which could be renamed, and then shows it."""
     return is_within(path, folder) and os.path.dirname(path) != folder  # noqa: PTH120 - as above
 
 

@@ -13,7 +13,7 @@ from core.hosts.sandbox.filesystem.git_folder import MARKS
 
 _GIT = ".git"
 _MOST_LOOKED_AT = 256
-"""Entries of a protected folder that are looked at."""
+"""Entries of a protected folder that are checked."""
 _MOST_LINKS = 40
 """As many as the kernel follows (path_resolution(7))."""
 _MOST_PLACES = 64
@@ -31,7 +31,7 @@ def parts(path: str) -> Iterator[str]:
 def lies_in_protected(folder: str, protected: Iterable[str]) -> bool:
     """Return whether an absolute path leads into a protected one, or into a git folder.
 
-    A command in there would have the rest of it for its workspace, whose own top is elsewhere. The
+    A command in there would have the rest of it as its workspace, whose own top is elsewhere. The
     protected place may be called otherwise: by a link, or where case makes no difference.
     """
     names = tuple(protected)
@@ -78,7 +78,8 @@ def led_to(workspace: str, paths: Mapping[str, int], protected: Iterable[str]) -
     """Yield the places in a workspace that protected links lead to, and each link on the way.
 
     ``workspace`` is a real path. ``paths`` are the protected paths in it that are links or folders,
-    with a descriptor; those in the folders above it are found here. All are yielded relatively.
+    with a descriptor; those in the folders above it are found here. All are yielded as relative
+    paths.
     """
     links = [_link for path, fd in paths.items() for _link in _links(f"{workspace}/{path}", fd)]
     links += _links_above(workspace, tuple(protected))

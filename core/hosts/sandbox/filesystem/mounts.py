@@ -32,7 +32,7 @@ class View:
     """The places of one run by real path, outer ones first: the innermost decides.
 
     ``workspace`` is the one of that kind, ``None`` where nothing may be changed. ``barred``
-    is the folder of the run and why it is none whatever its name is, both empty where it may be.
+    is the folder of the run and why it is none whatever its name, both empty where it may be.
     """
 
     places: tuple[tuple[str, Kind], ...]
@@ -48,12 +48,12 @@ class View:
         return self._sees(folder, but=Kind.WORKSPACE)
 
     def enters(self, folder: str) -> bool:
-        """Return whether a folder is there inside, if only as an empty one."""
+        """Return whether a folder exists inside, if only as an empty one."""
         leads = folder == "/" or any(is_within(place, folder) for place, _ in self.places)
         return leads or self.sees(folder)
 
     def why_unseen(self, folder: str) -> str:
-        """Say in a clause why a folder is not inside, and what to do."""
+        """Return, as a clause, why a folder is not inside, and what to do."""
         ran_in, barred = self.barred
         if barred and is_within(folder, ran_in) and not self.enters(ran_in):
             return f"{ran_in} {barred}"
@@ -73,14 +73,14 @@ class View:
         return self.workspace is not None and is_within(path, self.workspace)
 
     def in_its_workspace(self) -> tuple[str, ...]:
-        """Return the places that lie in the workspace, relative to it."""
+        """Return the places that are in the workspace, relative to it."""
         if self.workspace is None:
             return ()
         base = f"{self.workspace}/"
         return tuple(path.removeprefix(base) for path, _ in self.places if path.startswith(base))
 
     def beside_a_system(self) -> Iterator[tuple[str, Kind]]:
-        """Yield the places that matter where another system than this machine's is inside."""
+        """Yield the places that matter where a system other than this machine's is inside."""
         given = [path for path, kind in self.places if kind in _GIVEN]
         for path, kind in self.places:
             inside = any(is_within(path, one) for one in given)

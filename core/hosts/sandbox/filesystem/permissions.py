@@ -1,7 +1,7 @@
 """Compute what another user of this machine may do to a folder (path_resolution(7), acl(5)).
 
-A command in the sandbox reads and changes its workspace with the gateway's rights. Who asks for it
-over the shared socket must not get more than it could do to that folder itself.
+A command in the sandbox reads and changes its workspace with the gateway's rights. A user who asks
+for it over the shared socket must not get more rights to that folder than their own.
 """
 
 import errno
@@ -68,7 +68,7 @@ class User:
                 return rights & mask
         of_groups = list(self._by_group(status, mode, entries))
         if of_groups:
-            # A group has to give all that is wanted by itself; what several give is the least.
+            # A group has to give all that is wanted on its own; what several give is the least.
             return _least(of_groups) & mask
         return mode & _ALL
 

@@ -1,9 +1,9 @@
-"""Keep what is protected in a workspace as it was: read-only inside, and looked at afterwards.
+"""Keep what is protected in a workspace as it was: read-only inside, and checked afterwards.
 
-A mount point cannot be renamed or removed by who sees it mounted, so each folder above a protected
-path is bound to itself. What is bound is what was opened, without following links, from the folder
-that was opened as the workspace. A path that is not there has nothing to be bound; it, and links,
-are looked at when the run is over. All paths are relative to the workspace.
+A mount point cannot be renamed or removed by a process that sees it mounted, so each folder above a
+protected path is bound to itself. What is bound is what was opened, without following links, from
+the folder that was opened as the workspace. A path that does not exist has nothing to be bound; it,
+and links, are checked when the run is over. All paths are relative to the workspace.
 """
 
 import os
@@ -24,7 +24,7 @@ _GIT = ".git"
 _MOST_HELD = 48
 """Binds of one run; each costs bubblewrap some 50 µs, and a descriptor."""
 _MOST_FOLDERS, _DEEPEST = 32, 24
-"""Git folders of a workspace, and the folders above one, that are looked at before each run."""
+"""Git folders of a workspace, and the folders above one, that are checked before each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Found:
     def is_same(self, other: "Found", *, held: bool) -> bool:
         """Return whether this is what was there before; what was ``held`` cannot have been written.
 
-        It may change in the meantime all the same: outside nothing is read-only.
+        It may still change in the meantime: outside nothing is read-only.
         """
         if self.link is not None:
             return self.link == other.link
@@ -99,7 +99,7 @@ class Names:
 
 
 def _opened(name: str, folder: int) -> int:
-    """Return the descriptor of a name in a folder, -1 where nothing is or nobody may look."""
+    """Return the descriptor of a name in a folder, -1 where nothing is or access is denied."""
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         try:
             return os.open(name, _ONLY_PATH, dir_fd=folder)
@@ -110,7 +110,7 @@ def _opened(name: str, folder: int) -> int:
 
 
 def _allow(folder: int) -> None:
-    """Give the owner of a folder the rights to it that a run may have taken away.
+    """Give the owner of a folder the rights to it that a run may have removed.
 
     Raises:
         OSError: it is somebody else's.
@@ -162,7 +162,7 @@ def look(names: Names, paths: Iterable[str]) -> dict[str, Found | None]:
 def holds(names: Names, paths: Iterable[str]) -> list[Hold]:
     """Return what is to be bound so that what is there now stays, folders before what is in them.
 
-    A protected link is not held, for it cannot be mounted on; where it leads to is.
+    A protected link is not held, because it cannot be mounted on; what it leads to is.
     """
     kept: dict[str, Hold] = {}
     for path in dict.fromkeys(paths):
@@ -220,7 +220,7 @@ def undo(
 ) -> Iterator[Undone]:
     """Move away what appeared at protected paths, and yield what was found.
 
-    ``before`` is what was there; a path that is not in it is taken for one where nothing was.
+    ``before`` is what was there; a path that is not in it counts as one where nothing was.
     In ``git_folders`` what git itself writes at first may stay.
     """
     done = set()
@@ -252,7 +252,7 @@ def _is_same(then: Found | None, now: Found, *, held: bool) -> bool:
 
 
 def _decisive(names: Names, path: str) -> str:
-    """Return the part of a path that is no folder and thus ends it, or the path itself."""
+    """Return the part of a path that is not a folder and so ends it, or the path itself."""
     for part in parts(path):
         found = names.at(part)
         if found is not None and not found.is_folder:

@@ -1,11 +1,12 @@
 """Look through a workspace after a run: no file there may lend its owner's rights to others.
 
-The second line of defence behind the system call filter. Others may change the folder meanwhile, so
+The second line of defence after the system call filter. Others may change the folder meanwhile, so
 everything goes by descriptors: downwards without following links, and upwards only to the folder
-that the walk came from. Files that others own are left alone, for only their owner could mark them.
+that the walk came from. Files that others own are left alone, because only their owner could mark
+them.
 """
 # ruff: noqa: PTH101
-# Two hundred thousand files are looked at; and each goes by a descriptor, which pathlib cannot.
+# Two hundred thousand files are checked, each by a descriptor, which pathlib cannot.
 
 import errno
 import os
@@ -20,9 +21,9 @@ from core.hosts.sandbox.filesystem.git_folder import LINKED_MARKS, MARKS, WORK_T
 _MARKS = MARKS | LINKED_MARKS | {WORK_TREE_MARK}
 _ANY_CASE = {one.casefold(): one for one in _MARKS}
 _LONGEST = 4096
-"""PATH_MAX: what git cannot open by a path it takes for nothing."""
+"""PATH_MAX: git ignores what it cannot open by a path."""
 _MOST_GIT = 10_000
-"""Folders of git that are remembered of a workspace."""
+"""Folders of git that are remembered for a workspace."""
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 _CAPABILITY = "security.capability"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -120,7 +121,7 @@ class Sweep:
     _owner: int = field(default_factory=os.geteuid)
 
     def go_on(self, seconds: float) -> bool:
-        """Walk for so long; ``True`` when the walk is over."""
+        """Walk for this long; ``True`` when the walk is over."""
         until = time.monotonic() + seconds
         if self._steps is None:
             self._steps = self._walk()
@@ -158,7 +159,7 @@ class Sweep:
                 level.close()
 
     def _read(self, level: _Level) -> Generator[None, None, None]:
-        """Look at all that is in a folder, and note the folders in it."""
+        """Check all that is in a folder, and note the folders in it."""
         level.folders, seen = [], set()
         try:
             with os.scandir(level.fd) as entries:
@@ -215,7 +216,7 @@ class Sweep:
             os.close(fd)
 
     def _enter(self, level: _Level, name: str) -> _Level | None:
-        """Open a folder below; one whose owner took the right to read away gets it for a while."""
+        """Open a folder below; one whose owner took away the right to read gets it for a while."""
         try:
             return level.below(name, os.open(name, _FOLDER, dir_fd=level.fd))
         except PermissionError:
@@ -239,7 +240,7 @@ class Sweep:
         return below
 
     def _note_missed(self, error: OSError) -> None:
-        """Note that a folder was left out, unless it is gone or closed to the sandbox as well."""
+        """Note that a folder was skipped, unless it is gone or closed to the sandbox as well."""
         self._missed = self._missed or error.errno not in _NOTHING_TO_SEE
 
     def _top(self) -> _Level:

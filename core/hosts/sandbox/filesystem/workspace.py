@@ -15,7 +15,7 @@ _COMPARING = (b"--bind-fd", b"Race condition binding dirfd")
 
 
 def binds_descriptors(binary: str) -> bool:
-    """Return whether a bubblewrap binds a descriptor, and sees itself that it was that folder.
+    """Return whether a bubblewrap binds a descriptor, and checks itself that it was that folder.
 
     Debian has added it to 0.8.0, so the version says nothing; both words are in the program. Where
     it cannot be read the answer is no, and then the comparing shell does it.

@@ -28,9 +28,9 @@ from core.hosts.sandbox.filesystem.sweep import Moment, Sweep, joined
 _log = logging.getLogger(__name__)
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _AT_ONCE_S = 0.002
-"""What a walk may take before it goes to a thread; a small workspace is not worth one."""
+"""The time that a walk may take before it goes to a thread; a small workspace is not worth one."""
 _MOST_S = 2.0
-"""What a walk may take in all; the caller waits for it."""
+"""The time that a walk may take in all; the caller waits for it."""
 _MOST_NAMED = 10
 _MOST_KNOWN = 256
 """Folders whose repositories are remembered."""
@@ -42,7 +42,7 @@ class Workspace:
 
     Runs that overlap share it: what one of them made was not there before for the others, either.
     ``complete``: all of the folder was looked through for git folders. ``held`` are those of them
-    that are held and compared; of the others changes are reported.
+    that are held and compared; for the others, changes are reported.
     """
 
     git_folders: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class Checks:
 
     @contextmanager
     def run(self) -> Iterator["Check"]:
-        """Yield the check of one run; whatever it holds is given back afterwards."""
+        """Yield the check of one run; whatever it holds is released afterwards."""
         check = Check(self)
         try:
             yield check
@@ -107,7 +107,7 @@ class Checks:
             sweep.close()
 
     def learn(self, known: Workspace, sweep: Sweep) -> None:
-        """Take the repositories that were found for those that are there before the next run."""
+        """Take the repositories that were found as those that exist before the next run."""
         if known.runs or (known.complete and not sweep.complete):
             return
         known.git_folders = frozenset(sweep.git_folders)
@@ -115,7 +115,7 @@ class Checks:
         known.complete = sweep.complete
 
     def workspace(self, fd: int) -> Workspace:
-        """Return what is known of a folder."""
+        """Return what is known about a folder."""
         identity = _identity(fd)
         if identity not in self._known:
             for other in [one for one, known in self._known.items() if not known.runs]:
@@ -147,7 +147,7 @@ class Check:
         on, such as what is hidden: whoever renames a folder above one has it elsewhere next time.
 
         Raises:
-            HostUnavailable: what is there cannot be said.
+            HostUnavailable: what is there cannot be determined.
         """
         began, self._fd = Moment.now(), os.dup(fd)
         self._names = Names(self._fd)
@@ -201,7 +201,7 @@ class Check:
         self._undone += [Undone(joined(path, one.path), one.words) for one in found]
 
     def _undo(self) -> None:
-        """Undo what happened at the protected paths that were looked at before."""
+        """Undo what happened at the protected paths that were checked before."""
         known, names = self._known, Names(self._fd)
         git_folders = {".git", *known.held}
         try:
@@ -215,7 +215,7 @@ class Check:
             self._known.runs -= 1
 
     def close(self) -> None:
-        """Give back what is held open."""
+        """Release what is held open."""
         self._end()
         self._names.close()
         if self._fd >= 0:

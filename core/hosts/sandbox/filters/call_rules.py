@@ -22,7 +22,7 @@ FAMILIES = (0, 2, 10, 16)
 UNIX = 1
 """AF_UNIX. A filter sees neither the path that a socket is connected to nor what listens there, so
 without ``unix_sockets`` none is made at all. What ``socketpair`` makes is connected already and
-cannot be connected again (EISCONN, unix(7)), but for datagrams: those name an address each."""
+cannot be connected again (EISCONN, unix(7)), but for datagrams: each names an address."""
 
 PAIR_TO_ANYBODY = 0b1010
 """Set in SOCK_DGRAM and SOCK_RAW, which makes a datagram pair as well; in no SOCK_STREAM or
@@ -46,11 +46,11 @@ MAKES_A_FILE = 0x40 | 0x400000
 """O_CREAT and __O_TMPFILE; without them the mode is whatever the register held (open(2))."""
 
 UNREADABLE = ("clone3", "openat2")
-"""Calls whose flags or modes lie in memory, which a filter cannot read; callers fall back."""
+"""Calls whose flags or modes are in memory, which a filter cannot read; callers fall back."""
 
 GRANTING = ("setxattr", "lsetxattr", "fsetxattr", "setxattrat")
 """Extended attributes hold access lists and file capabilities; which one is named in memory.
-ENOTSUP is what a file system without them answers, and copying programs go on without."""
+ENOTSUP is what a file system without them answers, and copying programs continue without."""
 
 AT_ONCE = ("fallocate",)
 """Takes room on a disk at once, faster than ``core.runner.supervisor.processes.disk_use`` notices.

@@ -1,8 +1,8 @@
 """Write the system call filter of containers as engines read it (docker-run(1), ``seccomp=``).
 
 It is made from the words of the filter for bubblewrap, the other way round: what is named is
-allowed and all else is answered ENOSYS. An engine skips a name that its library does not know, and
-a new call that sets modes would then be let through by a list of what is refused.
+allowed and everything else is answered with ENOSYS. An engine skips a name that its library does
+not know, and a new call that sets modes would then be let through by a list of what is refused.
 """
 
 import errno
@@ -39,7 +39,7 @@ _PERSONALITIES = (0, 8, 0x20000, 0x20008, _ALL_BITS)
 _MACHINES = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
 
 _ALLOWED: Final = Path(__file__).with_name("container_calls.txt").read_text("ascii").split()
-"""What podman lets unprivileged containers do, without what is refused or looked at here."""
+"""What podman lets unprivileged containers do, without what is refused or checked here."""
 
 
 def profile_for(machine: str = "") -> bytes | None:

@@ -1,7 +1,7 @@
 """Restrict files by Landlock as well, from inside (landlock(7)); slower, for a second opinion.
 
 A process can only restrict itself, and after that nothing may be mounted any more, so neither the
-gateway nor bubblewrap can be the one: a small program does it in the command's place.
+gateway nor bubblewrap can do that: a small program does it in the command's place.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """Write the system call filter of the sandbox as BPF (seccomp(2), linux/bpf_common.h).
 
 Everything is let through but what is named here. A call that only has forbidden uses is answered
-with EPERM; a call by another architecture's numbers ends the process, for its numbers would mean
-other calls (the x32 numbers of x86-64 among them).
+with EPERM; a call by another architecture's numbers ends the process, because its numbers would
+mean other calls (the x32 numbers of x86-64 among them).
 """
 
 import errno
@@ -115,7 +115,7 @@ def _mode(at: int) -> list[bytes]:
 
 
 def _creation(at: int) -> list[bytes]:
-    """Look at the mode behind the flags in argument ``at``, where they make a file."""
+    """Check the mode after the flags in argument ``at``, where they make a file."""
     return [
         _op(_LOAD, _ARGUMENT_AT[at]),
         _op(_ANY_OF, MAKES_A_FILE, 1, 0),

@@ -21,7 +21,7 @@ are spaced out, after half of it to one a second, so that not even a day of `yes
 
 
 class Drain:
-    """One pipe for all that a run prints, one for each stream, or a terminal; ``poll`` hears them.
+    """One pipe for all that a run prints, one for each stream, or a terminal; ``poll`` has them.
 
     ``calm`` while little went through.
     """
@@ -150,7 +150,7 @@ class Drain:
         return count + skipped if skipped else count
 
     def _skip(self, tap: Tap) -> int:
-        """Pass over what would be neither in the start nor in the end of anything."""
+        """Skip what would be neither in the start nor in the end of anything."""
         if not self.output.full or not (tap.shelf is None or tap.shelf.full):
             return 0
         skipped = tap.skip(self._nowhere, LARGEST_TAIL_BYTES)

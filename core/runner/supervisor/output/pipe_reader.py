@@ -62,6 +62,6 @@ class Tap:
 
 
 def pipe_tap(shelf: Shelf | None = None) -> Tap:
-    """Return a tap of a new pipe."""
+    """Return a tap on a new pipe."""
     outlet, inlet = os.pipe2(os.O_CLOEXEC)
     return Tap(outlet, inlet, shelf)

@@ -45,6 +45,6 @@ class Terminal:
             self._left = self._left[:0]
 
     def close(self) -> None:
-        """Close both ends; who still has the terminal is disconnected."""
+        """Close both ends; whoever still has the terminal is disconnected."""
         os.close(self._slave)
         os.close(self.master)

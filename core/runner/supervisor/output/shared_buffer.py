@@ -1,7 +1,7 @@
 """Share the first bytes of a stream with the gateway.
 
-Memory that both sides map, so that nobody who watches, and no result however large, goes through
-the socket or holds a run up. A bell (eventfd) counts the bytes: a reader takes as many as it heard.
+Memory that both sides map, so that neither watching nor a result, however large, goes through the
+socket or holds up a run. A bell (eventfd) counts the bytes: a reader takes as many as it heard.
 """
 
 import mmap
@@ -32,5 +32,5 @@ class Shelf:
             os.eventfd_write(self._bell, count)
 
     def close(self) -> None:
-        """Let the memory go; the gateway still has it."""
+        """Release the memory; the gateway still has it."""
         self._room.close()

@@ -1,6 +1,6 @@
-"""Keep a file as it was approved, under all the names by which a command may come to it.
+"""Keep a file as it was approved, under all the names by which a command may reach it.
 
-A name is the same however the folders above it are called by then, and it must lead nowhere else:
+A name is the same whatever the folders above it are called by then, and it must lead nowhere else:
 to no folder, through no other link, to no file that is read where it is gone. Stdlib leaf modules
 only; runs in the supervisor.
 """
@@ -27,7 +27,7 @@ _SLASH = ord("/")
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 _Key = tuple[int, int, bytes]
-"""Device and inode of a folder, and a path from there: the same file however folders are called."""
+"""Device and inode of a folder, and a path from there: the same file even if folders move."""
 
 
 class Place:
@@ -74,7 +74,7 @@ class Place:
 
 
 class Bound:
-    """A file as it was approved, and its names; or names at which nothing may come about."""
+    """A file as it was approved, and its names; or names at which nothing may appear."""
 
     __slots__ = (
         "_content",
@@ -143,7 +143,7 @@ class Bound:
         return place.path in self._names or any(key in self._keys for key in place.keys)
 
     def is_above(self, place: Place) -> bool:
-        """Return whether a path leads on from one of the names, which were no folders."""
+        """Return whether a path leads on from one of the names, which were not folders."""
         return any(place.path.startswith(name + b"/") for name in self._names) or any(
             (device, inode, part) in self._keys
             for device, inode, rest in place.keys
@@ -208,7 +208,7 @@ class Bound:
         fd = os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY | os.O_CLOEXEC)
         status = os.fstat(fd)
         quiet = self._is_held(status, leases)
-        status = os.fstat(fd)  # once more, for now nobody can write to it
+        status = os.fstat(fd)  # once more, as now nobody can write to it
         if not self._is_unchanged(fd, status):
             os.close(fd)
             return -1
@@ -219,7 +219,7 @@ class Bound:
         return self._copy()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         for fd in (self._fd, self._sealed):
             if fd >= 0:
                 os.close(fd)

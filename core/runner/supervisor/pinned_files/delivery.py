@@ -1,7 +1,7 @@
 """Hand what was approved to whoever opens it by name, whatever is there by then.
 
-An interpreter opens its script by name, milliseconds after the last look at it or minutes. Each of
-those openings waits (``open_notifier``) and gets a descriptor of the file that was looked at. What
+An interpreter opens its script by name, milliseconds or minutes after the last check. Each of
+those openings waits (``open_notifier``) and gets a descriptor of the file that was checked. What
 a command itself writes at such a name is its own: from then on the name means what it means on
 disk. Standard library only; runs in the supervisor.
 """
@@ -37,7 +37,7 @@ are spaced out, after three quarters of it to about 100 a second."""
 _CHANGING = os.O_ACCMODE | os.O_TRUNC
 
 _ITS_OWN_AFFAIR = {errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EIO, errno.EFAULT}
-"""Why a process cannot be looked at though nothing is wrong here: it ended, its memory is closed to
+"""Why a process cannot be inspected though nothing is wrong here: it ended, its memory is closed to
 us, or its call points at nothing. Anything else (no descriptor, no memory) is our own lack."""
 
 
@@ -69,7 +69,7 @@ class _Watched:
 
 
 class Delivery:
-    """The commands of a run that find their bound files as approved; ``poll`` hears them."""
+    """The commands of a run that find their bound files as approved; ``poll`` watches them."""
 
     def __init__(self, poll: select.poll, leases: Leases, note: Callable[[str], object]) -> None:
         self._poll = poll
@@ -165,7 +165,7 @@ class Delivery:
         """Answer a call that opens or changes something; ``False`` if it is nothing of ours.
 
         Raises:
-            OSError: its process cannot be looked at.
+            OSError: its process cannot be inspected.
         """
         bound, forbidden = self._meant(watched, notice)
         if bound is None:
@@ -182,7 +182,7 @@ class Delivery:
         """Answer a call that asks where a name leads, or what a folder is called, as approved.
 
         Raises:
-            OSError: its process cannot be looked at.
+            OSError: its process cannot be inspected.
         """
         bound = [one for one in watched.bound if not one.own]
         if notice.asks_folder:
@@ -232,7 +232,7 @@ class Delivery:
         What it changes is noted.
 
         Raises:
-            OSError: its process cannot be looked at.
+            OSError: its process cannot be inspected.
         """
         flags = notice.flags() if notice.opens else os.O_WRONLY
         for folder, path in notice.paths():
@@ -243,7 +243,7 @@ class Delivery:
                 if not flags & (_CHANGING | (os.O_CREAT if one.absent else 0)):
                     return one, forbidden
                 if one.is_instead(place):
-                    one.read = True  # the file beside it is the command's own
+                    one.read = True  # the file next to it is the command's own
                 else:
                     one.own = True
                 self.leases.give_back(at_once=True)
@@ -264,7 +264,7 @@ def _meaning(bound: list[Bound], place: Place, *, moves: bool) -> Iterator[tuple
 
 
 def close(bound: list[Bound]) -> None:
-    """Let go of files."""
+    """Release files."""
     for one in bound:
         one.close()
 

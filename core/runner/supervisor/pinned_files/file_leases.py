@@ -2,7 +2,7 @@
 
 Under a read lease the kernel makes whoever opens
 the file for writing wait until it is given back, at most /proc/sys/fs/lease-break-time (45 s). It
-is refused while somebody has the file open for writing, or mapped so. So a file that is looked at
+is refused while somebody has the file open for writing, or mapped so. So a file that is checked
 under its lease is the one that starts (exec.md: "does not beat an in-place overwrite").
 """
 
@@ -59,7 +59,7 @@ class Leases:
         return min(deadline, self._until) if self._held else deadline
 
     def give_back(self, *, at_once: bool = False) -> None:
-        """Let writers go on, where their time has come."""
+        """Let writers continue, where their time has come."""
         if self._held and (at_once or time.monotonic() >= self._until):
             for fd in self._held:
                 os.close(fd)
@@ -75,7 +75,7 @@ def is_exposed(status: os.stat_result) -> bool:
 def take(fd: int) -> str:
     """Lease an open file; return what forbids to start it, or ``""``.
 
-    A file system without leases leaves only the look at the file's identity.
+    A file system without leases leaves only the check of the file's identity.
     """
     try:
         # By default the kernel reports a waiting writer by SIGIO, which would end this process.

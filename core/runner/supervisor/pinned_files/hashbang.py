@@ -1,6 +1,6 @@
 """Start a `#!` script by its interpreter, as the kernel would (execve(2), "Interpreter scripts").
 
-The kernel opens a script by its name, at which another may be by then.
+The kernel opens a script by its name, where another file may be by then.
 """
 
 import errno

@@ -133,7 +133,7 @@ def _block(numbers: dict[str, int]) -> list[bytes]:
 
 
 def _verdict(name: str) -> list[bytes]:
-    if name not in PATHS:  # io_uring opens files unseen; who asks for it has another way
+    if name not in PATHS:  # io_uring opens files unseen; whoever asks for it has another way
         return [_op(_RETURN, _ERRNO | errno.ENOSYS)]
     if name not in FLAGS_OF:
         return [_op(_RETURN, _NOTIFY)]

@@ -1,7 +1,7 @@
 """Receive the calls by which a command's processes open and follow names, and answer them.
 
 A filter on a process, and so on all that it starts, makes each such call wait for an answer
-(seccomp_unotify(2)). Only who started the process has the listener.
+(seccomp_unotify(2)). Only the one that started the process has the listener.
 """
 
 import _thread
@@ -144,7 +144,7 @@ def receive(listener: int) -> Notice | None:
 
 
 def proceed(listener: int, notice: Notice) -> None:
-    """Let the kernel carry the call out."""
+    """Let the kernel carry out the call."""
     _send(listener, _ANSWER.pack(notice.id, 0, 0, _CONTINUE))
 
 
@@ -233,7 +233,7 @@ def _try_out() -> str:
     try:
         fcntl.ioctl(listener, _ADD_DESCRIPTOR, _ADDED.pack(0, _ADD_AND_SEND, listener, 0, 0))
     except OSError as error:
-        # No call waits, so that is what a kernel says which got that far; it can from 5.14 on.
+        # No call waits, so that is what a kernel that got that far says; it can from 5.14 on.
         return "" if error.errno == errno.ENOENT else "the kernel is older than 5.14"
     finally:
         os.close(listener)

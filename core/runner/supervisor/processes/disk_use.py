@@ -21,7 +21,7 @@ _SHARE = 5
 """A small file system keeps a fifth of its room for the gateway instead."""
 
 _FASTEST = 8_000_000_000
-"""Bytes a second: nobody fills a page cache faster, so no look is needed before."""
+"""Bytes a second: nobody fills a page cache faster, so no check is needed before."""
 _SOONEST_S, _LATEST_S, _COUNT_S = 0.005, 0.1, 1.0
 _RESTS = 2
 """The pause between two counts, as a multiple of what the last one took."""
@@ -31,7 +31,7 @@ _ENDED = "sayso: {}, so the run was killed\n"
 
 
 class DiskUse:
-    """What one run takes of the disk; nothing is looked at for a run without a private folder."""
+    """What one run takes of the disk; nothing is checked for a run without a private folder."""
 
     __slots__ = (
         "_calm",
@@ -51,7 +51,7 @@ class DiskUse:
         self._next = self._count_at = self._rested_at = 0.0
 
     def begin(self, private: Private | None, now: float) -> None:
-        """Look at a new run from now on (monotonic seconds)."""
+        """Watch a new run from now on (monotonic seconds)."""
         self._private = private
         if private is not None:
             self._calm = self._used = _used(private["folder"])
@@ -62,7 +62,7 @@ class DiskUse:
             self._sent = False
 
     def until(self, deadline: float) -> float:
-        """Return when to look next, or an earlier deadline (monotonic seconds)."""
+        """Return when to check next, or an earlier deadline (monotonic seconds)."""
         return deadline if self._private is None else min(deadline, self._next)
 
     def excess(self) -> str:
@@ -91,7 +91,7 @@ class DiskUse:
         return ""
 
     def _take_for_own(self, grown: int, own: int, since: float) -> int:
-        """Put the rest of what the file system has grown by down to others; return what is left."""
+        """Attribute the rest of the file system's growth to others; return what is left."""
         took = time.monotonic() - since
         self._rested_at = since + took + took * _RESTS
         self._count_at = self._rested_at + _COUNT_S
@@ -115,7 +115,7 @@ class DiskUse:
 
 
 def _pause(*left: int) -> float:
-    """Return how long nobody need look, by the bytes that are left."""
+    """Return how long no check is needed, by the bytes that are left."""
     return min(_LATEST_S, max(_SOONEST_S, min(left) / _FASTEST))
 
 

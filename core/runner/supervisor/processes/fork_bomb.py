@@ -2,8 +2,8 @@
 
 Limits hold for one process, so a thousand of them have a thousand times as much. RLIMIT_NPROC
 counts all that a user has, Sayso's own included, and root is exempt; so the run is counted instead.
-Counting is dear (30 µs each), asking how many the machine has is cheap: only where that has jumped,
-the run is counted.
+Counting is expensive (30 µs each), asking how many the machine has is cheap: the run is counted
+only where that has jumped.
 """
 
 import os
@@ -15,7 +15,7 @@ _BETWEEN_LOOKS_S = 0.1
 
 
 class ProcessLimit:
-    """The number of processes that a run may have at a time, looked at ten times a second."""
+    """The number of processes that a run may have at a time, checked ten times a second."""
 
     __slots__ = ("_calm", "_most", "_next")
 
@@ -29,11 +29,11 @@ class ProcessLimit:
         self._next = now + _BETWEEN_LOOKS_S
 
     def settle(self) -> None:
-        """Take what the machine has now for what it has without a run of ours."""
+        """Take what the machine has now as what it has without a run of ours."""
         self._calm = procfs.threads()
 
     def until(self, deadline: float) -> float:
-        """Return when to look next, or an earlier deadline (monotonic seconds)."""
+        """Return when to check next, or an earlier deadline (monotonic seconds)."""
         return min(deadline, self._next)
 
     def is_there(self) -> bool:

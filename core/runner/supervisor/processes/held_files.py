@@ -1,7 +1,7 @@
 """Count what one run holds of a disk: files in its private folder, and removed ones in use.
 
-All of it lies in the hands of the run that is looked at, and so does the time that a look takes.
-A look that is not over in time takes the run to hold all that it may hold, and meanwhile what the
+All of it is in the hands of the run that is inspected, and so is the time that a look takes. A look
+that does not end in time assumes that the run holds all that it may hold, and meanwhile what the
 gateway's file systems have left is watched.
 """
 
@@ -17,7 +17,7 @@ MOST_FILES = 100_000
 """Files and folders in a private folder; they are counted one by one."""
 
 _MOST_S = 1.0
-"""What a look may take: meanwhile the supervisor does nothing else."""
+"""The time that a look may take: the supervisor does nothing else meanwhile."""
 _PAUSE_S = 0.005
 
 
@@ -66,7 +66,7 @@ def held(folder: str, most: int, grown: int, look: Look) -> int:
 
 
 def _everything(folder: str) -> Iterator[os.stat_result | None]:
-    """Yield the status of each file; ``None`` for what cannot be looked at."""
+    """Yield the status of each file; ``None`` for what cannot be inspected."""
     try:
         device = os.stat(folder).st_dev  # noqa: PTH116 - pathlib is outside the import budget
     except OSError:
@@ -82,8 +82,8 @@ def _everything(folder: str) -> Iterator[os.stat_result | None]:
 def _open_files() -> Iterator[tuple[str, os.stat_result | None]]:
     """Yield what the processes of the run have open, with its path in /proc.
 
-    The threads of a process have the same files open, for the filter of the sandbox lets none have
-    its own; but one that has ended, be it the first, shows nothing. A process whose threads all
+    The threads of a process have the same files open, because the filter of the sandbox lets none
+    have its own; but one that has ended, even the first, shows nothing. A process whose threads all
     show nothing may only be too fast for us, so it yields ``None``.
     """
     for pid in procfs.descendants(os.getpid()):
@@ -116,7 +116,7 @@ def sends(look: Look) -> bool:
 
 
 def _mapped(folder: str, seen: set[int], look: Look) -> int | None:
-    """Return the most bytes that removed files may have which are only mapped (proc(5), ``maps``).
+    """Return the most bytes that removed files which are only mapped may have (proc(5), ``maps``).
 
     How much a file has cannot be seen there, but no more than the limit of a file's size. ``None``
     where there was no time to look.

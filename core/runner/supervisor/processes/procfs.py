@@ -48,7 +48,7 @@ def process(pid: int) -> Process | None:
 
 
 def identity(pid: int) -> list[int]:
-    """Return a process's number and its start in ticks, which mean it alone; 0 if it is gone."""
+    """Return a process's number and start in ticks, which identify it alone; 0 if it is gone."""
     found = process(pid)
     return [pid, 0 if found is None else found.start_ticks]
 
@@ -68,7 +68,7 @@ def own_children() -> list[int]:
 
 
 def count_descendants(pid: int, most: int) -> int:
-    """Return how many processes stem from one; counting ends soon after ``most``."""
+    """Return how many processes descend from one; counting ends soon after ``most``."""
     if not os.access(_CHILDREN, os.R_OK):
         return count_among(processes(), pid)
     found = 0
@@ -80,7 +80,7 @@ def count_descendants(pid: int, most: int) -> int:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes that stem from one; none where the kernel has no list of children."""
+    """Yield the processes that descend from one; none where the kernel has no list of children."""
     parents = [pid]
     while parents:
         children = _children(parents.pop())
@@ -106,7 +106,7 @@ def threads_of(pid: int) -> list[str]:
 
 
 def count_among(everyone: list[Process], pid: int) -> int:
-    """Return how many stem from a process, where the kernel has no list of children."""
+    """Return how many descend from a process, where the kernel has no list of children."""
     family = {pid}
     while grown := {one.pid for one in everyone if one.ppid in family} - family:
         family |= grown
@@ -139,7 +139,7 @@ def _read(path: str) -> bytes:
 
 
 def keep_spare() -> None:
-    """Hold a descriptor back, so that this process and its forks see their children in any case.
+    """Hold back a descriptor, so that this process and its forks see their children in any case.
 
     Without it they could not end what was left to them. Only for processes with one thread.
     """

@@ -1,7 +1,7 @@
 """End every descendant: TERM, grace, KILL, then walk until none is left.
 
 ``killpg`` alone is not enough: a child that forks twice and calls ``setsid`` leaves the group. A
-subreaper becomes its parent instead, so walking the own children until there are none is complete.
+subreaper becomes its parent instead, so walking its own children until there are none is complete.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _WALK_PAUSE_S = 0.002
 
 KILL_PATIENCE_S = 5.0
-"""After this a process that survives SIGKILL (stuck in the kernel) is given up."""
+"""After this a process that survives SIGKILL (stuck in the kernel) is given up on."""
 
 
 @functools.cache
