@@ -1,7 +1,7 @@
 """Ask a companion, from a gateway or a node: is it there, show this, it has ended.
 
 The kernel says who listens; the companion proves the token in each of its frames. What is asked is
-signed over the nonce of the connection, so nothing that was heard once can be sent again.
+signed over the nonce of the connection, so nothing that was overheard can be sent again.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class Asked:
         await self._send(frames.ReplyFrame(id=self.question.id, accepted=accepted, words=words))
 
     async def end(self, words: str) -> None:
-        """Close the dialog, and the connection; a companion that is gone is no error here."""
+        """Close the dialog, and the connection; a companion that is gone is not an error here."""
         await self._send(frames.Ended(id=self.question.id, words=words))
         self._writer.close()
 

@@ -1,4 +1,4 @@
-"""Read and write one frame of exec-approvals.sock: one JSON object a line, strictly read."""
+"""Read and write one frame of exec-approvals.sock: one JSON object per line, strictly read."""
 
 import json
 from collections.abc import Callable
@@ -78,7 +78,7 @@ class Request(_Frame):
 
 
 class Ready(_Frame):
-    """Somebody is there who knows the token."""
+    """A process that knows the token listens."""
 
     type: Literal["ready"] = "ready"
     hmac: _Hex32
@@ -290,7 +290,7 @@ def read_outcome(text: str) -> Ran | NotRun:
 
 
 def read_cancel(line: bytes) -> Cancel:
-    """Return the one frame that a gateway sends while a run goes on.
+    """Return the one frame that a gateway sends while a run lasts.
 
     Raises:
         CannotRead: it is something else.

@@ -1,7 +1,7 @@
-"""Serve exec-approvals.sock: authenticate who asks, show the dialog, send the answer back.
+"""Serve exec-approvals.sock: authenticate the client, show the dialog, send the answer back.
 
 Order of the checks: same user, rate, one line in time and in size, the nonce of this connection,
-clock, signature; only then what is asked is read at all. A connection carries one request.
+clock, signature; only then is what is asked read at all. A connection carries one request.
 """
 
 import asyncio
@@ -45,11 +45,11 @@ class Works(Protocol):
         """End a run."""
 
     def delivered(self, order: RunOrder) -> None:
-        """Hear that the result of a run was sent."""
+        """Note that the result of a run was sent."""
 
 
 class Desk(Protocol):
-    """Who shows dialogs: the screen of a companion."""
+    """What shows dialogs: the screen of a companion."""
 
     def show(self, dialog: "Dialog") -> None:
         """Open a dialog; its ``answer`` may be called at any time until it is closed."""
@@ -63,7 +63,7 @@ class Desk(Protocol):
 
 @dataclass(slots=True)
 class Dialog:
-    """An open question and the way back to who asked."""
+    """An open question and the way back to the client."""
 
     question: Question
     peer: Peer
@@ -141,7 +141,7 @@ class CompanionServer:
             raise
 
     async def close(self) -> None:
-        """Stop listening and end every connection; whoever asked goes on without."""
+        """Stop listening and end every connection; whoever asked continues without it."""
         if self._listener is not None:
             self._listener.close()
         with contextlib.suppress(FileNotFoundError):
@@ -218,7 +218,7 @@ class CompanionServer:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Run to the end and send the result; who goes away meanwhile ends the run."""
+        """Run to the end and send the result; a client that goes away meanwhile ends it."""
         signed = sign(self.token, Purpose.TAKEN, nonce, order.id, order.digest)
         writer.write(frames.line_of(frames.Taken(id=order.id, hmac=signed)))
         watching = asyncio.ensure_future(self._until_cancelled(works, order, reader))
@@ -281,7 +281,7 @@ class CompanionServer:
             raise _RefusedError(Refusal.UNAUTHENTICATED, "the signature is not the token's")
 
     def _make_room(self, writer: asyncio.StreamWriter) -> None:
-        """Let the oldest that has not authenticated go where too many wait."""
+        """Drop the oldest that has not authenticated where too many wait."""
         self._waiting[writer] = None
         if len(self._waiting) > MOST_WAITING:
             oldest = next(iter(self._waiting))
@@ -311,7 +311,7 @@ class CompanionServer:
             self.desk.closed(asked.id, words)
 
     async def _follow(self, question_id: str, reader: asyncio.StreamReader) -> str:
-        """Pass on what the gateway says of a question until it has ended; return how."""
+        """Pass on what the gateway says about a question until it has ended; return how."""
         while True:
             said = frames.read_from_client(await reader.readuntil(b"\n"))
             if said.id != question_id:

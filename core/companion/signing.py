@@ -23,7 +23,7 @@ class Purpose(StrEnum):
 
 
 def sign(token: str, purpose: Purpose, *parts: str) -> str:
-    """Return the HMAC-SHA256 over the purpose and its parts, one a line, in lower-case hex."""
+    """Return the HMAC-SHA256 over the purpose and its parts, one per line, in lower-case hex."""
     message = "\n".join((_PROTOCOL, purpose, *parts))
     return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()
 

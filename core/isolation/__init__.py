@@ -8,7 +8,7 @@
     key_command    the command that prints a key
     incoming       what an executor calls
     executors      a runner for each user, whose supervisors executors start, one for each run
-    pool           starts executors, at most so many; keeps a spare; ends what a crash left
+    pool           starts executors, up to a limit; keeps a spare; ends what a crash left
     tokens         session tokens: one use, an expiry, a rate
     client         JSON-RPC to one executor; the kernel says whose process it is
     fair_turns     places for runs, given to one session after the other

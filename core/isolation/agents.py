@@ -1,7 +1,7 @@
 """Run agents in executors, and have people decide on what they want to do (S2).
 
 A prompt is a run like any other: claimed once, followed, cancelled, recorded. So is each tool call
-that an agent asks about; what is run then is the agent's own next step: it is let go on, once.
+that an agent asks about; what is run then is the agent's own next step: it is let continue, once.
 """
 
 import asyncio
@@ -61,14 +61,14 @@ class AskingGate(Protocol):
 
 @dataclass(slots=True)
 class _ToolCall:
-    """A tool call that waits; ``permitted`` once it may go on."""
+    """A tool call that waits; ``permitted`` once it may continue."""
 
     permitted: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """A prompt under way, and what hears its executor (``core.isolation.executor.Talk``)."""
+    """A prompt under way, and what serves its executor (``core.isolation.executor.Talk``)."""
 
     agents: "Agents"
     run_id: ApprovalId
@@ -122,7 +122,7 @@ class _Run:
             self.said.add_line(text)
         else:
             return
-        if self.said.full:  # a session hears no more than a run's record keeps
+        if self.said.full:  # a session gets no more than a run's record keeps
             return
         self._news.put_nowait(text)
         if self._telling is None:
@@ -148,7 +148,7 @@ class _Run:
             await asyncio.gather(self._telling, return_exceptions=True)
 
     async def submitted(self, request: ExecRequest) -> Submission:
-        """Submit a tool call; it goes on where the executor ends meanwhile, for ``settle``."""
+        """Submit a tool call; it continues where the executor ends meanwhile, for ``settle``."""
         submitting = asyncio.ensure_future(self.agents.gate.submit(request))
         self._submitting.add(submitting)
         submitting.add_done_callback(self._submitting.discard)
@@ -175,7 +175,7 @@ class _Run:
 class Agents:
     """The agents that run now. ``gate``, ``tell`` and ``origin_of`` are set once there is a gate.
 
-    ``owner`` names the gateway: a tool call that waits is known by it and a number.
+    ``owner`` names the gateway: a tool call that waits is identified by it and a number.
     """
 
     gate: AskingGate
@@ -202,7 +202,7 @@ class Agents:
         return run_id in self._runs
 
     async def check(self, plan: ExecPlan) -> None:
-        """See that the plan's agent could be started, before anybody is asked.
+        """Check that the plan's agent could be started, before anybody is asked.
 
         Raises:
             HostUnavailable: it has no runtime, or there can be no executor.
@@ -211,7 +211,7 @@ class Agents:
         await self._executors.pool.check(plan.run_as)
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Give an agent a prompt, and wait for its end; or let one that waits go on.
+        """Give an agent a prompt, and wait for its end; or let one that waits continue.
 
         Raises:
             HostUnavailable: there can be no agent, or the one that asked has ended.
@@ -247,14 +247,14 @@ class Agents:
         return None if run is None else run.said.live
 
     async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what an agent says, from the start on until its end."""
+        """Yield what an agent says, from start to end."""
         run = self._runs.get(run_id)
         if run is not None:
             async for chunk in run.said.chunks():
                 yield chunk
 
     async def decide(self, run: _Run, about: wire.Object) -> bool:
-        """Have the gate decide on a tool call; return whether it may go on."""
+        """Have the gate decide on a tool call; return whether it may continue."""
         call = f"{self.owner}.{secrets.token_hex(16)}"
         waiting = self._waiting[call] = _ToolCall()
         asked: ApprovalId | None = None
@@ -275,7 +275,7 @@ class Agents:
         return waiting.permitted
 
     async def _permit(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Let the tool call go on that waits with this plan, once."""
+        """Let the tool call that waits with this plan continue, once."""
         call = "" if plan.part is None else plan.part.call
         waiting = self._waiting.get(call)
         if waiting is None or waiting.permitted:
@@ -310,7 +310,7 @@ class Agents:
         try:
             for asked in tuple(run.asked):
                 await self.gate.cancel(asked, run.ended)
-        except SaysoError as failure:  # without a store the agent is stopped all the same
+        except SaysoError as failure:  # without a store the agent is still stopped
             _log.error("cannot withdraw what run %s asked: %s", run.run_id, failure)
         await self._executors.pool.cancel_prompt(executor)
         await asyncio.sleep(_END_PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Call one executor, and hear its notifications."""
+"""Call one executor, and receive its notifications."""
 
 import array
 import asyncio
@@ -18,7 +18,7 @@ _CREDENTIALS = struct.Struct("iII")
 _MOST_FDS = 8
 _FD = array.array("i").itemsize
 _RATE = _BURST = 2 << 20
-"""Bytes a second that are read of one executor, and how many at once."""
+"""Bytes per second that are read from one executor, and how many at once."""
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_MOST_FDS * _FD)
 TERMINATED = "Executor terminated unexpectedly"
 
@@ -28,15 +28,15 @@ class CallFailed(SaysoError):
 
 
 class ExecutorGone(SaysoError):
-    """The executor ended, or spoke what no executor speaks."""
+    """The executor ended, or said what no executor says."""
 
 
 class Client:
     """The gateway's end of an executor's socket.
 
-    ``on_call`` hears the executor's calls: method, params, and the number of one that is to be
+    ``on_call`` gets the executor's calls: method, params, and the number of one that is to be
     answered (``reply``), ``None`` for a notification.
-    ``uid`` is whose process answers, by the kernel; a message of another user's ends it all.
+    ``uid`` is whose process answers, by the kernel; a message of another user ends it all.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Client:
             self._waiting.pop(number, None)
 
     def pause(self, seconds: float) -> None:
-        """Read nothing for so much longer: whoever calls too often waits, and fills no memory."""
+        """Read nothing for that much longer: whoever calls too often waits, and fills no memory."""
         now = self._loop.time()
         self._resume_at = max(self._resume_at, now) + seconds
         if not self._paused and not self._ended:

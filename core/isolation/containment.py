@@ -2,7 +2,7 @@
 
 Whatever leaves its session and forgets its environment stays in its cgroup, and one write ends all
 of it, whoever's it is. That takes version 2 with ``cgroup.kill`` (Linux 5.14), and a cgroup that
-was delegated to the gateway (``Delegate=`` of systemd): no process may leave that by itself.
+was delegated to the gateway (``Delegate=`` of systemd): no process may leave that on its own.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Cgroup:
     async def hold(self, pid: int, exited: asyncio.Event) -> None:
         """Make it, and move a process into it, in a thread: the kernel may take some ms."""
         await asyncio.to_thread(self._take, pid)
-        if exited.is_set():  # whoever saw to its end may have come before the cgroup was there
+        if exited.is_set():  # whoever saw to its end may have come before the cgroup existed
             self.removed()
 
     def _take(self, pid: int) -> None:
@@ -79,7 +79,7 @@ class Containment:
         return Cgroup(self._folder / f"{_PREFIX}-{_namespace()}-{_name_of(os.getpid())}-{executor}")
 
     async def end_left(self, seconds: float) -> None:
-        """End what executors of gateways left that are dead, as the kernel knows."""
+        """End what executors of dead gateways left; the kernel knows which are dead."""
         for folder in self._left():
             await Cgroup(folder).end(seconds)
 
@@ -135,7 +135,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _namespace() -> int:
-    """Return what numbers of processes are counted in."""
+    """Return the namespace that process numbers are counted in."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 

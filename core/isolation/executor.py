@@ -14,7 +14,7 @@ from core.runner.link import Link
 
 
 class Talk(Protocol):
-    """What hears the executor's calls while it runs an agent."""
+    """What handles the executor's calls while it runs an agent."""
 
     async def api_key(self, params: wire.Object) -> wire.Object:
         """Return the key of a service (``get_api_key``).
@@ -31,7 +31,7 @@ class Talk(Protocol):
         """
 
     def message(self, kind: str, data: wire.Object) -> None:
-        """Hear what the agent says and does (``report_message``)."""
+        """Take what the agent says and does (``report_message``)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +59,7 @@ class Executor:
     completed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hang_up(self) -> None:
-        """Close the connection; there is one once the loop can hear that the process ended."""
+        """Close the connection; there is one once the loop can notice that the process ended."""
         self.client.close()
 
     @property

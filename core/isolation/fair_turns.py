@@ -1,4 +1,4 @@
-"""Let so many runs go on at a time, and give places to one session after the other."""
+"""Limit how many runs there are at a time, and give places to one session after another."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -55,7 +55,7 @@ class FairTurns:
             session, queue = self._queues.popitem(last=False)
             place = queue.popleft()
             if queue:
-                self._queues[session] = queue  # behind all others
+                self._queues[session] = queue  # after all others
             if not place.done():
                 place.set_result(None)
                 return

@@ -57,7 +57,7 @@ class ExecutorPool:
         return len(self._live)
 
     async def check(self, user: str) -> None:
-        """See that there is what starts the executor of a user, before anybody is asked.
+        """Check that what starts the executor of a user exists, before anybody is asked.
 
         Raises:
             HostUnavailable: it, or the user, is missing.
@@ -214,7 +214,7 @@ class ExecutorPool:
         return executor
 
     async def _greet(self, executor: Executor, uid: int) -> None:
-        """Wait until an executor answers and is contained, and see that it is the user's."""
+        """Wait until an executor answers and is contained, and check that it is the user's."""
         contained = asyncio.ensure_future(self._contain(executor))
         try:
             answer = self._call(executor, wire.PING, {})
@@ -306,7 +306,7 @@ class ExecutorPool:
     def _hear(
         self, executor: Executor, method: str, params: wire.Object, number: object = None
     ) -> None:
-        """Take a call of an executor's, if its token is good for one."""
+        """Take a call from an executor, if its token is good for one."""
         size, result = len(wire.encode(params)), "ok"
         holder = executor.holder or Holder(executor.user, "", executor.id)
         try:
@@ -362,7 +362,7 @@ class ExecutorPool:
         self._gone.set()
 
     async def _outlive(self, executor: Executor) -> None:
-        """Give the place of an executor free once it, and all that it left, has ended after all."""
+        """Free the place of an executor once it, and all that it left, has ended after all."""
         await executor.process.exited.wait()
         while executor.cgroup is not None and await executor.cgroup.end(_PATIENCE_S):
             continue

@@ -33,7 +33,7 @@ def uid_of(user: str) -> int:
     """Return the number of a Unix user.
 
     Raises:
-        HostUnavailable: there is none of this name.
+        HostUnavailable: none has this name.
     """
     try:
         return pwd.getpwnam(user).pw_uid
@@ -63,7 +63,7 @@ class Process:
         asyncio.get_running_loop().add_reader(self._fd, self._ended)
 
     async def ended(self, seconds: float) -> None:
-        """Wait until it has ended, so long at most."""
+        """Wait until it has ended, this long at most."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.exited.wait()
@@ -74,7 +74,7 @@ class Process:
         return " ".join(self._said.decode(errors="replace").split())
 
     def _listen(self) -> None:
-        """Keep what it said until now; after its end it may be forgotten at any moment."""
+        """Keep what it has said so far; after its end it may be forgotten at any moment."""
         room = _LONGEST_WORDS - len(self._said)
         if self._errors >= 0 and room > 0:
             with contextlib.suppress(BlockingIOError):

@@ -1,4 +1,4 @@
-"""Describe how an agent is started, and word what it does."""
+"""Describe how an agent is started, and format what it does."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def params_of(plan: ExecPlan, run_id: ApprovalId, runtime: Runtime) -> wire.Obje
 
 
 def tool_line(data: wire.Object) -> str:
-    """Word a tool call in one line, as far as its agent named it."""
+    """Format a tool call in one line, as far as its agent named it."""
     names = [str(data[name]) for name in ("kind", "title") if data.get(name)]
     status = str(data.get("status", ""))
     return " ".join(["[tool]", *names, *([f"({status})"] if status else [])])

@@ -1,4 +1,4 @@
-"""Keep what an agent says, for its record and for who watches it."""
+"""Keep what an agent says, for its record and for those who watch it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ class Said:
         return Output(self._text, self._tail, self._total, truncated=self._total > kept)
 
     async def chunks(self) -> AsyncIterator[OutputChunk]:
-        """Yield all that is kept, from the start on until the end."""
+        """Yield all that is kept, from start to end."""
         read = 0
         while True:
             news, over = self._news, self._over

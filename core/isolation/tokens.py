@@ -1,4 +1,4 @@
-"""Session tokens: what an executor shows that it speaks for one request of one session (S2).
+"""Define session tokens: what an executor shows to speak for one request of one session (S2).
 
 A token is drawn for one Unix user, session and executor. It begins as many requests as it has uses
 (one), is good for that request's calls while it lasts, and for nothing afterwards.
@@ -13,7 +13,7 @@ from core.errors import SaysoError
 
 _BYTES = 32
 RATE, BURST = 50.0, 100.0
-"""Calls a second that one token is good for, and how many at once."""
+"""Calls per second that one token is good for, and how many at once."""
 
 
 class TokenRefused(SaysoError):
@@ -74,7 +74,7 @@ class SessionTokens:
         return token
 
     def begin(self, token: str, holder: Holder) -> None:
-        """Use a token up to begin its request.
+        """Use up a token to begin its request.
 
         Raises:
             TokenRefused: it is unknown, expired, used, or for somebody else.
@@ -117,5 +117,5 @@ class SessionTokens:
 
 
 def _key(token: str) -> bytes:
-    """Return what a token is looked up by: a lookup's time then tells nothing of the token."""
+    """Return what a token is looked up by: a lookup's time then reveals nothing about the token."""
     return hashlib.sha256(token.encode(errors="replace")).digest()

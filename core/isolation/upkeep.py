@@ -19,7 +19,7 @@ _STUCK = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How executors are kept; ``build`` is what an executor of this version is called.
+    """How executors are kept; ``build`` is the name of an executor of this version.
 
     ``warm_spare`` keeps one for each user that ran something within ``idle_timeout_s``: started
     before it knows anything, and used once, like every other.
@@ -55,7 +55,7 @@ async def failure(
 
 
 def report(executor: str, user: str, left: int) -> None:
-    """Log that an executor goes on although it was killed."""
+    """Log that an executor still runs although it was killed."""
     _log.error(_STUCK, executor, user, left)
 
 

@@ -1,4 +1,4 @@
-"""Frame the calls between gateway and executor: JSON-RPC 2.0, one object a line.
+"""Frame the calls between gateway and executor: JSON-RPC 2.0, one object per line.
 
 Both sides use it, so it needs the standard library only.
 """

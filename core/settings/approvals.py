@@ -121,7 +121,7 @@ class TierSection(Section):
         default=False,
         description=(
             "whether allowing needs a typed answer (/approve CODE allow-once) instead of a button, "
-            "or from who has an authenticator app its code"
+            "or, from people with an authenticator app, its code"
         ),
     )
 
@@ -138,7 +138,7 @@ class TiersSection(Section):
 
 
 Waiting = Annotated[int, Field(ge=1, le=100_000)]
-"""How many questions; each new one costs a look at all that wait."""
+"""How many questions; each new one costs a check of all that wait."""
 Waited = Annotated[int, Field(ge=0, le=1 << 40)]
 """Bytes of what waits; 0: a question brings no standard input."""
 

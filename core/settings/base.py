@@ -11,7 +11,7 @@ _LONGEST_SECONDS = 30 * 24 * 3600
 
 
 class Section(BaseModel):
-    """Be the base of every configuration section, also of those that channels own.
+    """Be the base of every configuration section, including those that channels own.
 
     A rejected value is never quoted by pydantic: it may be a secret.
     """
@@ -53,7 +53,7 @@ Word = Annotated[str, AfterValidator(_plain)]
 AbsolutePath = Annotated[str, AfterValidator(_plain), AfterValidator(_absolute)]
 """An absolute path that a search path can hold."""
 RelativePath = Annotated[str, AfterValidator(_plain), AfterValidator(_relative)]
-"""A path below a folder that is known otherwise."""
+"""A path below a folder that is known from elsewhere."""
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
 """A duration above zero, of 30 days at most."""
 Days = Annotated[int, Field(ge=1, le=36_500)]

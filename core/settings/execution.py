@@ -40,7 +40,7 @@ DEFAULT_SEARCH_PATH = (
     "/sbin",
     "/bin",
 )
-"""Where programs are looked up; the caller's PATH is never asked."""
+"""Where programs are looked up; the caller's PATH is never used."""
 
 DEFAULT_RUN_SECONDS = 1800
 DEFAULT_NOTICE_SECONDS = 10
@@ -49,7 +49,7 @@ _SETTINGS = ("host", "security", "ask", "ask_fallback", "node", "trust", "safe_b
 
 
 class AgentExecSection(Section):
-    """``agents.list[].tools.exec``: what one agent has otherwise than ``tools.exec``."""
+    """``agents.list[].tools.exec``: what one agent sets differently from ``tools.exec``."""
 
     host: HostWord | None = Field(default=None, description="this agent's host")
     security: SecurityWord | None = Field(default=None, description="what may run for this agent")
@@ -70,7 +70,7 @@ class AgentExecSection(Section):
     def layer(self, source: str) -> PolicyLayer:
         """Return the settings that the configuration sets, and only those.
 
-        A default is no layer: the words that a person sees as a setting's source stay true.
+        A default is not a layer: the words that a person sees as a setting's source stay true.
         """
         given = self.model_fields_set
         settings = {name: getattr(self, name) for name in _SETTINGS if name in given}
@@ -232,7 +232,7 @@ class AgentsSection(Section):
         return next((one.runtime for one in self.entries if one.id == agent), None)
 
     def exec_layer(self, agent: AgentId) -> PolicyLayer | None:
-        """Return what the configuration sets for this agent, or ``None`` if it names it not."""
+        """Return what the configuration sets for this agent, or ``None`` if it does not name it."""
         for entry in self.entries:
             if entry.id == agent:
                 return entry.tools.exec.layer(f"agents.list[{agent}].tools.exec")

@@ -158,7 +158,7 @@ class StoreSection(Section):
 
 
 class RotateSection(Section):
-    """``audit.rotate``: when a gateway begins a new segment of the journal by itself."""
+    """``audit.rotate``: when a gateway begins a new segment of the journal on its own."""
 
     max_bytes: Annotated[int, Field(ge=_SMALLEST_SEGMENT)] | None = Field(
         default=None,

@@ -239,7 +239,7 @@ class ExecutionSection(Section):
     def user_of(self, agent: str, account: str) -> str:
         """Return the Unix user for a request, ``""`` where it is the gateway's own.
 
-        An agent's user counts before that of who asks: what an agent runs is the agent's.
+        An agent's user counts before the requester's: what an agent runs is the agent's.
         """
         if not self.run_as_unix_user:
             return ""

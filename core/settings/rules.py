@@ -1,4 +1,4 @@
-"""Define rules, capabilities and skills: what an owner says of single commands and agents."""
+"""Define rules, capabilities and skills: what an owner says about single commands and agents."""
 
 import re
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ OptionSets = Annotated[
 
 
 class MatchSection(Section):
-    """``tools.exec.rules[].match``: which commands a rule is about; one of its keys beside cwd."""
+    """``tools.exec.rules[].match``: which commands a rule is about; one of its keys besides cwd."""
 
     argv: Words | None = Field(
         default=None,

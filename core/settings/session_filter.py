@@ -1,8 +1,8 @@
 """Match session keys with patterns that cannot blow up (``approvals.exec.sessionFilter``).
 
-CPython's ``re`` tries one way after the other: ``(a+)+$`` takes exponential time, and even without
+CPython's ``re`` tries one way after another: ``(a+)+$`` takes exponential time, and even without
 nesting ``.*.*.*x`` takes the fourth power of the text (CWE-1333). A session key is chosen by the
-agent, so the whole gateway would stand still at its will. RE2 takes time in proportion to the key,
+agent, so it could stall the whole gateway at will. RE2 takes time in proportion to the key,
 whatever the pattern; what that method cannot do, backreferences and look-around, is refused when
 the configuration is read.
 """

@@ -4,6 +4,6 @@
 
     identity      the Ed25519 keys of a home; a public key is an id
     certificate   TLS by pins: a certificate's fingerprint, or a key that is an id
-    sealing       secrets of the store, sealed with a key beside it
+    sealing       secrets of the store, sealed with a key next to it
     ids           how keys, requests and nonces are written
 """

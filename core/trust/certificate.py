@@ -46,7 +46,7 @@ def server_context(home: Path) -> tuple[ssl.SSLContext, str]:
 
 
 def key_context(key: Ed25519PrivateKey) -> ssl.SSLContext:
-    """Return what a listener needs whose peers pin this key; its certificate is made anew."""
+    """Return what a listener whose peers pin this key needs; its certificate is new each time."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0

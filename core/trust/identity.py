@@ -14,7 +14,7 @@ from core.errors import StateError
 from core.files.private import create_private, read_private
 
 SigningKey = Ed25519PrivateKey
-"""A private key, for who only passes one on."""
+"""A private key, for callers that only pass one on."""
 AGENT_KEY = "exec-agent.key"
 MACHINE_KEY = "exec-machine.key"
 

@@ -1,4 +1,4 @@
-"""Check passkeys (WebAuthn level 2), and word what one signs when it allows a command.
+"""Check passkeys (WebAuthn level 2), and format what one signs when it allows a command.
 
 What allows is a signature over the approval, the digest of its plan, the answer and a nonce, so it
 is of no use for anything else. Whoever has the public key can check it: the gateway, which keeps
@@ -35,7 +35,7 @@ class RelyingParty:
 
 
 class Signed(BaseModel):
-    """What an authenticator returned, in the base64 of URLs: it travels and is kept as it came."""
+    """What an authenticator returned, in URL-safe base64: it travels and is kept as it came."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -46,7 +46,7 @@ class Signed(BaseModel):
 
 
 class PasskeyProof(BaseModel):
-    """That a person allowed one approval with a passkey: the rest of what was signed, beside it."""
+    """That a person allowed one approval with a passkey, and the rest of what was signed."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -58,7 +58,7 @@ class PasskeyProof(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class NewPasskey:
-    """A passkey that an authenticator has just made; both in the base64 of URLs."""
+    """A passkey that an authenticator has just made; both in URL-safe base64."""
 
     id: str
     public_key: str
@@ -159,7 +159,7 @@ def registered(text: str, challenge: bytes, party: RelyingParty) -> NewPasskey:
     """Return the passkey that an authenticator made for this challenge, on this page.
 
     Raises:
-        NotProven: it made none, or not so.
+        NotProven: it made none, or not this way.
     """
     from webauthn import verify_registration_response  # noqa: PLC0415 - as in ``check``
     from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415 - the same
@@ -210,7 +210,7 @@ def request_options(
 
 
 def _own_frame(client_data: str) -> None:
-    """Refuse what was signed inside a frame of another site, or is no client data."""
+    """Refuse what was signed inside a frame of another site, or is not client data."""
     try:
         crossed = json.loads(_bytes(client_data)).get("crossOrigin")
     except (ValueError, AttributeError, TypeError, RecursionError):

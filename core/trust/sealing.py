@@ -1,6 +1,6 @@
 """Seal short secrets that the store keeps, with a key that is not in the store (AES-256-GCM).
 
-Whoever copies the database, or a backup of it, has nothing without the key: a file beside it, or
+Whoever copies the database, or a backup of it, has nothing without the key: a file next to it, or
 what the settings name. A sealed text says which key made it and holds for one use, such as one
 person's app, so it cannot be moved to another's row.
 """
@@ -111,5 +111,5 @@ def _decoded(text: str, where: str) -> bytes:
 
 
 def _name(key: bytes) -> str:
-    """Return what a sealed text says of its key: eight digits that give nothing away."""
+    """Return what a sealed text says about its key: eight digits that give nothing away."""
     return hashlib.sha256(b"sayso-sealing-key\0" + key).hexdigest()[:8]

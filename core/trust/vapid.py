@@ -15,7 +15,7 @@ _AUTH_BYTES: Final = 16
 
 
 def new_key() -> str:
-    """Return a fresh P-256 private key: its number, in the base64 of URLs."""
+    """Return a fresh P-256 private key: its number, in URL-safe base64."""
     number = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
     return _text(number.to_bytes(_KEY_BYTES, "big"))
 

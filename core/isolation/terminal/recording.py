@@ -1,4 +1,4 @@
-"""Record what a terminal shows as an asciicast (version 2): a header, then one event a line.
+"""Record what a terminal shows as an asciicast (version 2): a header, then one event per line.
 
 What is typed is not recorded, so a password that is not echoed is not in it. What is shown is
 recorded as it is: it cannot be redacted without breaking what draws the screen.
@@ -17,7 +17,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Recording:
-    """One file of mode 0600, ``most`` bytes at most; a full disk ends the recording alone.
+    """One file of mode 0600, ``most`` bytes at most; a full disk ends only the recording.
 
     Raises:
         OSError: it cannot be made.
@@ -56,7 +56,7 @@ class Recording:
     def _write(self, value: object) -> None:
         line = json.dumps(value, ensure_ascii=False).encode(errors="replace") + b"\n"
         if len(line) > self._left:
-            self._left = 0  # nothing behind a gap: what is there plays as it was
+            self._left = 0  # nothing after a gap: what is there plays as it was
             return
         self._left -= len(line)
         try:

@@ -86,14 +86,14 @@ class Stream:
         self._thread.start()
 
     async def drained(self, seconds: float) -> None:
-        """Wait until nothing more will be shown, so long at most; no thread waits meanwhile."""
+        """Wait until nothing more will be shown, this long at most; no thread waits meanwhile."""
         with contextlib.suppress(TimeoutError, TooSlow), self.viewer(self.total) as waiting:
             async with asyncio.timeout(seconds):
                 while (await self.next(waiting))[0]:
                     continue
 
     def close(self) -> None:
-        """Let go of the terminal, and wait until the thread has ended, which it does at once."""
+        """Release the terminal, and wait until the thread has ended, which it does at once."""
         self._closing = True
         self._ring()
         self._thread.join()
@@ -154,7 +154,7 @@ class Stream:
             self._ring()
 
     async def next(self, viewer: Viewer, wait_s: float | None = None) -> tuple[bytes, int]:
-        """Return what comes next for a viewer, and the place behind it; nothing at the end.
+        """Return what comes next for a viewer, and the place after it; nothing at the end.
 
         Raises:
             TooSlow: the viewer was cut off.
@@ -250,7 +250,7 @@ class Stream:
                 self._typing.appendleft(piece[count:])
 
     def _is_behind(self) -> bool:
-        """Return whether a viewer has yet to take what would be lost; cut one off that does not."""
+        """Return whether a viewer has yet to take what would be lost; cut off one that does not."""
         now = time.monotonic()
         with self._lock:
             late = [one for one in self._viewers if self._is_late(one)]

@@ -40,7 +40,7 @@ from core.runner.supply import Order
 _END_PATIENCE_S = 15.0
 """How long a terminal that was asked to end may take; its executor kills after 5 s."""
 _LOOK_S = 2.0
-"""How long a terminal may stay open after who asked for it was shut out."""
+"""How long a terminal may stay open after its owner was shut out."""
 _REMEMBERED = 16
 _SIGTERM = 15
 _MULTIPLEXER = (5, 2)
@@ -74,7 +74,7 @@ ShutOut = Callable[[str], Awaitable[bool]]
 
 @dataclass(slots=True, eq=False)
 class Terminal:
-    """One terminal, and what hears its executor (``core.isolation.executor.Talk``).
+    """One terminal, and what handles its executor's calls (``core.isolation.executor.Talk``).
 
     ``ended`` says why it ended, empty while it lasts. Times in epoch ms.
     """
@@ -97,7 +97,7 @@ class Terminal:
         return ("", "") if part is None else (part.account, part.call)
 
     def is_of(self, requester: Requester) -> bool:
-        """Return whether it was this one who asked, from where they are now."""
+        """Return whether this requester asked for it, from where they are now."""
         return self.owner == (requester.account, session_of(requester))
 
     async def api_key(self, params: wire.Object) -> wire.Object:
@@ -111,7 +111,7 @@ class Terminal:
         raise SaysoError("a terminal asks nobody")
 
     def message(self, kind: str, data: wire.Object) -> None:
-        """Hear how the shell ended."""
+        """Note how the shell ended."""
         code = data.get("code")
         if kind == "terminal_ended" and isinstance(code, int):
             self.code = code
@@ -119,14 +119,14 @@ class Terminal:
 
 
 def session_of(requester: Requester) -> str:
-    """Return the kernel session of who asks, as a part of a plan names it."""
+    """Return the kernel session of a requester, as a part of a plan names it."""
     return "" if requester.process is None else f"{requester.process[0]}:{requester.process[1]}"
 
 
 class Terminals:
     """The terminals that are open now, and the last that were.
 
-    ``shut_out`` says of an account whether it may use none any more; set once there is a store.
+    ``shut_out`` says whether an account may no longer use any; set once there is a store.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Terminals:
         return found is not None and not found.ended
 
     async def check(self, plan: ExecPlan) -> None:
-        """See that one more could be opened, before anybody is asked.
+        """Check that one more could be opened, before anybody is asked.
 
         Raises:
             HostUnavailable: there are too many, or there can be no executor.
@@ -282,7 +282,7 @@ class Terminals:
         return made
 
     async def _until_over(self, terminal: Terminal, stream: Stream, executor: Executor) -> None:
-        """Wait for the end of the shell, or bring it about."""
+        """Wait for the end of the shell, or cause it."""
         ends = asyncio.get_running_loop().time() + terminal.plan.timeout_ms / 1000
         why = ""
         while not why:
@@ -302,7 +302,7 @@ class Terminals:
 
     async def _shut_out(self, terminal: Terminal) -> str:
         """Return why a terminal must end though nobody ended it: its owner's token was revoked."""
-        with suppress(StoreError):  # a store that is away says nothing of anybody
+        with suppress(StoreError):  # a store that is away says nothing about anybody
             if self.shut_out is not None and await self.shut_out(terminal.owner[0]):
                 return "who asked for it may not use it any more"
         return ""
@@ -353,7 +353,7 @@ async def _first(
 
 
 def _check_terminal(fd: int) -> None:
-    """See that an executor sent a terminal, and nothing else.
+    """Check that an executor sent a terminal, and nothing else.
 
     Raises:
         SpawnError: it did not.

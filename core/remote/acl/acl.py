@@ -133,7 +133,7 @@ class AclEntry:
 class Acl:
     """The list in force: its caps, and its entries by ``(agent_id, machine_id)``.
 
-    ``warnings`` name what is no fault and yet cannot be meant.
+    ``warnings`` name what is not an error but cannot be meant.
     """
 
     table: ExecTable
@@ -164,7 +164,7 @@ class Acl:
 
     @property
     def summary(self) -> str:
-        """Say in a few words what is listed."""
+        """Return in a few words what is listed."""
         pairs, vectors = len(self.entries), self.vectors
         counted = f"{pairs} pair{'s' * (pairs != 1)}, {vectors} command{'s' * (vectors != 1)}"
         return f"{counted}, {'enabled' if self.table.enabled else 'not enabled'}"
@@ -196,7 +196,7 @@ def _complaints(name: str, text: str, error: ValidationError) -> str:
 
 
 def _warnings(name: str, text: str, table: ExecTable) -> Iterator[str]:
-    """Yield the vectors that no request can match, for a word of theirs is refused in each."""
+    """Yield the vectors that no request can match, because a word in them is always refused."""
     for number, allow in enumerate(table.allow):
         for index, command in enumerate(allow.commands):
             at = ("exec", "allow", number, "commands", index, "argv")

@@ -27,7 +27,7 @@ def load_acl(explicit: Path | None = None, default: Path = DEFAULT_PATH) -> Acl 
 
 
 def load_explicit(path: Path) -> Acl:
-    """Return the list of a file that has to be there.
+    """Return the list of a file that has to exist.
 
     Raises:
         ConfigError: it is missing, unsafe or malformed; the message names the line.
@@ -43,7 +43,7 @@ def load_explicit(path: Path) -> Acl:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open at once, also a pipe that nobody writes to."""
+    """Open at once, even a pipe that nobody writes to."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 

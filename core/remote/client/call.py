@@ -1,4 +1,4 @@
-"""Follow one request to its end on the client's side: renew its lease, keep its output apart."""
+"""Follow one request to its end on the client's side: renew its lease, keep its output separate."""
 
 import asyncio
 import time
@@ -94,7 +94,7 @@ class Call:
                 await asyncio.sleep(lease_s / _RENEWALS)
                 await link.send(self.sealer.seal(Kind.RENEW, self.request_id, self.clock()))
         except LinkLost:
-            return  # the reader hears it as well
+            return  # the reader gets it too
 
     async def _cancel(self, link: Link) -> None:
         await self.cancelled.wait()

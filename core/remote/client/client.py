@@ -1,7 +1,7 @@
 """Ask other machines to run listed commands: the client's side of S4.
 
-One connection a request. A lost connection is not reopened: the host ends the run, and
-the caller hears ``connection_lost`` with what is known.
+One connection per request. A lost connection is not reopened: the host ends the run, and the caller
+gets ``connection_lost`` with what is known.
 """
 
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ class Session:
     logged: asyncio.Event = field(default_factory=asyncio.Event)
 
     def owned_by(self, payload: Payload) -> bool:
-        """Return whether a request speaks of this run and comes from the pair that started it."""
+        """Return whether a request is about this run and comes from the pair that started it."""
         return (self.agent_id, self.machine_id, self.request_id) == (
             payload.agent_id,
             payload.machine_id,
@@ -64,7 +64,7 @@ class Sessions:
         return None
 
     def find(self, payload: Payload) -> Session | None:
-        """Return the run that a request may speak of."""
+        """Return the run that a request may be about."""
         return next((one for one in self if one.owned_by(payload)), None)
 
     @contextmanager

@@ -10,8 +10,8 @@
     6  standard input, timeout and concurrency are within the caps
 
 What a stranger learns: 1 and 2 speak only of its own envelope, 3 has one answer for whoever is
-unknown, known on another machine, or rejected. Only a trusted peer hears 4, and only a listed one
-hears anything that depends on the list.
+unknown, known on another machine, or rejected. Only a trusted peer learns of 4, and only a listed
+one learns anything that depends on the list.
 """
 
 import logging
@@ -33,7 +33,7 @@ METACHARACTERS = frozenset(";|&><`$\n\0")
 
 @dataclass(slots=True)
 class Grounds:
-    """What a host judges by. ``contacts`` is asked again for each request."""
+    """What a host judges by. ``contacts`` is read again for each request."""
 
     machine_id: str
     acl: Acl | None
@@ -92,7 +92,7 @@ def is_listed(grounds: Grounds, request: Opened) -> RemoteDenial | None:
 
 
 def is_new(grounds: Grounds, request: Opened) -> RemoteDenial | None:
-    """4: only who is listed may fill the memory of nonces, so it comes here."""
+    """4: only a listed peer may fill the memory of nonces, so it comes here."""
     return grounds.freshness.repeated(request.payload)
 
 
@@ -106,7 +106,7 @@ SENDER: tuple[Condition, ...] = (
     is_listed,
     is_new,
 )
-"""Who may speak at all; asked of every envelope, renewals and cancellations as well."""
+"""Who may speak at all; checked for every envelope, renewals and cancellations too."""
 
 
 def leaves_cwd_alone(_: Grounds, request: Opened) -> RemoteDenial | None:
@@ -143,7 +143,7 @@ def timeout_fits(grounds: Grounds, request: Opened) -> RemoteDenial | None:
 
 
 def has_room(grounds: Grounds, request: Opened) -> RemoteDenial | None:
-    """6: a run more is within the caps per agent and in total."""
+    """6: one more run is within the caps per agent and in total."""
     if grounds.acl is None:
         return RemoteDenial.EXEC_DISABLED
     table = grounds.acl.table
@@ -159,7 +159,7 @@ ORDER: tuple[Condition, ...] = (
     timeout_fits,
     has_room,
 )
-"""What may be run; asked of a run after its sender was admitted."""
+"""What may be run; checked for a run after its sender was admitted."""
 
 
 def first_denial(

@@ -13,7 +13,7 @@ PREFIX = 8
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A warning of a run that ended lately; ``at_ms`` is epoch ms, ``agent`` a short prefix."""
+    """A warning of a run that ended recently; ``at_ms`` is epoch ms, ``agent`` a short prefix."""
 
     at_ms: int
     agent: str
@@ -47,10 +47,10 @@ class Counters:
 
 @dataclass(slots=True)
 class Strangers:
-    """Hold back who is not known: beyond a burst, only so many a second get an answer.
+    """Hold back strangers: beyond a burst, only so many per second get an answer.
 
     Each denial costs a wait for the disk and a line in the log; without a bound, whoever reaches
-    the port could fill it. Who gets no answer gets no entry either, and is counted.
+    the port could fill it. A stranger without an answer gets no entry either, and is counted.
     """
 
     burst: float = 100.0

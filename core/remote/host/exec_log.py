@@ -1,4 +1,4 @@
-"""Write the exec log (S4 ``audit_log_path``): JSONL, hash-chained, on disk before anybody hears.
+"""Write the exec log (S4 ``audit_log_path``): JSONL, hash-chained, on disk before any answer.
 
 After a crash, each request that has no final entry gets exactly one, ``unknown``, when the log is
 opened again; what its run left behind is ended. Only what was written since the last orderly moment

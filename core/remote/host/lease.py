@@ -15,7 +15,7 @@ class LeaseEnd(StrEnum):
 
 
 class Lease:
-    """A right that ends by itself; ``over`` resolves with the reason, once."""
+    """A right that ends on its own; ``over`` resolves with the reason, once."""
 
     def __init__(self, length_ms: int = LEASE_MS) -> None:
         self.length_ms = length_ms
@@ -36,7 +36,7 @@ class Lease:
             self.over.set_result(why)
 
     def release(self) -> None:
-        """Forget it: the run has ended by itself."""
+        """Forget it: the run has ended on its own."""
         self._timer.cancel()
         self.over.cancel()
 

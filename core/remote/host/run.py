@@ -1,4 +1,4 @@
-"""Run one admitted request on this host: planned, leased, forwarded, written down (S4)."""
+"""Run one admitted request on this host: planned, leased, forwarded, recorded (S4)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -26,7 +26,7 @@ from core.remote.wire.link import Link, LinkLost
 
 
 class Runs(Protocol):
-    """What a host needs of ``core.runner``; ``Runner`` has it."""
+    """What a host needs from ``core.runner``; ``Runner`` has it."""
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
         """Verify the plan, claim, spawn and wait."""
@@ -112,7 +112,7 @@ class Hosted:
         return True
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
-        """Write down who leads the run; the run does not wait for it."""
+        """Record the process that leads the run; the run does not wait for it."""
         noted = self.place.log.spawned(self.session, pid, pgid, start_ticks)
         self._spawned = asyncio.ensure_future(noted)
 
@@ -121,7 +121,7 @@ class Hosted:
         return Basis()
 
     async def _keep(self) -> None:
-        """Hear renewals and a cancellation; a client that is gone renews no more."""
+        """Take renewals and a cancellation; a client that is gone no longer renews."""
         lease = self.session.lease
         try:
             while True:
@@ -142,7 +142,7 @@ class Hosted:
             self.session.lease.end(LeaseEnd.LEASE_EXPIRED)
 
     async def _stopped(self) -> None:
-        """End the run if its lease ended first; the blow comes before the entry about it."""
+        """End the run if its lease ended first; the kill comes before the entry about it."""
         why = self.session.lease.ended
         if why is None:
             return
@@ -206,7 +206,7 @@ class Hosted:
         )
 
     async def _noted(self, event: ExecEvent, **record: object) -> None:
-        """Write an entry about what happened already: a failure is only reported."""
+        """Write an entry about what has already happened: a failure is only reported."""
         try:
             await self.place.log.note(event, self.session.run_id, **record)
         except JournalError:
@@ -214,7 +214,7 @@ class Hosted:
 
 
 def notices_of(finished: Finished, streams: Streams, table: ExecTable) -> list[Notice]:
-    """Return what passed a threshold, and how it ended if not by itself."""
+    """Return what passed a threshold, and how it ended if not on its own."""
     found = {
         Notice.STDOUT_LARGE: streams.stdout.total_bytes > table.warn_stdout_bytes,
         Notice.STDERR_LARGE: streams.stderr.total_bytes > table.warn_stderr_bytes,

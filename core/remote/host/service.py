@@ -1,4 +1,4 @@
-"""Serve other machines' requests on this host: admit, write down, run, answer (S4)."""
+"""Serve other machines' requests on this host: admit, record, run, answer (S4)."""
 
 import logging
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ STRANGE = frozenset(
         RemoteDenial.UNTRUSTED,
     )
 )
-"""Denials of those whom nobody here knows."""
+"""Denials of those who are unknown here."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Service:
     stopping: bool = False
 
     async def serve(self, link: Link) -> None:
-        """Serve one connection: one request, and what is said of it while it lasts."""
+        """Serve one connection: one request, and what is said about it while it lasts."""
         try:
             end = await self._answer(link)
             if end is not None:
@@ -95,7 +95,7 @@ class Service:
     async def _strange(
         self, link: Link, denial: RemoteDenial, request: Opened | None = None
     ) -> End | None:
-        """Deny who was not admitted; beyond a bound, those whom nobody knows hear nothing."""
+        """Deny a sender that was not admitted; beyond a bound, strangers get no answer."""
         if denial in STRANGE and not self.strangers.answered():
             self.counters.unheard += 1
             return None

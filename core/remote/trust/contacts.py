@@ -1,7 +1,7 @@
 """Keep the contacts: which agents on which machines are known, where, and whether trusted (S4).
 
-``exec-contacts.json`` in $SAYSO_HOME, mode 0600. Who is not in it is not trusted, and a file that
-cannot be read trusts nobody.
+``exec-contacts.json`` in $SAYSO_HOME, mode 0600. An agent that is not in it is not trusted, and a
+file that cannot be read trusts nobody.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ ContactName = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_.-]{0,31}$")]
 
 
 class Trust(StrEnum):
-    """What the local trust evaluator says of a contact."""
+    """What the local trust evaluator says about a contact."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -72,7 +72,7 @@ class Contact(_Strict):
 
 
 class Contacts(_Strict):
-    """All contacts; no two have one name, and an agent has one machine."""
+    """All contacts; no two share a name, and an agent has one machine."""
 
     version: Literal[1] = 1
     contacts: Annotated[tuple[Contact, ...], Field(strict=False)] = ()
@@ -128,7 +128,7 @@ class Contacts(_Strict):
 
 
 class ContactsFile:
-    """The file; read again whenever it is asked, for a trust that was taken must count at once."""
+    """The file; read again whenever it is asked, as revoked trust must count at once."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / FILE
@@ -184,5 +184,5 @@ class ContactsFile:
 
 
 def message_for(error: ValidationError) -> str:
-    """Say in one line what a model refused; values are not quoted."""
+    """Return in one line what a model refused; values are not quoted."""
     return "; ".join(f"{place(at)}: {words}" if at else words for at, words in faults(error)) + "."

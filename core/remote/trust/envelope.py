@@ -75,7 +75,7 @@ class Order(_Strict):
 
 
 class Payload(_Strict):
-    """What is signed. Times are epoch ms of the sender's clock; ``run`` is there for a run only."""
+    """What is signed. Times are epoch ms of the sender's clock; ``run`` is set for a run only."""
 
     v: Literal[1] = 1
     kind: Kind

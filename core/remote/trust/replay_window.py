@@ -1,4 +1,4 @@
-"""Refuse what was heard before, is too old, or comes from before this service began.
+"""Refuse what was received before, is too old, or comes from before this service began.
 
 A nonce is kept until its request would be too old anyway. What was issued before the service
 started is refused, so a restart, which forgets the nonces, forgets nothing that could be replayed.
@@ -24,7 +24,7 @@ def wall_clock_ms() -> int:
 
 @dataclass(slots=True)
 class Freshness:
-    """The window in time, and the nonces heard within it; bounded for each agent and in all."""
+    """The window in time, and the nonces received within it; bounded for each agent and in all."""
 
     started_ms: int = field(default_factory=wall_clock_ms)
     most: int = MOST
@@ -44,7 +44,7 @@ class Freshness:
         return RemoteDenial.EXPIRED
 
     def repeated(self, payload: Payload, now_ms: int | None = None) -> RemoteDenial | None:
-        """Note a request's nonce; refuse it if it was heard before, or there is no room for it."""
+        """Note a request's nonce; refuse one that came before, or that there is no room for."""
         self._forget(self._forward(now_ms))
         agent, key = payload.agent_id, (payload.agent_id, payload.nonce)
         if key in self._heard:

@@ -27,7 +27,7 @@ LONGEST_MS = LONGEST_RUN_S * 1000 + SETTLING_MS
 
 
 class BadFrame(ValueError):
-    """What came is no exec frame: too large, without the prefix, or not of a known form."""
+    """What came is not an exec frame: too large, without the prefix, or not of a known form."""
 
 
 class _Frame(BaseModel):

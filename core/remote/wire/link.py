@@ -1,4 +1,4 @@
-"""The port that exec frames go through, and its form over a stream of bytes.
+"""Define the port that exec frames go through, and its form over a stream of bytes.
 
 Another carrier, such as the link to a node, needs these five members and nothing else.
 """
@@ -43,7 +43,7 @@ class Link(Protocol):
         """
 
     def trust(self) -> None:
-        """Hear that the other side has proven who it is."""
+        """Note that the other side has proven who it is."""
 
     async def close(self) -> None:
         """Close the connection, once what was sent is out."""
@@ -100,7 +100,7 @@ class StreamLink:
             raise LinkLost(f"the connection failed: {error}") from error
 
     def trust(self) -> None:
-        """Hear that the other side has proven who it is."""
+        """Note that the other side has proven who it is."""
         if not self.known:
             self.known = True
             if self.on_known is not None:
