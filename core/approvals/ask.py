@@ -74,7 +74,7 @@ class Nearby:
 
 
 async def nobody_near(_request: ExecRequest) -> Nearby:
-    """Return that there is no place on this machine."""
+    """Return that this machine has no place to ask."""
     return Nearby()
 
 

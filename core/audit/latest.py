@@ -25,7 +25,7 @@ Record = Mapping[str, object]
 def latest(path: Path, run_ids: Collection[str], since_ms: int) -> dict[str, Record]:
     """Return the last record of each run that has one; records before ``since_ms`` are not read.
 
-    A line that does not fit its hash is no record.
+    A line that does not fit its hash is not a record.
 
     Raises:
         JournalError: the journal cannot be read.

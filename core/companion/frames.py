@@ -78,7 +78,7 @@ class Request(_Frame):
 
 
 class Ready(_Frame):
-    """A process that knows the token listens."""
+    """The listener knows the token."""
 
     type: Literal["ready"] = "ready"
     hmac: _Hex32

@@ -1,8 +1,8 @@
 """Deliver to the store and the journal what they could not take at once: how runs ended.
 
 A command has ended whether or not the database is available to record it. Until the store has a
-result, memory and a file in the gateway's home hold it; until then callers get it from here, and a
-gateway that starts delivers what an earlier one left before it calls any run unknown.
+result, memory and a file in the gateway's home hold it, and callers get it from here; a gateway
+that starts delivers what an earlier one left before it calls any run unknown.
 """
 
 import asyncio
@@ -126,8 +126,7 @@ class Deferred:
     async def close(self) -> None:
         """Deliver what only memory has; what is in files is delivered by the next start.
 
-        This takes at most ``_LAST_S`` seconds: the disk may have just begun
-        to work again.
+        This takes at most ``_LAST_S`` seconds: the disk may have just begun to work again.
         """
         self._closed = True
         self._hurry.set()

@@ -26,7 +26,7 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A question that one person is shown now; ``text`` is what, redacted.
+    """A question that one person is shown now; ``text`` is its text, redacted.
 
     ``place`` and ``message`` are where a chat has it, for ``Surface.ANSWERED``, which has no text;
     an answer under no message has no ``message``.

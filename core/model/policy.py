@@ -88,7 +88,7 @@ class ExecPolicy:
 
 
 def stricter_security(a: ExecSecurity, b: ExecSecurity) -> ExecSecurity:
-    """Return the one that lets less run."""
+    """Return the one that allows less to run."""
     return min(a, b, key=_SECURITY_ORDER.index)
 
 
@@ -98,7 +98,7 @@ def stricter_ask(a: ExecAsk, b: ExecAsk) -> ExecAsk:
 
 
 def stricter_fallback(a: AskFallback, b: AskFallback) -> AskFallback:
-    """Return the one that lets less run unasked."""
+    """Return the one that allows less to run without asking."""
     return min(a, b, key=_FALLBACK_ORDER.index)
 
 

@@ -33,7 +33,7 @@ _FLAGS: Final = re.compile(rf"-[^{_LETTERS_WITH_A_WORD}]*")
 class _Words:
     """What the words of a move or copy say.
 
-    ``into`` is the folder that ``-t`` names, ``whole``: the last word is no folder (``-T``).
+    ``into`` is the folder that ``-t`` names, ``whole``: the last word is not a folder (``-T``).
     ``decided``: they say whether a file may be replaced.
     """
 

@@ -17,7 +17,7 @@ from core.runner.supervisor.protocol import Private
 
 @dataclass(slots=True)
 class Progress:
-    """A run in progress; ``link`` is set from when it can be cancelled by message.
+    """A run in progress; ``link`` is set once it can be cancelled by message.
 
     ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
     supervisor said that it takes another job. ``asked``: words were said to it that may still be

@@ -1,7 +1,7 @@
 """Forget what is old and over: never a pending approval, an open run, an unacknowledged event.
 
-Grants and tokens that ended are forgotten as well, grants also when they were unused for as long as
-they count; those that still hold stay, however old.
+Grants and tokens that ended are forgotten as well, and so are grants that were unused for so long
+that they no longer count; those that still hold stay, however old.
 """
 
 from sqlalchemy import (

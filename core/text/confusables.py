@@ -44,7 +44,7 @@ _ODD_BLOCKS = (
 _MARKS_ON_A_LETTER = 3
 
 _KNOWN, _ODD, _MARK, _LETTER, _FOREIGN, _TWIN = (1 << bit for bit in range(6))
-_SCRIPT_SHIFT = 6  # above the bits: the number of a letter's script; 0 where it is no letter
+_SCRIPT_SHIFT = 6  # above the bits: the number of a letter's script; 0 where it is not a letter
 _LATIN = 1
 _scripts: dict[str, int] = {"LATIN": _LATIN, "CJK": 2, "HIRAGANA": 3, "KATAKANA": 4, "HANGUL": 5}
 _LAST_MIXABLE = 5

@@ -21,7 +21,7 @@ MACHINE_KEY = "exec-machine.key"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who speaks from here: the agent (this gateway) and the machine it runs on."""
+    """The identities that speak from here: the agent (this gateway) and its machine."""
 
     agent: Ed25519PrivateKey
     machine: Ed25519PrivateKey

@@ -193,8 +193,8 @@ class ApprovalsFile:
         """Put a whole new text in the file's place, even of a corrupt or lost one.
 
         A text without ``socket`` keeps the present one. A corrupt file is kept next to it as
-        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop; again
-        right before the file is replaced, because an editor takes no lock.
+        ``exec-approvals.json.broken``. ``check`` runs under the lock and raises to stop; it runs
+        again right before the file is replaced, because an editor takes no lock.
 
         Raises:
             ApprovalsFileError: the new text is not valid; nothing was changed.

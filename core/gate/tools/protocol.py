@@ -22,7 +22,7 @@ class ToolError(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call: ``args`` are as they came, of any type; who asks is taken from the connection.
+    """One call: ``args`` are as they came, of any type; the requester is taken from the connection.
 
     ``begun`` is called with the id of the run or question that it leads to, as in ``Gate.submit``.
     ``wait``: the answer to a question is waited for; without it the question's id is returned (S1).

@@ -83,7 +83,7 @@ def faults(done: Finished, *, network: bool) -> Iterator[str]:
     for name, value in _WANTED.items():
         if found.get(name) != value:
             yield f"{name} is {found.get(name)} inside, and not {value}"
-    if found["end"] == os.readlink("/proc/self/ns/pid"):  # noqa: PTH115 - what it says is no path
+    if found["end"] == os.readlink("/proc/self/ns/pid"):  # noqa: PTH115 - what it says is a name
         yield "it has no process namespace of its own"
     cards = {name.strip() for name, value in lines if len(value.split()) == _COUNTERS}
     if not network and cards - {"lo"}:

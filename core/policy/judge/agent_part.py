@@ -26,7 +26,7 @@ def judge_line(evaluation: Evaluation, policy: ExecPolicy) -> Evaluation:
 
 
 def judge_part(plan: ExecPlan, policy: ExecPolicy, provisions: Provisions) -> Evaluation:
-    """Judge a prompt, or a tool that is no command line."""
+    """Judge a prompt, or a tool that is not a command line."""
     decision, reason, rule = _found(plan, policy, provisions)
     verdict = SegmentVerdict(plan.commands[0].argv, None, decision, reason, rule)
     return _concluded((verdict,), policy, decision, reason, rule)

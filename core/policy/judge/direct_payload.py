@@ -52,7 +52,7 @@ def _within(command: PlannedCommand, plan: ExecPlan) -> Direct | None:
 
 
 def _joins(command: PlannedCommand) -> tuple[Connector, ...] | None:
-    """Return what joins the commands of a shell's payload, ``None`` if this is no such shell."""
+    """Return what joins the commands of a shell's payload, ``None`` if it is not such a shell."""
     if not command.inner or command.executable is None:
         return None
     found = unwrap(command.argv, command.executable)

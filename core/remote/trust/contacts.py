@@ -134,7 +134,7 @@ class ContactsFile:
         self.path = home / FILE
 
     def read(self) -> Contacts:
-        """Return what the file says; none is no contacts.
+        """Return what the file says; without a file, no contacts.
 
         Raises:
             StateError: it is unsafe or malformed.

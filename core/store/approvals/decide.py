@@ -300,7 +300,7 @@ def cancel(
     """End a pending approval because nobody needs its answer; return its true state.
 
     ``reason`` is ``CANCELLED``, or ``UNDELIVERED`` where no copy of the prompt could be sent.
-    ``None`` if there is no approval with this id.
+    ``None`` if no approval has this id.
     """
     row = _end(conn, approval_id, ApprovalState.CANCELLED)
     if row is not None:

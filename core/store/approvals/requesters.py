@@ -1,4 +1,4 @@
-"""Find who asks a question: who asked it, and who asked an identical one that waits with it.
+"""Find the requesters of a question: its own, and those of identical ones that wait with it.
 
 One answer may end all of them (``followers``), so none of those who asked may give it, whichever
 one they asked. Only local programs can share a question with another: their accounts are the same,

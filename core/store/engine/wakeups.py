@@ -32,7 +32,7 @@ class Wakeups:
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait at most these seconds; return whether there was a wake-up since the last wait.
 
-        A note can be lost with its connection, so check the store on your own as well.
+        A note can be lost with its connection, so check the store too.
         """
         # Not wait_for: before Python 3.12 it can swallow a cancellation (bpo-37658).
         with suppress(TimeoutError):

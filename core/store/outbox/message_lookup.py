@@ -61,7 +61,7 @@ def approval_of(conn: Connection, place: Target, message: str) -> ApprovalId | N
 def members(conn: Connection, place: Target, message: str) -> tuple[ApprovalId, ...]:
     """Return the approvals that one message shows, each once, in the order of their prompts.
 
-    More than one is a group; empty means that the message is no prompt.
+    More than one is a group; empty means that the message is not a prompt.
     """
     return _about(conn, place, message, only=OutboxKind.PROMPT)
 

@@ -185,7 +185,7 @@ class Bound:
         return None
 
     def led(self, path: bytes) -> bytes | None:
-        """Return where a path on the way to a name leads to, ``None`` where it is no link.
+        """Return where a path on the way to a name leads to, ``None`` where it is not a link.
 
         Only a way to what was approved counts as one.
         """

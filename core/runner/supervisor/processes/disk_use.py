@@ -21,7 +21,7 @@ _SHARE = 5
 """A small file system keeps a fifth of its room for the gateway instead."""
 
 _FASTEST = 8_000_000_000
-"""Bytes a second: nobody fills a page cache faster, so no check is needed before."""
+"""Bytes per second: nobody fills a page cache faster, so no check is needed before."""
 _SOONEST_S, _LATEST_S, _COUNT_S = 0.005, 0.1, 1.0
 _RESTS = 2
 """The pause between two counts, as a multiple of what the last one took."""

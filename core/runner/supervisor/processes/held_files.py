@@ -22,7 +22,7 @@ _PAUSE_S = 0.005
 
 
 class Look:
-    """The time of one look. ``lacks`` says what of the disk is lacking, ``""`` while nothing is."""
+    """The time of one look. ``lacks`` says what the disk lacks, ``""`` while it lacks nothing."""
 
     __slots__ = ("_ends", "_lacks", "_next", "lacking")
 
@@ -101,7 +101,7 @@ def _open_files() -> Iterator[tuple[str, os.stat_result | None]]:
 def sends(look: Look) -> bool:
     """Return whether a socket of the run holds descriptors that were sent (unix(7), SCM_RIGHTS).
 
-    Also where there is no time to look.
+    Also ``True`` where there is no time to look.
     """
     for path, status in _open_files():
         if not look.goes_on():
