@@ -339,7 +339,7 @@ def _checked(
     signed = passkey_checks.signed_of(given.credential)
     own = next((one for one in found.passkeys if one.id == signed.passkey), None)
     if own is None:
-        raise NotProven("it is no passkey of yours that is registered here")
+        raise NotProven("it is not a passkey of yours that is registered here")
     challenge = passkey_checks.approval_challenge(
         approval.id, approval.plan.digest, reply, given.limit, given.nonce
     )

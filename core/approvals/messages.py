@@ -236,7 +236,7 @@ def app_not_readable(approval: Approval, person: PersonId) -> str:
 def too_many_codes(approval: Approval) -> str:
     """Format the reply to an allow after too many wrong codes."""
     return (
-        f"{approval.code} is not allowed yet: too many codes were tried. No code is looked at for "
+        f"{approval.code} is not allowed yet: too many codes were tried. No code is checked for "
         "15 minutes; denying is still possible."
     )
 

@@ -68,7 +68,7 @@ class Seen:
             try:
                 await self.store.write(showings.record_views, tuple(batch.values()))
             except StoreError as failure:
-                _log.warning("who looked at what is not on record yet: %s", failure)
+                _log.warning("who viewed what is not on record yet: %s", failure)
                 return
             for known in batch:
                 self._waiting.pop(known, None)

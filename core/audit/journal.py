@@ -51,7 +51,7 @@ class AuditJournal:
     def __init__(self, path: Path, rotate_bytes: int | None = None) -> None:
         self._path = path
         opened = open_journal(path)
-        # Whoever moves the folder moves the journal with it: that the home is another is seen
+        # Whoever moves the folder moves the journal with it: a changed home is noticed
         # elsewhere.
         self._folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._file, self._note, self._head = opened.file, opened.note, opened.head
@@ -188,7 +188,7 @@ class AuditJournal:
             self._rotate("size")
         except JournalError as error:
             self._rotate_at = self._head.end + self._rotate_bytes
-            _log.error("cannot rotate the journal, it grows on: %s", error)
+            _log.error("cannot rotate the journal, which keeps growing: %s", error)
         else:
             self._rotate_at = self._rotate_bytes
 

@@ -45,7 +45,7 @@ class Verdict:
         """Return what was not checked in a journal that is whole, empty if everything was."""
         if not self.ok or self.end_checked:
             return ""
-        return "whether lines are missing at its end was not checked: its .head file is not there"
+        return "whether lines are missing at its end was not checked: its .head file is missing"
 
 
 def verify(path: Path, expected: Head | None = None, first: int = 1) -> Verdict:

@@ -96,7 +96,7 @@ def verify(
     except Broken as broken:
         problems = [str(broken)]
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as odd:
-        problems = [f"it is no export of this version: {type(odd).__name__} {odd}"]
+        problems = [f"it is not an export of this version: {type(odd).__name__} {odd}"]
     if sha256 and sha256 != export.sha256:
         problems.append("it is not the file whose SHA-256 was noted")
     if head and head != export.last:
@@ -301,9 +301,9 @@ def _rests_on(export: Export, one: Json, record: Json) -> Iterator[str]:
         yield f"{run} was answered before it was asked"
     since = seen_since(rows, one["by"])
     if record["shown"] is not None and since != record["seen_ms"]:
-        yield f"{run}: who answered was not shown it when the journal says"
+        yield f"{run}: whoever answered was not shown it when the journal says"
     if since is not None and since > one["decided_ms"]:
-        yield f"{run} was shown to who answered only after the answer"
+        yield f"{run} was shown only after the answer to the person who gave it"
     if one["state"] == "allowed" and len(record["votes"]) < one["quorum"] > 1:
         yield f"{run} needed {one['quorum']} people, {len(record['votes'])} allowed it"
 
@@ -453,7 +453,7 @@ def _cbor(data: bytes, at: int) -> tuple[Any, int]:
     if major in _CBOR_TEXTS:
         return data[at : at + value], at + value
     if major != _CBOR_MAP:
-        raise ValueError("a public key that is no map of numbers and bytes")
+        raise ValueError("a public key that is not a map of numbers and bytes")
     found: dict[Any, Any] = {}
     for _ in range(value):
         name, at = _cbor(data, at)
@@ -629,7 +629,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"{error.filename or args.file} cannot be read: {error.strerror}\n")
         return 2
     except (ValueError, KeyError, TypeError):
-        sys.stderr.write(f"{args.keys} is no list of passkeys\n")
+        sys.stderr.write(f"{args.keys} is not a list of passkeys\n")
         return 2
     for problem in verdict.problems:
         sys.stdout.write(f"broken: {_printable(problem)}\n")

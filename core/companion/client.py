@@ -146,7 +146,7 @@ class Ordered:
                 raise NoCompanion("The companion sent a result that it did not sign.")
             return frames.read_outcome(text)
         except frames.CannotRead as error:
-            raise NoCompanion(f"The companion sent what is no result: {error}") from None
+            raise NoCompanion(f"The companion sent what is not a result: {error}") from None
         finally:
             self._link.writer.close()
 
@@ -253,7 +253,7 @@ def _understood(line: bytes) -> frames.FromServer:
     try:
         return frames.read_from_server(line)
     except frames.CannotRead as error:
-        raise NoCompanion(f"The companion sent what is no frame: {error}") from None
+        raise NoCompanion(f"The companion sent what is not a frame: {error}") from None
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
@@ -275,4 +275,6 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 def _refusal(said: frames.FromServer) -> NoCompanion:
     if isinstance(said, frames.Refused):
         return CompanionRefused(f"The companion refused: {said.reason} ({said.words}).")
-    return NoCompanion("Who listens there does not know the token of exec-approvals.json.")
+    return NoCompanion(
+        "The process that listens there does not know the token of exec-approvals.json."
+    )

@@ -68,7 +68,7 @@ class CompanionRunner:
         if not absent:
             return await self._at(address, run_id, plan, watcher)
         if not self.unasked(plan):
-            raise HostUnavailable(f"commands run at the companion, and it is not there: {absent}")
+            raise HostUnavailable(f"commands run at the companion, and it is missing: {absent}")
         _log.warning("run %s runs without the companion, by askFallback: %s", run_id, absent)
         return await self.runner.run(run_id, plan, watcher)
 
@@ -78,7 +78,7 @@ class CompanionRunner:
             peer = await probe(address)
         except NoCompanion as absent:
             return str(absent)
-        return "" if self.knows(peer) else "who listens was started by a run of Sayso, or is gone."
+        return "" if self.knows(peer) else "its listener was started by a run of Sayso, or is gone."
 
     async def _at(
         self, address: CompanionAddress, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher

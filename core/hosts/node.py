@@ -332,7 +332,7 @@ class NodeHost:
         frame = Prepare(id=new_id(), name=node.name, request=bare, timeout_ms=timeout_ms)
         answer = await self._questions.ask(connection, frame, _ANSWER_S)
         if not isinstance(answer, Prepared | Unprepared):
-            raise BadFrame(f"{answer.t} is no answer to prepare")
+            raise BadFrame(f"{answer.t} is not an answer to prepare")
         return answer
 
     async def _teach(self, connection: Connection) -> None:

@@ -1,7 +1,7 @@
 """Run agents in executors, and have people decide on what they want to do (S2).
 
 A prompt is a run like any other: claimed once, followed, cancelled, recorded. So is each tool call
-that an agent asks about; what is run then is the agent's own next step: it is let continue, once.
+that an agent asks about; what is run then is the agent's own next step: it may continue, once.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from core.runner.supply import Order
 
 _log = logging.getLogger(__name__)
 _GONE = "the agent that asked for this has ended"
-_WENT_ON = "sayso: the agent goes on with this, once\n"
+_WENT_ON = "sayso: the agent continues with this, once\n"
 _END_PATIENCE_S = 15.0
 """How long an agent that was cancelled may take; its executor ends it after 5 s."""
 _SIGTERM = 15

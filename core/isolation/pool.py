@@ -383,7 +383,7 @@ class ExecutorPool:
         try:
             cleaner = await self._started(user, cleaner=True)
         except HostUnavailable as failure:
-            _log.error("what %s left may go on: %s", ", ".join(runs), failure)
+            _log.error("what %s left may still be running: %s", ", ".join(runs), failure)
             return
         try:
             for run_id, leaders in runs.items():

@@ -70,6 +70,6 @@ async def ended(run_id: str, answer: Awaitable[wire.Object]) -> bool:
         if (await answer).get("left"):
             _log.error("run %s left processes that cannot be ended", run_id)
     except (SaysoError, TimeoutError) as failure:
-        _log.error("what run %s left may go on: %s", run_id, failure)
+        _log.error("what run %s left may still be running: %s", run_id, failure)
         return not isinstance(failure, TimeoutError)
     return True

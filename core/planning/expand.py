@@ -209,7 +209,7 @@ class _Expansion:
         if not any(map(_is_glob, parts)):
             return ["".join(part.text for part in parts)]
         if any(part.kind is PartKind.STATUS for part in word.parts):
-            raise _Uncertain("R5", "a glob beside $?")
+            raise _Uncertain("R5", "a glob next to $?")
         if not self._untouched:
             raise _Uncertain("R5", "a glob after a command that may change what it matches")
         found = matches(parts, self._folder)
@@ -234,7 +234,7 @@ class _Expansion:
             return self._item(part)
         value = self._folder if part.text == "PWD" else self._home
         if not value.startswith("/") or not value.isprintable():
-            raise _Uncertain("R5", "a home or folder that is no absolute path")
+            raise _Uncertain("R5", "a home or folder that is not an absolute path")
         if part.kind is PartKind.VALUE and not _PLAIN_VALUE.fullmatch(value):
             raise _Uncertain("R5", f"an unquoted ${part.text} that a shell may split or expand")
         if part.kind is PartKind.TILDE and value.endswith("/") and len(word.parts) > 1:
@@ -264,7 +264,7 @@ def _entered(folder: str, operand: str) -> str:
             above = "/" + "/".join(parts)
             # After a link, or a missing folder, shells differ on what `..` means.
             if os.path.islink(above) or not is_folder(above):
-                raise _Uncertain("R9", "cd through .. behind a link or a missing folder")
+                raise _Uncertain("R9", "cd through .. after a link or a missing folder")
             parts.pop()
         elif part not in {"", ".", ".."}:
             parts.append(part)

@@ -181,7 +181,7 @@ class Planner:
                 return Unreadable("R12", f"an expansion that {changed[0]} of the request changes")
         line = expand(reading, cwd.path, home)
         if isinstance(line, NoFolder):
-            why = f"the line begins with `cd` to `{line.path}`, which is no folder"
+            why = f"the line begins with `cd` to `{line.path}`, which is not a folder"
             return Refusal(DenialReason.BAD_CWD, why)
         commands = len(line.commands) if isinstance(line, ExpandedLine) else 1
         fault = terminal_fault(request.stdio, commands)
@@ -275,7 +275,7 @@ def _length(request: ExecRequest) -> int:
 
 def _not_seen(error: OSError) -> Refusal:
     """Return the refusal for what could not be looked up: it must not count as absent."""
-    why = f"what the command depends on cannot be looked at ({error.strerror})"
+    why = f"what the command depends on cannot be checked ({error.strerror})"
     return Refusal(DenialReason.HOST_UNAVAILABLE, why)
 
 

@@ -63,7 +63,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
         except _Changed as found:
             raise PlanDrift(f"{found}, so nothing ran. Ask again.") from found
         except OSError as error:
-            why = f"what it depends on cannot be looked at ({error.strerror})"
+            why = f"what it depends on cannot be checked ({error.strerror})"
             raise PlanDrift(f"{why}, so nothing ran. Ask again.") from error
         yield opened
     finally:
@@ -151,11 +151,11 @@ def _pins(commands: tuple[PlannedCommand, ...]) -> Iterator[PinnedFile]:
 def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
     for path in (path for one in command.all_of_it for path in one.ahead):
         if is_file(path.rstrip("/")):
-            raise _Changed(f"`{path.rstrip('/')}` was no file when this was asked")
+            raise _Changed(f"`{path.rstrip('/')}` was not a file when this was asked")
     for one in command.effective:
         for path in one.absent:
             if is_there(path):
-                raise _Changed(f"`{path}` was not there when this was asked")
+                raise _Changed(f"`{path}` did not exist when this was asked")
         now = steering(one, cwd)
         if now != one.steered:
             changed = now or f"it does without {one.steered}"
@@ -168,7 +168,7 @@ def _see_nothing_replaced(command: PlannedCommand, cwd: str) -> None:
     for one in command.effective:
         found = "" if one.replaces else replaced(one, cwd)
         if found:
-            raise _Changed(f"`{found}` was not there when `{one.argv[0]}` was approved")
+            raise _Changed(f"`{found}` did not exist when `{one.argv[0]}` was approved")
 
 
 def _see_same_links(commands: tuple[PlannedCommand, ...], folder: PinnedDirectory) -> None:

@@ -93,8 +93,8 @@ class AskStep(Section):
     )
     remind: Seconds | None = Field(
         default=None,
-        description="everybody asked so far is reminded again and again after as many seconds "
-        "while the step lasts; null: never",
+        description="seconds between reminders to everybody asked so far, while the step lasts; "
+        "null: never",
     )
     wake: bool = Field(default=False, description="whether this step may notify during quiet hours")
 
@@ -222,13 +222,13 @@ class ApprovalsExecSection(Section):
     ask: tuple[AskStep, ...] = Field(
         default=(),
         strict=False,
-        description="the escalation ladder: who is asked one after the other; it replaces mode, "
+        description="the escalation ladder: who is asked, one after another; it replaces mode, "
         "targets, timeout and remind",
     )
     allow_always_idle: Days | None = Field(
         default=None,
-        description="days after which a grant, or an entry of exec-approvals.json, that was not "
-        "used counts no longer; null: they always count",
+        description="days that a grant, or an entry of exec-approvals.json, counts without being "
+        "used; null: they always count",
     )
     tiers: TiersSection = Field(
         default_factory=TiersSection, description="risk tiers: stricter terms for riskier commands"
@@ -296,7 +296,7 @@ class LocalAccounts(LocalApprovers):
         for entry in (*self.approvers, *self.senders):
             if not re.fullmatch("uid:[0-9]+|person:.+", entry):
                 raise ValueError(
-                    f"{entry!r} is no account of this machine: write uid:1000, whose number "
+                    f"{entry!r} is not an account of this machine: write uid:1000, whose number "
                     "`id -u` prints, or person:NAME for somebody of `sayso people list`"
                 )
         return self

@@ -87,7 +87,7 @@ class HttpLimitsSection(Section):
     longest_stream: Seconds = Field(
         default=3600.0,
         description="seconds after which an event stream ends and is resumed, and a remote run is "
-        "waited for no more",
+        "no longer waited for",
     )
 
 
@@ -137,7 +137,7 @@ class HttpSection(Section):
         "link there, its host and origin are accepted",
     )
     metrics_open: bool = Field(
-        default=False, description="serve /metrics without a token; else it needs scope read"
+        default=False, description="serve /metrics without a token; otherwise it needs scope read"
     )
     access_log: bool = Field(
         default=True, description="log each request: who, route, status, milliseconds"

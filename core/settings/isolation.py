@@ -81,7 +81,7 @@ class TerminalsSection(Section):
         default=4, description="terminals at a time; each holds one of executorPool.maxExecutors"
     )
     idle_timeout_ms: Milliseconds = Field(
-        default=1_800_000, description="ms after which one ends in which nothing is typed or shown"
+        default=1_800_000, description="ms after which one ends if nothing is typed or shown"
     )
     longest_ms: Annotated[int, Field(ge=1, le=_DAY_MS)] = Field(
         default=8 * 60 * 60 * 1000, description="ms that one may last at most"

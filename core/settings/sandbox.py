@@ -67,7 +67,7 @@ class SandboxSection(Section):
     landlock: bool = Field(
         default=False,
         description="with bubblewrap, whether Landlock restricts the files as well; costs some 15 "
-        "ms a command",
+        "ms per command",
     )
     docker_binary: Word = Field(
         default="docker", description="the container engine: docker, podman or an absolute path"

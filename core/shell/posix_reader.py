@@ -87,7 +87,7 @@ _LONE_WORDS = frozenset(f"{ascii_letters}{digits}_./:@%+,^-*?")
 _EMPTY = Unreadable("R2", "an empty line")
 _NO_LOOP = Unreadable("R4", "a loop that is not read")
 _BRACES = Unreadable("R5", "a brace")
-_BEHIND_NOTHING = Unreadable("R5", "= or a tilde behind what may be empty, which zsh expands")
+_BEHIND_NOTHING = Unreadable("R5", "= or a tilde after what may be empty, which zsh expands")
 _NOTHING_TO_JOIN = Unreadable("R2", "a connector with nothing to join")
 
 

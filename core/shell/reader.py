@@ -156,7 +156,7 @@ def _odd_status(reading: Reading, text: str) -> Unreadable | None:
     if substitutes and any(
         _holds(word, PartKind.STATUS) for argv in reading.argvs for word in argv
     ):
-        return Unreadable("R4", "$? beside a substitution, which changes it in some shells")
+        return Unreadable("R4", "$? next to a substitution, which changes it in some shells")
     return None
 
 
@@ -183,7 +183,7 @@ def _odd_steps(reading: Reading) -> Unreadable | None:
 
 
 def _names_a_path(name: OpenWord) -> bool:
-    """Return whether an expanded name begins with a folder's path, and so is no word of a shell."""
+    """Return whether an expanded name begins with a folder's path, so it is not a shell's word."""
     return name.parts[0].kind is not PartKind.LITERAL and not any(
         part.kind is PartKind.GLOB or "=" in part.text for part in name.parts
     )

@@ -147,7 +147,7 @@ class _Line:
     def _loop(self, node: Node, line: str) -> None:
         """Take the body of a loop as commands of the line, and keep which they are."""
         if len(self.argvs) != len(self.connectors):
-            raise Refused("R4", "a loop behind a command")
+            raise Refused("R4", "a loop after a command")
         variable, words, group = _loop_head(node, line)
         body = _Line()
         opening, *inside, closing = group.children

@@ -59,7 +59,7 @@ def _stages(reading: Reading) -> list[Stage]:
     for place, words in enumerate(reading.argvs):
         connector = before if entered else joins[place]
         if place in heads and connector not in {None, Connector.THEN}:
-            raise _Uncertain("a loop behind a connector")
+            raise _Uncertain("a loop after a connector")
         if words[0] == STEP:
             if place in repeated:
                 raise _Uncertain("cd inside a loop")
@@ -88,9 +88,9 @@ def _check(
     if Connector.PIPE in beside:
         raise _Uncertain("cd inside a pipeline")
     if Connector.OR in beside:
-        raise _Uncertain("cd beside ||")
+        raise _Uncertain("cd next to ||")
     if connector is Connector.AND and not {Connector.OR, Connector.THEN}.isdisjoint(later):
-        raise _Uncertain("cd that may not be taken, and commands that run all the same")
+        raise _Uncertain("cd that may not be taken, and commands that run anyway")
 
 
 def _is_folder(word: Word) -> bool:

@@ -76,7 +76,7 @@ async def test_another_key_supersedes_nothing(bench: OpenStore) -> None:
     first = await _paired(bench)
     asked = await _asked(bench, _draft(B, "WEB"))
 
-    with pytest.raises(BadRequest, match="called 'web' already"):
+    with pytest.raises(BadRequest, match="already called 'web'"):
         await bench.store.write(nodes.approve, asked.code, "uid:0")
     assert await bench.store.read(nodes.listed) == (first,)
     assert await bench.store.read(nodes.requests) == (asked,)
@@ -92,7 +92,7 @@ async def test_another_key_supersedes_nothing(bench: OpenStore) -> None:
         ("\u202ebew", "cannot be shown"),
         ("w\u1d07b", "cannot be shown"),
         ("vveb", "taken for the paired node 'web'"),
-        ("WEB ", "called 'web' already"),
+        ("WEB ", "already called 'web'"),
         ("\uff57eb", "cannot be shown"),
         ("10.0.0.9", "is an address"),
         ("::1", "is an address"),
@@ -163,7 +163,7 @@ async def test_no_token_is_kept(bench: OpenStore) -> None:
 async def test_a_paired_node_cannot_ask_to_be_paired(bench: OpenStore) -> None:
     """Nobody who knows its id makes a person allow it again."""
     await _paired(bench)
-    with pytest.raises(BadRequest, match="paired already"):
+    with pytest.raises(BadRequest, match="already paired"):
         await _asked(bench, _draft(word="t9"))
 
 

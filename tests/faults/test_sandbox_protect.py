@@ -320,7 +320,7 @@ async def test_a_workspace_that_cannot_be_looked_at_afterwards(
         done = await house.run("echo done")
 
     assert (done.exit_code, done.output.text) == (0, "done\n")
-    assert any("cannot be looked at: Input/output error" in one for one in done.findings)
+    assert any("cannot be checked: Input/output error" in one for one in done.findings)
 
 
 async def test_runs_that_overlap_cannot_pass_it_on(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def known_agent(agent: str) -> AgentId:
         raise BadRequest("Allowlists are kept for each agent. Name one, such as --agent main.")
     if not is_name(agent):
         shown = f"{agent[:_SHOWN]!a}"
-        raise BadRequest(f"{shown} is no agent's name: it has {NAME_WORDS}. Nothing was changed.")
+        raise BadRequest(
+            f"{shown} is not an agent's name: it has {NAME_WORDS}. Nothing was changed."
+        )
     return DEFAULT_AGENT if agent == LEGACY_AGENT else AgentId(agent)
 
 
@@ -97,7 +99,7 @@ def add_entry(
     entries, files = _allowlist(raw, known_agent(agent)), dict(content)
     limits = {**({} if argv is None else {"argv": list(argv)}), **_bound(files)}
     for entry in entries:
-        # An entry with keys that we do not know is ignored when judging, so it is no duplicate.
+        # An entry with keys that we do not know is ignored when judging, so it is not a duplicate.
         if _limits(entry) == (pattern, argv, frozenset(files)) and set(entry) <= _PLAIN:
             found = AllowlistEntry(pattern, _text(entry.get("id")), argv, content)
             changed = entry.get("content", {}) != files

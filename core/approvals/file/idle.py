@@ -139,8 +139,8 @@ def describe_idle(entry: AllowlistEntry, since_ms: int) -> str:
     """Format the sentence that an entry is idle, and what to do."""
     day = time.strftime("%Y-%m-%d", time.gmtime(since_ms / 1000))
     return (
-        f"{entry.words!r} was not used since {day} (approvals.exec.allowAlwaysIdle) and does not "
-        "count; remove it, or remove and add it again."
+        f"{entry.words!r} has not been used since {day} (approvals.exec.allowAlwaysIdle) and does "
+        "not count; remove it, or remove and add it again."
     )
 
 

@@ -304,7 +304,7 @@ class Terminals:
         """Return why a terminal must end though nobody ended it: its owner's token was revoked."""
         with suppress(StoreError):  # a store that is away says nothing about anybody
             if self.shut_out is not None and await self.shut_out(terminal.owner[0]):
-                return "who asked for it may not use it any more"
+                return "its owner may no longer use it"
         return ""
 
     async def _record_end(self, terminal: Terminal) -> None:
@@ -361,7 +361,7 @@ def _check_terminal(fd: int) -> None:
     found = os.fstat(fd)
     device = (os.major(found.st_rdev), os.minor(found.st_rdev))
     if not stat.S_ISCHR(found.st_mode) or device != _MULTIPLEXER:
-        raise SpawnError("the executor sent something else than a terminal")
+        raise SpawnError("the executor sent something other than a terminal")
 
 
 def _finished(terminal: Terminal, duration_ms: int) -> Finished:

@@ -156,7 +156,7 @@ def _around_and_within(look: _Look, obeys: Obedience) -> Iterator[str]:
                 continue
             seen.add(repository.folder)
             if len(seen) > _MOST:
-                yield f"more than {_MOST} repositories lie around and within `{cwd}`"
+                yield f"more than {_MOST} repositories are around and within `{cwd}`"
                 return
             yield from _steered_by(repository, obedience, look)
             if obeys.may("enter"):

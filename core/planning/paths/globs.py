@@ -84,7 +84,7 @@ def _segments(parts: list[WordPart]) -> list[list[_Token]]:
             )
             continue
         if _QUOTED_MARKS.search(part.text):
-            raise UncertainGlob("a glob beside quoted pattern characters")
+            raise UncertainGlob("a glob next to quoted pattern characters")
         for place, text in enumerate(part.text.split("/")):
             if place:
                 segments.append([])
@@ -117,7 +117,7 @@ def _within(path: str, segment: list[_Token], folder: str, *, last: bool) -> Ite
     names = _names_in(at)
     by_character = any(isinstance(token, frozenset) for token in segment)
     if by_character and not all(map(str.isascii, names)):
-        raise UncertainGlob("a glob for single characters beside names outside ASCII")
+        raise UncertainGlob("a glob for single characters next to names outside ASCII")
     for name in names:
         hidden = name.startswith(".") and segment[0] != "."
         if hidden or not _fits(name, segment):

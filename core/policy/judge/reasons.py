@@ -25,7 +25,7 @@ WHY = {
     Reason.ASK_ALWAYS: "The command would be allowed, but {rule}.",
     Reason.EXPOSED: "Code that it may read can be changed meanwhile: {rule}.",
     Reason.STEERED: "It would do more than the line says: {rule}.",
-    Reason.REPLACES: "It would replace a file that is there: {rule}.",
+    Reason.REPLACES: "It would replace an existing file: {rule}.",
     Reason.TERMINAL: "A program may behave differently at a terminal: {rule}.",
     Reason.AGENT_PROMPT: "The agent is started as it is configured ({rule}).",
     Reason.OPENS_TERMINAL: "It opens a terminal, in which nobody is asked: {rule}.",

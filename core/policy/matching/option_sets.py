@@ -46,8 +46,8 @@ def option_set(
 def _check(name: str, option: str, *, twice: bool, clusters: bool) -> None:
     if _OPTION.fullmatch(option) is None:
         raise ConfigError(
-            f"The option set {name!r} lists {option!r}, which is no option. Write -x or --name; a "
-            "value goes under values."
+            f"The option set {name!r} lists {option!r}, which is not an option. Write -x or "
+            "--name; a value goes under values."
         )
     if twice:
         raise ConfigError(
@@ -108,7 +108,7 @@ def options_problem(options: OptionSet, given: Sequence[str]) -> str | None:
     found = operands_of(options, given, Surroundings("/"))
     if found is None:
         return "an option is not of the set, or its value does not fit"
-    return f"{found[0]!r} is no option" if found else None
+    return f"{found[0]!r} is not an option" if found else None
 
 
 def _takes(options: OptionSet, word: str, left: list[str], at: Surroundings) -> bool:

@@ -62,7 +62,7 @@ def complaint(pattern: str, home: str) -> str | None:
     if not pattern.startswith("/"):
         return "it is not absolute; begin it with `/` or `~/`"
     if pattern.endswith("/"):
-        return "it ends with `/`, which names a folder; write `*` behind it for the programs in it"
+        return "it ends with `/`, which names a folder; write `*` after it for the programs in it"
     return "it holds `.` or `..` between slashes, `//` or a control character"
 
 

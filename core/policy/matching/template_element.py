@@ -27,7 +27,7 @@ _MEANT = {
     "one, and the pattern holds no < or >.",
     "<HOST": "Write <HOST:local>, which is localhost, 127.0.0.0/8 or [::1], or the host itself.",
     "<OPTS": "Write the whole element as <OPTS:name>, with a set of tools.exec.optionSets.",
-    "<PATH:": "Write <PATH:root> with a name of tools.exec.roots, and … behind it for several.",
+    "<PATH:": "Write <PATH:root> with a name of tools.exec.roots, and … after it for several.",
     "<REST": "Write the last element as <REST>, or as <REST:any> to allow whatever follows.",
 }
 """What was probably meant by a malformed template."""

@@ -114,8 +114,9 @@ def _check_safe_bins(settings: CoreSettings) -> None:
             known = ", ".join(sorted(profiled()))
             raise BadRule(
                 path,
-                f"{unknown!r} cannot be a safe bin: of what it does with its arguments nothing is "
-                f"known. Those that can are {known}; let others run by an allowlist entry or rule.",
+                f"{unknown!r} cannot be a safe bin: nothing is known about what it does with "
+                f"its arguments. Those that can are {known}; let others run by an allowlist entry "
+                "or rule.",
             )
 
 
@@ -297,7 +298,7 @@ def _unmeant(word: str) -> str | None:
     if "/" in word:
         return complaint(word, "/")
     if any(character.isspace() for character in word):
-        return f"it holds a blank; write each word by itself: {json.dumps(word.split())}"
+        return f"it holds a blank; write each word separately: {json.dumps(word.split())}"
     return None
 
 

@@ -90,12 +90,12 @@ def request(conn: Connection, draft: PairingDraft) -> PairingRequest:
 
     Raises:
         TooManyRequests: as many wait as may.
-        BadRequest: the node is paired already.
+        BadRequest: the node is already paired.
     """
     now = now_ms(conn)
     conn.execute(_EXPIRE, {"p_now": now})
     if conn.execute(_NODE, {"p_id": draft.id}).first() is not None:
-        raise BadRequest("This node is paired already.")
+        raise BadRequest("This node is already paired.")
     row = conn.execute(_REQUEST, {"p_id": draft.id, "p_now": now}).mappings().first()
     if row is not None and _is_same(row, draft):
         return _request(row)
@@ -261,7 +261,7 @@ def _must_be_free(conn: Connection, name: str, node_id: str) -> None:
         return
     if normalised(taken.name) == normalised(name):
         raise BadRequest(
-            f"The paired node {taken.id[:12]} is called {taken.name!r} already. Give the new one "
+            f"The paired node {taken.id[:12]} is already called {taken.name!r}. Give the new one "
             "another name, or first rename or revoke that one."
         )
     raise BadRequest(

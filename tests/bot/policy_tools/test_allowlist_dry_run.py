@@ -50,12 +50,12 @@ def test_idle_entries_are_told(tmp_path: Path, days: int, counts: bool) -> None:
     warned = [
         one.detail
         for one in examine({"SAYSO_HOME": str(state)})
-        if one.verdict is Verdict.WARN and "was not used since" in one.detail
+        if one.verdict is Verdict.WARN and "has not been used since" in one.detail
     ]
 
     assert ("allow" if counts else "ask") == told["decision"]
     assert (0 if counts else 1) == len(told["idle"]) == len(warned)
-    assert counts == ("idle entry: '/usr/bin/uname' was not used since" not in explained)
+    assert counts == ("idle entry: '/usr/bin/uname' has not been used since" not in explained)
 
 
 def test_the_doctor_warns_of_open_paths(tmp_path: Path) -> None:

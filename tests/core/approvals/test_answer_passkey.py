@@ -112,7 +112,7 @@ async def test_another_persons_passkey_proves_nothing(tmp_path: Path) -> None:
         done = await bench.answer(asked, own, actor=BO)
 
     assert refused.outcome is AnswerOutcome.NOT_PROVEN
-    assert "no passkey of yours" in refused.sentence
+    assert "not a passkey of yours" in refused.sentence
     assert done.outcome is AnswerOutcome.ACCEPTED
 
 

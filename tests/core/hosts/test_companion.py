@@ -100,7 +100,7 @@ async def test_who_is_not_there_or_not_known_is_not_asked(runner: Runner, *, kno
     async with companion(RecordingDesk()) as listens:
         listens.works = works
         server = None if known else listens
-        with pytest.raises(HostUnavailable, match="not there"):
+        with pytest.raises(HostUnavailable, match="it is missing"):
             await made(runner, server, known=known).run(new_run(), PLAN, Watcher())
         result = await made(runner, server, known=known, unasked=True).run(
             new_run(), PLAN, Watcher()

@@ -204,7 +204,7 @@ def test_code_that_is_not_there_is_bound_as_well(
 
     assert [Path(path).name for path in leaf.absent] == absent
     if absent:
-        with pytest.raises(PlanDrift, match="was not there when this was asked"), verify(plan):
+        with pytest.raises(PlanDrift, match="did not exist when this was asked"), verify(plan):
             pass
 
 

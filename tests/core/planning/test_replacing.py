@@ -154,7 +154,7 @@ async def test_what_the_line_itself_put_there_stays(
     assert decision is Decision.ALLOW
     assert (place / "new").read_text() == "a"
     assert (place / "c").read_text() == "c"
-    assert "was not there" in str(ended)
+    assert "did not exist" in str(ended)
 
 
 async def test_what_came_before_it_starts_stays(
@@ -164,7 +164,7 @@ async def test_what_came_before_it_starts_stays(
     plan, decision = example.judged("mv a new", place)
     (place / "new").write_text("somebody's")
 
-    with pytest.raises(PlanDrift, match="was not there when `mv` was approved"):
+    with pytest.raises(PlanDrift, match="did not exist when `mv` was approved"):
         await runner.run(new_run(), plan, Watcher())
 
     assert decision is Decision.ALLOW

@@ -40,7 +40,7 @@ PROGRAMS = frozenset(
 _HOME, _APP = "/home/dev", "/home/dev/projects/app"
 _GLOB = re.compile(r"""(?<!\S)(?!["'-])[^\s"';|&<>$`{}]*[*?][^\s"';|&<>$`{}]*""")
 _FOLDER = re.compile(r'(?:^|&& *|; *)cd +"?([^ ;&|"]+)"?')
-_NOT_COUNTED = re.compile(r"matches nothing|is no folder")
+_NOT_COUNTED = re.compile(r"matches nothing|is not a folder")
 
 
 @dataclass(frozen=True, slots=True)

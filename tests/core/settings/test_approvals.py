@@ -73,5 +73,5 @@ def test_a_ladder_may_last_thirty_days() -> None:
 def test_who_can_never_be_let_in_is_named(key: str, entry: str) -> None:
     """An account of this machine is its number; the controls: one, and a person by name."""
     assert LocalAccounts.model_validate({key: ["uid:0", "person:ana"]})
-    with pytest.raises(ValidationError, match="is no account of this machine: write uid:1000"):
+    with pytest.raises(ValidationError, match="is not an account of this machine: write uid:1000"):
         LocalAccounts.model_validate({key: ["uid:0", entry]})

@@ -43,10 +43,10 @@ def test_what_cd_takes_as_more_than_a_folder_is_no_step(operands: str) -> None:
     [
         ("cd a | ls", "cd inside a pipeline"),
         ("ls | cd a", "cd inside a pipeline"),
-        ("cd a || ls", "cd beside ||"),
-        ("ls || cd a", "cd beside ||"),
-        ("x && cd a; ls", "cd that may not be taken, and commands that run all the same"),
-        ("x && cd a && y || z", "cd that may not be taken, and commands that run all the same"),
+        ("cd a || ls", "cd next to ||"),
+        ("ls || cd a", "cd next to ||"),
+        ("x && cd a; ls", "cd that may not be taken, and commands that run anyway"),
+        ("x && cd a && y || z", "cd that may not be taken, and commands that run anyway"),
         ("for i in a b; do cd a; done", "cd inside a loop"),
     ],
 )

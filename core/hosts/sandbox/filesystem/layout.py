@@ -81,7 +81,7 @@ class Places:
             if is_within(cwd, one) or is_within(one, cwd):
                 return _shares(one)
         if lies_in_protected(cwd, self.protected):
-            return f"lies in a place that no command may change (sandbox.protect). {_ELSEWHERE}"
+            return f"is in a place that no command may change (sandbox.protect). {_ELSEWHERE}"
         if mounts_now().shares(cwd, self.guarded):
             return f"shares files with Sayso's own by a bind mount. {_ELSEWHERE}"
         return ""
@@ -198,7 +198,7 @@ def _check(setting: str, paths: Iterable[str], guarded: Iterable[str]) -> None:
 
 
 def _is_deep(path: str, folder: str) -> bool:
-    """Return whether a path is in a subfolder: which could be renamed, and then shows it."""
+    """Return whether a path is in a subfolder, which could be renamed and then shows it."""
     return is_within(path, folder) and os.path.dirname(path) != folder  # noqa: PTH120 - as above
 
 

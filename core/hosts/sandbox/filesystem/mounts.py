@@ -63,7 +63,7 @@ class View:
             case Kind.PRIVATE:
                 why = f"each run has a private {place} of its own there"
             case None:
-                why = "it is no system folder, and no project"
+                why = "it is neither a system folder nor a project"
             case _:
                 why = f"{place} is hidden there"
         return f"{why}. Run it in a project's folder, or set sandbox.workspace or sandbox.show"

@@ -155,7 +155,7 @@ class Check:
         try:
             kept = self._look(known, workspace, inner)
         except OSError as error:
-            why = f"the workspace {workspace} cannot be looked at ({error.strerror})"
+            why = f"the workspace {workspace} cannot be checked ({error.strerror})"
             raise HostUnavailable(f"{why}, so nothing ran") from error
         self._began = began
         known.runs += 1
@@ -180,7 +180,7 @@ class Check:
             await self._checks.walk(sweep)
             self._undo()
         except OSError as error:
-            self._undone.append(Undone("what is", f"cannot be looked at: {error.strerror}"))
+            self._undone.append(Undone("what is", f"cannot be checked: {error.strerror}"))
         self._end()
         self._checks.learn(self._known, sweep)
         return tuple(_sentences(sweep, self._undone))

@@ -231,7 +231,7 @@ def test_a_part_for_what_can_be_no_agent_is_not_put(home: ApiGateway) -> None:
     records = (home.home / "audit.jsonl").read_text().count('"approvals file"')
     put = home.client("admin").put("/v1/allowlists", json=new)
     assert error_of(put) == "bad_request"
-    assert "is no agent's name" in put.json()["error"]["message"]
+    assert "is not an agent's name" in put.json()["error"]["message"]
     wish = {"command": "true", "cwd": "/", "agent": "../x\n"}
     assert error_of(home.client("admin").post("/v1/requests", json=wish)) in {
         "bad_request",

@@ -392,7 +392,9 @@ def test_a_part_that_no_agent_can_have_is_not_added_and_may_stay(path: Path) -> 
     kept = path.read_bytes()
     both = {"version": 1, "agents": {odd: {}, "main": {"ask": "off"}}}
     for change in (lambda: file.add(odd, "/opt/x"), lambda: file.replace(json.dumps(both))):
-        with pytest.raises(BadRequest, match=r"'\.\./x\\n' is no agent's name: it has 1 to 200"):
+        with pytest.raises(
+            BadRequest, match=r"'\.\./x\\n' is not an agent's name: it has 1 to 200"
+        ):
             change()
     assert path.read_bytes() == kept
 

@@ -72,7 +72,7 @@ def test_a_use_keeps_an_entry(home: Home) -> None:
 
     assert ["/usr/bin/rg"] == home.counted(idle)
     (line,) = idle.lint(home.file.read().agents)
-    assert "agents.main.allowlist '/usr/bin/seq' was not used since 2027-01-15" in line
+    assert "agents.main.allowlist '/usr/bin/seq' has not been used since 2027-01-15" in line
     assert "allowAlwaysIdle" in line
 
 

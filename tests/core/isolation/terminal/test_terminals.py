@@ -227,7 +227,7 @@ async def test_a_revoked_token_ends_its_terminal(desk: Desk) -> None:
     done = await opened.end
 
     assert isinstance(done, Finished)
-    assert "may not use it any more" in done.output.text
+    assert "may no longer use it" in done.output.text
     assert _children(opened.terminal.run_id) == []
 
 

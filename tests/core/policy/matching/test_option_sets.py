@@ -179,10 +179,10 @@ def test_an_ill_placed_set_says_what_to_write(argv: list[str], words: str) -> No
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ({"flags": ["q"]}, "is no option"),
-        ({"flags": ["--"]}, "is no option"),
-        ({"flags": ["-x y"]}, "is no option"),
-        ({"flags": ["--x=y"]}, "is no option"),
+        ({"flags": ["q"]}, "is not an option"),
+        ({"flags": ["--"]}, "is not an option"),
+        ({"flags": ["-x y"]}, "is not an option"),
+        ({"flags": ["--x=y"]}, "is not an option"),
         ({"flags": ["-x"], "values": {"-x": "<INT>"}}, "Write it once"),
         ({"values": {"-x": "<REST>"}}, "one word"),
         ({"values": {"-x": "<PATH>…"}}, "one word"),

@@ -171,7 +171,7 @@ def test_why_a_project_is_no_workspace(tmp_path: Path) -> None:
 
 def test_what_bars_the_folder_of_a_run_is_not_said_of_another() -> None:
     """``/`` shares files with everything, which is not what hides a folder that a line goes to."""
-    assert PLACES.view("/").why_unseen("/work/x").startswith("it is no system folder")
+    assert PLACES.view("/").why_unseen("/work/x").startswith("it is neither a system folder")
     assert PLACES.view("/srv").why_unseen("/srv/app").startswith("/srv shares files with Sayso's")
 
 

@@ -22,7 +22,7 @@ VIEW = View(
         ("/tmp/build", "each run has a private /tmp of its own there."),
         ("/home/ana/other", "each run has a private /home/ana of its own there."),
         ("/home/ana/shop/.sayso/x", "/home/ana/shop/.sayso is hidden there."),
-        ("/srv/app", "it is no system folder, and no project."),
+        ("/srv/app", "it is neither a system folder nor a project."),
     ],
 )
 def test_why_a_folder_is_not_seen(folder: str, why: str) -> None:
