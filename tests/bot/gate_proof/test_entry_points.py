@@ -12,7 +12,7 @@ LISTED = ["socket", "chat", "tool", "rest", "websocket", "remote 10.0.0.1:1", "r
 
 def test_the_order_is_that_of_the_page() -> None:
     """The page's table and the names agree."""
-    table = PAGE.read_text().partition("| Way in |")[2].partition("\n\n")[0]
+    table = PAGE.read_text().partition("| Entry point |")[2].partition("\n\n")[0]
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
 
     assert re.findall(r"`(\w+)", " ".join(cells)) == list(ORDER)
