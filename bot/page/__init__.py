@@ -1,11 +1,11 @@
-"""Serve the control page: what waits and runs, what was, and the rules, in a browser.
+"""Serve the control page: what waits, runs and has ended, and the rules, in a browser.
 
 ::
 
     app        the addresses; who is let in; faults as people read them
     forms      the fields that each form has
       ▼
-    login | passkeys | push | now | plans | approval | rules/ | gateway    what each address does
+    login | passkeys | push | now | plans | approval | rules/ | gateway    what each address serves
     install                    what a phone asks for before it installs the page
     records/                   what was and what is kept: history, stories, insight, lists
       ▼

@@ -1,4 +1,4 @@
-"""Put the pages together: their addresses, who is let in, and faults as people read them."""
+"""Assemble the pages: their addresses, who is let in, and faults as people read them."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -68,10 +68,10 @@ _FAILURES_A_SECOND = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Furnishing:
-    """What the pages are made of.
+    """The parts that the pages are made of.
 
     ``framed_by`` is the one origin whose pages may show ours in a frame: the demo's screen, made in
-    this process (``bot.demo``). No setting leads here; empty means none.
+    this process (``bot.demo``). No setting sets it; empty means none.
     """
 
     table: Table
@@ -86,7 +86,7 @@ class Furnishing:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One address: what it shows, and what its form does. ``public``: also for who is unknown."""
+    """One address: what it shows, and what its form does; ``public`` ones need no session."""
 
     pages: "ControlPage"
     get: Handler | None = None
@@ -97,7 +97,7 @@ class View:
         """Serve a request.
 
         Raises:
-            Fault: it is not served.
+            Fault: the request is not served.
         """
         visit = self.pages.visit(scope, receive)
         handler = self.get if scope["method"] in _SAFE else self.post
@@ -127,7 +127,7 @@ class ControlPage(Pages):
     _routes: tuple[Route, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the parts once."""
+        """Create the parts once."""
         room, limits = self.room, self.room.section.limits
         self.render = Renderer(self.assets, room.zone)
         self._bearers = Bearers(room.gate.store, lambda: room.gate.broker.asking.approvers)
@@ -205,7 +205,7 @@ class ControlPage(Pages):
         )
 
     def _push_routes(self) -> tuple[Route, ...]:
-        """Return the routes of web push, and of what notifications answer."""
+        """Return the routes of web push and of the answers given in notifications."""
         gate = self.room.gate
         keys = PushKeys(gate.store, gate.broker.seals)
         pages = PushPages(self.room.table, gate, keys, self.room.section.push, self._failed)
@@ -234,13 +234,13 @@ class ControlPage(Pages):
         return any(route.matches(scope)[0] is not Match.NONE for route in self._routes)
 
     async def admit(self, scope: Scope) -> None:
-        """Find whose session it is, and refuse a form that is not from our own page.
+        """Find the session of a request, and refuse a form that is not from our own page.
 
         Raises:
             Fault: another site's form, or too many requests of a session or an address.
         """
         if scope["method"] not in _SAFE and header(scope, b"origin") is None:
-            # That it is ours has been checked where it is there; browsers always send it here.
+            # Where it is set, it has been checked to be ours; browsers always send it here.
             raise Fault(FaultCode.WRONG_SITE, "Origin header missing.")
         state = scope["state"]
         state["caller"], state["login"] = None, None
@@ -272,7 +272,7 @@ class ControlPage(Pages):
         return Visit(scope, receive, self.room.section, state["caller"], session, fields, asks)
 
     def refusal(self, fault: Fault, scope: Scope) -> Response:
-        """Return a fault as people read it; who is not signed in learns how."""
+        """Return a fault as people read it; a visitor who is not signed in is shown how to."""
         if wants_json(scope):
             response = data({"done": False, "sentence": fault.message}, fault.status)
         elif fault.code is FaultCode.UNAUTHORISED:
@@ -283,7 +283,7 @@ class ControlPage(Pages):
         return self.framed(response)
 
     def _said(self, fault: Fault, scope: Scope) -> Response:
-        """Return a page that says why, or that there is no page, and the way home."""
+        """Return a page that says why, or that no such page exists, with a link home."""
         state = scope["state"]
         session = state.get("session", "")
         visit = Visit(scope, _never, self.room.section, state.get("caller"), session)
@@ -295,16 +295,16 @@ class ControlPage(Pages):
         return page(text, fault.status)
 
     def framed(self, response: Response) -> Response:
-        """Return an answer that the demo's screen may frame, where there is one."""
+        """Return an answer that the demo's screen may frame, if there is one."""
         if self.room.framed_by:
             let_frame(response, self.room.framed_by)
         return response
 
     def _sign_in(self, scope: Scope) -> Response:
-        """Return how to sign in; who comes from another site may be signed in all the same.
+        """Return how to sign in; a visitor from another site may be signed in after all.
 
         Browsers keep a SameSite=Strict cookie from the first request after such a link, so the page
-        asks for itself once more.
+        requests itself once more.
         """
         crossed = says(scope, b"sec-fetch-site", b"cross-site") and scope["method"] in _SAFE
         return page(
@@ -314,7 +314,7 @@ class ControlPage(Pages):
 
     @property
     def _has_passkeys(self) -> bool:
-        """Return whether browsers make passkeys for this page."""
+        """Return whether browsers create passkeys for this page."""
         return relying_party(self.room.page_url()) is not None
 
     async def stream(self, visit: Visit, send: Send) -> None:
@@ -347,7 +347,7 @@ class _LiveView:
         """Serve a stream.
 
         Raises:
-            Fault: it is not served.
+            Fault: the request is not served.
         """
         if scope["method"] != "GET":
             raise Fault(FaultCode.WRONG_VERB, "Method not allowed here.", {"Allow": "GET"})
@@ -359,7 +359,7 @@ class _LiveView:
 
 
 def pages_of(room: Furnishing) -> Callable[[Wakes, Buckets], Pages]:
-    """Return what makes the pages for a server, from its wake-ups and rates."""
+    """Return the factory of a server's pages, which takes its wake-ups and rates."""
 
     def made(wakes: Wakes, rates: Buckets) -> Pages:
         return ControlPage(room, wakes, rates)
@@ -372,7 +372,7 @@ def _template(routes: Sequence[Route], scope: Scope) -> str:
 
 
 def _unfilled(handler: Handler) -> Handler:
-    """Return a handler of a form without fields, which it does not read itself."""
+    """Return a handler for a form without fields, which reads the form before it is called."""
 
     async def checked(visit: Visit) -> Response:
         await visit.form(signed=False)

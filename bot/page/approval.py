@@ -1,7 +1,7 @@
 """Show one approval on a page of its own, and take answers from any page.
 
-The address of an approval is a locator and gives no right: who may answer is decided by the method
-that takes the answer, as everywhere. Everything that an answer says is what that method says.
+The address of an approval is a locator and grants no right: the method that takes an answer decides
+who may give it, as everywhere. The text of a reply is what that method returns.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class ApprovalPages:
     cards: Cards
 
     async def show(self, visit: Visit) -> Response:
-        """Show an approval: pending, decided, expired or withdrawn; in JSON in one sentence."""
+        """Show an approval: pending, decided, expired or withdrawn; as JSON, one sentence."""
         found = await self._meant(visit)
         status = await self.gate.store.read(status_of, found.id)
         if visit.wants_json:
@@ -67,7 +67,7 @@ class ApprovalPages:
         return page(text)
 
     def _state(self, found: Approval, status: Submission | None) -> dict[str, object]:
-        """Return what became of a question, for a notification whose answer got lost."""
+        """Return what became of a question, for a notification whose response was lost."""
         ended = found.resolution is not None
         words = self.cards.outcome(found, status).headline.text if ended else _WAITS
         return {"ended": ended, "sentence": words}
@@ -81,14 +81,14 @@ class ApprovalPages:
         return card.html
 
     async def _evidence(self, found: Approval, visit: Visit) -> Any:  # noqa: ANN401 - a method's answer
-        """Return what people were shown; nothing for who may not read it."""
+        """Return what people were shown; nothing for visitors who may not read it."""
         method = self.table["exec.approval.evidence"]
         if not any(visit.who.may(scope) for scope in method.scopes):
             return None
         return await invoke(method, {"id": found.id}, visit.who)
 
     async def preview(self, visit: Visit) -> Response:
-        """Return what an allow-always would have let run, for the panel of a card."""
+        """Return what an allow-always would have allowed to run, for the panel of a card."""
         return data({"sentence": await self._preview_words(await self._meant(visit))})
 
     async def answer(self, visit: Visit) -> Response:
@@ -148,10 +148,10 @@ class ApprovalPages:
             raise Fault(FaultCode.CONFLICT, words)
 
     async def _meant(self, visit: Visit) -> Approval:
-        """Return the approval of the address.
+        """Return the approval that the address names.
 
         Raises:
-            Fault: the address means none, or several.
+            Fault: it names none, or several.
         """
         permit(self.table["exec.approval.get"], visit.who)
         ref = visit.path("ref")
@@ -163,7 +163,7 @@ class ApprovalPages:
         return found[0]
 
     async def _refusal(self, found: Approval, visit: Visit) -> str:
-        """Return why this person may not answer, before anything is pressed."""
+        """Return why this person may not answer, to be shown before anything is pressed."""
         actor = visit.who.actor
         if found.resolution is not None or actor is None:
             return ""

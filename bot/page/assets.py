@@ -1,4 +1,4 @@
-"""Serve the style sheet, the scripts and the icon from memory, under names of their content."""
+"""Serve the style sheet, scripts and icon from memory, under names made of their content."""
 
 import hashlib
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Assets:
 
     @classmethod
     def load(cls, folder: Path = _FOLDER) -> "Assets":
-        """Read a folder once."""
+        """Read all files of a folder once."""
         found = {one.name: one.read_bytes() for one in sorted(folder.iterdir())}
         whole = hashlib.sha256(b"\0".join(found.values())).hexdigest()
         return cls(found, whole[:_DIGITS])
@@ -41,10 +41,10 @@ class Assets:
         return f"/static/{self.version}/{name}"
 
     def response(self, version: str, name: str) -> Response:
-        """Return a file, to be kept for ever.
+        """Return a file, to be cached forever.
 
         Raises:
-            Fault: there is no such file of this version.
+            Fault: this version has no such file.
         """
         data = self.files.get(name)
         if data is None or version != self.version:

@@ -1,4 +1,4 @@
-"""Make the card of an approval: the content of the chats' cards, as a page shows it."""
+"""Render the card of an approval: the content of the chats' cards, as a page shows it."""
 
 import hashlib
 from collections import OrderedDict
@@ -24,7 +24,7 @@ from core.text.render import Redacted
 
 _MOST_KEPT = 512
 _LONG = 1_500
-"""Characters of a command up to which a list shows it whole; beyond, its own page does."""
+"""Length up to which a list shows a whole command; a longer one is shown whole on its own page."""
 _LINES = 14
 _DEADLINE = "Answer by"
 
@@ -43,16 +43,16 @@ class ShownCard:
     whole: bool
 
     def seen_by(self, actor: Actor) -> View:
-        """Return that a person is shown this card."""
+        """Return the record that a person is shown this card."""
         surface = Surface.WHOLE if self.whole else Surface.LIST
         return View(ApprovalId(self.id), actor, surface, self.text)
 
 
 @dataclass(slots=True)
 class Cards:
-    """The cards of what waits, made once for all who look.
+    """The cards of what waits, rendered once for all visitors.
 
-    A card holds the place of a CSRF token, drawn at random, that each session's own replaces.
+    A card contains a random placeholder, which is replaced with each session's own CSRF token.
     """
 
     render: Renderer
@@ -60,7 +60,7 @@ class Cards:
     _kept: OrderedDict[str, ShownCard] = field(default_factory=OrderedDict)
 
     def listed(self, approval: Approval, csrf: str) -> ShownCard:
-        """Return the card in a list: long commands are cut there, and cannot be allowed."""
+        """Return the card for a list: long commands are cut there, and cannot be allowed."""
         votes = "/".join(f"{vote.person}:{vote.reply}" for vote in approval.votes)
         key = (
             f"{approval.id} {approval.plan.digest} {approval.deadline_ms} {approval.asked} {votes}"
@@ -73,17 +73,17 @@ class Cards:
         return replace(card, html=card.html.replace(self._place, csrf))
 
     def whole(self, approval: Approval, csrf: str) -> ShownCard:
-        """Return the card on a page of its own, with all of its command."""
+        """Return the card for a page of its own, with the whole command."""
         card = self._made(approval, whole=True)
         return replace(card, html=card.html.replace(self._place, csrf))
 
     def outcome(self, approval: Approval, status: Submission | None) -> OutcomeCard:
-        """Return how it ended, in the words of the chats."""
+        """Return how an approval ended, in the words of the chats."""
         result = status if isinstance(status, Finished | Denied | Unknown) else None
         return build_outcome(approval, result, self.render.zone)
 
     def ending(self, approval: Approval, status: Submission | None) -> str:
-        """Return how it ended, for the place of its card in a list."""
+        """Return how an approval ended, to be shown in place of its card in a list."""
         return self.render.text("ended.html", card=self.outcome(approval, status))
 
     def _made(self, approval: Approval, *, whole: bool) -> ShownCard:
@@ -114,5 +114,5 @@ def is_long(card: PromptCard) -> bool:
 
 
 def beginning(command: Redacted) -> Redacted:
-    """Return as much of a command as a list has room for."""
+    """Return the beginning of a command that a list has room for."""
     return Redacted("\n".join(command.text[:_LONG].split("\n")[:_LINES]))

@@ -1,7 +1,7 @@
-"""Name the fields of each form, by the address that it is sent to.
+"""List the fields of each form, by the address that it is sent to.
 
-A field that nobody reads is a mistake of whoever wrote the request: what it was meant to change
-would silently stay. So a visit refuses it by its name, before anything is done.
+A field that nothing reads is a mistake in the request: what it was meant to change would silently
+stay unchanged. So a visit refuses it by name, before anything is done.
 """
 
 from collections.abc import Mapping
@@ -38,11 +38,11 @@ FORMS: Final[Mapping[str, Fields]] = {
     "/push/{id}/remove": NO_FIELDS,
     "/push/answer": Fields.of("answer decision"),
 }
-"""The fields of what is sent to an address, by its template."""
+"""The fields of the form that is sent to an address, by the address's template."""
 _PAST = "agent session state by grep before"
 QUERIES: Final[Mapping[str, Fields]] = {
     "/history": Fields.of(_PAST),
     "/history/export": Fields.of(f"{_PAST} format"),
     "/exec-approvals": Fields.of("node agent try cwd saved"),
 }
-"""The parameters of addresses that forms lead to without changing anything."""
+"""The query parameters of addresses to which forms are sent that change nothing."""

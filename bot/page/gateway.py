@@ -1,4 +1,4 @@
-"""Lock the gateway down, and list the sessions of who is signed in."""
+"""Lock the gateway down, and list the sessions of the person who is signed in."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _LONGEST_WHY = 500
 
 @dataclass(frozen=True, slots=True)
 class GatewayPages:
-    """The pages about the gateway and who is signed in."""
+    """The pages about the gateway and the sessions of the person who is signed in."""
 
     table: Table
     store: Store
@@ -30,7 +30,7 @@ class GatewayPages:
     pushes: bool
 
     async def lockdown(self, visit: Visit) -> Response:
-        """Show whether it is locked, and ask once more before it is."""
+        """Show whether the gateway is locked, and ask for confirmation before locking it."""
         locked: Any = await invoke(self.table["lockdown.get"], {}, visit.who)
         text = self.render.text("lockdown.html", visit=visit, here="lockdown", locked=locked)
         return page(text)
@@ -39,7 +39,7 @@ class GatewayPages:
         """Deny everything from now on.
 
         Raises:
-            Fault: it was not confirmed.
+            Fault: the lockdown was not confirmed.
         """
         form = await visit.form()
         if form.get("confirm") != "yes":

@@ -1,6 +1,6 @@
-"""Let a phone install the page: the manifest, the service worker, the note where nothing answers.
+"""Let a phone install the page: the manifest, the service worker and the offline note.
 
-All three are the same for everybody and hold nothing of anybody, so they need no session.
+All three are the same for everybody and contain no personal data, so they need no session.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SIZES = (192, 512)
 
 @dataclass(frozen=True, slots=True)
 class InstallPages:
-    """What a browser asks for before it installs a page."""
+    """The files that a browser requests before it installs a page."""
 
     assets: Assets
     render: Renderer
@@ -50,10 +50,10 @@ class InstallPages:
         return JSONResponse(made, headers=headers, media_type="application/manifest+json")
 
     async def worker(self, _visit: Visit) -> Response:
-        """Return the service worker, for all pages; browsers ask for it anew each day."""
+        """Return the service worker, for all pages; browsers request it again each day."""
         data = self.assets.files["worker.js"]
         return Response(data, media_type="text/javascript", headers={**HEADERS, **_FRESH})
 
     async def offline(self, _visit: Visit) -> Response:
-        """Return the note that the worker keeps."""
+        """Return the note that the worker stores and shows when the gateway does not answer."""
         return page(self.render.text("offline.html"))

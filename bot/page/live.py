@@ -1,7 +1,8 @@
-"""Push what changed on the start page as server-sent events (HTML Standard, 9.2).
+"""Push changes of the start page as server-sent events (HTML Standard, 9.2).
 
-Each look is a fresh reading of the store by the methods, with the session looked up anew: who is
-signed out hears nothing more. A client that reconnects sends what it has, and gets what differs.
+Each update reads the store afresh through the methods, and looks the session up again: a person who
+is signed out receives nothing more. A client that reconnects sends what it has, and gets what
+differs.
 """
 
 import json
@@ -27,18 +28,18 @@ from core.store.people import tokens
 from core.store.views.status import status_of
 
 Check = Callable[[Visit], Awaitable[Caller]]
-"""Return who a visit's session is at this moment, or raise ``Unauthenticated``."""
+"""Return the current caller of a visit's session, or raise ``Unauthenticated``."""
 _IDLE_S = 10.0
 _RUNNING_S = 1.0
-"""How often output is looked at while something runs."""
+"""How often output is read while something runs."""
 _SETTLE_S = 0.05
-"""A burst of changes becomes one look."""
+"""How long changes are gathered, so that a burst causes one update."""
 _ABOUT = ("approval:", "run:", tokens.CHANGED)
 
 
 @dataclass(slots=True)
 class Sent:
-    """What a page has been sent: the revision of each card, and the texts of the rest."""
+    """What has been sent to a page: the revision of each card, and the text of every other part."""
 
     cards: dict[str, str]
     running: str = ""
@@ -56,7 +57,7 @@ class Live:
     longest_s: float
 
     async def serve(self, visit: Visit, check: Check, send: Send) -> None:
-        """Stream until the browser leaves, the session ends or the time is over."""
+        """Stream until the browser leaves, the session ends or the time is up."""
         await unless_gone(visit.receive, self._stream(visit, check, send))
 
     async def _stream(self, visit: Visit, check: Check, send: Send) -> None:
@@ -75,7 +76,7 @@ class Live:
             body = b"event: signed-out\ndata: {}\n\n"
             await send({"type": "http.response.body", "body": body, "more_body": True})
         except SaysoError:
-            pass  # the stream ends, and the page that resumes it learns why
+            pass  # the stream ends, and the page that resumes it is sent the reason
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(
@@ -93,7 +94,7 @@ class Live:
     async def _end_of(
         self, visit: Visit, check: Check, ref: str
     ) -> AsyncIterator[Mapping[str, object]]:
-        """Yield whether one approval has ended, until it has."""
+        """Yield, again and again, whether one approval has ended, until it has."""
         until = time.monotonic() + self.longest_s
         about = (f"approval:{ref}", tokens.CHANGED)
         async with self.wakes.of(*about) as woken:
@@ -108,7 +109,7 @@ class Live:
                 await woken(_IDLE_S)
 
     async def _changes(self, shot: Snapshot, sent: Sent, visit: Visit) -> dict[str, object]:
-        """Return what differs from what was sent, and note it."""
+        """Return what differs from what was sent, and record it as sent."""
         known = {card.id: card.rev for card in shot.cards}
         gone = [one for one in sent.cards if one not in known]
         event: dict[str, object] = {
@@ -134,7 +135,7 @@ class Live:
         return found if found is not None and visit.who.sees(found.plan.agent) else None
 
     async def _ending(self, card_id: str, visit: Visit) -> str:
-        """Return how a card ended that is not there any more; one that moved off has no words."""
+        """Return how a card that is gone ended; one that moved to another page has no text."""
         found = await self._seen(card_id, visit)
         if found is None or found.resolution is None:
             return ""

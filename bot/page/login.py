@@ -1,9 +1,9 @@
 """Sign in with a one-time link, and sign out.
 
-Opening the link binds it to this browser by a cookie of its own and signs nobody in: the button on
+Opening the link binds it to this browser by a separate cookie and signs nobody in: the button on
 that page does, once. A program that fetches links in chats for a preview opens nothing: browsers
-say of each page that people go to that they do (Fetch Metadata), and nothing else is bound.
-Browsers that do not say it, as over plain HTTP, bind the link by the button.
+mark each page that a person navigates to (Fetch Metadata), and the link is bound only then. With
+browsers that send no such mark, as over plain HTTP, the button binds the link.
 """
 
 import re
@@ -56,7 +56,7 @@ _SYSTEMS = (
 
 @dataclass(frozen=True, slots=True)
 class LoginPages:
-    """The pages of who is not signed in yet; ``failed`` slows who tries links."""
+    """The pages for visitors who are not signed in; ``failed`` slows clients that try links."""
 
     store: Store
     journal: Journal
@@ -85,7 +85,7 @@ class LoginPages:
         return answer
 
     async def enter(self, visit: Visit) -> Response:
-        """Sign in: a new session in this browser, whatever was there before is ended."""
+        """Sign in with a new session in this browser; any earlier one is ended."""
         secret = _secret(visit)
         browser = next(iter(self.cookie.browsers(visit.scope)), None)
         if browser is None:
@@ -102,10 +102,10 @@ class LoginPages:
         return answer
 
     async def begin(self, visit: Visit, made: NewToken, label: str, answer: Response) -> None:
-        """Put a new session into this browser; the one that was there before is ended.
+        """Start a new session in this browser; any earlier one is ended.
 
         Raises:
-            Fault: the browser's connection is closed, so nobody knows whose it is.
+            Fault: the browser's connection is closed, so its user cannot be determined.
         """
         value = self.cookie.sealed(made.text, visit.scope)
         await self._note(visit, made, label)
@@ -148,7 +148,7 @@ class LoginPages:
 
 
 def _is_opened(visit: Visit) -> bool:
-    """Return whether a person goes to this page: no fetch, no preview, no page loaded ahead."""
+    """Return whether a person opens this page: no fetch, no preview, no page loaded ahead."""
     said = {name: header(visit.scope, name.encode()) for name in _GOES_TO}
     ahead = header(visit.scope, b"sec-purpose") or header(visit.scope, b"purpose")
     return said == _GOES_TO and not ahead
@@ -162,7 +162,7 @@ def _secret(visit: Visit) -> str:
 
 
 def browser_label(agent: bytes) -> str:
-    """Return ``Firefox on Linux`` for a User-Agent; nothing of it is repeated."""
+    """Return ``Firefox on Linux`` for a User-Agent; no part of the header itself is repeated."""
     text = agent.decode("latin-1")
     name = next((words for mark, words in _BROWSERS if mark in text), "a browser")
     system = next((words for mark, words in _SYSTEMS if mark in text), "")

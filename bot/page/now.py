@@ -1,4 +1,4 @@
-"""Show what waits and what runs now, and how the gateway is."""
+"""Show what waits, what runs, and how the gateway is."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ from core.store import approvals
 from core.store.views.status import pending, pending_after
 
 MOST_CARDS = 20
-"""Cards on a page; the rest is counted, moves up as these are answered, and has further pages."""
+"""Cards on a page; the rest are counted, move up as these are answered, and have further pages."""
 MOST_RUNS = 12
 _ID = re.compile(r"(?:[0-9a-z]{26})?")
 _HEALTH_S = 5.0
@@ -44,7 +44,7 @@ class Snapshot:
     health: str
     plans: str = ""
     after: str = ""
-    """The card before the first one, where it is a further page."""
+    """The card before the first one, if this is a further page."""
 
     @property
     def last(self) -> str:
@@ -70,7 +70,7 @@ class Now:
         return page(self.render.text("now.html", visit=visit, shot=shot, here="now"))
 
     async def snapshot(self, visit: Visit) -> Snapshot:
-        """Return what is there now, as far as the visitor may see it.
+        """Return what waits and runs now, as far as the visitor may see it.
 
         Raises:
             Forbidden: the session may not read.
@@ -99,7 +99,7 @@ class Now:
         )
 
     async def _runs(self, caller: Caller) -> list[Mapping[str, object]]:
-        """Return the commands that run in this gateway, with what they printed last."""
+        """Return the commands that run in this gateway, with the last lines that they printed."""
         found: list[Mapping[str, object]] = []
         for run_id in sorted(self.gate.running):
             if len(found) == MOST_RUNS:
@@ -108,7 +108,7 @@ class Now:
                 known: Any = await invoke(self.table["history.list"], {"id": run_id}, caller)
                 tail: Any = await invoke(self.table["exec.tail"], {"id": run_id}, caller)
             except SaysoError:
-                continue  # it ended between the two looks, or is not stored yet
+                continue  # it ended between the two reads, or is not stored yet
             if known["history"] and tail["running"]:
                 text = tail["text"][-_TAIL:]
                 found.append({**known["history"][0], "tail": text, "bytes": tail["totalBytes"]})
@@ -129,7 +129,7 @@ class Now:
         )
 
     async def _looked_at(self, caller: Caller) -> dict[str, Any]:
-        """Return the health; what takes too long is looked at again, the page does not wait."""
+        """Return the health; the page does not wait for a slow check but shows it later."""
         if time.monotonic() < self._health_until:
             return self._health
         async with self._looking:
@@ -148,7 +148,7 @@ def _after(visit: Visit) -> ApprovalId:
     """Return the card that a further page begins after; empty for the first page.
 
     Raises:
-        Fault: the address names none.
+        Fault: the address names no card.
     """
     found = visit.query().get("after", "")
     if not _ID.fullmatch(found):
@@ -157,7 +157,7 @@ def _after(visit: Visit) -> ApprovalId:
 
 
 def _groups(parts: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return how many parts of each kind are well, for one line."""
+    """Return how many parts of each kind are healthy, as one line."""
     proofs = [one["ok"] for name, one in parts.items() if name.startswith("gate proof")]
     others = [
         one["ok"]

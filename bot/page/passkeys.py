@@ -1,9 +1,9 @@
-"""Register passkeys, sign in with one, and draw what one is to sign to allow something.
+"""Register passkeys, sign in with one, and create the challenge that allows something.
 
 A passkey is registered in a session that a one-time link has just begun, where the link came from
-a person at a terminal. A session that is older, or was begun by a passkey or by a link that a chat
-account got, registers none: whoever takes over a session or a chat account cannot add a key that
-is then asked for.
+a person at a terminal. A session that is older, or was begun by a passkey or by a link sent to a
+chat account, registers none: whoever takes over a session or a chat account cannot add a key that
+is later accepted as proof.
 """
 
 import time
@@ -33,16 +33,16 @@ from core.trust import passkeys as checks
 from core.trust.passkeys import NotProven, RelyingParty, relying_party
 
 REGISTER_MS: Final = 10 * 60_000
-"""How long after its one-time link a session registers passkeys."""
+"""How long after its one-time link a session may register passkeys."""
 _AT_A_TERMINAL: Final = "uid:"
-"""How the maker of a session begins whose link was made over the gateway's socket."""
+"""Prefix of the creator's name for sessions whose link was made over the gateway's socket."""
 _MOST: Final = 10
 _SIGN_IN: Final = "sign in"
 
 
 @dataclass(frozen=True, slots=True)
 class PasskeyPages:
-    """What the scripts of the page call about passkeys."""
+    """The endpoints for passkeys that the scripts of the page call."""
 
     store: Store
     journal: Journal
@@ -52,7 +52,7 @@ class PasskeyPages:
     page_url: Callable[[], str]
 
     async def begin(self, visit: Visit) -> Response:
-        """Return what a browser needs to have a passkey made for who is signed in."""
+        """Return what a browser needs to create a passkey for the person who is signed in."""
         await visit.form()
         session = await self._fresh(visit)
         known = await self.store.read(passkeys.of_person, visit.person)
@@ -70,7 +70,7 @@ class PasskeyPages:
         return data({"nonce": nonce, "options": options})
 
     async def register(self, visit: Visit) -> Response:
-        """Take a passkey that an authenticator has made."""
+        """Store a passkey that an authenticator has created."""
         form = await visit.form()
         session = await self._fresh(visit)
         about, nonce = _register(session), form.get("nonce", "")
@@ -97,7 +97,7 @@ class PasskeyPages:
         return data({"done": done, "sentence": words}, 200 if done else 409)
 
     async def challenge(self, visit: Visit) -> Response:
-        """Return what a passkey of this person is to sign to allow one approval in one way."""
+        """Return the challenge that this person's passkey signs to allow an approval in one way."""
         form = await visit.form()
         permit(self.table["exec.approval.resolve"], visit.who)
         meant = await self.store.read(approvals.find, visit.path("ref"))
@@ -122,7 +122,7 @@ class PasskeyPages:
         return data({"nonce": nonce, "options": options})
 
     async def offer(self, visit: Visit) -> Response:
-        """Return what any passkey is to sign to sign in."""
+        """Return the challenge that any passkey signs to sign in."""
         await visit.form()
         self._slow_down(visit)
         nonce = await self.store.write(passkeys.draw, _SIGN_IN)
@@ -131,7 +131,7 @@ class PasskeyPages:
         return data({"nonce": nonce, "options": options})
 
     async def enter(self, visit: Visit) -> Response:
-        """Sign in: a new session of who has the passkey."""
+        """Sign in with a new session of the passkey's owner."""
         form = await visit.form()
         nonce = form.get("nonce", "")
         if not await self.store.write(passkeys.use, nonce, _SIGN_IN):
@@ -150,11 +150,11 @@ class PasskeyPages:
         return answer
 
     async def _entered(self, credential: str, nonce: str, label: str) -> NewToken:
-        """Return the session of who has the passkey that signed.
+        """Return a session of the owner of the passkey that signed.
 
         Raises:
-            NotProven: none that is registered did, or a copy of it.
-            BadRequest: whose it is is not there any more.
+            NotProven: no registered passkey signed, or a copy of one did.
+            BadRequest: its owner no longer exists.
         """
         signed = checks.signed_of(credential)
         key = await self.store.read(passkeys.get, signed.passkey)
@@ -185,10 +185,10 @@ class PasskeyPages:
         return session
 
     def _party(self) -> RelyingParty:
-        """Return whom passkeys are made for here.
+        """Return the relying party that passkeys are created for here.
 
         Raises:
-            Fault: browsers make none for this page.
+            Fault: browsers create none for this page.
         """
         party = relying_party(self.page_url())
         if party is None:
@@ -197,7 +197,7 @@ class PasskeyPages:
         return party
 
     def _slow_down(self, visit: Visit) -> None:
-        """Count one try of who is not signed in.
+        """Count one attempt by a visitor who is not signed in.
 
         Raises:
             Fault: there were too many from this address.
@@ -208,7 +208,7 @@ class PasskeyPages:
 
 
 def may_register(session: Token, now: int) -> bool:
-    """Return whether a session may register a passkey: a terminal's link began it, not long ago."""
+    """Return whether a session may register a passkey: a link from a terminal began it recently."""
     at_a_terminal = session.by.startswith(_AT_A_TERMINAL)
     return at_a_terminal and now - session.created_ms <= REGISTER_MS
 

@@ -1,7 +1,8 @@
-"""Answer an agent's plan, or a burst, on one card: each command shown, ticked one by one or all.
+"""Answer an agent's plan, or a burst, on one card: commands are ticked one by one or all at once.
 
-What belongs together waits for one agent, in one session, for one task. Each tick is an answer of
-its own, by the method that takes answers: one commit each, and each says what came of it.
+Questions belong together if they are of one agent, one session and one task. Each tick is a
+separate answer, given through the method that takes answers: one commit each, and each reports its
+result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from core.store import approvals
 from core.text.render import Redacted, redact
 
 LEAST = 3
-"""Questions from which on they are offered together; as in chats."""
+"""Number of questions from which they are offered together, as in chats."""
 MOST = 100
 _TICK = "tick-"
 _ONE_BY_ONE = (ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY)
@@ -44,10 +45,10 @@ class PlanCard:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of a plan, by what an answer is decided by, as on its own card.
+    """One command of a plan, with what an answer is based on, as on its own card.
 
-    ``command`` is its beginning where it is long. ``alone`` says why it can only be allowed on its
-    own page.
+    ``command`` is only the beginning of a long one. ``alone`` says why it can only be allowed on
+    its own page.
     """
 
     card: PromptCard
@@ -59,7 +60,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What became of one tick."""
+    """The result of one tick."""
 
     code: str
     command: str
@@ -68,7 +69,7 @@ class Said:
 
 
 def plans_of(waiting: Sequence[Approval]) -> tuple[PlanCard, ...]:
-    """Return what is offered together among the questions that wait."""
+    """Return the groups of waiting questions that are offered together."""
     ordered = sorted(waiting, key=_key)
     groups = ((key, list(found)) for key, found in groupby(ordered, _key))
     return tuple(_listed(found) for _, found in groups if len(found) >= LEAST)
@@ -100,11 +101,11 @@ class PlanPages:
     cards: Cards
 
     async def show(self, visit: Visit) -> Response:
-        """Show the commands that wait together with the one of the address."""
+        """Show the commands that wait together with the one that the address names."""
         return await self._page(visit, await self._meant(visit), ())
 
     async def answer(self, visit: Visit) -> Response:
-        """Answer what is ticked, one commit each, or all that was shown."""
+        """Answer what is ticked, or all that was shown, one commit each."""
         form = await visit.form()
         reply = form.get("decision", "")
         if reply not in _ONE_BY_ONE:
@@ -123,7 +124,7 @@ class PlanPages:
     async def _one(
         self, visit: Visit, known: Mapping[str, Approval], ref: str, reply: ApprovalReply
     ) -> Said:
-        """Answer one command by the method, as its own page would."""
+        """Answer one command through the method, as its own page would."""
         found = known.get(ref)
         if found is None:
             return Said("", "", done=False, sentence="It does not wait here any more.")
@@ -157,23 +158,23 @@ class PlanPages:
         return page(text, 200 if all(one.done for one in said) else 409)
 
     def _seen(self, visit: Visit, waiting: Sequence[Approval]) -> None:
-        """Note that a person is shown these commands together: of each what a list shows."""
+        """Record that a person is shown these commands together, each as a list shows it."""
         reader = visit.reader
         if reader is not None:
             cards = (self.cards.listed(one, visit.csrf) for one in waiting)
             self.gate.seen.note(*(one.seen_by(reader) for one in cards))
 
     async def _waiting(self, meant: Approval) -> list[Approval]:
-        """Return what waits together with an approval, the soonest deadline first."""
+        """Return the questions that wait together with an approval, soonest deadline first."""
         agent = AgentId(meant.plan.agent)
         found = await self.gate.store.read(approvals.pending, MOST, None, agent)
         return [one for one in found if _key(one) == _key(meant) and one.behind is None]
 
     async def _meant(self, visit: Visit) -> Approval:
-        """Return the approval of the address, which may have ended.
+        """Return the approval that the address names, which may have ended.
 
         Raises:
-            Fault: the address means none.
+            Fault: it names none.
         """
         permit(self.table["exec.approval.list"], visit.who)
         meant = await self.gate.store.read(approvals.find, visit.path("ref"))
@@ -189,7 +190,7 @@ def _step(card: PromptCard) -> Step:
 
 
 def _alone(card: PromptCard) -> str:
-    """Return why a command cannot be allowed among others."""
+    """Return why a command cannot be allowed together with others."""
     if not card.approvable:
         return "it is too long to be shown, so it can only be denied."
     if card.step_up:

@@ -1,8 +1,8 @@
-"""Subscribe browsers to web push, and take what people answer in their notifications.
+"""Subscribe browsers to web push, and take the answers that people give in notifications.
 
-A notification answers with what was drawn for it: for one browser, approval and plan, once. It
-comes with the session's cookie, from our own origin, and goes through the method that takes every
-answer; what wants more than a press is not answered here.
+A notification answers with a token made for it, which counts once, for one browser, approval and
+plan. The answer comes with the session's cookie, from our own origin, and goes through the method
+that takes every answer; what needs more than a press cannot be answered here.
 """
 
 import json
@@ -50,7 +50,7 @@ _SPENT: Final = "This notification was answered before, is too old, or is of ano
 
 @dataclass(frozen=True, slots=True)
 class PushPages:
-    """What the sessions page and the worker call about web push."""
+    """The endpoints for web push that the sessions page and the service worker call."""
 
     table: Table
     gate: Gate
@@ -59,13 +59,13 @@ class PushPages:
     failed: Buckets
 
     async def begin(self, visit: Visit) -> Response:
-        """Return the key that a browser subscribes with, made at the first use."""
+        """Return the key that a browser subscribes with, created on first use."""
         await visit.form()
         self._permit(visit)
         return data({"key": public_key(await self.keys.get())})
 
     async def subscribe(self, visit: Visit) -> Response:
-        """Keep a browser for as long as its session lasts."""
+        """Store a browser's subscription for as long as its session lasts."""
         form = await visit.form()
         self._permit(visit)
         taken = {name: form.get(name, "") for name in ("endpoint", "p256dh", "auth")}
@@ -85,14 +85,14 @@ class PushPages:
         return data({"done": True, "sentence": self._of_what(visit)})
 
     def _of_what(self, visit: Visit) -> str:
-        """Return what this browser is notified of: nothing, where its person may answer nothing."""
+        """Return what this browser is notified of: nothing, if its person may answer nothing."""
         actor, approvers = visit.who.actor, self.gate.broker.asking.approvers
         if actor is None or approvers.sight((actor,), PersonId(visit.person)).is_empty:
             return _OF_NOTHING
         return "This browser is notified from now on."
 
     async def remove(self, visit: Visit) -> Response:
-        """Notify a browser no more; a person's own."""
+        """Stop notifying one of the person's own browsers."""
         await visit.form()
         place = visit.path("id")
         own = await self.gate.store.read(push.of_person, visit.person)
@@ -103,8 +103,8 @@ class PushPages:
         return elsewhere(_BACK)
 
     async def answer(self, visit: Visit) -> Response:
-        """Take an answer that was pressed in a notification."""
-        # The worker has no form of ours: what it answers with is as secret as the form's token, and
+        """Take an answer that was given by a button of a notification."""
+        # The worker has no form of ours: the token it answers with is as secret as a form's, and
         # bound to the same session.
         form = await visit.form(signed=False)
         reply = form.get("decision", "")
@@ -125,7 +125,7 @@ class PushPages:
         return data(said, 200 if done["accepted"] else 409)
 
     def _note(self, visit: Visit, about: Answerable) -> None:
-        """Note under which notification the answer is given."""
+        """Record which notification the answer is given in."""
         place, actor = about.subscription, visit.who.actor
         if actor is not None:
             tag = tag_of(place, about.approval_id)
@@ -140,10 +140,10 @@ class PushPages:
         return Draft(place, session, visit.person, endpoint, sealed, label)
 
     def _permit(self, visit: Visit) -> None:
-        """Refuse who may not answer, or where push is off.
+        """Refuse sessions that may not answer, or any if push is off.
 
         Raises:
-            Fault: it is off here.
+            Fault: push is off.
             Forbidden: the session may not answer.
         """
         if not self.section.enabled:
@@ -162,7 +162,7 @@ class PushPages:
 
 
 def _fits(found: Approval, about: Answerable) -> bool:
-    """Return whether a press in a notification is enough for what the approval is now."""
+    """Return whether a press in a notification is enough for the approval as it is now."""
     routine = found.evaluation.tier is Tier.ROUTINE and not found.step_up
     plain = is_plain(found.plan, found.evaluation)
     return routine and plain and found.plan.digest == about.digest

@@ -1,7 +1,7 @@
 """Render templates: every value is escaped, and what is masked stays masked.
 
-Texts of others come as ``Redacted`` or from answers of methods, which are redacted where they are
-made; Jinja escapes both for HTML.
+Text from outside comes as ``Redacted`` or from answers of methods, which are redacted where they
+are made; Jinja escapes both for HTML.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Renderer:
     _jinja: Environment = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the environment once."""
+        """Create the environment once."""
         made = Environment(
             loader=FileSystemLoader(self.folder),
             autoescape=True,
@@ -42,7 +42,7 @@ class Renderer:
         object.__setattr__(self, "_jinja", made)
 
     def text(self, template: str, **values: object) -> str:
-        """Return a template with its values."""
+        """Return a template filled with values."""
         return self._jinja.get_template(template).render(values)
 
     def day_time(self, at_ms: int) -> str:
@@ -58,7 +58,7 @@ class Renderer:
 
 
 def _shown(value: object) -> object:
-    """Return a value as Jinja escapes it; ``None`` is nothing, never the word."""
+    """Return a value as Jinja escapes it; ``None`` becomes nothing, never the word."""
     if isinstance(value, Redacted):
         return value.text
     return "" if value is None else value

@@ -1,9 +1,9 @@
-"""The cookie of a page's session: it counts only for the Unix user whose browser was signed in.
+"""Seal the cookie of a page's session, so that only the signed-in browser's Unix user can use it.
 
 Browsers send a cookie to every server of its host name, whatever the port (RFC 6265, 8.5). The web
 server of another user of this machine, such as one that agents run as, gets it when the person
-opens what that serves. So the cookie is sealed for the user at the other end of the connection, as
-the kernel knows it, and holds the session's token for nobody else.
+opens one of its pages. So the cookie is sealed for the user at the other end of the connection, as
+the kernel knows it, and no one else can read the session's token from it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _BROWSER: Final = "page browser"
 
 @dataclass(frozen=True, slots=True)
 class SessionCookie:
-    """What the session's cookie is called, and what is in it.
+    """The name and content of the session's cookie.
 
     ``mark`` is the gateway's own: all gateways of a host are sent each other's cookies.
     """
@@ -35,7 +35,7 @@ class SessionCookie:
 
     @property
     def name(self) -> str:
-        """Return the cookie's name; the prefix makes browsers hold it to its host."""
+        """Return the cookie's name; its prefix makes browsers restrict it to its host."""
         return (
             f"__Host-sayso-{self.mark}" if self.section.is_secure else f"sayso_session_{self.mark}"
         )
@@ -47,7 +47,7 @@ class SessionCookie:
         return f"__Host-sayso-browser-{self.mark}" if is_secure else f"sayso_browser_{self.mark}"
 
     def sealed(self, token: str, scope: Scope) -> str | None:
-        """Return the cookie's value for who sent a request; ``None`` if nobody knows who did.
+        """Return the cookie's value for the sender of a request; ``None`` if that is unknown.
 
         Raises:
             StateError: the store's key cannot be read or made.
@@ -55,10 +55,10 @@ class SessionCookie:
         return self._sealed(token, _SESSION, scope)
 
     def token(self, scope: Scope) -> str:
-        """Return the session's token in a request's cookie, empty without one.
+        """Return the session's token from a request's cookie, empty without one.
 
         Raises:
-            Unauthenticated: it was given to somebody else, or is none of ours.
+            Unauthenticated: it was issued to somebody else, or is not one of ours.
             StateError: the store's key cannot be read.
         """
         values = cookies(scope, self.name)
@@ -70,7 +70,7 @@ class SessionCookie:
         return token
 
     def sealed_browser(self, browser: str, scope: Scope) -> str | None:
-        """Return the value of the cookie that binds a link, ``None`` if nobody knows for whom.
+        """Return the value of the cookie that binds a link, ``None`` if the user is unknown.
 
         Raises:
             StateError: the store's key cannot be read or made.
@@ -78,7 +78,7 @@ class SessionCookie:
         return self._sealed(browser, _BROWSER, scope)
 
     def browsers(self, scope: Scope) -> tuple[str, ...]:
-        """Return to which links a browser may be bound already; no other server set these.
+        """Return the links that a browser is already bound to; no other server can have set these.
 
         Raises:
             StateError: the store's key cannot be read.
@@ -90,7 +90,7 @@ class SessionCookie:
         return None if owner is None else self.seals.seal(f"{owner}\n{secret}", use)
 
     def _opened(self, values: Iterable[str], use: str, scope: Scope) -> Iterator[str]:
-        """Yield what was sealed for who sent this; whose seals these are not is not looked up."""
+        """Yield the values sealed for the sender; whose the others are is not looked up."""
         for text in self.seals.opened_among(values, use):
             owner, _, secret = text.partition("\n")
             if owner == _owner(scope, self.section):
@@ -98,10 +98,10 @@ class SessionCookie:
 
 
 def _owner(scope: Scope, section: HttpSection) -> str | None:
-    """Return who sent a request, as far as this machine knows; ``None`` if it must know and cannot.
+    """Return who sent a request, as far as this machine knows; ``None`` if it should but cannot.
 
-    Other machines are distinguished by their address where there is no TLS; with it, their browsers
-    keep the cookie from servers that have no certificate for its host.
+    Without TLS, other machines are distinguished by their address; with it, their browsers keep the
+    cookie from servers that have no certificate for its host.
     """
     peer = scope.get("client")
     if peer is None or scope.get("server") is None:

@@ -1,7 +1,7 @@
-"""Read one request of a browser: whose session, what its form says, and that it is our own.
+"""Read one request of a browser: its session, its form, and whether it comes from our own page.
 
-A session's secret travels in a cookie only (HttpOnly, SameSite=Strict). What changes something is a
-POST with the CSRF token of the session, from our own origin.
+A session's secret travels in a cookie only (HttpOnly, SameSite=Strict). Whatever changes something
+is a POST with the CSRF token of the session, from our own origin.
 """
 
 import hashlib
@@ -41,19 +41,19 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
-"""What every answer has. A stricter referrer policy would take Origin from our own forms."""
+"""Headers of every answer. A stricter referrer policy would strip Origin from our own forms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What a form has: fields by name, and such as stand once for each thing on its page."""
+    """The fields of a form: by name, and by prefix where the page has one for each item."""
 
     names: frozenset[str] = frozenset()
     each: re.Pattern[str] | None = None
 
     @classmethod
     def of(cls, names: str, each: str = "") -> "Fields":
-        """Return fields by their names with blanks between."""
+        """Return fields from a list of names separated by blanks."""
         return cls(frozenset(names.split()), re.compile(each) if each else None)
 
     def has(self, name: str) -> bool:
@@ -63,12 +63,12 @@ class Fields:
 
 NO_FIELDS: Final = Fields()
 _OUR_SITE: Final = frozenset({b"same-origin", b"none"})
-"""What browsers say of requests that our own page or the person made (Fetch Metadata)."""
+"""How browsers mark requests that our own page or the person made (Fetch Metadata)."""
 
 
 @dataclass(slots=True)
 class Visit:
-    """One request; ``caller`` is ``None`` for who is not signed in.
+    """One request; ``caller`` is ``None`` for visitors who are not signed in.
 
     ``fields`` are those that its form may have, ``asks`` the parameters that its address may have.
     """
@@ -84,7 +84,7 @@ class Visit:
 
     @property
     def who(self) -> Caller:
-        """Return who is signed in.
+        """Return the caller who is signed in.
 
         Raises:
             Fault: nobody is.
@@ -95,7 +95,7 @@ class Visit:
 
     @property
     def person(self) -> str:
-        """Return the name of who is signed in, empty where nobody is."""
+        """Return the name of the person who is signed in, empty if nobody is."""
         actor = None if self.caller is None else self.caller.actor
         return "" if actor is None else actor.name
 
@@ -103,8 +103,8 @@ class Visit:
     def reader(self) -> Actor | None:
         """Return who reads the answer.
 
-        Nobody reads a HEAD's, or a page that is loaded ahead, or what a page of another server of
-        this host fetches: a browser sends the cookie along, for sites have no ports.
+        Nobody reads the answer to a HEAD, a page that is loaded ahead, or what a page of another
+        server on this host fetches: a browser sends the cookie along, because sites have no ports.
         """
         ahead = header(self.scope, b"sec-purpose") or header(self.scope, b"purpose")
         site = header(self.scope, b"sec-fetch-site")
@@ -119,7 +119,7 @@ class Visit:
 
     @property
     def wants_json(self) -> bool:
-        """Return whether our own script asks, which shows the answer by itself."""
+        """Return whether our own script sent this, which shows the answer itself."""
         return wants_json(self.scope)
 
     def path(self, name: str) -> str:
@@ -130,7 +130,7 @@ class Visit:
         """Return the parameters of the address.
 
         Raises:
-            Fault: they are malformed, one is given twice, or is not known.
+            Fault: they are malformed, or one is given twice or unknown.
         """
         found = _pairs(self.scope["query_string"], "The address")
         if self.asks is not None:
@@ -141,8 +141,8 @@ class Visit:
         """Return the fields of the form, each once; ``signed``: with the session's CSRF token.
 
         Raises:
-            Fault: it is none of ours, its CSRF token is not this session's, or it has a field that
-                is not known.
+            Fault: it is not one of ours, its CSRF token is not this session's, or it has an unknown
+            field.
         """
         if self._form is None:
             self._form = await self._sent()
@@ -156,7 +156,7 @@ class Visit:
         return found
 
     async def _sent(self) -> dict[str, str]:
-        """Return what was sent; nothing at all is a form without fields."""
+        """Return the body that was sent; an empty one is a form without fields."""
         kind = (header(self.scope, b"content-type") or b"").partition(b";")[0].strip().lower()
         if kind not in {_FORM, b""}:
             raise Fault(FaultCode.WRONG_TYPE, _NO_FORM)
@@ -168,7 +168,7 @@ class Visit:
 
 
 def refuse_others(names: Iterable[str], known: Fields, what: str) -> None:
-    """Refuse names that are not known; ``what`` has them: the form, or the address.
+    """Refuse unknown names; ``what`` has them: the form, or the address.
 
     Raises:
         Fault: there is one.
@@ -181,7 +181,7 @@ def refuse_others(names: Iterable[str], known: Fields, what: str) -> None:
 
 
 def csrf_of(session: str) -> str:
-    """Return the CSRF token of a session: nothing that can be computed without its cookie."""
+    """Return the CSRF token of a session: it cannot be computed without its cookie."""
     return hmac.new(session.encode(), b"sayso control page form", hashlib.sha256).hexdigest()
 
 
@@ -206,7 +206,7 @@ def cookies(scope: Scope, name: str) -> tuple[str, ...]:
     """Return the values of all cookies of one name.
 
     Other servers of this host set cookies that come along, odd ones and some of our own names: each
-    is cut off by itself (RFC 6265, 5.4), and whose value counts is for who can tell.
+    is parsed separately (RFC 6265, 5.4), and the caller decides whose value counts.
     """
     lines = [value for key, value in scope["headers"] if key == b"cookie"]
     pairs = (pair.partition("=") for pair in b";".join(lines).decode("latin-1").split(";"))
@@ -214,7 +214,7 @@ def cookies(scope: Scope, name: str) -> tuple[str, ...]:
 
 
 def wants_json(scope: Scope) -> bool:
-    """Return whether a script of ours asks."""
+    """Return whether one of our scripts sent the request."""
     return says(scope, b"accept", b"application/json")
 
 
@@ -229,7 +229,7 @@ def page(text: str, status: int = 200) -> Response:
 
 
 def data(value: object, status: int = 200) -> Response:
-    """Return what a script of ours reads."""
+    """Return JSON for one of our scripts."""
     return JSONResponse(value, status, dict(HEADERS))
 
 

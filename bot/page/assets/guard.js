@@ -15,7 +15,7 @@ export function isQuiet() {
 
 export function guard(root) {
   // A press counts only if it also began after the change, on the same button. What counts is when
-  // the finger was there: a busy page hears of it later, with the cards already moved.
+  // the finger was there: a busy page gets the event later, with the cards already moved.
   let began = null;
   root.addEventListener("pointerdown", (event) => {
     began = event.timeStamp < until ? null : event.target.closest("button, summary");

@@ -1,4 +1,4 @@
-// Keep the start page as things are: cards come, change and end by server-sent events.
+// Keep the start page up to date: cards appear, change and end by server-sent events.
 
 import { setClock, tick } from "./countdown.js";
 import { moved } from "./guard.js";

@@ -1,4 +1,4 @@
-// What every page does with JavaScript; without it each form and link works by itself.
+// What every page does with JavaScript; without it each form and link works all the same.
 
 import { follow, followOne } from "./live.js";
 import { keyboard } from "./keyboard.js";

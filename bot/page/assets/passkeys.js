@@ -1,4 +1,4 @@
-// Have passkeys made, and have them sign: to sign in, and what allows where a step-up is wanted.
+// Create passkeys and have them sign: to sign in, and to allow something that needs a step-up.
 
 import { say } from "./said.js";
 
@@ -11,7 +11,7 @@ export function passkeyForms(root) {
   });
 }
 
-// Fields that the answer carries: what a passkey signed, or null where the person has none.
+// Fields to send with the answer: what a passkey signed, or null if the person has none.
 export async function signed(form, fields) {
   const drawn = await post(form.dataset.sign, fields);
   if (!drawn.options) return null;

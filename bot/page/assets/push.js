@@ -1,9 +1,9 @@
-// Have this browser notified, where its person presses for it; nothing asks for leave before.
+// Turn on notifications in this browser at the person's press; no permission is asked for before.
 
 import { say } from "./said.js";
 import { add, bytes, post, text } from "./passkeys.js";
 
-// How long what was said can be read before the list is shown anew.
+// How long the message can be read before the list is shown again.
 const READ_MS = 3000;
 
 export function pushForms(root) {
@@ -15,8 +15,8 @@ export function pushForms(root) {
   });
 }
 
-// Whoever is at this browser from now on sees nothing of who was signed in: neither what was shown
-// before nor what would come.
+// Whoever uses this browser from now on sees nothing of the person who was signed in: neither what
+// was shown before nor what would come.
 export async function forgetPush() {
   const worker = await navigator.serviceWorker?.getRegistration();
   if (!worker) return;
@@ -55,7 +55,7 @@ async function refused() {
   return "Notifications are blocked for this page. Allow them in the browser's settings.";
 }
 
-// A subscription that was made with another key is of another gateway, or of an earlier one.
+// A subscription made with another key belongs to another gateway, or to an earlier one.
 async function subscription(key) {
   const { pushManager } = await navigator.serviceWorker.ready;
   const earlier = await pushManager.getSubscription();

@@ -1,4 +1,4 @@
-// Say that the gateway cannot be reached, where a page of it is opened and it does not answer.
+// Say that the gateway cannot be reached when one of its pages is opened and it does not answer.
 // Nothing else is kept here: what waits, and who asked, is never stored on a device.
 // Show what is pushed, and answer by the buttons of a notification where it has some.
 
@@ -17,8 +17,8 @@ self.addEventListener("activate", (event) => {
   )));
 });
 
-// A link that signs in is left to the browser: what a worker fetches says of itself that no person
-// goes there (Sec-Fetch-Mode, Sec-Fetch-Dest), in some browsers, and would not bind the link.
+// A link that signs in is left to the browser: in some browsers, what a worker fetches is marked as
+// not opened by a person (Sec-Fetch-Mode, Sec-Fetch-Dest), and would not bind the link.
 self.addEventListener("fetch", (event) => {
   const { mode, method, url } = event.request;
   if (mode !== "navigate" || method !== "GET" || new URL(url).pathname.startsWith(SIGN_IN)) return;
@@ -58,8 +58,8 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(isAnswer ? answered(about, action) : opened(about.place ?? pageOf(about.id)));
 });
 
-// A response that is lost says nothing of the answer: it may have counted. So what became of the
-// question is looked up, and where that is not known the notification says no more than that.
+// A lost response says nothing about the answer: it may have counted. So what became of the
+// question is looked up, and if that is not known the notification says just that.
 const UNKNOWN = "The gateway cannot be reached, so your answer may not have arrived. Open the page to see.";
 const PATIENCE_MS = 6_000;
 const LOOKS_AFTER_MS = [0, 2_000];

@@ -22,7 +22,7 @@ _ROWS = 50
 _EXPORT_PAGE = 1_000
 _MOST_EXPORTED = 100_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula; such a cell gets an apostrophe in front."""
+"""Characters that begin a formula in a spreadsheet; such a cell gets a leading apostrophe."""
 _COLUMNS = (
     "id", "code", "atMs", "agent", "session", "task", "command", "source", "state", "by",
     "decision", "terms", "how", "exitCode", "signal", "durationMs",
@@ -38,7 +38,7 @@ class HistoryPages:
     stories: Stories
 
     async def show(self, visit: Visit) -> Response:
-        """List requests, the newest first, as far as the filters keep them."""
+        """List the requests that match the filters, newest first."""
         wanted, before = _wanted(visit)
         raw = {**wanted, **before, "limit": _ROWS + 1}
         found: Any = await invoke(self.table["history.list"], raw, visit.who)
@@ -66,7 +66,7 @@ class HistoryPages:
         return page(text)
 
     async def export(self, visit: Visit) -> Response:
-        """Send what the filters keep as a file, 100,000 rows at most."""
+        """Send the requests that match the filters as a file, 100,000 rows at most."""
         wanted, _ = _wanted(visit)
         kind = wanted.pop("format", "jsonl")
         if kind not in {"jsonl", "csv"}:
@@ -89,7 +89,7 @@ class HistoryPages:
     async def _page(
         self, visit: Visit, wanted: Mapping[str, object], before: int | None
     ) -> tuple[list[dict[str, Any]], int | None]:
-        """Return rows, and from when on older ones have to be looked for."""
+        """Return rows, and the time from which older ones continue."""
         raw = {**wanted, "limit": _EXPORT_PAGE}
         if before is not None:
             raw["beforeMs"] = before
@@ -118,13 +118,13 @@ class HistoryPages:
 
 @dataclass(frozen=True, slots=True)
 class _Worded:
-    """How a row is written, and what comes before the first."""
+    """How a row is written, and what precedes the first one."""
 
     kind: str
     head: str = ""
 
     def __call__(self, row: Mapping[str, Any]) -> str:
-        """Return one line."""
+        """Return the line for one row."""
         if self.kind == "jsonl":
             return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
         return _row([_cell(row.get(name)) for name in _COLUMNS])
@@ -146,10 +146,10 @@ _csv = _Worded("csv", _row(list(_COLUMNS)))
 
 
 def _wanted(visit: Visit) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the filters of an address that are filled in, and from when on it goes back.
+    """Return the filters that an address sets, and the time from which it goes back.
 
     Raises:
-        Fault: it has a parameter that is not known.
+        Fault: it has an unknown parameter.
     """
     query = {name: text.strip() for name, text in visit.query().items() if text.strip()}
     before = query.pop("before", "")

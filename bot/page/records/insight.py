@@ -1,4 +1,4 @@
-"""Show what prompts cost: plots that need no script, and the policy that would save some."""
+"""Show what prompts cost, in plots that need no script, and the policy that would avoid some."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ _PATIENCE_S = 0.05
 
 @dataclass(slots=True)
 class Costs:
-    """What programs and rules cost in prompts, looked at in a thread and kept for ten minutes."""
+    """What programs and rules cost in prompts, counted in a thread and kept for ten minutes."""
 
     look: Callable[[], Report]
     known: Mapping[str, Any] | None = None
@@ -36,7 +36,7 @@ class Costs:
     _looking: asyncio.Task[None] | None = field(default=None)
 
     def now(self) -> Mapping[str, Any] | None:
-        """Return what was found last, and look again in the background where that is old."""
+        """Return what was found last, and count again in the background if that is old."""
         if time.monotonic() >= self._until and self._looking is None:
             self._looking = asyncio.create_task(self._look())
         return self.known
@@ -62,9 +62,9 @@ class InsightPages:
     costs: Costs
 
     async def show(self, visit: Visit) -> Response:
-        """Show the plots; what is not counted yet is there when it is opened again."""
+        """Show the plots; what is not counted yet appears when the page is opened again."""
         found = await self._counted(visit)
-        # As the method: of all agents or of none.
+        # As the method does: of all agents or of none.
         costs = self.costs.now() if visit.who.sees_all else {}
         days = [] if found is None else filled(found["days"], self._today(), _DAYS)
         text = self.render.text(
@@ -87,7 +87,7 @@ class InsightPages:
         return page(text)
 
     async def _counted(self, visit: Visit) -> Mapping[str, Any] | None:
-        """Return the counts, nothing while the first count goes on."""
+        """Return the counts; nothing while the first count is under way."""
         counting = asyncio.ensure_future(invoke(self.table["insight.get"], {}, visit.who))
         done, _ = await asyncio.wait({counting}, timeout=_PATIENCE_S)
         if not done:

@@ -1,4 +1,4 @@
-"""Name what may be done to a row of a list: the method, its fields, and what is asked before."""
+"""Define what may be done to a row of a list: the method, its fields, and its confirmation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action. ``asks`` is the question of what takes something away, empty where none is.
+    """One action. ``asks`` is the question before something is taken away, else empty.
 
-    ``named``: its button says what it is about, for a row can have several.
+    ``named``: its button names what it acts on, because a row can have several.
     """
 
     label: str
@@ -28,7 +28,7 @@ class Button:
 
     @property
     def about(self) -> str:
-        """Return what it is about, for who cannot see the row."""
+        """Return what the button acts on, for people who cannot see the row."""
         return " ".join(value for _, value in self.fields)
 
 

@@ -1,7 +1,7 @@
 """List people, tokens, grants, channels, rules and sessions, with what may be done to each.
 
-What is shown and done is that of the methods, with their scopes. What takes something away is asked
-once more, on a page that works without scripts.
+Everything is read and done by the methods, with their scopes. Before something is taken away, a
+page that works without scripts asks for confirmation.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ _LONGEST_FIELD = 200
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing: its name, its marks, what is known of it, and its buttons."""
+    """One entry of a list: its name, its marks, what is known about it, and its buttons."""
 
     title: str
     marks: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ async def _sessions(table: Table, caller: Caller) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One list: its title, how it is read, what may be added, and what else to know."""
+    """One list: its title, how it is read, what may be added, and notes."""
 
     title: str
     method: str
@@ -212,7 +212,7 @@ class ListPages:
         """Show one list.
 
         Raises:
-            Fault: there is no such list.
+            Fault: no such list exists.
         """
         name = visit.path("name")
         found = LISTINGS.get(name)
@@ -233,10 +233,10 @@ class ListPages:
         return page(text)
 
     async def act(self, visit: Visit) -> Response:
-        """Do what a button says, once it is confirmed where it takes something away.
+        """Do what a button says; what takes something away must have been confirmed.
 
         Raises:
-            Fault: there is no such action.
+            Fault: no such action exists.
         """
         form = await visit.form()
         name = visit.path("action")
@@ -278,10 +278,10 @@ def _allowed(visit: Visit, table: Table, method: str) -> bool:
 
 
 def _fields(form: Mapping[str, str], action: Action) -> dict[str, str]:
-    """Return what the method takes.
+    """Return the params of the method.
 
     Raises:
-        Fault: something is missing, too long, or of another action.
+        Fault: a field is missing, too long, or belongs to another action.
     """
     refuse_others(form, Fields(frozenset({*action.fields, "confirm"})), "The form")
     found = {name: form.get(name, "").strip() for name in action.fields}

@@ -30,7 +30,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A mark on an axis: where, and what it says."""
+    """A mark on an axis: its place and its label."""
 
     at: float
     words: str
@@ -38,7 +38,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot of days; ``points`` is the line of a polyline, ``dots`` its places."""
+    """A plot of days; ``points`` is the attribute of a polyline, ``dots`` are its points."""
 
     bars: tuple[Bar, ...] = ()
     points: str = ""
@@ -48,7 +48,7 @@ class Plot:
 
 
 def date_of(day: int) -> str:
-    """Return ``24 Nov`` for a day that is counted from 1970."""
+    """Return a day counted from 1970 as ``24 Nov``."""
     at = datetime.fromtimestamp(day * 86_400, UTC)
     return f"{at.day} {at:%b}"
 
@@ -112,7 +112,7 @@ def _days(days: Sequence[Mapping[str, Any]]) -> tuple[Tick, ...]:
 
 
 def _round_up(value: float) -> float:
-    """Return the next round number that four steps divide well; never zero."""
+    """Return the next round number that divides well into four steps; never zero."""
     size = 1.0
     while True:
         for step in _STEPS:

@@ -32,12 +32,12 @@ SURFACE_WORDS: Mapping[str, str] = {
     "method": "read it by the API or at a terminal",
     "answered": "answered in",
 }
-"""What happened on each surface, after who it happened to."""
+"""What happened on each surface; the person's name precedes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened; ``at_ms`` is ``None`` where it was not noted."""
+    """One thing that happened; ``at_ms`` is ``None`` if its time was not recorded."""
 
     title: str
     at_ms: int | None = None
@@ -47,7 +47,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A request with its steps in order; texts are as the methods answer them, redacted."""
+    """A request with its steps in order; texts are as the methods return them, redacted."""
 
     row: dict[str, Any]
     steps: tuple[Step, ...]
@@ -58,7 +58,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Stories:
-    """Read stories by the methods, with the scopes of who asks."""
+    """Read stories through the methods, with the scopes of the caller."""
 
     table: Table
     gate: Gate
@@ -67,10 +67,11 @@ class Stories:
         """Return the story of the one request that an id, a code or a prefix means.
 
         Raises:
-            Fault: it means none, or several.
+            Fault: it matches none, or several.
         """
         run_id = (await self._row(ref, caller))["id"]
-        # A request only moves on: what is read after its times knows the end that they know.
+        # A request only moves forward: what is read after its times includes any end that they
+        # include.
         times = await self.gate.store.read(run_times, ApprovalId(run_id))
         row = await self._row(run_id, caller)
         known = await self._approval(run_id, caller)
@@ -87,7 +88,7 @@ class Stories:
         return dict(found["history"][0])
 
     async def _approval(self, run_id: str, caller: Caller) -> dict[str, Any] | None:
-        """Return the question as the method answers it, which nobody reads as such here."""
+        """Return the approval as the method returns it; nothing records that a person saw it."""
         permit(self.table["exec.approval.get"], caller)
         found = await self.gate.store.read(approvals.get, ApprovalId(run_id))
         return None if found is None else ApprovalAnswer.of(found).as_json()
@@ -112,7 +113,7 @@ class Stories:
     async def _read(
         self, known: dict[str, Any] | None, row: dict[str, Any], caller: Caller
     ) -> list[Step]:
-        """Return who looked at it where, and since when who decided had it."""
+        """Return who saw it where, and since when the person who decided had it."""
         if known is None:
             return []
         found: Any = await invoke(self.table["exec.approval.evidence"], {"id": row["id"]}, caller)

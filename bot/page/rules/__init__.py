@@ -1,4 +1,4 @@
-"""Edit exec-approvals.json: the card "Exec approvals" of S1, for this gateway or a node.
+"""Edit exec-approvals.json: the card "Exec approvals" of S1, for this gateway or for a node.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Try a draft on the last 30 days: start, wait with its progress, and show it beside its form."""
+"""Try a draft on the last 30 days: start it, show its progress, then its result by its form."""
 
 import re
 from collections import OrderedDict
@@ -22,7 +22,7 @@ class Tries:
     _forms: OrderedDict[str, tuple[str, Form]] = field(default_factory=OrderedDict)
 
     async def start(self, form: Form, draft: dict[str, Any], caller: Caller) -> str:
-        """Begin one and return its id.
+        """Start a backtest and return its id.
 
         Raises:
             SaysoError: one is under way.
@@ -35,7 +35,7 @@ class Tries:
         return str(started["id"])
 
     async def progress(self, key: str, caller: Caller) -> dict[str, Any]:
-        """Return how far it is, and what it found.
+        """Return a backtest's progress and result.
 
         Raises:
             NotFound: this caller has none of this id.
@@ -45,6 +45,6 @@ class Tries:
         return dict(found)
 
     def form(self, key: str, caller: Caller) -> Form | None:
-        """Return the form that started it, ``None`` where it is not kept any more."""
+        """Return the form that started a backtest, ``None`` if it is no longer kept."""
         owner, form = self._forms.get(key, ("", None))
         return form if owner == caller.ref else None

@@ -1,8 +1,9 @@
 """Change one part of exec-approvals.json as a form says: the defaults, or one agent's part.
 
 A form carries what its reader saw: the settings, and which entries were listed, each by a hash.
-So where the file has changed meanwhile, what was seen, what is there now and what is wanted can be
-laid side by side; entries are added and removed one by one and never by their place in the list.
+So if the file has changed in the meantime, what was seen, what it says now and what is wanted can
+be shown side by side; entries are added and removed one by one and never by their place in the
+list.
 """
 
 import copy
@@ -21,7 +22,7 @@ from core.store.engine.clock import wall_ms
 from core.text.render import redact, show_argv
 
 DEFAULTS: Final = ""
-"""The scope of what holds for every agent without a setting of its own."""
+"""The scope of the settings that apply to every agent without its own."""
 _LAST_USE = ("lastUsedAt", "lastUsedCommand", "lastResolvedPath")
 _KEY_DIGITS = 16
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -30,24 +31,24 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "askFallback": tuple(one.value for one in AskFallback),
     "autoAllowSkills": ("true", "false"),
 }
-"""What each setting may be; nothing means: use the default."""
+"""The values of each setting; an empty one means: use the default."""
 
 BULK: Final[Mapping[str, str]] = {
     "never": "all that were never used",
     "90d": "all that were not used for 90 days",
     "all": "all of them",
 }
-"""What may be removed at once, in words."""
+"""The entries that may be removed all at once, by the label of the choice."""
 _IDLE_MS = 90 * 86_400_000
 _LIMITED = " -- "
-"""What parts a pattern from the arguments that it is limited to."""
+"""Separates a pattern from the arguments that it is limited to."""
 
 Raw = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of an allowlist as people see it; ``key`` names it whatever its place."""
+    """One entry of an allowlist as people see it; ``key`` identifies it wherever it is."""
 
     key: str
     id: str
@@ -57,7 +58,7 @@ class Entry:
     resolved: str
 
     def is_idle(self, since_ms: int) -> bool:
-        """Return whether it was not used since an epoch ms, or never."""
+        """Return whether it has not been used since an epoch ms, or never was."""
         return self.used_ms is None or self.used_ms < since_ms
 
 
@@ -91,7 +92,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """One setting as it was seen, as it is now, and as it is wanted."""
+    """One setting as the reader saw it, as it is now, and as it is wanted."""
 
     name: str
     seen: str
@@ -108,16 +109,16 @@ def part_of(file: Raw, scope: str) -> Part:
 
 
 def agents_of(file: Raw) -> tuple[str, ...]:
-    """Return the agents that have a part of their own."""
+    """Return the agents that have their own part."""
     agents = file.get("agents")
     return tuple(sorted(agents)) if isinstance(agents, dict) else ()
 
 
 def changed(file: Raw, scope: str, edit: Edit) -> Raw:
-    """Return the file with an edit carried out; entries that are gone already stay away.
+    """Return the file with an edit carried out; entries that are already gone are not restored.
 
     Raises:
-        BadRequest: a pattern could never match, or the scope is no agent.
+        BadRequest: a pattern could never match, or the scope is not an agent.
     """
     made: Raw = begun(copy.deepcopy(file))
     name = known_agent(scope) if scope else None
@@ -139,7 +140,7 @@ def changed(file: Raw, scope: str, edit: Edit) -> Raw:
 
 
 def in_bulk(part: Part, edit: Edit) -> frozenset[str]:
-    """Return the keys that ``edit.bulk`` removes: nothing that its reader did not see."""
+    """Return the keys that ``edit.bulk`` removes: never one that its reader did not see."""
     since = {"never": 0, "90d": wall_ms() - _IDLE_MS}.get(edit.bulk)
     kind = [
         one.key
@@ -150,7 +151,7 @@ def in_bulk(part: Part, edit: Edit) -> frozenset[str]:
 
 
 def entry_of(line: str) -> tuple[str, tuple[str, ...] | None]:
-    """Read a line of the form: a pattern, and behind `` -- `` the arguments it is limited to.
+    """Read a line of the form: a pattern and, after `` -- ``, the arguments it is limited to.
 
     Raises:
         BadRequest: a quote in the arguments is not closed.
@@ -165,20 +166,20 @@ def entry_of(line: str) -> tuple[str, tuple[str, ...] | None]:
 
 
 def merged(seen: Mapping[str, str], now: Mapping[str, str], wanted: Mapping[str, str]) -> Raw:
-    """Return the settings of a three-way merge: what was changed here, else what is there now."""
+    """Return the settings of a three-way merge: what was changed here, else what the file says."""
     return {name: now[name] if wanted[name] == seen[name] else wanted[name] for name in SETTINGS}
 
 
 def clashes(
     seen: Mapping[str, str], now: Mapping[str, str], wanted: Mapping[str, str]
 ) -> tuple[Clash, ...]:
-    """Return the settings that were changed on either side, as all three have them."""
+    """Return the settings that were changed on either side, with their three values."""
     rows = (Clash(name, seen[name], now[name], wanted[name]) for name in SETTINGS)
     return tuple(one for one in rows if len({one.seen, one.now, one.wanted}) > 1)
 
 
 def seen_text(part: Part) -> str:
-    """Return what a form carries of what its reader saw: no pattern, for it may hold a secret."""
+    """Return what a form carries of what its reader saw; no pattern, as it may hold a secret."""
     return json.dumps({"settings": dict(part.settings), "keys": sorted(part.keys)})
 
 
@@ -214,7 +215,7 @@ def _words(raw: Raw) -> str:
 
 
 def _key(raw: object) -> str:
-    """Return a name of an entry that its last use does not change."""
+    """Return a key of an entry that does not change when the entry is used."""
     kept = (
         {name: v for name, v in raw.items() if name not in _LAST_USE}
         if isinstance(raw, dict)

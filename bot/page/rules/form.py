@@ -1,4 +1,4 @@
-"""Read the form of the page: what its reader saw, and what is wanted."""
+"""Read the form of the page: what its reader saw, and what they want."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ UNSET: Mapping[str, str] = dict.fromkeys(SETTINGS, "")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a form says: whose file and which scope, what its reader saw, what is wanted."""
+    """What a form says: whose file and which scope, what its reader saw, and what they want."""
 
     node: str
     scope: str

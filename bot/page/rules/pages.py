@@ -1,7 +1,7 @@
 """Show exec-approvals.json of the gateway or a node, save what a form says, and try it on the past.
 
 The file is read and replaced by the methods; a save names the hash of what was read, so what
-somebody else has saved meanwhile is never overwritten: it is shown beside what was wanted.
+somebody else has saved in the meantime is never overwritten: it is shown next to what was wanted.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Unsaved:
-    """What a form wants that is not saved, and why; ``strong`` where it could not be."""
+    """Changes of a form that are not saved, and why; ``strong`` if they could not be."""
 
     why: str
     edit: Edit
@@ -57,12 +57,12 @@ class Unsaved:
     came: tuple[str, ...] = ()
     went: int = 0
     form: Form | None = None
-    """The form whose base still counts; ``None`` where its reader sees the file anew."""
+    """The form whose base still counts; ``None`` if its reader is shown the current file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one page shows beside the file."""
+    """What one page shows in addition to the file."""
 
     target: Target = GATEWAY
     scope: str = ""
@@ -83,14 +83,14 @@ class RulesPages:
     home: str
 
     async def show(self, visit: Visit) -> Response:
-        """Show one scope, and what a tried command would come to."""
+        """Show one scope, and what would be decided about a tried command."""
         query = visit.query()
         target = await self.targets.meant(query.get("node", ""), visit.who)
         shown = Shown(target, query.get("agent", "").strip(), saved=query.get("saved", ""))
         return await self._page(visit, replace(shown, tried=await self._tried(visit, query, shown)))
 
     async def save(self, visit: Visit) -> Response:
-        """Save what the form says, if the file is still the one that was read; or try it."""
+        """Save what the form says, if the file has not changed since it was read; or try it out."""
         fields = await visit.form()
         form = Form.of(fields)
         target = await self.targets.meant(form.node, visit.who)
@@ -103,7 +103,7 @@ class RulesPages:
             draft = changed(file["file"], form.scope, form.edit)
             if fields.get("do") == "backtest":
                 return await self._begin(visit, form, draft)
-            # Where it is another file by now, the method refuses: it compares with the base, too.
+            # If the file has changed by now, the method refuses: it also compares with the base.
             done = await self.targets.replace(target, draft, form.base, visit.who)
         except Conflict:
             return await self._conflict(visit, shown, form)
@@ -115,7 +115,7 @@ class RulesPages:
         return elsewhere(f"{_PATH}?{_query(shown, saved='yes')}")
 
     async def backtest(self, visit: Visit) -> Response:
-        """Show how far a backtest is; when it has ended, beside the form that it was about."""
+        """Show a backtest's progress or, once it has ended, its result next to its form."""
         key = visit.path("id")
         found = await self.tries.progress(key, visit.who)
         if visit.wants_json:
@@ -137,7 +137,7 @@ class RulesPages:
         return elsewhere(f"{_PATH}/backtest/{key}")
 
     async def _conflict(self, visit: Visit, shown: Shown, form: Form) -> Response:
-        """Show what was read, what is there now and what was wanted; saving again settles it."""
+        """Show what was read, what the file says now and what was wanted; saving again decides."""
         file = await self.targets.file(shown.target, visit.who)
         now, edit, was = part_of(file["file"], shown.scope), form.edit, form.settings_seen
         was = {**UNSET, **was}
@@ -192,7 +192,7 @@ class RulesPages:
 
 
 def _query(shown: Shown, **more: str) -> str:
-    """Return the parameters of an address of this target and scope, with others instead."""
+    """Return the query of an address of this target and scope, with some parameters replaced."""
     fields = {"node": shown.target.id, "agent": shown.scope, **more}
     return urlencode({name: text for name, text in fields.items() if text})
 
@@ -200,7 +200,7 @@ def _query(shown: Shown, **more: str) -> str:
 def _fields(
     wanted: Mapping[str, str], part: Part, scope: str
 ) -> list[tuple[str, str, tuple[str, ...], str]]:
-    """Return each setting: its name, what is chosen, what may be, and what nothing means."""
+    """Return each setting: its name, value and possible values, and what an empty one means."""
     unset = "use default" if scope else "use tools.exec"
     none = {"autoAllowSkills": "use default" if scope else "use default (off)"}
     return [

@@ -1,4 +1,4 @@
-"""Find whose exec-approvals.json is meant, and read, replace and explain it by the methods."""
+"""Find whose exec-approvals.json is meant, and read, replace and explain it through the methods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _READS, _WRITES = "system.execApprovals.get", "system.execApprovals.set"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One machine whose file is edited: a node, or this gateway where ``id`` is empty.
+    """One machine whose file is edited: a node, or this gateway if ``id`` is empty.
 
     ``why_not`` says why its file cannot be read now; ``why_fixed`` why it cannot be replaced.
     """
@@ -26,7 +26,7 @@ class Target:
 
     @property
     def state(self) -> str:
-        """Return what the list of targets says beside the name."""
+        """Return what the list of targets shows next to the name."""
         return "offline" if self.why_not and not self.why_fixed else ""
 
 
@@ -40,7 +40,7 @@ class Targets:
     table: Table
 
     async def listed(self, caller: Caller) -> tuple[Target, ...]:
-        """Return the gateway, then the nodes by name; no nodes for who sees some agents only."""
+        """Return the gateway, then the nodes by name; none if the visitor sees only some agents."""
         if not caller.sees_all:
             return (GATEWAY,)
         found: Any = await invoke(self.table["node.list"], {}, caller)
@@ -48,10 +48,10 @@ class Targets:
         return (GATEWAY, *(_node(one) for one in nodes))
 
     async def meant(self, node_id: str, caller: Caller) -> Target:
-        """Return the target of an address.
+        """Return the target that an address names.
 
         Raises:
-            NotFound: no node is meant.
+            NotFound: it names no node.
         """
         if not node_id:
             return GATEWAY
@@ -61,10 +61,10 @@ class Targets:
         return found
 
     async def file(self, target: Target, caller: Caller) -> dict[str, Any]:
-        """Return the file, its hash and what is odd about it; why it cannot be read, as ``fault``.
+        """Return the file, its hash and oddities or, as ``fault``, why it cannot be read.
 
         Raises:
-            SaysoError: the gateway's own cannot be read.
+            SaysoError: the gateway's own file cannot be read.
         """
         if not target.id:
             found: Any = await invoke(self.table["exec.approvals.get"], {}, caller)
@@ -81,7 +81,7 @@ class Targets:
     async def replace(
         self, target: Target, file: Mapping[str, Any], base: str, caller: Caller
     ) -> dict[str, Any]:
-        """Put a new content in the file's place, if it is still the one of ``base``.
+        """Replace the file's content, if it is still that of ``base``.
 
         Raises:
             Conflict: it is not.
@@ -97,10 +97,10 @@ class Targets:
     async def explain(
         self, target: Target, command: str, cwd: str, agent: str, caller: Caller
     ) -> Mapping[str, Any]:
-        """Return what would be decided about a command there now.
+        """Return what would now be decided about a command there.
 
         Raises:
-            SaysoError: it cannot be judged.
+            SaysoError: the command cannot be judged.
         """
         raw: dict[str, object] = {"command": command, "cwd": cwd}
         if agent:
