@@ -9,8 +9,8 @@
     rest/ | websocket/ | openapi/ ─▶ bot.intake.table, which gateway.sock serves too
 
     app         the application, put together and run
-    gate_proof  the proof that REST and WebSocket hold what they must
+    gate_proof  the proof that REST and WebSocket refuse what they must
 
 Tokens travel in the Authorization header only, never in a URL; there are no cookies, and no other
-site's page is let in (no CORS headers, ``Host`` and ``Origin`` are checked).
+site's page has access (no CORS headers, ``Host`` and ``Origin`` are checked).
 """

@@ -31,15 +31,15 @@ from core.settings.http import HttpSection
 
 _log = logging.getLogger(__name__)
 _ANSWERS_S = 0.5
-"""Seconds for answers on WebSockets that are under way when the gateway stops."""
+"""Seconds that WebSocket answers under way get when the gateway stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the API is made of. ``health`` is what ``health.get`` reports.
+    """The parts of the API. ``health`` is what ``health.get`` reports.
 
     ``proving`` is the token with which the gateway proves these ways in (``bot.gate_proof``).
-    ``pages`` makes what people open in a browser, ``None`` where that is nothing.
+    ``pages`` creates what people open in a browser, ``None`` if there is nothing to open.
     """
 
     table: Table

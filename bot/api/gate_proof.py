@@ -1,4 +1,4 @@
-"""Send gate proofs over REST and WebSocket, as real clients of the server that runs.
+"""Send gate proofs over REST and WebSocket, as a real client of the running server.
 
 Only loaded where the API is served.
 """
@@ -53,7 +53,7 @@ class RestWay:
 
     def _request(self, mark: Mark) -> bytes:
         params = params_of(mark)
-        del params["wait"]  # REST never waits here
+        del params["wait"]  # a REST call never waits here
         body = json.dumps(params).encode()
         head = (
             f"POST {_ROUTE} HTTP/1.1",
@@ -98,7 +98,7 @@ def _place(listening: Listening) -> str:
 
 
 def _tls(listening: Listening) -> ssl.SSLContext | None:
-    """Return how to speak to our own port; whose certificate is there is not in question."""
+    """Return the TLS settings for our own port; its certificate needs no verification."""
     if listening.scheme == "http":
         return None
     context = ssl.create_default_context()
@@ -111,7 +111,7 @@ def _body(answer: bytes) -> object:
     """Return the JSON of an answer.
 
     Raises:
-        SaysoError: it is an error, or no answer of ours.
+        SaysoError: it is an error, or not one of our answers.
     """
     head, _, body = answer.partition(b"\r\n\r\n")
     status = head.split(b"\r\n")[0].split(b" ")[1:2]

@@ -1,4 +1,4 @@
-"""Log each request by its route, and count it; no token, no body, no address line is kept."""
+"""Log each request by its route, and count it; no token, no body and no address is kept."""
 
 import logging
 import time
@@ -13,7 +13,7 @@ from bot.api.http.metrics import Meters
 
 _log = logging.getLogger(__name__)
 UNMATCHED = "unmatched"
-"""The route of an address that there is not."""
+"""The route logged for an address that does not exist."""
 ROUTE = "route"
 """The key in a scope's state that holds the template of the route that was taken."""
 _VERBS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
@@ -21,7 +21,7 @@ _VERBS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 
 @dataclass(slots=True)
 class Seen:
-    """One request while it lasts."""
+    """One request under way."""
 
     scope: Scope
     began: float
@@ -30,14 +30,14 @@ class Seen:
 
 @dataclass(slots=True)
 class Access:
-    """What is known of requests afterwards; ``routes`` name also what was refused before them."""
+    """Logs and counts requests; ``routes`` also name requests refused before routing."""
 
     meters: Meters
     logged: bool
     routes: Sequence[Route | WebSocketRoute]
 
     def begin(self, scope: Scope) -> Seen:
-        """Begin to watch a request."""
+        """Start the log entry of a request."""
         scope.setdefault("state", {})
         return Seen(scope, time.monotonic())
 
@@ -54,7 +54,7 @@ class Access:
             _log.info("%s %s %s %s %d %.1f ms", *fields)
 
     def route_of(self, scope: Scope) -> str:
-        """Return the template that an address fits, whoever asked and with whichever verb."""
+        """Return the route template that an address matches, whatever the client and the verb."""
         for route in self.routes:
             if route.matches(scope)[0] is not Match.NONE:
                 return route.path
@@ -62,7 +62,7 @@ class Access:
 
 
 def _verb(scope: Scope) -> str:
-    """Return the verb; what a client invents must not become a label of its own."""
+    """Return the verb; what a client invents must not become a label."""
     if scope["type"] == "websocket":
         return "WS"
     return scope["method"] if scope["method"] in _VERBS else "OTHER"

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 Check = Callable[[str, Intake], Awaitable[Caller]]
 """Return the caller that a token represents now, or raise ``Unauthenticated``."""
 PROTOCOL = "sayso.v1"
-"""The WebSocket subprotocol that is spoken, and that browsers must offer beside the token."""
+"""The WebSocket subprotocol that is spoken, and that browsers must offer with the token."""
 _BEARER = "bearer "
 _IN_PROTOCOL = "bearer."
 _LONGEST_TOKEN = 512
@@ -34,12 +34,12 @@ _MOST_PENALTIES = 32
 _FAILURES_A_SECOND = 0.2
 _FRESH_S = 0.25
 _LOOK_AGAIN_S: Final = 1.0
-"""Where the store's clock, which decides, is behind ours, or the store cannot be asked now."""
+"""Delay before the next check if the store, whose clock decides, is behind or fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A token that was sent; ``caller`` says whom it represents at this moment."""
+    """A token that was sent; ``caller`` returns whom it represents now."""
 
     _token: str = field(repr=False)
     _intake: Intake
@@ -56,10 +56,10 @@ class Login:
 
 @dataclass(slots=True)
 class Recent:
-    """Whom a token represents, looked up again for what is sent to it bit by bit.
+    """Whom a token represents, checked again while something is streamed to its holder.
 
-    A look holds for a quarter of a second: a command that prints a lot does not ask the store for
-    each line.
+    A result is reused for a quarter of a second, so that a command that prints a lot does not query
+    the store for each line.
     """
 
     login: Login
@@ -67,7 +67,7 @@ class Recent:
     _until: float = 0.0
 
     async def caller(self) -> Caller:
-        """Return the caller as it stood at most 250 ms ago.
+        """Return the caller as of at most 250 ms ago.
 
         Raises:
             Unauthenticated: the token has expired or was revoked.
@@ -80,10 +80,10 @@ class Recent:
 
 @dataclass(slots=True)
 class Door:
-    """Let in who has a token. One address' failures make its further failures slow.
+    """Let in callers with a token. Failures from an address slow its further failures.
 
-    A good token is never slowed by them: whoever shares an address with a guesser (on loopback:
-    everybody) would be locked out.
+    A valid token is never slowed by them: otherwise, callers who share an address with a guesser
+    (on loopback: everybody) would be locked out.
     """
 
     check: Check
@@ -92,11 +92,11 @@ class Door:
     _penalties: Slots = field(default_factory=lambda: Slots(_MOST_PENALTIES))
 
     def __post_init__(self) -> None:
-        """Begin to count."""
+        """Start the counts."""
         self._failed = Buckets(_FAILURES_A_SECOND, self.failures)
 
     async def open(self, scope: Scope, intake: Intake) -> tuple[Login, Caller]:
-        """Return who calls.
+        """Return the caller.
 
         Raises:
             Fault: no valid token was sent.
@@ -123,10 +123,10 @@ class Door:
 
 
 def token_of(scope: Scope) -> str | None:
-    """Return the token of a request, from the headers only; ``None`` where none is.
+    """Return the token of a request, from the headers only; ``None`` if it has none.
 
     Raises:
-        Fault: the header is there twice.
+        Fault: the header is present twice.
     """
     value = (header(scope, b"authorization") or b"").decode("latin-1")
     if value[: len(_BEARER)].lower() == _BEARER:
@@ -143,7 +143,7 @@ def _fitting(token: str) -> str | None:
 
 
 async def token_end(store: Store, login: Login) -> Unauthenticated:
-    """Return why a token lets nobody in any more, once it is so; nothing is asked meanwhile."""
+    """Wait until a token is no longer valid, and return why; nothing is queried in the meantime."""
     with wakeups(store, tokens.CHANGED) as changed:
         while True:
             try:
@@ -154,7 +154,7 @@ async def token_end(store: Store, login: Login) -> Unauthenticated:
 
 
 async def _left(login: Login) -> float | None:
-    """Return the seconds until a token has to be looked at again, ``None`` without an end."""
+    """Return the seconds until a token has to be checked again, ``None`` if it never expires."""
     try:
         until_ms = (await login.caller()).until_ms
     except StoreError as failure:

@@ -1,7 +1,7 @@
-"""Keep the token with which a gateway calls itself over the network.
+"""Hold the token with which a gateway calls itself over the network.
 
-Tokens lie in the store by their hash and are made by people, so this process has one of its own
-instead: random, never written anywhere, and good for nothing but to ask as an agent does.
+Tokens are stored by their hash and are made by people, so this process has its own instead: random,
+never written anywhere, and good for nothing but to ask as an agent does.
 """
 
 import hmac
@@ -25,7 +25,7 @@ class ProvingToken:
     text: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def joined(self, check: Check) -> Check:
-        """Return a check that knows this token besides those of the store."""
+        """Return a check that accepts this token in addition to those of the store."""
 
         async def caller(text: str, intake: Intake) -> Caller:
             if hmac.compare_digest(text.encode(), self.text.encode()):

@@ -1,4 +1,4 @@
-"""Check site, rates and token of every request before anything is read or run."""
+"""Check the site, rates and token of every request before anything is read or run."""
 
 import logging
 import time
@@ -24,7 +24,7 @@ from core.settings.http import HttpSection
 
 _log = logging.getLogger(__name__)
 OPEN_ROUTES = frozenset({"/health", "/openapi.json"})
-"""What is answered without a token."""
+"""The paths that are answered without a token."""
 _API = "/v1/"
 _GOES = frozenset({"GET", "HEAD"})
 _ALWAYS = (
@@ -35,7 +35,7 @@ _ALWAYS = (
 
 
 class Pages(Protocol):
-    """What people open in a browser beside the API: other credentials, other words."""
+    """What people open in a browser, next to the API: other credentials, other wording."""
 
     @property
     def routes(self) -> Sequence[Route]:
@@ -53,7 +53,7 @@ class Pages(Protocol):
 
 @dataclass(slots=True)
 class Guard:
-    """The application that uvicorn calls; ``app`` is what it lets requests through to."""
+    """The application that uvicorn calls; ``app`` receives the requests that it lets through."""
 
     app: ASGIApp
     section: HttpSection
@@ -64,7 +64,7 @@ class Guard:
     _addresses: Buckets = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin to count."""
+        """Start the counts."""
         limits = self.section.limits
         self._addresses = Buckets(limits.address_rate, limits.address_burst)
 
@@ -96,7 +96,7 @@ class Guard:
         try:
             await self._admit(scope)
             await self.app(scope, receive, starting)
-        except Exception as error:  # a handler's bug must be answered, and is logged
+        except Exception as error:  # even a handler's bug must be answered, and is logged
             fault = _fault_of(error)
             if started:
                 # Half an answer is no answer: uvicorn disconnects.
@@ -108,7 +108,7 @@ class Guard:
                 await refuse(fault, scope, receive, send)
 
     async def _admit(self, scope: Scope) -> None:
-        """Check what can be checked by the head alone.
+        """Check everything that the head of a request shows.
 
         Raises:
             Fault: the request is not let through.
@@ -138,7 +138,7 @@ class Guard:
         return self.pages.owns(scope) or self._is_mistyped(scope)
 
     def _is_mistyped(self, scope: Scope) -> bool:
-        """Return whether a browser goes to an address that there is not, outside of the API."""
+        """Return whether a browser opens an address that does not exist, outside of the API."""
         goes = scope["method"] in _GOES and not f"{scope['path']}/".startswith(_API)
         return goes and _reads_html(scope) and self.access.route_of(scope) == UNMATCHED
 
@@ -152,13 +152,13 @@ def _reads_html(scope: Scope) -> bool:
 
 
 def _with_ours(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers with those that every answer has, unless it says otherwise itself."""
+    """Add the headers that every answer has, unless it sets them itself."""
     named = {name.lower() for name, _ in headers}
     return [*headers, *(one for one in _ALWAYS if one[0] not in named)]
 
 
 async def refuse(fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a fault, also to who wanted a WebSocket."""
+    """Send a fault, also to a client that wanted a WebSocket."""
     response = fault.response()
     if scope["type"] == "http":
         await response(scope, receive, send)
@@ -175,7 +175,7 @@ def _fault_of(error: Exception) -> Fault:
         return of_error(error)
     if isinstance(error, HTTPException):
         return Fault(FaultCode.NOT_FOUND, "No such route.")
-    # The text of other exceptions may hold a secret or a path: it stays in the log.
+    # The text of other exceptions may hold a secret or a path: it goes only to the log.
     _log.error("a request failed", exc_info=error)
     return Fault(FaultCode.INTERNAL, "Internal error while handling this request.")
 
@@ -187,6 +187,7 @@ def _check_head(scope: Scope) -> None:
         words = f"The URL and headers, with cookies, exceed {LARGEST_HEAD} bytes."
         raise Fault(FaultCode.TOO_LARGE, words)
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
-        # A proxy that believed the other one would take a body's rest for a request (RFC 9112 6.1).
+        # A proxy that believed the other header would take the rest of a body for a request (RFC
+        # 9112 6.1).
         words = "Content-Length and Transfer-Encoding are both set: send only one."
         raise Fault(FaultCode.BAD_REQUEST, words, {"Connection": "close"})

@@ -1,7 +1,7 @@
-"""Refuse requests that some web page made (DNS rebinding, CSRF).
+"""Refuse requests made by a foreign web page (DNS rebinding, CSRF).
 
 A page whose name is pointed at this machine after it was loaded has its own name in ``Host``; a
-page of another site has its own ``Origin``. Addresses cannot be pointed elsewhere, names can.
+page of another site has its own ``Origin``. Names can be pointed elsewhere, addresses cannot.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ def check_site(scope: Scope, section: HttpSection) -> None:
     """Refuse a request whose ``Host`` or ``Origin`` is somebody else's.
 
     Raises:
-        Fault: it came by a name or from a page that the configuration does not know.
+        Fault: it came by a name or from a page that the configuration does not name.
     """
     host = _text(header(scope, b"host"))
     match = _HOST.fullmatch(host)

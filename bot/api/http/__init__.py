@@ -3,7 +3,7 @@
 ::
 
     server             uvicorn inside the gateway's event loop
-    binding            the port, wherever `localhost` leads
+    binding            the port, wherever `localhost` resolves to
     connection_limits  the bounds of each connection: number, head, reader
     client             whose connection it is: an address, and on this machine a user
     rate_limits        what each client, token and fault uses up

@@ -1,8 +1,8 @@
-"""Bind the port that the API listens on, wherever a browser of this machine may look for it.
+"""Bind the port that the API listens on, on every address that a browser of this machine may try.
 
-``localhost`` leads to 127.0.0.1 or to ::1, as the machine and the browser have it. Whoever held the
-gateway's port on the one that it leaves free would be sent the links that sign people in. So what
-listens on loopback has its port on both.
+``localhost`` resolves to 127.0.0.1 or to ::1, depending on the machine and the browser. If the
+gateway left its port free on one of them, whoever took it would be sent the links that sign people
+in. So what listens on loopback has its port on both.
 """
 
 import errno
@@ -18,17 +18,17 @@ from core.settings.http import HttpSection
 
 _LOCALHOST: Final = ("127.0.0.1", "::1")
 _MISSING: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
-"""How a bind fails where the machine has no such address, or no IPv6 at all."""
+"""How bind fails if the machine has no such address, or no IPv6 at all."""
 _TRIES: Final = 50
-"""How many ports are tried where any free one will do."""
+"""How many ports are tried if any free one will do."""
 _ANY_IPV6: Final = "::"
-"""Every address, those of IPv4 as well, whatever the machine's default is."""
+"""Every address, including those of IPv4, whatever the machine's default is."""
 _MAPPED: Final = "::ffff:"
 """How IPv6 writes an address of IPv4."""
 
 
 def doors_of(section: HttpSection) -> tuple[Door, ...]:
-    """Return what listens for the API: at ``http.listen``, then where ``localhost`` leads besides.
+    """Return the API's listeners: for ``http.listen``, then for other addresses of ``localhost``.
 
     Raises:
         StateError: one of the addresses cannot listen.
@@ -44,7 +44,7 @@ def doors_of(section: HttpSection) -> tuple[Door, ...]:
 
 
 class _ElsewhereError(Exception):
-    """The other address that ``localhost`` leads to cannot listen."""
+    """The other address that ``localhost`` resolves to cannot listen."""
 
     def __init__(self, host: str, port: int, cause: OSError) -> None:
         super().__init__(host, port)
@@ -62,7 +62,7 @@ class _ElsewhereError(Exception):
 
 
 def _whose(peer: tuple[Any, ...], own: tuple[Any, ...]) -> str:
-    """Return under whom a connection is counted while TLS is agreed on."""
+    """Return the client that a connection counts for during the TLS handshake."""
     try:
         return client_at(peer[:2], own[:2]).key
     except Fault:
@@ -101,7 +101,7 @@ def _first(section: HttpSection) -> socket.socket:
 
 
 def _besides(name: str) -> tuple[str, ...]:
-    """Return where ``localhost`` leads and a socket bound to ``name`` does not listen."""
+    """Return the addresses of ``localhost`` that a socket bound to ``name`` does not cover."""
     bound = ipaddress.ip_address(name.partition("%")[0])
     bound = getattr(bound, "ipv4_mapped", None) or bound
     if not (bound.is_loopback or bound.is_unspecified) or str(bound) == _ANY_IPV6:
@@ -111,7 +111,7 @@ def _besides(name: str) -> tuple[str, ...]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens already, so that nobody else gets the port in between.
+    """Return a socket that already listens, so that nobody else gets the port in between.
 
     Raises:
         OSError: it cannot.

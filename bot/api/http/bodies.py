@@ -16,7 +16,7 @@ async def read_body(scope: Scope, receive: Receive, most: int, patience_s: float
 
     Raises:
         Fault: it is larger than ``most`` bytes, takes longer than ``patience_s`` seconds, or the
-            client went away.
+        client disconnected.
     """
     announced = header(scope, b"content-length")
     if announced is not None and int(announced) > most:
@@ -44,7 +44,7 @@ def read_json(scope: Scope, body: bytes) -> dict[str, object]:
     """Return the JSON object that a body holds.
 
     Raises:
-        Fault: it is no JSON, or JSON that two readers could understand differently.
+        Fault: it is not JSON, or JSON that two readers could understand differently.
     """
     kind = (header(scope, b"content-type") or b"").partition(b";")[0].strip().lower()
     if kind != _JSON or header(scope, b"content-encoding") not in {None, b"identity"}:
@@ -57,10 +57,10 @@ def read_json(scope: Scope, body: bytes) -> dict[str, object]:
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
-    """Return the only header of a name, ``None`` where it is absent.
+    """Return the only header of a name, ``None`` if it is absent.
 
     Raises:
-        Fault: it is there twice, and two readers could take either.
+        Fault: it is present twice, and two readers could take either.
     """
     found = [value for key, value in scope["headers"] if key == name]
     if len(found) > 1:

@@ -1,7 +1,7 @@
-"""Find out who sent a request, as far as this machine knows: an address, and here a Unix user.
+"""Find out who sent a request, as far as this machine knows: an address or a local Unix user.
 
-All users of a machine share its loopback addresses. What is counted by address, or held to one,
-is counted and held by user there, as the kernel knows the other end of the connection.
+All users of a machine share its loopback addresses. What is otherwise counted by or bound to an
+address is counted by or bound to a user there, as the kernel knows the other end of the connection.
 """
 
 import ipaddress
@@ -21,9 +21,9 @@ _SOMEBODY_HERE: Final = "this machine"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who sent a request. ``uid`` is ``None`` where the kernel names no user of this machine.
+    """The sender of a request. ``uid`` is ``None`` if the kernel names no user of this machine.
 
-    ``local``: the connection is of this machine, and the kernel names the users of those.
+    ``local``: the connection comes from this machine, so the kernel names its user.
     """
 
     address: str
@@ -34,8 +34,8 @@ class Client:
     def key(self) -> str:
         """Return what this client is counted under.
 
-        On this machine that is a user, whatever the address and the uid: all of 127.0.0.0/8 is
-        everybody's, and a user may have further uids.
+        On this machine that is a user, whatever the address and the uid: all of 127.0.0.0/8 belongs
+        to everybody, and a user may have several uids.
         """
         if self.uid is None:
             return _SOMEBODY_HERE if self.local else self.address
@@ -44,10 +44,10 @@ class Client:
 
 
 def client_of(scope: Scope) -> Client:
-    """Return who sent a request; the kernel is asked once for each.
+    """Return who sent a request; the kernel is asked once per request.
 
     Raises:
-        Fault: the kernel could not be asked.
+        Fault: the kernel cannot be asked.
     """
     state = scope.setdefault("state", {})
     found = state.get(_FOUND)
@@ -57,10 +57,10 @@ def client_of(scope: Scope) -> Client:
 
 
 def client_at(peer: tcp_peer.Address | None, own: tcp_peer.Address | None) -> Client:
-    """Return who is at the other end of a connection to ``own``.
+    """Return the client at the other end of a connection to ``own``.
 
     Raises:
-        Fault: the kernel could not be asked.
+        Fault: the kernel cannot be asked.
     """
     address = _counted(peer)
     if peer is None or own is None or not _is_address(peer[0]):
@@ -99,6 +99,6 @@ def _is_address(host: str) -> bool:
 
 
 def _parsed(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an address; that of IPv4 also where a socket of IPv6 has it."""
+    """Return an address; for one of IPv4 on an IPv6 socket, the plain IPv4 address."""
     address = ipaddress.ip_address(host.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address

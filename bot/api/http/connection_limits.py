@@ -1,11 +1,12 @@
-"""Bound each connection below the requests: their number, a head in time, a reader that reads.
+"""Limit connections below the level of requests: their number, slow heads, slow readers.
 
-No client has more of them than are left to the others: on loopback, where all users of the machine
-are, no user has. Where a client gets none, whoever holds most loses its oldest without a request
-under way, be it the client's own, so that many clients together keep nobody out either.
+No client may hold more of them than are left for the others; on loopback, which all users of the
+machine share, this applies per user. When a client gets none, the client that holds the most, which
+may be that client itself, loses its oldest one without a request under way, so that many clients
+together keep nobody out either.
 
-uvicorn waits for ever for the rest of a head and for a client that does not read its answer, takes
-any number of connections that never ask, and answers garbage in plain text.
+uvicorn itself waits forever for the rest of a head and for a client that does not read its answer,
+accepts any number of connections that never send a request, and answers garbage in plain text.
 """
 
 import asyncio
@@ -36,27 +37,27 @@ _TOO_MANY = "Too many connections, in total or by this client."
 
 @dataclass(slots=True)
 class Deadline:
-    """Something that has to happen within ``seconds``, or ``missed`` is called."""
+    """A time limit: unless stopped within ``seconds``, ``missed`` is called."""
 
     seconds: float
     missed: Callable[[], None]
     _timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Start the time; where it runs already, it runs on."""
+        """Start the timer, unless it is already running."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self.seconds, self.missed)
 
     def stop(self) -> None:
-        """It has happened."""
+        """Stop the timer: what was waited for has happened."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
 class HttpConnection(H11Protocol):
-    """One HTTP connection; ``bounded`` makes the class for one server's limits."""
+    """One HTTP connection; ``bounded`` creates the class for one server's limits."""
 
     most: ClassVar[int] = 512
     patience_s: ClassVar[float] = 10.0
@@ -79,7 +80,7 @@ class HttpConnection(H11Protocol):
         self.made_s: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
-        """Take the connection, or say at once that there are too many."""
+        """Accept the connection, or answer at once that there are too many."""
         if self.door is not None:
             self.door.know(transport)
         try:
@@ -102,7 +103,7 @@ class HttpConnection(H11Protocol):
             super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a head that was begun has to be there in time."""
+        """Receive data; a head that was begun has to be complete in time."""
         if not self._placed or self.transport.is_closing():
             return
         if self._idle():
@@ -110,48 +111,48 @@ class HttpConnection(H11Protocol):
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Handle what was read; once a request is there, its head is no longer waited for."""
+        """Handle what was read; once a request has begun, stop the timer of its head."""
         super().handle_events()
         if not self._idle():
             self._head_late.stop()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Hand the connection over."""
+        """Hand the connection over to the WebSocket protocol."""
         self._head_late.stop()
         self._leave_place()
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, in the shape of every error, and disconnect."""
+        """Answer data that is not HTTP, in the shape of every error, and disconnect."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(_raw(Fault(FaultCode.BAD_REQUEST, msg)))
         self.transport.close()
 
     def pause_writing(self) -> None:
-        """Wait for the client to read, but not for ever."""
+        """Wait for the client to read, but not forever."""
         super().pause_writing()
         self._read_late.start()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Resume writing."""
         self._read_late.stop()
         super().resume_writing()
 
     @property
     def can_give_way(self) -> bool:
-        """Return whether it has a place, and no request that has come whole and is under way."""
+        """Return whether it holds a place without a complete request under way."""
         return self._placed and (self._idle() or self.cycle.more_body)
 
     def give_way(self) -> None:
-        """Leave its place to another connection."""
+        """Give its place to another connection."""
         self._leave_place()
         self._abort()
 
     def _take_place(self) -> None:
-        """Take a place, or that of a connection that can give way.
+        """Take a free place, or that of a connection that can give way.
 
         Raises:
-            Fault: there is none.
+            Fault: there is neither.
         """
         if len(self.connections) < self.most and self.places.enter(self.counted_as):
             self._placed = True
@@ -167,7 +168,7 @@ class HttpConnection(H11Protocol):
         self._placed = True
 
     def _dispensable(self, other: "HttpConnection") -> tuple[int, bool, float]:
-        """Return a key by which the oldest of whoever holds most is the largest."""
+        """Return a sort key: the oldest connection of the client that holds the most is last."""
         own = other.counted_as == self.counted_as
         return self.places.held_by(other.counted_as), own, -(other.made_s or 0.0)
 
@@ -177,7 +178,7 @@ class HttpConnection(H11Protocol):
             self.places.leave(self.counted_as)
 
     def _idle(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle  # uvicorn begins without one
+        cycle: RequestResponseCycle | None = self.cycle  # uvicorn starts without one
         return cycle is None or cycle.response_complete
 
     def _abort(self) -> None:
@@ -206,24 +207,24 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Wait for the client to read, but not for ever."""
+        """Wait for the client to read, but not forever."""
         super().pause_writing()
         self._read_late.start()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Resume writing."""
         self._read_late.stop()
         super().resume_writing()
 
     def handle_cont(self, event: Frame) -> None:
-        """Take a further part of a message; a message of countless empty parts is none."""
+        """Receive the next part of a message; refuse a message of countless empty parts."""
         if len(self.frames) >= _MOST_PARTS:
             self._abort()
             return
         super().handle_cont(event)
 
     def handle_parser_exception(self) -> None:
-        """Send what was wrong and disconnect; a peer that does not read it is dropped."""
+        """Send the reason and disconnect; a peer that does not read it is dropped."""
         super().handle_parser_exception()
         self.loop.call_later(_FAREWELL_S, self._abort)
 
@@ -233,7 +234,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self.loop.call_later(_FAREWELL_S, self._abort)
 
     def handle_ping(self) -> None:
-        """Answer a ping; who pings and never reads would fill the memory with answers."""
+        """Answer a ping, unless the peer never reads and would fill the memory with answers."""
         super().handle_ping()
         if self.transport.get_write_buffer_size() > _MOST_UNREAD:
             self._abort()
@@ -243,7 +244,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
 
 def bounded(most: int, patience_s: float) -> tuple[type[HttpConnection], type[WebSocketConnection]]:
-    """Return the connections of a server with these limits."""
+    """Return the connection classes of a server with these limits."""
     own = {"most": most, "patience_s": patience_s, "places": Places(most)}
     http = type("BoundedHttp", (HttpConnection,), own)
     return http, type("BoundedWebSocket", (WebSocketConnection,), {"patience_s": patience_s})
@@ -260,7 +261,7 @@ def _client_of(transport: asyncio.Transport) -> str:
 
 
 def _quiet() -> logging.Logger:
-    """Return the logger of connections; what a client does wrong is not worth a line each.
+    """Return the logger of connections; a client's errors are not worth a line each.
 
     What fails on our side is logged by ``Guard``.
     """

@@ -18,7 +18,7 @@ from core.errors import (
 
 
 class FaultCode(StrEnum):
-    """Why a request was not served; a closed list (documented in docs/reference/api.md)."""
+    """Reasons why a request was not served; a closed list (documented in docs/reference/api.md)."""
 
     BAD_REQUEST = "bad_request"
     UNAUTHORISED = "unauthorised"
@@ -111,7 +111,7 @@ class Fault(Exception):
 
 
 def too_many(seconds: float) -> Fault:
-    """Return the answer to who comes too often; ``seconds`` until the next is taken."""
+    """Return the answer to too many requests; the next is accepted in ``seconds``."""
     wait = {"Retry-After": str(max(1, round(seconds + 0.5)))}
     return Fault(FaultCode.TOO_MANY, "Too many requests.", wait)
 
@@ -126,7 +126,7 @@ _OURS: tuple[tuple[type[SaysoError], FaultCode], ...] = (
 
 
 def of_error(error: SaysoError) -> Fault:
-    """Return how a failure of Sayso is reported; whatever is not the client's fault may pass."""
+    """Return the fault for a failure of Sayso; unless the client caused it, a retry may succeed."""
     for kind, code in _OURS:
         if isinstance(error, kind):
             return Fault(code, str(error))

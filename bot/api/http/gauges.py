@@ -1,7 +1,7 @@
-"""Show the state of the gateway's parts as gauges: what alert rules are made of.
+"""Show the state of the gateway's parts as gauges: the input of alert rules.
 
-Label values are names of parts, channels and entry points, which the configuration decides, and of
-nodes, which a person allowed.
+Label values are names of parts, channels and entry points, which are configured, and of nodes,
+which a person allowed.
 """
 
 import math
@@ -16,10 +16,10 @@ _HELD = "held"
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a scrape sees: how many approvals wait, since when, what is due, and the health.
+    """What a scrape sees: how many approvals wait and since when, what is due, and the health.
 
-    Times are epoch ms, ``None`` where nothing waits. ``pending`` is not a number where the store
-    does not answer. ``health`` is what ``health.get`` reports.
+    Times are epoch ms, ``None`` where nothing waits. ``pending`` is NaN if the store does not
+    answer. ``health`` is what ``health.get`` reports.
     """
 
     pending: float = math.nan
@@ -49,7 +49,7 @@ class _NodeGauges:
         )
 
     def show(self, found: object) -> None:
-        """Set every gauge; nodes that are gone are shown no more."""
+        """Set every gauge; nodes that are gone are no longer shown."""
         for gauge in (self._up, self._seen_s, self._runs):
             gauge.clear()
         for name, node in _rows(found):
@@ -94,7 +94,7 @@ class StatusGauges:
         self._nodes = _NodeGauges(registry)
 
     def show(self, status: Status) -> None:
-        """Set every gauge; parts that are gone are shown no more."""
+        """Set every gauge; parts that are gone are no longer shown."""
         now_ms = time.time() * 1000
         self._pending.set(status.pending)
         self._oldest_s.set(_since(status.oldest_ms, now_ms))

@@ -1,7 +1,8 @@
 """Count and time what the gateway does, in the text format of Prometheus.
 
 No label holds a command, a session, a token or anything else that a client chooses: each has a
-closed list of values. What is counted comes past the journal, so nothing is missed or asked twice.
+closed list of values. Counts are taken from records of the journal, so nothing is missed or counted
+twice.
 """
 
 import time
@@ -25,7 +26,7 @@ _MOST_ASKED = 10_000
 
 
 class Meters:
-    """What one gateway counts; nothing is shared with another one in the same process."""
+    """The counters of one gateway; nothing is shared with another one in the same process."""
 
     def __init__(self) -> None:
         self._all = CollectorRegistry()
@@ -108,7 +109,7 @@ class Meters:
         self._journal_failures.inc()
 
     def text(self, status: Status) -> bytes:
-        """Return everything as Prometheus reads it."""
+        """Return all metrics in the format of Prometheus."""
         self._status.show(status)
         return generate_latest(self._all)
 
@@ -118,7 +119,7 @@ class Meters:
             self._asked.popitem(last=False)
 
     def _forget(self, run_id: str) -> None:
-        """Time a question; one that was asked before this start is counted and not timed."""
+        """Time an ended question; one asked before this start is counted but not timed."""
         began = self._asked.pop(run_id, None)
         if began is not None:
             self._decision_s.observe(time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""Count what each client uses against what it may, in a table that cannot grow without end."""
+"""Count what each client uses against its limit, in a table of bounded size."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ _OTHERS = ""
 
 @dataclass(slots=True)
 class Buckets:
-    """Token buckets by key: ``burst`` at once, then ``rate`` a second.
+    """Token buckets by key: ``burst`` at once, then ``rate`` per second.
 
     At most ``most`` keys are remembered. When all of those are in use, further ones share a single
-    bucket: a flood from many addresses slows newcomers, and makes nobody's count be forgotten.
+    bucket: a flood from many addresses slows newcomers, but causes no one's count to be forgotten.
     """
 
     rate: float
@@ -25,7 +25,7 @@ class Buckets:
     _left: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def take(self, key: str, now: float) -> float:
-        """Take one at ``now`` (monotonic seconds); return 0, or the seconds until one is there."""
+        """Take one at ``now`` (monotonic seconds); return 0, or the seconds until it can be."""
         key = self._known(key, now)
         level = self._level(key, now)
         if level < 1:
@@ -35,7 +35,7 @@ class Buckets:
         return 0.0
 
     def empty(self, key: str, now: float) -> bool:
-        """Return whether nothing is left for a key, and take nothing."""
+        """Return whether nothing is left for a key, without taking anything."""
         return self._level(self._known(key, now), now) < 1
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Buckets:
         return min(self.burst, level + (now - at) * self.rate)
 
     def _known(self, key: str, now: float) -> str:
-        """Return the key under which a client is counted; forget who has all back again."""
+        """Return the key under which a client is counted; forget keys whose buckets are full."""
         if key in self._left or len(self._left) < self.most:
             return key
         oldest = next(iter(self._left))
@@ -58,7 +58,7 @@ class Buckets:
 
 @dataclass(slots=True)
 class Slots:
-    """A number of places; who finds none is sent away at once, nobody queues."""
+    """A number of places; a client that finds none is refused at once, without a queue."""
 
     most: int
     used: int = 0
@@ -77,25 +77,25 @@ class Slots:
 
 @dataclass(slots=True)
 class Places:
-    """Places of which each client may hold as many as are left, however many requests it makes.
+    """Places of which each client may hold as many as are free, however many requests it makes.
 
     So one client gets half, two get a third each, and a few together never keep the others out
-    (dynamic thresholds, Choudhury and Hahne 1998). The table has an entry for who holds one, no
-    more.
+    (dynamic thresholds, Choudhury and Hahne 1998). Only clients that hold one have an entry in the
+    table.
     """
 
     most: int
     _held: Counter[str] = field(default_factory=Counter)
 
     def enter(self, client: str) -> bool:
-        """Take a place for a client; ``False`` if no more are left than it holds."""
+        """Take a place for a client; ``False`` if it holds as many as are left."""
         if self._held[client] >= self.most - self._held.total():
             return False
         self.hold(client)
         return True
 
     def hold(self, client: str) -> None:
-        """Take a place for a client that another one has just left, whatever its share."""
+        """Take the place that another client has just left, even above this client's share."""
         self._held[client] += 1
 
     def held_by(self, client: str) -> int:

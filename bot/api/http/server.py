@@ -1,4 +1,4 @@
-"""Run uvicorn inside the gateway's own event loop, started and stopped with everything else."""
+"""Run uvicorn inside the gateway's own event loop, started and stopped with the gateway."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from core.settings.http import HttpSection, HttpTlsSection
 
 _log = logging.getLogger(__name__)
 LARGEST_HEAD = 16 * 1024
-"""Bytes of a request's line and headers."""
+"""Maximum bytes of a request's line and headers."""
 _GRACE_S = 1
 _PING_S = 20.0
 
@@ -38,14 +38,14 @@ class Listening:
 
     @property
     def url(self) -> str:
-        """Return the base URL; nobody can open ``[::]``, which takes IPv4 as well."""
+        """Return the base URL; ``[::]``, which also accepts IPv4, cannot be opened itself."""
         host = "0.0.0.0" if self.host == "::" else self.host  # noqa: S104 - as IPv4's is shown
         host = f"[{host}]" if ":" in host else host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the gateway and reports when it listens."""
+    """A uvicorn server that leaves signals to the gateway and reports when it listens."""
 
     def __init__(self, config: uvicorn.Config, patience_s: float, doors: tuple[Door, ...]) -> None:
         super().__init__(config)
@@ -59,8 +59,8 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say so; TLS has to be agreed on in time, which uvicorn's own does not ask."""
-        del sockets  # uvicorn's way to pass the doors on
+        """Listen, and report it; unlike in uvicorn, TLS handshakes have a time limit."""
+        del sockets  # uvicorn's way to pass the sockets on
         self.servers = [await self._opened(door) for door in self.doors]
         self.started = True
         self.listening.set()
@@ -75,7 +75,7 @@ class _Server(uvicorn.Server):
             backlog=ACCEPTED_AT_ONCE,
             ssl_handshake_timeout=patience_s,
         )
-        door.listen(BACKLOG)  # asyncio has one number for both
+        door.listen(BACKLOG)  # asyncio has one setting for both
         return server
 
     def _connection(self, door: Door) -> asyncio.Protocol:
@@ -141,7 +141,7 @@ def _config(app: ASGIApp, section: HttpSection, home: Path) -> uvicorn.Config:
         lifespan="off",
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # an address that a client may write itself limits nobody
+        proxy_headers=False,  # an address that clients may set themselves limits nobody
         server_header=False,
         timeout_keep_alive=max(1, round(limits.patience)),
         timeout_graceful_shutdown=_GRACE_S,

@@ -1,4 +1,4 @@
-"""Make the OpenAPI document from the very models that read requests and shape answers."""
+"""Generate the OpenAPI document from the same models that read requests and shape answers."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +68,7 @@ def document(routes: Iterable[Route], table: Table, *, metrics_open: bool) -> by
     """Return the document as JSON."""
     routes = tuple(routes)
     schemas = _schemas(routes, table)
-    params = {table[route.method].params.__name__ for route in routes}  # written out in place
+    params = {table[route.method].params.__name__ for route in routes}  # replaced by its content
     paths: dict[str, Json] = dict(pages(metrics_open=metrics_open))
     for route in routes:
         operation = _operation(route, table[route.method], schemas)
@@ -87,7 +87,7 @@ def document(routes: Iterable[Route], table: Table, *, metrics_open: bool) -> by
 
 
 def _schemas(routes: Iterable[Route], table: Table) -> dict[str, Json]:
-    """Return the schema of every model that a route takes or answers, by its name."""
+    """Return the schema of every model that a route takes or returns, by name."""
     taken = dict.fromkeys(table[route.method].params for route in routes)
     answers: dict[type[BaseModel], None] = {FaultAnswer: None, RequestAnswer: None}
     answers.update((route.answer_of(table[route.method]), None) for route in routes)
@@ -155,7 +155,7 @@ def _responses(route: Route, model: type[BaseModel]) -> Json:
 
 
 def _later() -> Json:
-    """Return the answer of what has not ended within http.limits.longestWait."""
+    """Return the answer for what has not ended within http.limits.longestWait."""
     return {
         "description": "Still running; Location gives its state and takes `wait`.",
         "headers": {"Location": {"schema": {"type": "string"}}},
@@ -195,7 +195,7 @@ def _required(schema: Json) -> list[str]:
 
 
 def pages(*, metrics_open: bool) -> dict[str, Json]:
-    """Return the addresses that are no method's."""
+    """Return the addresses that belong to no method."""
     health: Json = {
         "type": "object",
         "required": ["ok", "status"],

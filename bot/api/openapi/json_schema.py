@@ -1,4 +1,4 @@
-"""Add to JSON Schema what is checked, but is not in the schema that pydantic makes."""
+"""Add to JSON Schema the checks that are missing from the schema that pydantic generates."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ _NO_NUL = "^[^\\u0000]*$"
 _IN_PATH = "^[^\\u0000-\\u001f\\u007f/?#%]+$"
 _OPEN = frozenset({"pattern", "enum", "const", "format"})
 _EITHER = (("command", "argv"), ("data", "bytes"))
-"""Pairs of which a body has one."""
+"""Pairs of properties of which a body has one."""
 
 _NULL: Json = {"type": "null"}
 _BASE64_NAMES = frozenset({"stdin", "stdin_b64", "bytes"})
@@ -47,7 +47,7 @@ def anything() -> Json:
 
 
 def tighten(schema: Json) -> None:
-    """Add in place: no NUL, no number that JSON does not hold exactly, and what a model checks."""
+    """Add in place: no NUL, no number that JSON cannot hold exactly, and a model's checks."""
     _narrow(schema)
     shapes = schema.get("properties")
     if not isinstance(shapes, dict):
@@ -67,7 +67,7 @@ def tighten(schema: Json) -> None:
 
 
 def _narrow_text(schema: Json, pattern: str) -> None:
-    """Give the text in a schema a pattern, also where ``null`` may stand in its place."""
+    """Give the text in a schema a pattern, also where ``null`` is allowed instead."""
     choices = schema.get("anyOf")
     for one in choices if isinstance(choices, list) else [schema]:
         if one.get("type") == "string":
@@ -98,7 +98,7 @@ def _narrow_one(schema: Json) -> None:
 
 
 def narrowed(schema: Json, names: Iterable[str]) -> Json:
-    """Return the schema of an object that holds these properties only."""
+    """Return the schema of an object restricted to these properties."""
     shapes, required = schema.get("properties"), schema.get("required")
     kept = set(names)
     whole = dict(schema)
@@ -115,7 +115,7 @@ def in_path(schema: Json) -> Json:
 
 
 def without_null(schema: Json) -> Json:
-    """Return a schema without ``null``, which no query can say, and without what names it."""
+    """Return a schema without ``null``, which no query can express, and without its title."""
     found = {key: value for key, value in schema.items() if key not in {"title", "description"}}
     choices = found.pop("anyOf", None)
     if isinstance(choices, list):

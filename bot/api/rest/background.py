@@ -1,4 +1,4 @@
-"""Run requests that may outlast their caller's patience; they continue without it."""
+"""Run requests that may take longer than their caller waits; they continue without it."""
 
 import asyncio
 import logging
@@ -19,30 +19,30 @@ from core.store.views import owners
 
 _log = logging.getLogger(__name__)
 PATIENCE_S = 5.0
-"""Seconds for what was asked to be in the store, beyond what the caller waits."""
+"""Seconds for a request to appear in the store, in addition to the caller's own wait."""
 
 
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """Something that was asked for: the work on it, and the id it was heard of last by."""
+    """A request under way: its task, and the latest id that it reported."""
 
     task: asyncio.Future[object] = field(init=False)
     run_id: ApprovalId | None = None
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def begin(self, call: Call, params: dict[str, object]) -> None:
-        """Call the method; hanging up on its caller does not end it."""
+        """Call the method; it continues if its caller disconnects."""
         caller = replace(call.caller, begun=self.hear)
         self.task = asyncio.ensure_future(invoke(call.method, params, caller))
         self.task.add_done_callback(lambda _: self.news.set())
 
     def hear(self, run_id: ApprovalId) -> None:
-        """Take the id; a later one is the right one, where two asked under one key at once."""
+        """Store the id; a later one replaces it if two requests used one key at once."""
         self.run_id = run_id
         self.news.set()
 
     async def change(self, woken: Woken, seconds: float) -> None:
-        """Wait for an id, the end, or a change in the store."""
+        """Wait until there is an id, the end, or a change in the store."""
         waits = [asyncio.ensure_future(woken(seconds)), asyncio.ensure_future(self.news.wait())]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -54,7 +54,7 @@ class _Asked:
 
 @dataclass(slots=True)
 class Asking:
-    """Serve what asks. ``under_way`` are tool calls and remote runs that have not ended."""
+    """Serves requests that may wait for people. ``under_way`` are tool calls and remote runs."""
 
     table: Table
     gate: Gate
@@ -63,7 +63,7 @@ class Asking:
     _started: set[asyncio.Future[object]] = field(default_factory=set)
 
     async def create(self, call: Call) -> object:
-        """Ask, and return the status after ``wait``."""
+        """Submit a request, and return its status after ``wait``."""
         if call.params.get("requestKey") is None:
             call.params["requestKey"] = secrets.token_hex(16)
         request = bound(read(RunParams, call.params), call.caller).request(call.caller.requester)
@@ -79,7 +79,7 @@ class Asking:
         return {**answer, **({"ignored": ignored} if ignored else {})}
 
     async def tool(self, call: Call) -> object:
-        """Call a tool; what people are asked or has not ended is answered by its status, 202."""
+        """Call a tool; if people are asked or it has not ended, return its status with 202."""
         asked = self._held(call)
         await asyncio.wait({asked.task}, timeout=call.wait_s)
         run_id = await self._known(asked, "The tool has not ended.")
@@ -101,7 +101,7 @@ class Asking:
         return asked.task.result()
 
     def _held(self, call: Call) -> _Asked:
-        """Begin what no id bounds: so many at a time, also of those that nobody waits for."""
+        """Start work that no id limits: only so many at a time, even if nobody waits for it."""
         client = call.caller.token
         if not self.under_way.enter(client):
             words = "Too many unfinished calls with this token."
@@ -118,10 +118,10 @@ class Asking:
         return asked
 
     async def _known(self, asked: _Asked, words: str) -> ApprovalId | None:
-        """Return the id under which the store knows it by now; ``None`` once it is answered.
+        """Return the id under which the store has it by now; ``None`` once it is answered.
 
         Raises:
-            Fault: neither is so within the patience.
+            Fault: neither happens in time.
         """
         until = time.monotonic() + PATIENCE_S
         while not asked.task.done():

@@ -27,14 +27,14 @@ _MOST_PARAMETERS = 32
 LARGEST_NUMBER = 10**15
 """The highest number of an event that a client may have seen."""
 LONGEST_WAIT_S = 3600
-"""Seconds that a client may ask to wait; http.limits.longestWait is what it gets at most."""
+"""Seconds that a client may ask to wait; it gets http.limits.longestWait at most."""
 
 
 @dataclass(slots=True)
 class Call:
-    """One request, understood: the method, its raw params, who calls, how long it waits.
+    """One parsed request: the method, its raw params, the caller, and how long it waits.
 
-    ``status`` is 0 where it is answered with that of the route.
+    ``status`` is 0 if the route's own is used.
     """
 
     route: Route
@@ -51,12 +51,12 @@ class Call:
         """Call the method.
 
         Raises:
-            SaysoError: what it raises.
+            SaysoError: what the method raises.
         """
         return await invoke(self.method, {**self.params, **more}, self.caller)
 
     def answered(self, result: object) -> Response:
-        """Return the answer with its status."""
+        """Return the response with its status."""
         text = json.dumps(result, separators=(",", ":"), allow_nan=False)
         status = self.status or self.route.status
         return Response(text, status, self.headers, "application/json")
@@ -65,10 +65,10 @@ class Call:
 async def understood(
     route: Route, method: AnyMethod, scope: Scope, receive: Receive, section: HttpSection
 ) -> Call:
-    """Read a request; who may not call the method is refused before its body is read.
+    """Parse a request; a caller without access to the method is refused before its body is read.
 
     Raises:
-        Fault: it cannot be understood.
+        Fault: it cannot be parsed.
         Forbidden: the caller may not call the method.
     """
     state = scope["state"]
@@ -97,7 +97,7 @@ def _query(scope: Scope) -> dict[str, str]:
             errors="strict",
             max_num_fields=_MOST_PARAMETERS,
         )
-    except ValueError:  # UnicodeDecodeError is one
+    except ValueError:  # UnicodeDecodeError is a ValueError
         raise Fault(FaultCode.BAD_REQUEST, "The query string is malformed.") from None
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -110,7 +110,7 @@ def _patience(route: Route, query: dict[str, str], section: HttpSection) -> floa
     if route.style is Style.TOOL:
         return limits.longest_wait
     if route.style is Style.REMOTE:
-        # Its answer can be had only here, and no people are asked: its host ends it in time.
+        # Its answer is only available here, and no people are asked: its host ends it in time.
         return limits.longest_stream
     return _wait(query.pop("wait", None), section) if route.waits else 0.0
 
@@ -125,7 +125,7 @@ def _wait(text: str | None, section: HttpSection) -> float:
 
 
 def _typed(query: Mapping[str, str], model: type[Params], route: Route) -> dict[str, object]:
-    """Return the query's values in the types of the params; unknown names are refused here."""
+    """Return the query's values in the types of the params; unknown names are refused."""
     fields = {info.alias or name: info for name, info in model.model_fields.items()}
     known = route.query_names(model)
     for name in query:
@@ -160,7 +160,7 @@ def _only(found: Mapping[str, object], route: Route) -> None:
 
 
 def _last_event(scope: Scope) -> int | None:
-    """Return the number that a resuming client saw last (HTML Standard, Last-Event-ID)."""
+    """Return the last event that a resuming client saw (HTML Standard, Last-Event-ID)."""
     for name, value in scope["headers"]:
         if name == b"last-event-id":
             text = value.decode("latin-1")

@@ -1,7 +1,7 @@
-"""Show a run's output while it lasts: as it is to its own agent, redacted to everybody else.
+"""Stream a run's output while it lasts: unchanged to its own agent, redacted to everybody else.
 
-A secret may lie across two chunks, or over several lines as a key does. What is redacted is
-therefore cut at line ends, and held back while a block is open.
+A secret may span two chunks, or several lines as a key does. So what is redacted is cut at line
+ends, and held back while a block is open.
 """
 
 import base64
@@ -20,7 +20,7 @@ _TOO_LONG = "(a line too long for live output)\n"
 
 @dataclass(slots=True)
 class _Held:
-    """One stream: bytes that are no whole character yet, text that is no whole line yet.
+    """One stream: bytes of an incomplete character, text of an incomplete line.
 
     ``skipped_until`` is the mark up to which nothing is shown.
     """
@@ -42,7 +42,7 @@ class Live:
     def frames(self, chunk: OutputChunk) -> Iterator[dict[str, str]]:
         """Yield ``{"stream", "text"}`` for what may be shown by now.
 
-        The run's own agent has the very bytes as well, in base64 as ``data``.
+        The run's own agent also gets the exact bytes, in base64 as ``data``.
         """
         held = self._held.setdefault(chunk.stream, _Held())
         text = held.text + held.decoder.decode(chunk.data)
@@ -70,7 +70,7 @@ def _cut(held: _Held, text: str) -> str:
     if held.skipped_until:
         skipped, found, text = text.partition(held.skipped_until)
         if not found:
-            # The mark itself may come in two pieces.
+            # The mark itself may arrive in two pieces.
             held.text = skipped[max(0, len(skipped) - len(held.skipped_until) + 1) :]
             return ""
         held.skipped_until = ""
@@ -80,6 +80,6 @@ def _cut(held: _Held, text: str) -> str:
     held.text = text[end:]
     if len(held.text) <= _LONGEST:
         return text[:end]
-    # Half a secret must not pass for none: the long piece is left out to its very end.
+    # Half a secret would not be recognised: the long piece is left out to its end.
     held.text, held.skipped_until = "", _END if is_open else "\n"
     return text[:end] + _TOO_LONG

@@ -1,4 +1,4 @@
-"""Report the gateway's health and its metrics."""
+"""Serve the gateway's health, its metrics and the OpenAPI document."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +26,7 @@ _GETS = frozenset({"GET", "HEAD"})
 
 
 class HealthState(StrEnum):
-    """What ``/health`` reports to everybody: whether it is ready, and whether anything may run."""
+    """What ``/health`` reports to everybody: whether the gateway is ready, and anything may run."""
 
     UP = "up"
     LOCKED = "locked"
@@ -35,11 +35,10 @@ class HealthState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealthPage:
-    """``/health``: alive and ready to everybody; the parts to who may read.
+    """``/health``: alive and ready for everybody; the parts for callers who may read.
 
-    Ready is what the store says: without it nothing can be asked or answered. A lockdown is
-    reported, and gives everybody no 503 for it: whoever restarts what is not ready would restart in
-    vain.
+    Readiness is that of the store: without it nothing can be asked or answered. A lockdown is
+    reported, but without a 503: a supervisor that restarts what is not ready would gain nothing.
     """
 
     report: Report
@@ -70,7 +69,7 @@ class HealthPage:
 
 @dataclass(slots=True)
 class Scrape:
-    """Read what a scrape shows. It never fails: what cannot be read is shown as failing."""
+    """Reads what a scrape shows. It never fails: what cannot be read is shown as failing."""
 
     store: Store
     report: Report
@@ -78,7 +77,7 @@ class Scrape:
     _health: Mapping[str, object] = field(default_factory=dict)
 
     async def __call__(self) -> Status:
-        """Return the status; a health that takes long is shown by a later scrape."""
+        """Return the status; a slow health check is shown by a later scrape."""
         task = self._task = self._task or asyncio.ensure_future(self.report())
         await asyncio.wait({task}, timeout=_REPORT_S)
         if task.done():
@@ -87,7 +86,7 @@ class Scrape:
         status = Status(health=self._health)
         try:
             found, due_ms = await self.store.read(waiting), await self.store.read(outbox.next_due)
-        except SaysoError:  # the part `store` says so
+        except SaysoError:  # reported by the part `store`
             return status
         return replace(status, pending=found.count, oldest_ms=found.oldest_ms, due_ms=due_ms)
 
@@ -105,7 +104,7 @@ class MetricsPage:
 
         Raises:
             Fault: a wrong verb or a parameter.
-            Forbidden: the token may not read, or not all agents'.
+            Forbidden: the token may not read, or not for all agents.
         """
         _check(scope, "/metrics")
         caller = scope["state"]["caller"]

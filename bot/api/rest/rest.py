@@ -39,7 +39,7 @@ _UNDECIDED: Mapping[AnswerOutcome, FaultCode] = {
 
 @dataclass(slots=True)
 class Rest:
-    """What the routes need: the table, the gate for what streams, places for who waits."""
+    """What the routes need: the table, the gate for streams, places for callers that wait."""
 
     table: Table
     gate: Gate
@@ -72,7 +72,7 @@ class Rest:
     async def _answer(self, call: Call) -> Response:
         answer = await self._serving(call.route.style)(call)
         if call.wait_s:
-            # A token that ended meanwhile hears nothing more.
+            # A token that ended in the meantime receives nothing more.
             await call.login.caller()
         return call.answered(answer)
 
@@ -119,7 +119,7 @@ class Rest:
         return answer
 
     async def _events(self, call: Call) -> object:
-        """Return a session's unacknowledged events; where there are none, wait for the next."""
+        """Return a session's unacknowledged events; if there are none, wait for the next."""
         params = bound(read(EventsParams, call.params), call.caller)
         async with self.wakes.of(f"session:{params.session}") as woken:
             answer = await call.invoke()
@@ -129,7 +129,7 @@ class Rest:
 
 
 async def unless_gone(receive: Receive, work: Coroutine[object, object, T]) -> T | None:
-    """Return what the work returns; ``None``, and the work is cancelled, if the client left."""
+    """Return the result of the work; if the client leaves, cancel it and return ``None``."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_left(receive))
     try:

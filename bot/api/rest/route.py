@@ -1,4 +1,4 @@
-"""Describe one route: the verb and address, the method behind it, what it answers."""
+"""Describe one route: the verb and address, the method behind it, what it returns."""
 
 import re
 from dataclasses import dataclass
@@ -36,11 +36,10 @@ _STREAMING = frozenset({Style.EVENT_STREAM, Style.OUTPUT_STREAM})
 class Route:
     """One verb of one address.
 
-    It answers what its method does with ``status``, or one ``answer`` at a time. ``fixed`` are
-    params that the route itself sets or leaves out. ``looks_up``: its body names what
-    may not be there. ``clashes``: what it names may have ended or changed already, or its
-    ``requestKey`` be another request's (409). ``about``: what it does, where that is not just what
-    its method says.
+    It returns its method's answer with ``status``, or a stream of ``answer``. ``fixed`` are params
+    that the route itself sets or leaves out. ``looks_up``: its body names something that may not
+    exist. ``clashes``: what it names may already have ended or changed, or its ``requestKey`` may
+    be another request's (409). ``about``: what it does, if the method's summary does not say it.
     """
 
     verb: str
@@ -55,12 +54,12 @@ class Route:
     about: str = ""
 
     def answer_of(self, method: AnyMethod) -> type[BaseModel]:
-        """Return the model of what it answers."""
+        """Return the model of its answer."""
         return self.answer or method.result
 
     @property
     def has_body(self) -> bool:
-        """Return whether the params stand in a body."""
+        """Return whether the params are in a body."""
         return self.verb in {"POST", "PUT"} and self.style is not Style.CANCEL
 
     @property
@@ -75,19 +74,19 @@ class Route:
 
     @property
     def path_names(self) -> tuple[str, ...]:
-        """Return the params that stand in the address."""
+        """Return the params that are in the address."""
         return tuple(_PLACEHOLDER.findall(self.path))
 
     @property
     def finds(self) -> bool:
-        """Return whether its address or its body names what may not be there (404)."""
+        """Return whether its address or its body names something that may not exist (404)."""
         return self.looks_up or bool(self.path_names)
 
     def query_names(self, model: type[Params]) -> frozenset[str]:
-        """Return the params that may stand in the query."""
+        """Return the params that may be in the query."""
         return frozenset() if self.has_body else self.other_names(model)
 
     def other_names(self, model: type[Params]) -> frozenset[str]:
-        """Return the params that a client gives beside those of the address."""
+        """Return the params that a client gives in addition to those in the address."""
         names = {info.alias or name for name, info in model.model_fields.items()}
         return frozenset(names - {*self.path_names, *self.fixed})

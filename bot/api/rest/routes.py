@@ -1,4 +1,4 @@
-"""List the routes of REST; a route whose method is not in the table is left out."""
+"""List the REST routes; a route whose method is not in the table is left out."""
 
 from collections.abc import Iterable
 
@@ -190,7 +190,7 @@ ROUTES: tuple[Route, ...] = (
 
 
 def served(table: Table) -> tuple[Route, ...]:
-    """Return the routes whose method this gateway has."""
+    """Return the routes whose methods this gateway has."""
     return tuple(route for route in ROUTES if route.method in table)
 
 

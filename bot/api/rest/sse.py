@@ -1,6 +1,6 @@
 """Stream a session's events and a run's output as server-sent events (HTML Standard, 9.2).
 
-Whoever's token ends hears nothing more, not even how a run that it watches ends.
+A client whose token ends receives nothing more, not even how a run that it watches ends.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class Streams:
         """Serve a call.
 
         Raises:
-            SaysoError: the method refuses; nothing was sent yet.
+            SaysoError: the method refuses; nothing has been sent yet.
         """
         is_events = call.route.style is Style.EVENT_STREAM
         frames = self._events(call) if is_events else self._output(call)
@@ -80,7 +80,7 @@ class Streams:
         async with self.wakes.of(f"session:{params.session}", tokens.CHANGED) as woken:
             yield _PULSE
             while self._goes_on():
-                # Looked up again: a revoked token must not receive more.
+                # Checked again: a revoked token must not receive more.
                 caller = await call.login.caller()
                 raw = {**call.params, "seq": seq, "limit": _PAGE}
                 answer = await invoke(call.method, raw, caller)
@@ -92,7 +92,7 @@ class Streams:
                     yield _PULSE
 
     async def _output(self, call: Call) -> AsyncGenerator[bytes]:
-        """Yield what a run prints from its start on, and then how it ended."""
+        """Yield what a run prints from its start, and then how it ended."""
         run_id = ApprovalId(str(call.params["id"]))
         state = await call.invoke(timeoutMs=0)
         yield _PULSE
@@ -113,14 +113,14 @@ class Streams:
         for data in live.rest() if watched else _stored(state):
             yield frame("output", data)
         if _status(state) not in _OPEN:
-            # Whoever read slowly may have lost the right to hear of it meanwhile.
+            # A slow reader may have lost the right to see it in the meantime.
             await call.login.caller()
             yield frame("end", state)
 
     async def _printed(
         self, run_id: ApprovalId, woken: Woken, *, watched: bool
     ) -> AsyncGenerator[OutputChunk | None]:
-        """Yield what a run prints, ``None`` when something else happened; nothing the second time.
+        """Yield what a run prints, ``None`` when something else happened; nothing if ``watched``.
 
         A run that prints nothing must not keep its reader from a token's end, or from ours.
         """
@@ -147,7 +147,7 @@ class Streams:
             await asyncio.gather(piece, word, return_exceptions=True)
 
     async def _shown(self, call: Call, live: Live, chunk: OutputChunk | None) -> list[bytes]:
-        """Return what is sent of a piece; where there is none, check that the token is valid."""
+        """Return what is sent of a piece; if there is none, check that the token is valid."""
         if chunk is not None:
             return [frame("output", data) for data in live.frames(chunk)]
         await call.login.caller()
@@ -184,7 +184,7 @@ def _piece(text: bytes) -> dict[str, object]:
 
 
 def _stored(state: object) -> list[dict[str, object]]:
-    """Return what a run printed that ended before anybody could watch it here."""
+    """Return the output of a run that ended before anybody could watch it here."""
     text = state.get("output") if isinstance(state, dict) else None
     return [{"stream": StreamName.OUTPUT.value, "text": text}] if text else []
 

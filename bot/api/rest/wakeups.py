@@ -1,4 +1,4 @@
-"""Wake who waits for something in the store; a wake-up is a hint, the store decides."""
+"""Wake callers that wait for a change in the store; a wake-up is a hint, the store decides."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,12 +9,12 @@ from core.store import Store
 from core.store.engine.wakeups import Wakeups, wakeups
 
 Woken = Callable[[float], Awaitable[bool]]
-"""Wait at most these seconds; ``True`` if there was a wake-up since the last time."""
+"""Wait at most this many seconds; ``True`` if there was a wake-up since the last call."""
 
 
 @dataclass(slots=True)
 class Wakes:
-    """The wake-ups of a store, and that of the gateway which stops."""
+    """The wake-ups of a store, and the one when the gateway stops."""
 
     store: Store
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -28,9 +28,10 @@ class Wakes:
 
     @asynccontextmanager
     async def of(self, *about: str) -> AsyncIterator[Woken]:
-        """Listen for as long as the block lasts; look into the store inside of it.
+        """Listen for as long as the block lasts; read the store inside it.
 
-        ``about`` are notes such as ``session:main``; one that ends with ``:`` is about all of it.
+        ``about`` are notes such as ``session:main``; one that ends with ``:`` matches every note of
+        its kind.
         """
         with wakeups(self.store, *about) as heard:
             self._waiting.add(heard)

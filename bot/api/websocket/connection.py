@@ -1,4 +1,4 @@
-"""Speak JSON-RPC 2.0 on ``/ws``: one frame a message, the same methods as on gateway.sock."""
+"""Speak JSON-RPC 2.0 on ``/ws``: one message per frame, the same methods as on gateway.sock."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ _NOT_TEXT, _OVERLOADED, _LOGGED_OUT = 1003, 1013, 4401
 
 @dataclass(slots=True)
 class Line:
-    """What goes out; nothing does once the other end is gone or was cut off."""
+    """The outgoing side; it sends nothing once the peer is gone or was disconnected."""
 
     send: Send
     closed: bool = False
@@ -42,7 +42,7 @@ class Line:
         await self._send({"type": "websocket.send", "text": frame.decode().rstrip("\n")})
 
     async def close(self, code: int, reason: str) -> None:
-        """Say why, and end it."""
+        """Send the reason, and close it."""
         await self._send({"type": "websocket.close", "code": code, "reason": reason})
         self.closed = True
 
@@ -87,7 +87,7 @@ class WebSockets:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
-        # A browser takes none of its offers back: the token itself is never echoed.
+        # A browser needs one of its offers accepted; the token itself is never echoed.
         chosen = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
         await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
         login: Login = scope["state"]["login"]
@@ -99,7 +99,7 @@ class WebSockets:
             self._open.discard(conversation)
 
     async def settle(self, seconds: float) -> None:
-        """Wait until every answer that is under way was written, so long at most."""
+        """Wait until every answer under way is written, at most this long."""
         answers = [answer for one in self._open for answer in one.answers]
         if answers:
             await asyncio.wait(answers, timeout=seconds)
@@ -107,7 +107,7 @@ class WebSockets:
 
 @dataclass(slots=True, eq=False)
 class Conversation:
-    """One WebSocket: requests side by side, answers as they come, events if asked for."""
+    """One WebSocket: concurrent requests, answers as they are ready, events if subscribed to."""
 
     home: WebSockets
     login: Login
@@ -125,7 +125,7 @@ class Conversation:
         self._subscriptions = Subscriptions(home.store, home.table, self.caller, self._notify)
 
     async def hold(self, receive: Receive) -> None:
-        """Read frames until the client leaves or its token ends; what is in flight is cancelled."""
+        """Read frames until the client leaves or its token ends; cancel what is in flight."""
         ending = asyncio.ensure_future(self._end())
         try:
             while not self.line.closed:
@@ -140,7 +140,7 @@ class Conversation:
             await self._abandon(ending)
 
     async def caller(self) -> Caller:
-        """Return who is at the other end, by the token's current state.
+        """Return the caller at the other end, by the token's current state.
 
         Raises:
             Unauthenticated: it has expired or was revoked.
@@ -157,11 +157,11 @@ class Conversation:
         try:
             call = read_frame(text.encode())
             self._start(call, caller, wait_s)
-            # The task takes its first step now: one cancelled before that never answers.
+            # The task takes its first step now: one that is cancelled before it never answers.
             await asyncio.sleep(0)
         except FrameError as error:
             await self.line.write(error_frame(error.id, error.code, str(error)))
-        await asyncio.sleep(wait_s)  # nothing more is read meanwhile
+        await asyncio.sleep(wait_s)  # nothing more is read in the meantime
 
     def _start(self, call: Call, caller: Caller, wait_s: float) -> None:
         if wait_s or len(self._calls) >= _IN_FLIGHT:
@@ -218,7 +218,7 @@ class Conversation:
         except SaysoError as error:
             return refusal_frame(frame_id, error)
         except Exception:  # noqa: BLE001  # a handler's bug must be answered, and logged
-            # The text of other exceptions may hold a secret or a path: it stays in the log.
+            # The text of other exceptions may hold a secret or a path: it goes only to the log.
             _log.exception("a request on a WebSocket failed")
             words = "internal error, see the gateway's log"
             return error_frame(frame_id, Code.INTERNAL_ERROR, words)

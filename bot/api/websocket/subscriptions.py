@@ -1,7 +1,7 @@
 """Push what happens to a WebSocket that asked for it: its sessions' events, and approvals.
 
-Nothing is queued in memory: a wake-up only marks what to look at, and the store is read when the
-client has taken what came before. What is marked is bounded; beyond it the client is asked to
+Nothing is queued in memory: a wake-up only marks what to read, and the store is read when the
+client has taken what came before. The number of marks is bounded; beyond it the client is asked to
 drain.
 """
 
@@ -41,7 +41,7 @@ class SubscribeParams(SessionParams):
 
 @dataclass(slots=True)
 class Subscriptions:
-    """What one WebSocket wants to hear. ``login`` returns its current caller."""
+    """What one WebSocket subscribes to. ``login`` returns its current caller."""
 
     store: Store
     table: Table
@@ -55,11 +55,11 @@ class Subscriptions:
     _overflowed: bool = False
 
     def subscribe(self, raw: Mapping[str, object], caller: Caller) -> dict[str, object]:
-        """Add what is to be heard.
+        """Add a subscription.
 
         Raises:
             Forbidden: the caller may not read it.
-            BadRequest: the params are wrong, or these are too many sessions.
+            BadRequest: the params are wrong, or name too many sessions.
         """
         permit(self.table["events.drain"], caller)
         params = bound(read(SubscribeParams, raw), caller)
@@ -74,7 +74,7 @@ class Subscriptions:
         return {"sessions": list(self._sessions), "approvals": self._approvals}
 
     async def pump(self) -> None:
-        """Push until cancelled, or until more happened than the client takes.
+        """Push until cancelled, or until the client falls too far behind.
 
         Raises:
             SaysoError: the token is no longer valid, or the store cannot be read.
@@ -129,7 +129,7 @@ class Subscriptions:
             self._mark(f"session:{session}")
 
     async def _push_approval(self, approval_id: str, caller: Caller) -> None:
-        """Report that a question was asked, once, and how it ended, once."""
+        """Report once that a question was asked, and once how it ended."""
         try:
             asked = await self.table["exec.approval.get"].call({"id": approval_id}, caller)
         except NotFound:
