@@ -6,9 +6,9 @@
           ─▶ listings          /pending, /history
           ─▶ runs              /run, /tail, /stop
           ─▶ session_settings  /exec, /elevated
-          ─▶ agents            /agent; agent_threads shows what is said, in words of agent_text
+          ─▶ agents            /agent; agent_threads shows what is said, in texts from agent_text
           ─▶ pairing, nodes    /pair, /node
           ─▶ login             /login
 
-    permissions  who may look, and who may act
+    permissions  who may look and who may act
 """

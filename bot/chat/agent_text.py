@@ -1,7 +1,7 @@
-"""Describe what an agent's thread shows: what it said so far, and on top whether it has ended.
+"""Format what an agent's thread shows: what it has said so far, headed by whether it has ended.
 
-The first line of each message is ours and everything below it the agent's, so no words of an agent
-can pass for how it ended. All of it is masked before it is cut: no cut shows a part of a secret.
+The first line of each message is ours and everything below it the agent's, so no agent's words can
+pass for its status. All of it is masked before it is cut: no cut reveals part of a secret.
 """
 
 import re
@@ -17,7 +17,7 @@ from core.text.secrets import mask
 
 WORKS = "works; /agent stop ends it"
 _ROOM = 300
-"""Characters of a message that are kept for its first line."""
+"""Characters of a message that are reserved for its first line."""
 _LONGEST_STATUS = 200
 _MOST_MESSAGES = 12
 _LONGEST_WORD = 500
@@ -26,12 +26,12 @@ _WHY = "sayso: "
 _UNFINISHED = re.compile(r"\S+\Z")
 _OF_A_LANGUAGE = re.compile(r"[(\"'*`]*(?:[A-Z]?[a-z]{1,20}(?:['.-][a-z]{1,20})?)?[.,:;!?)\"'*`]*")
 _PROBE = "x9Q7" * 4
-"""Goes on with a last word, as a secret would."""
+"""Continues the last word, as a secret would."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Whose words they are: an agent, and the prompt that it answers."""
+    """The author of the words: an agent, and the prompt that it answers."""
 
     agent: AgentId
     run_id: ApprovalId | None
@@ -47,9 +47,10 @@ class Speaker:
 
 
 def settled(text: str, *, rests: bool = False) -> str:
-    """Return what can be shown while more may follow: no beginning of a word, however secret.
+    """Return the text that can be shown while more may follow, without an unfinished last word.
 
-    ``rests``: nothing has followed for a while. Then a last word is shown that begins no secret.
+    ``rests``: nothing has followed for a while. Then the last word is shown if no secret begins
+    with it.
     """
     found = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_WORD))
     if found is None or (rests and _begins_no_secret(text, found[0])):
@@ -58,14 +59,14 @@ def settled(text: str, *, rests: bool = False) -> str:
 
 
 def _begins_no_secret(text: str, word: str) -> bool:
-    """Return whether a last word is one of a language, and not where a secret is expected."""
+    """Return whether a last word is an ordinary word, and not where a secret is expected."""
     if not _OF_A_LANGUAGE.fullmatch(word):
         return False
     return mask(text + _PROBE) == mask(text) + _PROBE
 
 
 def messages(speaker: Speaker, channel: Channel, text: str, status: str) -> list[AgentMessage]:
-    """Return the messages that show a text, and on top of the last one a status."""
+    """Return the messages that show a text; a status heads the last one."""
     if not isinstance(channel, Growing):
         return [AgentMessage(speaker.head(status), printed(text).text)]
     pieces = channel.pieces(own_lines(text.rstrip("\n")), _ROOM) or (Redacted(""),)
@@ -79,7 +80,7 @@ def messages(speaker: Speaker, channel: Channel, text: str, status: str) -> list
 
 
 def ended(speaker: Speaker, shown: Sequence[AgentMessage], status: str) -> list[AgentMessage]:
-    """Return what a thread shows already, now with the status on top of its last message."""
+    """Return what a thread already shows, now with the status heading its last message."""
     *before, last = shown or (AgentMessage(""),)
     return [*before, AgentMessage(speaker.head(status, len(shown) or 1), last.text)]
 
@@ -100,13 +101,13 @@ def status_of(end: Submission, stopped: str = "") -> str:
 
 
 def words_of(end: Finished) -> str:
-    """Return what an agent said, without the line of ours that says why it failed."""
+    """Return what an agent said, without our line that says why it failed."""
     text, why = end.output.text, _why(end)
     return text.removesuffix(f"{_WHY}{why}\n") if why else text
 
 
 def given(agent: AgentId) -> Redacted:
-    """Return the reply to who gave a prompt."""
+    """Return the reply to the person who gave a prompt."""
     return phrase("Given to {}. Its words follow.", redact(agent, strict=True))
 
 

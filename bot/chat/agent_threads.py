@@ -1,12 +1,12 @@
-"""Follow the prompts that people gave agents in chats, and show in their threads what is said.
+"""Follow the prompts that people gave agents in chats, and show the agents' words in their threads.
 
 ::
 
-    create ─▶ thread opened ─▶ submitted ─▶ shown again and again ─▶ shown as ended
-       └───────────── a gateway that starts goes on from here ─────────────┘
+    create ─▶ thread opened ─▶ submitted ─▶ shown repeatedly ─▶ shown as ended
+       └───────────── a gateway that starts resumes from here ─────────────┘
 
-What a thread should show is in the store; the outbox brings it there. A platform that is away, or a
-gateway that dies, delays it.
+What a thread should show is in the store; the outbox brings it there. An unreachable platform, or a
+gateway that dies, only delays it.
 """
 
 import asyncio
@@ -34,19 +34,19 @@ from core.text.render import Redacted, phrase, redact
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _PACE_S = 3.0
-"""Seconds between two showings of one thread; platforms take few edits, and have better uses."""
+"""Seconds between two updates of one thread; platforms accept few edits, needed elsewhere."""
 _OPEN_PATIENCE_S = 5.0
 _LOOK_S = 0.25
 _RETRY_S = 1.0
 _LONGEST_TITLE = 80
 _NOT_BEGUN = "did not begin: the gateway stopped; send it again"
 _NOT_BEGUN_S = 10.0
-"""Seconds for another gateway on the same store, which may be about to submit it."""
+"""Seconds that another gateway on the same store, about to submit it, is given to do so."""
 
 
 @dataclass(slots=True)
 class _Heard:
-    """What an agent has said so far, and a signal that there is more."""
+    """What an agent has said so far, and a signal for more."""
 
     text: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -62,7 +62,7 @@ class AgentThreads:
     _under_way: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def resume(self) -> None:
-        """Go on with what an earlier gateway left.
+        """Resume the threads that an earlier gateway left.
 
         Raises:
             StoreError: the store cannot be read.
@@ -71,14 +71,14 @@ class AgentThreads:
             self._follow(thread, self._resumed(thread))
 
     async def stop(self) -> None:
-        """Leave what is under way to the next start."""
+        """Stop; the next start resumes what is under way."""
         tasks = tuple(self._under_way.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def begin(self, thread: AgentThread, request: ExecRequest, message: str) -> bool:
-        """Submit a prompt and show what comes of it; ``False`` if that was begun already.
+        """Submit a prompt and show its progress; ``False`` if it was already submitted.
 
         Raises:
             StoreError: nothing was begun.
@@ -110,7 +110,7 @@ class AgentThreads:
                 while not await self.gate.cancel(run_id, note):
                     if not isinstance(await self.gate.status(run_id), Pending | Running):
                         return False
-                    await asyncio.sleep(_LOOK_S)  # claimed, and not begun yet
+                    await asyncio.sleep(_LOOK_S)  # claimed, but not yet begun
                 return True
         return False
 
@@ -123,7 +123,7 @@ class AgentThreads:
         try:
             await work
         except Stopping:
-            return  # the next start goes on
+            return  # the next start resumes it
         except Exception:  # noqa: BLE001 - one thread's fault must not end in silence
             _log.exception("cannot show what %s says in %s", thread.agent, thread.place.channel)
 
@@ -133,7 +133,7 @@ class AgentThreads:
             lambda: self.gate.store.write(agent_threads.place_in, thread.key, place, reply_to)
         )
         begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
-        # The run belongs to the gate: whoever shows it may end before it does.
+        # The run belongs to the gate: this task, which shows it, may end earlier.
         submitted = asyncio.ensure_future(
             self.gate.submit(replace(request, origin=place), begun.set_result)
         )
@@ -176,7 +176,7 @@ class AgentThreads:
     async def _place(
         self, thread: AgentThread, request: ExecRequest, message: str
     ) -> tuple[Target, str]:
-        """Return where the words go, and what they reply to where that has no thread."""
+        """Return where the text goes, and which message it replies to if there are no threads."""
         channel = self.channels[thread.place.channel]
         if thread.place.thread or not isinstance(channel, Threads):
             return thread.place, message
@@ -193,7 +193,7 @@ class AgentThreads:
         run_id: ApprovalId,
         submitted: "asyncio.Future[Submission] | None" = None,
     ) -> None:
-        """Show what is said until its end, at a pace that platforms take; then the end."""
+        """Show what is said, at a pace that platforms accept, and then how it ended."""
         speaker = Speaker(thread.agent, run_id)
         answer: Submission | None = None
         async with self._heard(run_id) as heard:
@@ -229,7 +229,7 @@ class AgentThreads:
             text = agent_text.settled(heard.text, rests=heard.text == read)
             read = heard.text
             wanted = agent_text.messages(speaker, channel, text, status)
-            # What an earlier gateway showed stays until there is something to hear here.
+            # What an earlier gateway showed stays until there is something new.
             fit = thread.thread is None or bool(heard.text)
             if fit and wanted != before and not end.done() and isinstance(channel, Growing):
                 before = wanted
@@ -243,7 +243,7 @@ class AgentThreads:
         return end.result()
 
     def _pause(self) -> float:
-        """Return the time to the next showing: the more threads, the longer."""
+        """Return the time until the next update: the more threads, the longer."""
         return self.pace_s * max(1, len(self._under_way))
 
     async def _status(self, speaker: Speaker) -> str:
@@ -264,7 +264,7 @@ class AgentThreads:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self, run_id: ApprovalId, heard: _Heard) -> None:
-        while True:  # it may wait for an answer, or its turn, before there is anything to hear
+        while True:  # it may wait for an answer, or its turn, before it says anything
             text = ""
             async for chunk in self.gate.watch(run_id):
                 text += chunk.data.decode(errors="replace")
@@ -273,7 +273,7 @@ class AgentThreads:
             await asyncio.sleep(_LOOK_S)
 
     async def _end(self, thread: AgentThread, speaker: Speaker, status: str) -> None:
-        """Say how it ended on top of what its thread shows already."""
+        """Show how it ended, above what its thread already shows."""
         shown = await self._stored(lambda: self.gate.store.read(agent_messages.shown, thread.key))
         await self._show(thread, agent_text.ended(speaker, shown, status), ended=True)
 
@@ -299,7 +299,7 @@ class AgentThreads:
 
 
 def _title(request: ExecRequest) -> Redacted:
-    """Return what a thread is called: its agent, and the beginning of the prompt."""
+    """Return the title of a thread: its agent, and the beginning of the prompt."""
     text = redact(" ".join((request.argv or ("",))[-1].split()), strict=True).text
     short = text if len(text) <= _LONGEST_TITLE else f"{text[:_LONGEST_TITLE]}…"
     return phrase("{}: {}", redact(request.agent, strict=True), Redacted(short))

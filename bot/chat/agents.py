@@ -1,4 +1,4 @@
-"""Give agents prompts from a chat, list those that take some, and stop what was begun there."""
+"""Give prompts to agents from a chat, list the agents that take them, and stop prompts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from core.store.views.references import matching
 from core.text.render import Redacted, join, phrase, redact
 
 Folders = Mapping[AgentId, Callable[[str], str]]
-"""The agents that take prompts, and where one of an account works."""
+"""The agents that take prompts, and the folder that one of an account works in."""
 _OFF = (
     "No agent can be started: agents run as other users only. Set execution.runAsUnixUser to true, "
     "see docs/how-to/prompt-an-agent.md, and restart the gateway."
@@ -37,7 +37,7 @@ _NO_PROMPT = "No prompt here has the id or code {}. See /history."
 
 @dataclass(frozen=True, slots=True)
 class AgentPrompts:
-    """What a chat may have agents do; ``folders`` is ``None`` where no agent can be started."""
+    """What a chat may have agents do; ``folders`` is ``None`` if no agent can be started."""
 
     gate: Gate
     circle: Circle
@@ -45,7 +45,7 @@ class AgentPrompts:
     folders: Folders | None
 
     async def take(self, inbound: Inbound) -> Reply | None:
-        """List agents, give one a prompt, or stop it."""
+        """List agents, give a prompt to one, or stop it."""
         match inbound.command:
             case AgentList():
                 return await self.listed(inbound)
@@ -57,7 +57,7 @@ class AgentPrompts:
                 return None
 
     async def listed(self, inbound: Inbound) -> Reply:
-        """List the agents that this person may give a prompt."""
+        """List the agents to which this person may give a prompt."""
         if not await self.circle.may_act(inbound.actor):
             return stranger(inbound.actor, "/agent", "senders")
         if not self.folders:
@@ -71,7 +71,7 @@ class AgentPrompts:
         return Reply(join("\n", (head, *lines)))
 
     async def give(self, inbound: Inbound, command: PromptAgent) -> Reply:
-        """Submit a prompt; what becomes of it is shown below what the person wrote."""
+        """Submit a prompt; its progress is shown below what the person wrote."""
         if not await self.circle.may_act(inbound.actor):
             return stranger(inbound.actor, "/agent", "senders")
         if self.folders is None:
@@ -120,7 +120,7 @@ class AgentPrompts:
         return found[0] if len(found) == 1 and await self._may_be_prompt(found[0]) else None
 
     async def _may_be_prompt(self, run_id: ApprovalId) -> bool:
-        """Return whether a request is a prompt, as far as it is known what it is."""
+        """Return whether a request may be a prompt; an unknown one may."""
         plan = await self.gate.plan_of(run_id)
         part = None if plan is None else plan.part
         return plan is None or (part is not None and part.kind is AgentPartKind.PROMPT)

@@ -20,7 +20,7 @@ _DONE = {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED}
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What people answer, authorised by the broker and decided by the gate."""
+    """What people answer, authorised by the broker and applied by the gate."""
 
     gate: Gate
     store: Store
@@ -40,13 +40,13 @@ class Answers:
     async def typed(self, inbound: Inbound, command: Approve) -> Reply:
         """Take an answer that names its approval."""
         answered = await self.gate.answer(_answer(inbound, command))
-        # A message without our button may be anybody's; only a press shows that it is this prompt.
+        # A message without our button may be anybody's; only a press proves that it is this prompt.
         if answered.approval is not None and inbound.replied_to and not command.typed:
             await self._adopt(answered.approval, inbound)
         return _reply_for(answered)
 
     async def bare(self, inbound: Inbound, command: BareReply) -> Reply:
-        """Count a plain yes or no only as the reply to one prompt message (Hermes #27352)."""
+        """Accept a plain yes or no only as the reply to one prompt message (Hermes #27352)."""
         found = await self.store.read(approval_of, inbound.place, inbound.replied_to)
         if found is not None:
             named = Approve(found, command.reply, command.note, command.terms)
@@ -57,7 +57,7 @@ class Answers:
         return Reply(Redacted("That message is not a Sayso prompt; nothing changed."))
 
     async def choices(self, inbound: Inbound, command: Choose) -> Reply:
-        """Say exactly what allow-always would store, and offer for how long."""
+        """Show exactly what allow-always would store, and offer the durations."""
         asked = Answer(ref=command.ref, reply=_ALWAYS, actor=inbound.actor)
         offered = await self.gate.offer(asked)
         if offered.outcome is not AnswerOutcome.OFFERED or offered.approval is None:
@@ -72,7 +72,7 @@ class Answers:
         return Reply(words, choices=_scopes(approval))
 
     async def _stored(self, approval: Approval) -> tuple[Redacted, ...]:
-        """Word what would be stored, and what it would have let run, if that is known."""
+        """Describe what would be stored and, if known, what it would have allowed to run."""
         promise = approval.evaluation.promise
         stored = tuple(redact(one.scope) for one in promise)
         if any(one.content for one in promise):
@@ -81,7 +81,7 @@ class Answers:
         return stored if preview is None else (*stored, phrase("It {}.", words_of(preview)))
 
     async def _adopt(self, approval: Approval, inbound: Inbound) -> None:
-        """Make sure that the message which was pressed is edited, even if its sending was lost."""
+        """Ensure that the pressed message is edited later, even if its sending was not recorded."""
         if not await self.store.read(members, inbound.place, inbound.replied_to):
             await self.store.write(adopt, approval.id, inbound.place, inbound.replied_to)
 
@@ -102,7 +102,7 @@ def _answer(inbound: Inbound, command: Approve) -> Answer:
 
 
 def _scopes(approval: Approval) -> tuple[Choice, ...]:
-    """Offer how far always goes: where a task is named, for that instead of the session."""
+    """Offer the durations of allow-always: for the task if one is named, else for the session."""
     words, here = (
         ("This session", THIS_SESSION) if approval.plan.task is None else ("This task", THIS_TASK)
     )

@@ -1,4 +1,4 @@
-"""Hand what a person says or presses to the part that answers it."""
+"""Pass what a person types or presses to the part that answers it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Part(Protocol):
     """One part of what people may do in a chat."""
 
     async def take(self, inbound: Inbound) -> Reply | None:
-        """Act on a command of this part; ``None`` where it is another part's.
+        """Act on a command of this part; ``None`` if it belongs to another part.
 
         Raises:
             SaysoError: nothing was decided; the channel keeps the event and offers it again.
@@ -39,10 +39,10 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What chats use and no reload replaces.
+    """The parts that chats use and that no reload replaces.
 
     ``threads`` shows what agents say, ``folders`` are the agents that take prompts. ``page_url``
-    says where the control page is, and nothing where it is off.
+    returns where the control page is, empty if it is off.
     """
 
     threads: AgentThreads
@@ -52,7 +52,7 @@ class Surroundings:
 
 @dataclass(slots=True)
 class GateInbox:
-    """The inbox that every channel hands its people's words to; a reload replaces its parts."""
+    """The inbox to which every channel passes what people write; a reload replaces its parts."""
 
     gate: Gate
     parts: tuple[Part, ...]
@@ -62,8 +62,8 @@ class GateInbox:
         """Act on one typed command and return the reply.
 
         Raises:
-            Stopping: the gateway stops; nothing was decided, and the channel says so or keeps it.
-            SaysoError: nothing was decided.
+            Stopping: the gateway stops; nothing was decided, and the channel reports it or keeps
+            the event. SaysoError: nothing was decided.
         """
         if self.gate.closed:
             raise Stopping
@@ -84,7 +84,7 @@ def inbox_of(
     elevated: bool,
     surroundings: Surroundings,
 ) -> GateInbox:
-    """Return the inbox of a gate, with all that people may do in a chat.
+    """Return the inbox of a gate, with everything that people may do in a chat.
 
     ``elevated`` is ``tools.elevated.enabled``.
     """

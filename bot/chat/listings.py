@@ -1,4 +1,4 @@
-"""List what is waiting and what was, in lines that fit a phone."""
+"""List pending and past requests, in lines that fit a phone."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,13 +20,13 @@ _LONGEST_LINE = 160
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """What people who are known here may look at."""
+    """What people whom Sayso knows may look at."""
 
     store: Store
     circle: Circle
 
     async def take(self, inbound: Inbound) -> Reply | None:
-        """List what is pending or what was."""
+        """List pending or past requests."""
         command = inbound.command
         if not isinstance(command, PendingList | HistoryList | Details):
             return None
@@ -43,7 +43,7 @@ class Lists:
 
 
 async def unfolded(store: Store, approval_id: ApprovalId) -> Reply:
-    """Return what a prompt shows behind its button "Details"; it decides and changes nothing."""
+    """Return what a prompt's button "Details" shows; it decides and changes nothing."""
     found = await store.read(approvals.get, approval_id)
     if found is None:
         return Reply(redact("That prompt is no longer stored."), Tone.REFUSED)
@@ -52,7 +52,7 @@ async def unfolded(store: Store, approval_id: ApprovalId) -> Reply:
 
 
 async def pending(store: Store) -> Reply:
-    """Return what is waiting for an answer, the soonest deadline first."""
+    """Return what is waiting for an answer, soonest deadline first."""
     waiting = await store.read(approvals.pending, _MOST_PENDING + 1)
     if not waiting:
         return Reply(redact("Nothing is waiting."))
@@ -63,7 +63,7 @@ async def pending(store: Store) -> Reply:
 
 
 async def history(store: Store, limit: int) -> Reply:
-    """Return what was asked, allowed and refused, the newest first; times in UTC."""
+    """Return what was asked, allowed and refused, newest first; times in UTC."""
     rows = await store.read(approvals.history, limit)
     if not rows:
         return Reply(redact("No requests yet."))
@@ -92,7 +92,7 @@ def _at(epoch_ms: int) -> Redacted:
 
 
 def _short(text: str) -> Redacted:
-    # Masked before it is cut, so that no cut shows a part of a secret.
+    # Masked before it is cut, so that no cut reveals part of a secret.
     shown = redact(text)
     if len(shown.text) <= _LONGEST_LINE:
         return shown

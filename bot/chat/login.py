@@ -1,4 +1,4 @@
-"""Give an approver a one-time link into the control page, where nobody else reads the reply."""
+"""Send an approver a one-time link to the control page, where nobody else reads the reply."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class LoginLinks:
         return refused or await self._made(inbound.actor, known, base)
 
     def _refused(self, inbound: Inbound, known: people.KnownAs, base: str) -> Reply | None:
-        """Return why there is no link for who asks, or return ``None``."""
+        """Return why this person gets no link, or ``None``."""
         actor = inbound.actor
         if known.revoked or self.approvers.sight((actor,), known.person).is_empty:
             return _refusal(_STRANGER, actor.channel)
@@ -61,7 +61,7 @@ class LoginLinks:
             return _refusal(_OFF)
         if known.person == actor.ref:
             return _refusal(_UNLINKED)
-        # Groups and roles are known of who writes in the chat, not of a browser.
+        # Groups and roles are known for a person who writes in the chat, not for a browser.
         account = Actor(actor.channel, actor.account)
         if self.approvers.sight((account,), known.person).is_empty:
             return _refusal(_BY_GROUP, known.person)

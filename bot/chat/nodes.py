@@ -1,6 +1,6 @@
 """Let approvers pair nodes from a chat (docs/decisions/0029).
 
-Pairing lets commands of every agent go to a machine, so it takes an approver of all agents. On this
+Pairing lets every agent's commands go to a machine, so it takes an approver of all agents. On this
 machine itself it takes a terminal that never asked for anything: `sayso node approve`
 (docs/decisions/0009), which a chat's console cannot know.
 """
@@ -26,14 +26,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class NodePairing:
-    """Seeing and answering the requests of nodes."""
+    """Lists and answers the pairing requests of nodes."""
 
     store: Store
     journal: Journal
     approvers: Approvers
 
     async def take(self, inbound: Inbound) -> Reply | None:
-        """List the requests or answer one; ``None`` where it is another part's."""
+        """List the requests or answer one; ``None`` if it belongs to another part."""
         command = inbound.command
         if not isinstance(command, NodeRequests | PairNode):
             return None

@@ -1,4 +1,4 @@
-"""Link the account that sends a pairing code, and word what became of it."""
+"""Link the account that sends a pairing code, and format the reply."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Linking accounts to people by the codes that the owner of the machine gave them."""
+    """Links accounts to people by the codes that the owner of the machine gave them."""
 
     store: Store
 

@@ -1,4 +1,4 @@
-"""Decide who in a chat may look, and who may act; platform ids and named people only."""
+"""Decide who in a chat may look and who may act; platform ids and named people only."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class Circle:
     senders: Senders
 
     async def may_look(self, actor: Actor) -> bool:
-        """Return whether a person may see what is asked and what runs; nobody revoked may."""
+        """Return whether a person may see what is asked and what runs; no revoked person may."""
         known = await self.store.read(people.known_as, actor)
         if known.revoked:
             return False
@@ -29,12 +29,12 @@ class Circle:
         return approves or await self.senders.may(actor)
 
     async def may_act(self, actor: Actor) -> bool:
-        """Return whether a person may run something or set where the chat's commands run."""
+        """Return whether a person may run commands or set where the chat's commands run."""
         return await self.senders.may(actor)
 
 
 def stranger(actor: Actor, command: str, lists: str) -> Reply:
-    """Refuse a person who is on none of the lists, naming the id to list."""
+    """Return the refusal for a person who is on none of the lists, naming the id to list."""
     words = (
         f"You may not use {command}: id {actor.account} is not in {lists} of "
         f"channels.{actor.channel}. Nothing was changed."

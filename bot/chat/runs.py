@@ -1,4 +1,4 @@
-"""Run a line from a chat through the same policy, look at what it prints, and stop it."""
+"""Run a line from a chat under the same policy, show its output, and stop it."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ _PATIENCE_S = 1.5
 
 
 def session_of(place: Target) -> SessionKey:
-    """Return the session that a chat is: its channel, its place, its thread."""
+    """Return the session of a chat: its channel, its place, its thread."""
     thread = f":{place.thread}" if place.thread else ""
     return SessionKey(f"{place.channel}:{place.to}{thread}")
 
