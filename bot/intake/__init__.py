@@ -1,4 +1,4 @@
-"""Accept requests: parameters become ``ExecRequest``; who asks comes from the connection.
+"""Accept requests: params become ``ExecRequest``; the requester comes from the connection.
 
 ::
 
@@ -9,6 +9,6 @@
     table      every method, for every entry point
     callers/   who calls and what they may do: a Unix peer, a terminal, a token
     registry/  the one way to call a method: scope, agent, params, handler
-    methods/   the handlers, one module for each group
-    results/   what they answer, redacted; what of another agent's is hidden
+    methods/   the handlers, one module per group
+    results/   what they return, redacted, without what belongs to other agents
 """

@@ -1,4 +1,4 @@
-"""Serve the method table on the owner's socket and on the shared one; the kernel says who calls."""
+"""Serve the method table on the owner's and the shared socket; the kernel identifies callers."""
 
 import pwd
 from collections.abc import Callable, Mapping
@@ -24,21 +24,21 @@ URGENT = frozenset(
         "token.revoke",
     }
 )
-"""What the owner can do even when programs hold every place: see, answer and stop. None waits."""
+"""What the owner can do even when programs use all places: see, answer, stop; none of it waits."""
 
 CallerOf = Callable[[Peer, Notify | None], Caller]
 
 
 def handlers(table: Table, caller_of: CallerOf = of_peer) -> Mapping[str, Handler]:
-    """Return what a socket calls for each method."""
+    """Return the handler that a socket calls for each method."""
     return {name: _handler(method, caller_of) for name, method in table.items()}
 
 
 def admitted(users: tuple[UnixUserSection, ...]) -> Mapping[int, Admitted]:
-    """Return what each listed user may do, by uid; entries of one user add up.
+    """Return what each listed user may do, by uid; entries of one user are combined.
 
     Raises:
-        ConfigError: there is no user of a name.
+        ConfigError: no user has a given name.
     """
     found: dict[int, Admitted] = {}
     for one in users:

@@ -1,4 +1,4 @@
-"""Make the one table of methods that every entry point serves."""
+"""Build the table of methods that every entry point serves."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, tzinfo
@@ -41,12 +41,12 @@ def method_table(
     terminals: Terminals | None = None,
     config: str = "config.json5",
 ) -> Table:
-    """Return all methods; ``health`` answers ``health.get``, ``more`` are further groups.
+    """Return all methods; ``health`` answers ``health.get``, ``more`` are additional groups.
 
-    ``prover`` proves the gate before a lockdown is lifted; without one none is. ``page_url`` says
-    where the control page is, and nothing where it is off. ``node_host`` is ``None`` where no node
-    may connect, ``terminals`` where nothing runs as another user. ``zone`` is where days begin and
-    end for people, ``config`` the path of the configuration's file.
+    ``prover`` proves the gate before a lockdown is lifted; without it none can be lifted.
+    ``page_url`` returns where the control page is, empty if it is off. ``node_host`` is ``None`` if
+    no node may connect, ``terminals`` if nothing runs as another user. ``zone`` is the time zone of
+    people's days, ``config`` the path of the configuration file.
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown

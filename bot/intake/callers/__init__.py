@@ -4,6 +4,6 @@
 
     caller     who calls and what they may do, by whichever entry point
     unix_peer  the process at the other end of a Unix socket
-    terminal   a person at a terminal, who alone may give rights on the socket
+    terminal   a person at a terminal, the only one who may grant rights over the socket
     bearer     the holder of a token
 """

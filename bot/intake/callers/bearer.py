@@ -1,4 +1,4 @@
-"""Look up the holder of a token for every request: a revoked one lets nobody in."""
+"""Look up the holder of a token for every request, so that a revoked token gives no access."""
 
 import logging
 from collections.abc import Callable
@@ -17,47 +17,47 @@ from core.store.people.tokens import USE_IS_NOTED_AFTER_MS, Token
 
 _log = logging.getLogger(__name__)
 _AT_A_TERMINAL = ("uid:", "passkey:")
-"""How the makers of sessions begin that go back to a terminal of this machine: a link, a passkey.
+"""Prefixes of the creators of sessions that go back to a terminal here: a link, a passkey.
 
-Every other maker is an account in a chat.
+Every other creator is an account in a chat.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Bearers:
-    """The holders of tokens; nothing about them is kept in memory.
+    """The holders of tokens; nothing about them is cached in memory.
 
-    ``approvers`` returns the lists by which a session of a chat's ``/login`` is narrowed; without
-    them it sees nothing.
+    ``approvers`` returns the lists that restrict a session from a chat's ``/login``; without them
+    it sees nothing.
     """
 
     store: Store
     approvers: Callable[[], Approvers] = lambda: Approvers({})
 
     async def caller(self, text: str, intake: Intake, notify: Notify | None = None) -> Caller:
-        """Return who holds this token. Call it for each request and each frame.
+        """Return the holder of this token. Call it for each request and each frame.
 
         Raises:
-            Unauthenticated: it is no token, or unknown, expired or revoked.
-            StoreError: that cannot be determined now, so nobody is let in.
+            Unauthenticated: it is not a token, or it is unknown, expired or revoked.
+            StoreError: that cannot be determined now, so access is refused.
         """
         return caller_of(await self._live(text, is_session=False), intake, notify)
 
     async def visitor(self, text: str, intake: Intake) -> Caller:
-        """Return whose session of the control page this is. Call it for each request.
+        """Return the person whose session of the control page this is. Call it for each request.
 
-        A session is never a token of the API, nor the other way round: what leaks from one place
-        opens no other.
+        A session is never accepted as an API token, nor the other way round: what leaks from one
+        place is of no use in the other.
 
         Raises:
-            Unauthenticated: it is no session, or unknown, expired or revoked.
-            StoreError: that cannot be determined now, so nobody is let in.
+            Unauthenticated: it is not a session, or it is unknown, expired or revoked.
+            StoreError: that cannot be determined now, so access is refused.
         """
         token = await self._live(text, is_session=True)
         return replace(caller_of(token, intake), sight=self._sight(token))
 
     def _sight(self, token: Token) -> Sight | None:
-        """Return what a session may see: one that a chat account began, what it approves."""
+        """Return what a session may see; one of a chat account sees only what that approves."""
         if token.by.startswith(_AT_A_TERMINAL):
             return None
         channel, _, account = token.by.partition(":")
@@ -80,7 +80,7 @@ class Bearers:
         try:
             await self.store.write(tokens.used, token.id)
         except StoreError as failure:
-            # A full disk must not keep people from looking at what is wrong.
+            # A full disk must not keep people from seeing what is wrong.
             _log.warning("cannot record the use of token %s: %s", token.id, failure)
 
 

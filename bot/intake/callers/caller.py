@@ -13,14 +13,14 @@ from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKe
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever calls: a local process, an agent's user on the shared socket, or a token's holder.
+    """The caller: a local process, an agent's user on the shared socket, or a token's holder.
 
-    ``requester`` is who asks, ``actor`` who answers (``None``: nobody who could). ``agents`` are
-    the agents that it may name, ``None``: any. ``sight`` narrows what a person sees who is no
-    agent's user, ``None``: to nothing less. ``peer`` is what the kernel says of the other end of
-    the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty on the
-    sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is there where the connection
-    can carry more than the answer. ``begun`` hears the id of what was asked for before the answer
+    ``requester`` is who asks, ``actor`` who answers (``None``: it may not answer). ``agents`` are
+    the agents that it may name, ``None``: any. ``sight`` restricts what a person sees who is not an
+    agent's user, ``None``: no restriction. ``peer`` is what the kernel reports about the other end
+    of the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty on the
+    sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is set if the connection can
+    carry more than the answer. ``begun`` is called with the id of the request before the answer
     comes; it may get one that is not stored yet.
     """
 
@@ -37,11 +37,11 @@ class Caller:
 
     @property
     def ref(self) -> str:
-        """Return who it is, for the journal: ``uid:1000``, ``api:4k7w…``."""
+        """Return the caller's name for the journal: ``uid:1000``, ``api:4k7w…``."""
         return self.requester.account
 
     def may(self, scope: Scope) -> bool:
-        """Return whether a scope holds now; what is an agent's never decides for people."""
+        """Return whether the caller has a scope now; an agent's caller never decides for people."""
         if scope not in self.scopes:
             return False
         asks = self.agents is not None or (self.peer is None and Scope.REQUEST in self.scopes)
@@ -49,16 +49,16 @@ class Caller:
 
     @property
     def sees_all(self) -> bool:
-        """Return whether every agent is there for this caller."""
+        """Return whether this caller sees every agent."""
         return self.agents is None and self.sight is None
 
     def sees(self, agent: AgentId | str) -> bool:
-        """Return whether what belongs to an agent is there for this caller at all."""
+        """Return whether this caller sees at all what belongs to an agent."""
         bound = self.agents is None or agent in self.agents
         return bound and (self.sight is None or agent in self.sight)
 
     def agent(self, named: str | None) -> AgentId | None:
-        """Return the agent that is meant: the named one, else the only one; ``None``: any it sees.
+        """Return the agent of a call: the named one, else the only one; ``None``: any it sees.
 
         Raises:
             Forbidden: this caller may not name it, or must name one.
@@ -90,9 +90,9 @@ class Caller:
         return AgentId(named)
 
     def session(self, agent: AgentId, named: str) -> SessionKey:
-        """Return the session that is meant; a caller bound to agents has its own sessions only.
+        """Return the session of a call; a caller bound to agents has only its own sessions.
 
-        Whoever merely knows a session's name gets nothing that people set for it, nor its events.
+        Merely knowing a session's name gives no access to its settings or its events.
         """
         head = f"agent:{agent}:"
         if self.sees_all or named.startswith(head):
@@ -108,7 +108,7 @@ class Admitted:
     scopes: frozenset[Scope]
 
     def caller(self, peer: Peer, notify: Notify | None = None) -> Caller:
-        """Return the caller at the other end: bound to its agents, and nobody who answers."""
+        """Return the caller at the other end: bound to its agents, and unable to answer."""
         return Caller(
             requester=unix_peer.requester(peer),
             actor=None,

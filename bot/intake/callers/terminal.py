@@ -1,6 +1,6 @@
-"""Recognise a person at a terminal; no one else gives rights on gateway.sock (docs/decisions/0009).
+"""Recognise a person at a terminal; only they grant rights on gateway.sock (docs/decisions/0009).
 
-The socket is shared with agents of the same uid. What could give rights counts only from the
+The socket is shared with agents of the same uid. Calls that could grant rights count only from the
 foreground of a terminal whose kernel session never asked for anything.
 """
 
@@ -27,7 +27,7 @@ class Askers:
     _here: dict[tuple[int, int], None] = field(default_factory=dict)
 
     def note(self, requester: Requester) -> None:
-        """Remember who asked; of very many the oldest are left to the store."""
+        """Remember who asked; beyond a limit the oldest are kept only in the store."""
         if requester.process is None:
             return
         self._here.pop(requester.process, None)
@@ -42,7 +42,7 @@ class Askers:
         return await self.store.read(people.has_asked, requester)
 
     async def refusal(self, caller: Caller) -> str | None:
-        """Return why a caller may not give rights, ``None`` if it may.
+        """Return why a caller may not grant rights, ``None`` if it may.
 
         Over the network there is no terminal; the method's scope has been checked instead.
         """

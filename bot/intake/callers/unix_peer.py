@@ -18,7 +18,7 @@ _START_FIELD = 19
 
 
 def requester(peer: Peer) -> Requester:
-    """Return who asks: the peer's uid and kernel session, never a word of the request's body."""
+    """Return the requester: the peer's uid and kernel session, never anything from the body."""
     return Requester(Intake.SOCKET, account(peer), kernel_session(peer.pid))
 
 
@@ -37,8 +37,8 @@ def kernel_session(pid: int, proc: Path = _PROC) -> tuple[int, int] | None:
 
     The leader's start time keeps a reused id from being taken for the old session; a leader that
     has exited counts as 0, which still equals itself. A leader outside this pid namespace (a shell
-    that entered a container) reads as session 0: all of those count as one session, so that none
-    of them answers what another of them asked.
+    that entered a container) reads as session 0: all of those count as one session, so that none of
+    them can answer what another one asked.
     """
     fields = _stat(proc, pid)
     if fields is None:
@@ -49,10 +49,10 @@ def kernel_session(pid: int, proc: Path = _PROC) -> tuple[int, int] | None:
 
 
 def at_terminal(peer: Peer, proc: Path = _PROC) -> bool:
-    """Return whether a peer runs in the foreground of a terminal: somebody typed it there.
+    """Return whether a peer runs in the foreground of a terminal, so that somebody typed it there.
 
     It has a controlling terminal, and its process group is the one that the terminal's keys go to
-    (proc(5) tty_nr, tpgid). A process that took over the pid of the peer counts as none.
+    (proc(5) tty_nr, tpgid). A process that has reused the peer's pid does not count.
     """
     fields = _stat(proc, peer.pid)
     if fields is None or int(fields[_START_FIELD]) != peer.start_ticks:
@@ -62,10 +62,11 @@ def at_terminal(peer: Peer, proc: Path = _PROC) -> bool:
 
 
 def is_run(pid: int, proc: Path = _PROC) -> bool:
-    """Return whether a run of Sayso started a process, whatever sessions lie in between.
+    """Return whether a run of Sayso started a process, whatever sessions are in between.
 
-    What a run starts cannot leave its supervisor, which adopts orphans: some ancestor is one. One
-    that is gone before it was looked at counts as one; one that is hidden is another user's.
+    What a run starts cannot leave its supervisor, which adopts orphans: it is some ancestor. An
+    ancestor that exits before it is checked counts as one; one that is hidden belongs to another
+    user.
     """
     program = BOOTSTRAP.encode()
     while pid > 1 and pid != os.getpid():
@@ -79,7 +80,7 @@ def is_run(pid: int, proc: Path = _PROC) -> bool:
 
 
 def _is_of_others(pid: int) -> bool:
-    """Return whether a process is there that /proc may hide from us (proc(5) ``hidepid``)."""
+    """Return whether a process exists that /proc may hide from us (proc(5) ``hidepid``)."""
     try:
         os.kill(pid, 0)
     except OSError as error:
@@ -88,7 +89,7 @@ def _is_of_others(pid: int) -> bool:
 
 
 def _words(proc: Path, pid: int) -> list[bytes]:
-    """Return a process's command line, empty where it cannot be read."""
+    """Return a process's command line, empty if it cannot be read."""
     try:
         return (proc / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -96,7 +97,7 @@ def _words(proc: Path, pid: int) -> list[bytes]:
 
 
 def _stat(proc: Path, pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat behind the command name (proc(5): 3rd field first)."""
+    """Return the fields of /proc/PID/stat after the command name (proc(5): 3rd field first)."""
     try:
         text = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,1 +1,1 @@
-"""Implement the methods, one module for each group."""
+"""Implement the methods, one module per group."""

@@ -1,4 +1,4 @@
-"""Show what waits for people's answers, and take an answer."""
+"""Show the approvals that wait for an answer, and take answers."""
 
 import asyncio
 import json
@@ -117,7 +117,7 @@ class QuestionMethods:
         return ApprovalAnswer.of(found)
 
     async def resolve(self, params: ResolveParams, caller: Caller) -> ResolvedAnswer:
-        """Answer an approval; who may is for the lists of approvers to say."""
+        """Answer an approval; the lists of approvers decide who may."""
         answer = Answer(
             ref=params.id,
             reply=params.decision,
@@ -125,14 +125,14 @@ class QuestionMethods:
             note=params.note,
             terms=params.terms,
             process=_session(caller),
-            # The call names the approval and the decision in words.
+            # The call itself names the approval and the decision.
             typed=not params.totp and params.passkey is None,
             totp=params.totp,
             passkey=self._passkey(params),
         )
         answered = await self.gate.answer(answer)
         sentence = answered.sentence
-        if answered.outcome is AnswerOutcome.UNKNOWN:  # the words for a chat name its commands
+        if answered.outcome is AnswerOutcome.UNKNOWN:  # the message for a chat names its commands
             sentence = f"No approval has the id or code {params.id!r}; see `sayso pending`."
         return ResolvedAnswer(
             accepted=answered.outcome in {AnswerOutcome.ACCEPTED, AnswerOutcome.COUNTED},
@@ -142,10 +142,10 @@ class QuestionMethods:
         )
 
     def _passkey(self, params: ResolveParams) -> PasskeyAnswer | None:
-        """Return what a passkey signed, for the page that passkeys are made for here.
+        """Return what a passkey signed, with the relying party of the page.
 
         Raises:
-            BadRequest: there is no such page.
+            BadRequest: no page has passkeys here.
         """
         if params.passkey is None:
             return None
@@ -156,7 +156,7 @@ class QuestionMethods:
         return PasskeyAnswer(given.nonce, given.credential, params.limit or "", party)
 
     async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
-        """List what is waiting; a person who reads it has seen it."""
+        """List what is waiting, and record that the person who reads it has seen it."""
         agent = None if params.agent is None else AgentId(params.agent)
         span = (params.limit, None, agent, caller.sight)
         waiting = await self.gate.store.read(approvals.pending, *span)
@@ -174,7 +174,7 @@ class QuestionMethods:
         return made
 
     async def copies(self, params: IdParams, caller: Caller) -> CopiesAnswer:
-        """Return where the copies of a prompt stand."""
+        """Return the status of each copy of a prompt."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
         found = await self.gate.store.read(receipts, ApprovalId(approval_id))
         return CopiesAnswer(copies=[CopyAnswer.of(one) for one in found])
@@ -187,7 +187,7 @@ class QuestionMethods:
         return EvidenceAnswer.of(found)
 
     def _seen(self, caller: Caller, shown: Iterable[ApprovalAnswer]) -> None:
-        """Note that a person is shown these questions now."""
+        """Record that a person is shown these questions now."""
         actor = caller.actor
         if actor is None:
             return

@@ -1,6 +1,6 @@
-"""Serve exec-approvals.json (S1): show it, and put a new content in its place.
+"""Serve exec-approvals.json (S1): show it and replace its content.
 
-Its entries let programs run unasked, so replacing it gives rights (docs/decisions/0009).
+Its entries let programs run unasked, so replacing it grants rights (docs/decisions/0009).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from core.ports import Journal
 
 
 class FileParams(Params):
-    """``exec.approvals.set``: a whole new content of exec-approvals.json (S1 schema)."""
+    """``exec.approvals.set``: the complete new content of exec-approvals.json (S1 schema)."""
 
     file: dict[str, object] = Field(
         description="the new content; without `socket` the current one is kept"
@@ -71,7 +71,7 @@ class ApprovalsFileMethods:
         )
 
     async def get(self, params: AgentParams, caller: Caller) -> FileAnswer:
-        """Return the file; a caller that is bound to an agent sees its own part of it."""
+        """Return the file; a caller bound to an agent sees only that agent's part of it."""
         file = self.rulebook.file
         found = await asyncio.to_thread(self.rulebook.usage.shown)
         shown = visibility.part_of_file(begun(found), params.agent, caller)
@@ -80,7 +80,7 @@ class ApprovalsFileMethods:
         return FileAnswer(file=shown, hash=base_hash(found), warnings=warnings)
 
     async def put(self, params: FileParams, caller: Caller) -> FileChangeAnswer:
-        """Replace the file, if it still is the one that was read."""
+        """Replace the file, if it has not changed since it was read."""
         why = await self.askers.refusal(caller)
         if why is not None:
             return FileChangeAnswer.of(why, done=False)

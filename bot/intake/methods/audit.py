@@ -1,4 +1,4 @@
-"""Rotate the journal, which the gateway holds, so nobody else may; check its chain."""
+"""Rotate the journal, which only the gateway, holding its lock, may do; check its chain."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -19,7 +19,7 @@ Rotate = Callable[[str], Awaitable[Rotated]]
 
 @dataclass(frozen=True, slots=True)
 class AuditMethods:
-    """The methods about the journal; ``rotate`` takes who asked for it."""
+    """The methods about the journal; ``rotate`` takes the name of the caller."""
 
     rotate_journal: Rotate
     path: Path
@@ -49,10 +49,10 @@ class AuditMethods:
         )
 
     async def rotate(self, _params: NoParams, caller: Caller) -> RotatedAnswer:
-        """Rotate."""
+        """Rotate the journal."""
         return RotatedAnswer.of(await self.rotate_journal(caller.ref))
 
     async def verify(self, _params: NoParams, _caller: Caller) -> VerifiedAnswer:
-        """Read the whole journal beside the loop; two at a time would only take twice as long."""
+        """Check the whole journal in a thread; two at a time would only take twice as long."""
         async with self._reading:
             return VerifiedAnswer.of(await asyncio.to_thread(verify, self.path))

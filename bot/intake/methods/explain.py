@@ -1,4 +1,4 @@
-"""Describe the gateway, explain what it would do, and what it would have done by a draft."""
+"""Describe the gateway, explain what it would do, and what a draft policy would have changed."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _LONGEST = span_ms("30d")
 
 @dataclass(frozen=True, slots=True)
 class OutlookMethods:
-    """The methods that look and change nothing. ``health`` answers ``health.get``."""
+    """The methods that only read. ``health`` answers ``health.get``."""
 
     gate: Gate
     health: Callable[[], Awaitable[dict[str, object]]]
@@ -87,7 +87,7 @@ class OutlookMethods:
         return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
 
     async def rules(self, params: AgentParams, caller: Caller) -> RulesAnswer:
-        """List rules, those of single agents first; of agents that the caller does not see none."""
+        """List rules, those of single agents first; none of agents that the caller does not see."""
         compiled = self.gate.rulebook.compiled
         shared = {rule.place for rule in compiled.everyone.rules.rules}
         own = [
@@ -101,13 +101,13 @@ class OutlookMethods:
         return RulesAnswer(rules=[*own, *every])
 
     async def explain(self, params: ExplainParams, caller: Caller) -> ExplainAnswer:
-        """Judge a command as ``Gate.submit`` would, on the same thread; nothing comes of it.
+        """Judge a command as ``Gate.submit`` would, on the same thread, without running it.
 
-        The grants and settings of the session count, and the grants of the task.
+        The grants and settings of the session apply, and so do the grants of the task.
         """
         gate, request = self.gate, params.request(caller.requester)
         context = await load_session_context(gate.store, request, gate.rulebook.idle_ms)
-        names = caller.may(Scope.READ)  # as for grants.list
+        names = caller.may(Scope.READ)  # as in grants.list
         explaining = Explaining(
             gate.rulebook, gate.planner, gate.broker.asking, names, gate.execution.withheld
         )
@@ -125,7 +125,7 @@ class BacktestParams(Params):
 
 
 class BacktestRefParams(Params):
-    """``policy.backtest.get``: one that was started."""
+    """``policy.backtest.get``: a backtest that was started."""
 
     id: Name = Field(description="its id")
 
@@ -160,10 +160,10 @@ class BacktestMethods:
         )
 
     async def start(self, params: BacktestParams, caller: Caller) -> BacktestStartedAnswer:
-        """Begin a backtest.
+        """Start a backtest.
 
         Raises:
-            BadRequest: the span is none, or one is under way.
+            BadRequest: the span is invalid, or a backtest is under way.
         """
         if span_ms(params.since) > _LONGEST:
             raise BadRequest("A backtest looks back 30 days at most.")

@@ -1,4 +1,4 @@
-"""Serve what people allowed for a while."""
+"""Serve the grants: what people allowed for a while."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class GrantMethods:
         )
 
     async def listed(self, params: AgentParams, caller: Caller) -> GrantsAnswer:
-        """List the grants that hold, with what each would have matched."""
+        """List the grants in effect, with what each would have matched."""
         found = await self.store.read(grants.listed, self.rulebook.idle_ms)
         own = (one for one in found if params.agent in {None, one.agent})
         kept = tuple(one for one in own if caller.sees(one.agent))
@@ -88,7 +88,7 @@ class GrantMethods:
         """End a grant; every local process may call this.
 
         Raises:
-            NotFound: none that holds is named so.
+            NotFound: no grant in effect has this name.
         """
         held = await self.store.read(grants.listed)
         if not _named(params.id, (one for one in held if caller.sees(one.agent))):
@@ -106,12 +106,12 @@ class GrantMethods:
         raise NotFound(safe(_NONE.format(params.id)))
 
     async def end_task(self, params: TaskParams, caller: Caller) -> ChangeAnswer:
-        """End what was allowed for a task; every local process may call this, for it only narrows.
+        """End what was allowed for a task; every local process may call this, as it only narrows.
 
-        The name may be used again: what people allow for it from then on holds.
+        The name may be used again: what people allow for it afterwards is valid.
 
         Raises:
-            NotFound: nothing that holds was allowed for it.
+            NotFound: no grant in effect belongs to it.
         """
         task, agent = TaskId(params.task), None if params.agent is None else AgentId(params.agent)
         held = await self.store.read(grants.listed)

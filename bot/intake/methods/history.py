@@ -1,4 +1,4 @@
-"""Return what happened: events until acknowledged, sessions, the history."""
+"""Return past records: unacknowledged events, sessions, the history."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from core.store.views import owners, references
 
 @dataclass(frozen=True, slots=True)
 class RecordMethods:
-    """The methods about what was."""
+    """The methods about past records."""
 
     store: Store
 
@@ -75,7 +75,7 @@ class RecordMethods:
         )
 
     async def drain(self, params: EventsParams, caller: Caller) -> EventsAnswer:
-        """Return a session's events above what was acknowledged and above ``seq``."""
+        """Return a session's events after the last acknowledged one and after ``seq``."""
         session = SessionKey(params.session)
         waiting = await self.store.read(events.drain, session, params.limit, params.seq)
         return EventsAnswer(events=[EventAnswer.of(happened, caller) for happened in waiting])
@@ -125,9 +125,9 @@ class RecordMethods:
 def wanted(
     state: str | None, grep: str | None, session: str | None = None, by: str | None = None
 ) -> Callable[[HistoryRow], bool]:
-    """Return what a search keeps: rows in a state, whose text as it is shown holds some words.
+    """Return the filter of a search: rows in a state, whose shown text contains some words.
 
-    What is masked cannot be found, or whoever may read would guess secrets. ``by`` is who decided:
+    What is masked cannot be found, or readers could guess secrets. ``by`` is who decided:
     a name in any case, or an account with its channel.
     """
     words = None if grep is None else grep.casefold()

@@ -44,7 +44,7 @@ class InsightMethods:
         )
 
     async def get(self, _params: NoParams, _caller: Caller) -> InsightAnswer:
-        """Return what was counted last; only the first call waits for a count."""
+        """Return what was counted last; only the first call waits for the count."""
         if time.monotonic() >= self._until and self._counting is None:
             self._counting = asyncio.create_task(self._count())
         if self._known is None and self._counting is not None:

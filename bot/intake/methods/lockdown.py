@@ -1,7 +1,7 @@
 """Show, engage and lift the lockdown.
 
 Everybody may engage it: it can only make Sayso stricter. Only a person at a terminal of this
-machine may lift it (docs/decisions/0009), and only if a proof of every way in holds then.
+machine may lift it (docs/decisions/0009), and only if the proof of every way in then passes.
 """
 
 import logging
@@ -28,7 +28,7 @@ _LOOKS = frozenset({Scope.READ, *PEOPLES_SCOPES})
 
 
 class EngageParams(Params):
-    """``lockdown.engage``: why, in the words of whoever does it."""
+    """``lockdown.engage``: the reason, in the caller's words."""
 
     why: str = Field(
         default="", max_length=_LONGEST_WHY, description="the reason, shown with every denial"
@@ -79,7 +79,7 @@ class LockdownMethods:
         return LockdownAnswer.of(self.lockdown.state())
 
     async def engage(self, params: EngageParams, caller: Caller) -> ChangeAnswer:
-        """Lock, then notify everybody; it is locked even where that fails, and is tried again."""
+        """Lock, then notify everybody; a failure to notify is retried and does not unlock."""
         known = self.lockdown.state()
         why = params.why.strip() or "no reason given"
         locked = self.lockdown.engage(why, by=caller.ref)
@@ -91,7 +91,7 @@ class LockdownMethods:
         return ChangeAnswer.of(locked.sentence, done=known is None)
 
     async def lift(self, _params: NoParams, caller: Caller) -> ChangeAnswer:
-        """Lift it for a person at a terminal if every way in holds."""
+        """Lift the lockdown for a person at a terminal, if the proof of every way in passes."""
         locked = self.lockdown.state()
         if locked is None:
             return ChangeAnswer.of("Not locked down.")

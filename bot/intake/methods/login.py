@@ -1,7 +1,7 @@
-"""Make one-time links into the control page, list and end the sessions that came of them.
+"""Make one-time links to the control page, and list and end the sessions made by them.
 
-A link gives rights, as a token does, so it takes a person at a terminal of this machine
-(docs/decisions/0009). A person sees and ends the own sessions; over the socket all are there.
+A link grants rights, as a token does, so it takes a person at a terminal of this machine
+(docs/decisions/0009). A person sees and ends their own sessions; over the socket, all of them.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,12 +24,12 @@ from core.store.people import page_links, tokens
 from core.store.people.tokens import Token, TokenState
 
 LOGIN_PATH = "/login/"
-"""Where a link leads on the control page, before its secret part."""
+"""The path of a link on the control page, before its secret part."""
 _SCOPES = frozenset({Scope.APPROVE, Scope.READ})
 
 
 class LoginParams(Params):
-    """``page.login``: whose session, and whether it may change rules."""
+    """``page.login``: whose session it is, and whether it may change rules."""
 
     person: Name | None = Field(
         default=None, description="who signs in; without it, the only person that there is"
@@ -52,7 +52,7 @@ class SessionRefParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class LoginMethods:
-    """The methods about signing in; ``page_url`` is where the page is, empty where it is off.
+    """The methods about signing in; ``page_url`` is where the page is, empty if it is off.
 
     ``config`` is the file that turns it on.
     """

@@ -1,8 +1,8 @@
-"""Have a node do what it advertises: `node.invoke`, and its exec-approvals.json (S0, S1).
+"""Have a node carry out what it advertises: `node.invoke`, and its exec-approvals.json (S0, S1).
 
 ``system.run`` is ``exec.run`` bound to the node: it goes through the gate like every request, and
-its scopes are those of ``exec.run``. Each other command has the scopes of what it does, too.
-Replacing a node's file gives rights, so it takes what replacing the gateway's own does.
+its scopes are those of ``exec.run``. Each other command likewise has the scopes of what it does.
+Replacing a node's file grants rights, so it requires the same as replacing the gateway's own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -72,20 +72,20 @@ class NodeFileParams(AgentParams):
 
 
 class NewNodeFileParams(FileParams):
-    """``exec.approvals.node.set``: a whole new content of a node's exec-approvals.json."""
+    """``exec.approvals.node.set``: the complete new content of a node's exec-approvals.json."""
 
     id: Name = Field(description=_NODE)
 
 
 class BinsAnswer(Answer):
-    """The paths of the programs that are there, by name."""
+    """The paths of the programs that exist, by name."""
 
     bins: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCommandMethods:
-    """The methods that have a node do something; ``others`` are those that ``system.run`` is."""
+    """The methods that have a node do something; ``others`` are those that ``system.run`` uses."""
 
     store: Store
     journal: Journal
@@ -152,12 +152,12 @@ class NodeCommandMethods:
         )
 
     async def invoke(self, params: InvokeParams, caller: Caller) -> InvokedAnswer:
-        """Have a node do something; who calls needs the scope of what that is.
+        """Have a node do something; the caller needs the scope of what that is.
 
         Raises:
-            NotFound: no node is meant, or several are.
-            Forbidden: the caller may not have it done.
-            BadRequest: the params are not those of the command, or the node does not take it.
+            NotFound: no node, or several, match.
+            Forbidden: the caller may not do this.
+            BadRequest: the params are not those of the command, or the node does not support it.
             HostUnavailable: the node is not connected, or does not answer.
         """
         node = await meant(self.store, params.node)
@@ -184,11 +184,11 @@ class NodeCommandMethods:
         return BinsAnswer(bins={safe(name): safe(str(path)) for name, path in paths.items()})
 
     async def get_file(self, params: NodeFileParams, caller: Caller) -> FileAnswer:
-        """Return a node's file; a caller that is bound to an agent sees its own part of it.
+        """Return a node's file; a caller bound to an agent sees only that agent's part of it.
 
         Raises:
-            NotFound: no node is meant, or several are.
-            BadRequest: the node does not take it.
+            NotFound: no node, or several, match.
+            BadRequest: the node does not support it.
             HostUnavailable: the node is not connected, or does not answer.
         """
         node = await meant(self.store, params.id)
@@ -199,12 +199,12 @@ class NodeCommandMethods:
         return answer.model_copy(update={"file": shown, "warnings": warnings})
 
     async def put_file(self, params: NewNodeFileParams, caller: Caller) -> FileChangeAnswer:
-        """Replace a node's file, if it still is the one that was read.
+        """Replace a node's file, if it has not changed since it was read.
 
         Raises:
-            Conflict: it is not.
-            NotFound: no node is meant, or several are.
-            BadRequest: the node does not take it, or the content is not valid.
+            Conflict: it has changed.
+            NotFound: no node, or several, match.
+            BadRequest: the node does not support it, or the content is not valid.
             HostUnavailable: the node is not connected, or does not answer.
         """
         why = await self.askers.refusal(caller)
@@ -233,10 +233,10 @@ class NodeCommandMethods:
 
 
 def _file_answer(found: Mapping[str, JsonValue]) -> FileAnswer:
-    """Return a node's answer as the gateway's own file is shown.
+    """Return a node's answer in the form of the gateway's own file.
 
     Raises:
-        HostUnavailable: it is none.
+        HostUnavailable: it is not a valid answer.
     """
     file, digest = found.get("file"), found.get("hash")
     if not isinstance(file, dict) or not isinstance(digest, str):

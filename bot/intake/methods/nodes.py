@@ -1,8 +1,8 @@
 """Pair, list, rename and revoke nodes.
 
-Pairing and renaming give rights, for commands go where a name leads, so they take a person at a
-terminal of this machine (docs/decisions/0009) or a token with the scope ``admin``. Revoking takes
-rights away, so every local process may.
+Pairing and renaming grant rights, because commands go to the node that a name refers to, so they
+take a person at a terminal of this machine (docs/decisions/0009) or a token with the scope
+``admin``. Revoking takes rights away, so every local process may.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ NodeName = Annotated[
 
 
 class ApproveNodeParams(Params):
-    """``node.approve``: the code of a request, and what the node is called from then on."""
+    """``node.approve``: the code of a request, and the node's name from then on."""
 
     code: Name = Field(description="the code of the request, from `node.list`")
     name: NodeName | None = Field(
@@ -140,7 +140,7 @@ class NodeMethods:
         """Show one node.
 
         Raises:
-            NotFound: no node is meant, or several are.
+            NotFound: no node, or several, match.
         """
         node = await meant(self.store, params.id)
         return NodeAnswer.of(node, self._state(node))
@@ -149,7 +149,7 @@ class NodeMethods:
         return AWAY if self.host is None else self.host.state(node.id)
 
     async def approve(self, params: ApproveNodeParams, caller: Caller) -> PairedNodeAnswer:
-        """Pair a node that waits.
+        """Pair a waiting node.
 
         Raises:
             NotFound: no request has the code, or it expired.
@@ -170,7 +170,7 @@ class NodeMethods:
         """Give a node another name.
 
         Raises:
-            NotFound: no node is meant, or several are.
+            NotFound: no node, or several, match.
             BadRequest: another node has the name.
         """
         why = await self.askers.refusal(caller)
@@ -185,7 +185,7 @@ class NodeMethods:
         """Revoke a node; every local process may.
 
         Raises:
-            NotFound: no node is meant, or several are.
+            NotFound: no node, or several, match.
         """
         node = await meant(self.store, params.id)
         await self._record(caller, "revoke", f"{node.name} {node.id}")
@@ -198,10 +198,10 @@ class NodeMethods:
 
 
 async def meant(store: Store, word: str) -> Node:
-    """Return the paired node that a word means.
+    """Return the paired node that a word refers to.
 
     Raises:
-        NotFound: no node is meant, or several are.
+        NotFound: no node, or several, match.
     """
     found = select(word, await store.read(nodes.listed))
     if isinstance(found, NoNode):

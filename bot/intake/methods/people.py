@@ -1,6 +1,6 @@
 """Serve the people directory (docs/decisions/0009).
 
-Any local peer may look, and may take rights away. What could give rights (adding, pairing,
+Any local peer may look, and may take rights away. What could grant rights (adding, pairing,
 unlinking, restoring) counts only from a person at a terminal, or over the network from a token with
 the scope ``admin``.
 """
@@ -175,10 +175,10 @@ class PeopleMethods:
         return ChangeAnswer.of(f"{name} already exists.")
 
     async def pair(self, params: NameParams, caller: Caller) -> PairAnswer:
-        """Create a code that links the account that sends it; it is shown this once.
+        """Create a code that links the account that sends it; it is shown only once.
 
         Raises:
-            NotFound: nobody has this name.
+            NotFound: no one has this name.
         """
         name = params.name
         refusal = await self.askers.refusal(caller)
@@ -198,7 +198,7 @@ class PeopleMethods:
         )
 
     async def unlink(self, params: AccountParams, caller: Caller) -> ChangeAnswer:
-        """Unlink an account from its person; it counts as a person of its own from then on."""
+        """Unlink an account from its person; from then on it counts as a separate person."""
         refusal = await self._refusal(caller)
         if refusal is not None:
             return refusal
@@ -210,13 +210,13 @@ class PeopleMethods:
         return ChangeAnswer.of(f"{params.account} is {person}'s account no longer.")
 
     async def revoke(self, params: WhoParams, caller: Caller) -> ChangeAnswer:
-        """Let nobody, or no account, of this name answer any more; every local process may.
+        """Stop a person or an account of this name from answering; every local process may.
 
         Raises:
-            NotFound: nobody has this name.
+            NotFound: no one has this name.
         """
         who = params.who
-        # An account may be one that nobody has linked; a name must be somebody's.
+        # An account may be one that nobody has linked; a name must be a known person's.
         if ":" not in who and not await self.store.read(people.exists, who):
             raise _nobody(who)
         await self._record(caller, "revoke", who)
@@ -228,7 +228,7 @@ class PeopleMethods:
         """Let a person's or an account's answers count again.
 
         Raises:
-            NotFound: nobody has this name.
+            NotFound: no one has this name.
         """
         who = params.who
         refusal = await self._refusal(caller)
@@ -242,7 +242,7 @@ class PeopleMethods:
         return ChangeAnswer.of(f"{who} is not revoked.", done=False)
 
     async def enrol(self, params: NameParams, caller: Caller) -> TotpAnswer:
-        """Draw the secret of a person's app; it is shown this once."""
+        """Generate the secret of a person's app; it is shown only once."""
         name = params.name
         refusal = await self.askers.refusal(caller)
         if refusal is not None:

@@ -33,7 +33,7 @@ from core.remote.result import RemoteResult
 from core.trust.ids import new_id
 
 INLINE = 3 << 20
-"""Bytes of both streams that one answer on gateway.sock carries; a frame has 8 MiB."""
+"""Bytes of both streams together that one answer on gateway.sock carries; a frame has 8 MiB."""
 PAGE = 2 << 20
 _KEPT = 8
 _KEPT_S = 300.0
@@ -105,7 +105,7 @@ class RemoteMethods:
         )
 
     async def run(self, body: RunBody, caller: Caller) -> RunAnswer:
-        """Run, and answer with all output over HTTP, else with as much as a frame carries."""
+        """Run, and return all output over HTTP, else as much as a frame carries."""
         result = await self.result(body, caller)
         framed = caller.requester.intake is not Intake.HTTP
         if not framed or len(result.stdout) + len(result.stderr) <= INLINE:
@@ -122,7 +122,7 @@ class RemoteMethods:
         return RunAnswer.of(trimmed)
 
     async def result(self, body: RunBody, caller: Caller) -> RemoteResult:
-        """Run, and return the whole result; who asked for what is journalled before and after.
+        """Run, and return the whole result; the request is journalled before and after.
 
         Raises:
             SaysoError: the keys, the contacts or the journal cannot be used; nothing was sent.
@@ -176,7 +176,7 @@ class RemoteMethods:
         return OutputPage(data_b64=base64.b64encode(page).decode(), more=more)
 
     async def sessions(self, _body: NoParams, _caller: Caller) -> RemoteSessionsAnswer:
-        """List both kinds."""
+        """List our own requests and those that run here for others."""
         pending = [
             UnderWay(
                 request_id=one.request_id,
@@ -198,7 +198,7 @@ class RemoteMethods:
         return RemoteSessionsAnswer(pending=pending, sessions=sessions)
 
     async def diagnostics(self, _body: NoParams, _caller: Caller) -> DiagnosticsAnswer:
-        """Count; never show the list."""
+        """Return the counters, never the access list."""
         counters = self.remote.counters
         recent = [
             Warned(at_ms=one.at_ms, agent=one.agent, warning=one.warning) for one in counters.recent
@@ -231,7 +231,7 @@ class RemoteMethods:
 
 
 def _acl_summary(acl: Acl | None) -> dict[str, object] | None:
-    """Return counts and caps: no vector, and no id (S4 "safe ACL summary")."""
+    """Return counts and caps, without any vector or id (S4 "safe ACL summary")."""
     if acl is None:
         return None
     shown = acl.table.model_dump(

@@ -90,9 +90,9 @@ class RunMethods:
         )
 
     async def run(self, params: RunParams, caller: Caller) -> AnyStatus:
-        """Submit a request; with ``wait`` (default) the answer is its end, else its status."""
+        """Submit a request; with ``wait`` (default) return how it ended, else its status."""
         request = params.request(caller.requester)
-        # The gateway's own proofs do not make a requester's of the terminal that it runs in.
+        # The gateway's own proofs do not turn the terminal it runs in into a requester's.
         if self.gate.execution.guard.mark_of(request) is None:
             self.askers.note(caller.requester)
         ignored = await without_effect(self.gate, request)

@@ -1,7 +1,7 @@
 """Make, list and revoke the tokens of callers over the network.
 
-Making one gives rights, so it takes a person at a terminal of this machine (docs/decisions/0009),
-and no token makes another. Revoking takes rights away, so every local process may.
+Making one grants rights, so it takes a person at a terminal of this machine (docs/decisions/0009),
+and no token can make another. Revoking takes rights away, so every local process may.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _SHORTEST_S = 60
 
 
 class TokenParams(Params):
-    """``token.create``: a name, scopes, and whose it is."""
+    """``token.create``: a name, scopes, and its owner."""
 
     name: Name = Field(description="what it is for; no two live tokens share one")
     scopes: Annotated[tuple[Annotated[Scope, Field(strict=False)], ...], Field(strict=False)] = (
@@ -50,7 +50,7 @@ class TokenRefParams(Params):
 
 @dataclass(frozen=True, slots=True)
 class TokenMethods:
-    """The methods about tokens; each change is in the journal, no token's text ever is."""
+    """The methods about tokens; each change is in the journal, but never a token's text."""
 
     store: Store
     journal: Journal
@@ -106,7 +106,7 @@ class TokenMethods:
         return NewTokenAnswer(done=True, sentence=safe(sentence), token=made.text, id=made.token.id)
 
     async def listed(self, _params: NoParams, _caller: Caller) -> TokensAnswer:
-        """List what is known of each token."""
+        """List what is known about each token."""
         found = await self.store.read(tokens.listed)
         return TokensAnswer(tokens=[TokenAnswer.of(one) for one in found])
 
@@ -114,7 +114,7 @@ class TokenMethods:
         """End a token; every local process may call this.
 
         Raises:
-            NotFound: there is none of this name.
+            NotFound: no token has this name.
         """
         known = await self.store.read(tokens.listed)
         if not any(params.token in {one.id, one.name} for one in known):

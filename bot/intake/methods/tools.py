@@ -32,7 +32,7 @@ _TEXTS = ("stdout", "stderr")
 
 
 class ToolParams(SessionParams):
-    """``tool.call``: ``args`` are the tool's own, checked by it."""
+    """``tool.call``: ``args`` are the tool's own, which checks them."""
 
     tool: Name = Field(description="the tool's name, as `capabilities.tools` grants it")
     args: dict[str, object] = Field(default={}, description="the tool's arguments")
@@ -65,8 +65,8 @@ class ToolMethods:
         )
 
     async def call(self, params: ToolParams, caller: Caller) -> AnyToolAnswer:
-        """Call a tool; a refusal is an answer."""
-        # The gateway's own proofs do not make a requester's of the terminal that it runs in.
+        """Call a tool; a refusal is an answer, not an error."""
+        # The gateway's own proofs do not turn the terminal it runs in into a requester's.
         if self.gate.execution.guard.marks.of_vector(params.args.get("argv")) is None:
             self.askers.note(caller.requester)
         call = ToolCall(

@@ -19,10 +19,10 @@ P = TypeVar("P", bound=Params)
 
 
 class Result(Protocol):
-    """What a method answers with."""
+    """What a method returns."""
 
     def as_json(self) -> dict[str, object]:
-        """Return what is sent."""
+        """Return the JSON that is sent."""
 
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
@@ -32,9 +32,9 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 class Method(Generic[P, R_co]):
     """One method: any one of ``scopes`` suffices. ``result`` is the model of its answers.
 
-    ``local`` methods are not offered over the network at all, those ``of_all`` agents to no caller
-    that does not see them all. ``sifts``: where no agent is named, the handler itself leaves out
-    what the caller does not see.
+    ``local`` methods are not offered over the network at all, those ``of_all`` agents only to
+    callers that see them all. ``sifts``: if no agent is named, the handler itself leaves out what
+    the caller does not see.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Method(Generic[P, R_co]):
     sifts: bool = False
 
     async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
-        """Check the caller, read the params, answer; ``invoke`` is the way in."""
+        """Check the caller, read the params and call the handler; called by ``invoke``."""
         permit(self, caller)
         params = bound(read(self.params, raw), caller)
         if caller.sight is not None and not self.sifts and _names_none(params):
@@ -59,7 +59,7 @@ class Method(Generic[P, R_co]):
 
 
 AnyMethod: TypeAlias = Method[Any, Any]
-"""A method whatever its params."""
+"""A method with any params."""
 Table = Mapping[str, AnyMethod]
 
 
@@ -74,7 +74,7 @@ def table_of(parts: Iterable[Part]) -> Table:
     """Return the methods of all parts by name.
 
     Raises:
-        ValueError: two of them have one name.
+        ValueError: two of them have the same name.
     """
     table: dict[str, AnyMethod] = {}
     for part in parts:
@@ -86,11 +86,11 @@ def table_of(parts: Iterable[Part]) -> Table:
 
 
 async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -> object:
-    """Call a method: scope and agent are checked and params are read before its handler runs.
+    """Call a method: check scope and agent and read the params before its handler runs.
 
     Raises:
         Forbidden: the caller has none of its scopes, or names an agent that is not its own.
-        BadRequest: the params cannot be understood.
+        BadRequest: the params are not valid.
         SaysoError: what the handler raises.
     """
     return await method.call(raw, caller)

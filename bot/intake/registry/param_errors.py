@@ -1,4 +1,4 @@
-"""Report which field of a method's params is wrong, and what to give; never its value."""
+"""Report which field of a method's params is wrong, and what to give instead; never its value."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -61,14 +61,14 @@ _PATTERNS: Mapping[str, str] = {
 
 
 def complaints(kind: type[BaseModel], wrong: ValidationError) -> str:
-    """Return a clause for each wrong field, in the order of the fields."""
+    """Return a message for each wrong field, in the order of the fields."""
     fields = {info.alias or name: info for name, info in kind.model_fields.items()}
     found = wrong.errors(include_url=False)
     return "; ".join(_complaint(one, fields) for one in found if not _is_hollow(one, found))
 
 
 def _is_hollow(error: ErrorDetails, found: Iterable[ErrorDetails]) -> bool:
-    """Return whether a list is called empty only because all that stood in it was refused."""
+    """Return whether a list is reported as empty only because all its members were refused."""
     at = error["loc"]
     deeper = (one["loc"] for one in found if len(one["loc"]) > len(at))
     return error["type"] == "too_short" and any(place[: len(at)] == at for place in deeper)
@@ -81,7 +81,7 @@ def _complaint(error: ErrorDetails, fields: Fields) -> str:
 
 
 def _place(parts: Iterable[int | str]) -> str:
-    """Return ``env.A`` or ``argv[1]``; nothing where the params as a whole are wrong."""
+    """Return ``env.A`` or ``argv[1]``; empty if the params as a whole are wrong."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -113,7 +113,7 @@ def _unknown(error: ErrorDetails, fields: Fields) -> str:
 
 
 def _choice(error: ErrorDetails, _fields: Fields) -> str:
-    """Word a choice, which pydantic lists as ``'a', 'b' or 'c'``, or as ``False``."""
+    """Format a choice, which pydantic lists as ``'a', 'b' or 'c'``, or as ``False``."""
     value, expected = error["input"], str(error["ctx"]["expected"])
     words = expected.replace("'", "") if "'" in expected else expected.lower()
     known = tuple(words.replace(" or ", ", ").split(", "))

@@ -40,7 +40,7 @@ def _decoded(value: object) -> object:
     """Return the bytes of strict base64.
 
     Raises:
-        ValueError: it is none, or too much.
+        ValueError: it is not base64, or too much.
     """
     if not isinstance(value, str):
         return value
@@ -54,31 +54,31 @@ def _decoded(value: object) -> object:
 
 
 Base64Input = Annotated[bytes, BeforeValidator(_decoded)]
-"""Standard input in a frame: strict base64, and no more than a request may bring."""
+"""Standard input in a frame: strict base64, and no more than a request may contain."""
 
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=rf"^{NAME.pattern}$")]
-"""A name of anything, as ``NAME`` has it."""
+"""A name of anything, as ``NAME`` defines it."""
 
 
 def _no_secret(name: str) -> str:
-    """Refuse a name that nobody could read, for secrets are masked wherever it is shown."""
+    """Refuse a name that nobody could read, because secrets are masked wherever it is shown."""
     if redact(name).text != name:
         raise ValueError("looks like a secret, which a task name must not contain")
     return name
 
 
 TaskName = Annotated[str, Field(pattern=rf"^{TASK_NAME.pattern}$"), AfterValidator(_no_secret)]
-"""The name of a task, as ``TASK_NAME`` has it, and no secret."""
+"""The name of a task, as ``TASK_NAME`` defines it, and not a secret."""
 _DAY_MS = 86_400_000
-_LARGEST = 2**53 - 1  # what every reader of JSON holds exactly (RFC 8259 section 6)
+_LARGEST = 2**53 - 1  # what every JSON reader represents exactly (RFC 8259 section 6)
 
 
 _STREAM = "report status and output meanwhile (`exec.state`, `exec.output`)"
 
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
-"""The kinds that the Agent Client Protocol has for tool calls."""
+"""The kinds of tool calls in the Agent Client Protocol."""
 
 
 class Params(BaseModel):
@@ -94,7 +94,7 @@ class Params(BaseModel):
 
 
 class NoParams(Params):
-    """A method that takes none."""
+    """A method without params."""
 
 
 class AgentParams(Params):
@@ -134,7 +134,7 @@ class CommandParams(SessionParams):
         return self
 
     def request(self, requester: Requester) -> ExecRequest:
-        """Return the domain's request; who asks comes from the connection."""
+        """Return the domain's request; the requester comes from the connection."""
         return ExecRequest(
             requester=requester,
             session=SessionKey(self.session),
@@ -157,7 +157,7 @@ class ExplainParams(CommandParams):
     node: Name | None = Field(default=None, description="the node, where host is node")
 
     def request(self, requester: Requester) -> ExecRequest:
-        """Return the domain's request; who asks comes from the connection."""
+        """Return the domain's request; the requester comes from the connection."""
         overrides = ExecOverrides(self.host, node=self.node)
         return replace(super().request(requester), overrides=overrides)
 
@@ -190,7 +190,7 @@ class RunParams(CommandParams):
     )
 
     def request(self, requester: Requester) -> ExecRequest:
-        """Return the domain's request; who asks comes from the connection."""
+        """Return the domain's request; the requester comes from the connection."""
         return replace(
             super().request(requester),
             env=tuple(sorted(self.env.items())),
@@ -209,7 +209,7 @@ class RunParams(CommandParams):
 
 
 class AskParams(RunParams):
-    """``exec.approval.request``: a run that is answered at once."""
+    """``exec.approval.request``: a run whose status is returned at once."""
 
     wait: Literal[False] = Field(default=False, description="always false")
 
@@ -236,7 +236,7 @@ class PromptParams(SessionParams):
     stream: bool = Field(default=False, description=_STREAM)
 
     def request(self, requester: Requester) -> ExecRequest:
-        """Return the domain's request; who asks comes from the connection."""
+        """Return the domain's request; the requester comes from the connection."""
         return ExecRequest(
             requester=requester,
             session=SessionKey(self.session),
@@ -266,7 +266,7 @@ class WaitParams(IdParams):
 
 
 class PasskeyParams(Params):
-    """What a passkey signed, as the control page has it from the browser."""
+    """What a passkey signed, as the browser gives it to the control page."""
 
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = Field(
         description="the nonce of the challenge that was drawn for this answer"
@@ -311,7 +311,7 @@ class ResolveParams(Params):
 
     @property
     def terms(self) -> GrantTerms | None:
-        """Return how far an allow-always goes; ``None`` without a limit."""
+        """Return the limits of an allow-always; ``None`` without any."""
         return None if self.limit is None else grant_terms(self.limit)
 
 
@@ -337,7 +337,7 @@ PastState = Literal[
 
 
 class PastParams(ListParams):
-    """A method that lists what was, page by page."""
+    """A method that lists past records, page by page."""
 
     before_ms: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
         default=None, description="only what was asked before (epoch ms)"
@@ -362,7 +362,7 @@ class PastParams(ListParams):
 
 
 class EventsParams(SessionParams):
-    """``events.drain``: a session's events that were not acknowledged yet."""
+    """``events.drain``: a session's events that have not been acknowledged yet."""
 
     session: Name = Field(description=SessionParams.model_fields["session"].description)
     limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="rows at most")

@@ -35,7 +35,7 @@ class OpenParams(SessionParams):
     )
 
     def request(self, requester: Requester, longest_ms: int, *, unasked: bool) -> ExecRequest:
-        """Return the domain's request; who asks comes from the connection."""
+        """Return the domain's request; the requester comes from the connection."""
         agent = DEFAULT_AGENT if self.agent is None else AgentId(self.agent)
         call = session_of(requester)
         return ExecRequest(

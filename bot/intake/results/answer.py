@@ -1,4 +1,4 @@
-"""Define what every method answers with: a model, which its documentation is made from."""
+"""Define the base of all answers: a model, from which the documentation is generated."""
 
 from typing import Annotated, Self
 
@@ -12,7 +12,7 @@ Milliseconds = Annotated[int, Field(description="epoch ms")]
 
 
 class Answer(BaseModel):
-    """Base of all answers; a key that is not declared is never sent, nor one that is not set."""
+    """Base of all answers; a key is sent only if it is declared and set."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
@@ -24,22 +24,22 @@ class Answer(BaseModel):
 
 
 class ChangeAnswer(Answer):
-    """Whether the change was made, in a sentence for whoever wanted it."""
+    """Whether the change was made, and a sentence for the caller."""
 
     done: bool
     sentence: str
 
     @classmethod
     def of(cls, sentence: str, *, done: bool = True) -> Self:
-        """Return the answer of a change that was made, or why it was not."""
+        """Return the answer for a change that was made, or the reason why it was not."""
         return cls(done=done, sentence=safe(sentence))
 
 
 def safe(words: str) -> str:
-    """Return words as they may be shown: secrets masked, odd characters escaped."""
+    """Return text as it may be shown: secrets masked, odd characters escaped."""
     return redact(words).text
 
 
 def safe_or_none(words: str | None) -> str | None:
-    """Return words as they may be shown, ``None`` where there are none."""
+    """Return text as it may be shown, ``None`` if there is none."""
     return None if words is None else safe(words)

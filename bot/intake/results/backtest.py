@@ -1,4 +1,4 @@
-"""Define what the methods about backtests answer."""
+"""Define the answers of the methods about backtests."""
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ class BacktestStartedAnswer(Answer):
 
 
 class DifferenceAnswer(Answer):
-    """Commands alike that the draft decides differently, and how often they were asked for."""
+    """Like commands that the draft decides differently, and how often they were asked for."""
 
     agent: str
     command: str
@@ -41,10 +41,10 @@ class DifferenceAnswer(Answer):
 
 
 class BacktestAnswer(Answer):
-    """How far a backtest is; the rest is there once it has ended without a fault.
+    """The progress of a backtest; the rest is set once it has ended without a fault.
 
-    ``complete`` is false where its time was over: then it is about the newest ``looked``.
-    ``differences`` are the gravest ones, and ``more`` counts the others.
+    ``complete`` is false if its time ran out: then it covers only the newest ``looked``.
+    ``differences`` are the most serious ones, and ``more`` counts the others.
     """
 
     ended: bool
@@ -63,7 +63,7 @@ class BacktestAnswer(Answer):
 
     @classmethod
     def of(cls, look: DraftLook) -> "BacktestAnswer":
-        """Return a look."""
+        """Return the current state of a backtest."""
         found = look.found
         at = cls(ended=look.ended, looked=look.looked, total=look.total, fault=safe(look.fault))
         if found is None:

@@ -1,4 +1,4 @@
-"""Define what the methods about the gateway itself answer: health, lockdown, the journal."""
+"""Define the answers of the methods about the gateway: health, lockdown, the journal."""
 
 from pydantic import ConfigDict
 
@@ -9,9 +9,9 @@ from core.gate.guards.lockdown import Locked
 
 
 class HealthAnswer(Answer):
-    """Whether all is well, and each part with what is wrong there."""
+    """Whether all is well, and each part with what is wrong with it."""
 
-    model_config = ConfigDict(extra="allow")  # what the gate proof reports besides
+    model_config = ConfigDict(extra="allow")  # what the gate proof reports in addition
 
     ok: bool
     pid: int
@@ -30,7 +30,7 @@ class LockdownAnswer(Answer):
 
     @classmethod
     def of(cls, locked: Locked | None) -> "LockdownAnswer":
-        """Return a lockdown; all but ``locked`` are ``None`` where there is none."""
+        """Return a lockdown; all but ``locked`` are ``None`` if there is none."""
         if locked is None:
             return cls(locked=False, since_ms=None, why=None, by=None, way=None)
         return cls(
@@ -57,9 +57,9 @@ class RotatedAnswer(Answer):
 
 
 class VerifiedAnswer(Answer):
-    """Whether the journal's chain is whole, how much was read, and what is wrong first.
+    """Whether the journal's chain is intact, how much was read, and the first fault.
 
-    ``endChecked``: lines cut off at the end would have shown.
+    ``endChecked``: lines cut off at the end would have been noticed.
     """
 
     ok: bool

@@ -1,4 +1,4 @@
-"""Define what the method about the cost of prompts answers."""
+"""Define the answer of the method about the cost of prompts."""
 
 from bot.intake.results.answer import Answer, Milliseconds, safe
 from core.store.views.insight import Insight
@@ -18,7 +18,7 @@ class DayAnswer(Answer):
 
 
 class AgentAnswer(Answer):
-    """The prompts of one agent; `allowRate` is of those that somebody answered."""
+    """The prompts of one agent; `allowRate` is the share allowed of those answered."""
 
     agent: str
     asked: int
@@ -28,7 +28,7 @@ class AgentAnswer(Answer):
 
 
 class InsightAnswer(Answer):
-    """What prompts cost; `cut` where there were more than are counted."""
+    """What prompts cost; `cut` is true if there were more than are counted."""
 
     since_ms: Milliseconds
     cut: bool

@@ -1,4 +1,4 @@
-"""Define what the methods about nodes answer."""
+"""Define the answers of the methods about nodes."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from core.store.people.nodes import twin
 
 
 class NodeAnswer(Answer):
-    """A paired node; ``address`` is where it connected from last, ``words`` its key to compare.
+    """A paired node; ``address`` is where it last connected from, ``words`` its key to compare.
 
-    ``commands`` are what it takes by ``node.invoke`` while it is connected, since ``sinceMs``;
-    ``running`` is how many runs it was ordered that have not ended.
+    ``commands`` are those that it accepts by ``node.invoke`` while it is connected, since
+    ``sinceMs``; ``running`` is how many of the runs it was sent have not ended.
     """
 
     id: str
@@ -46,9 +46,9 @@ class NodeAnswer(Answer):
 
 
 class NodeRequestAnswer(Answer):
-    """A node that waits to be allowed, and the code that allows it.
+    """A node that waits to be paired, and the code that allows it.
 
-    ``looksLike`` is the id of a paired node that its name could be taken for.
+    ``looksLike`` is the id of a paired node whose name could be confused with its own.
     """
 
     code: str
@@ -62,7 +62,7 @@ class NodeRequestAnswer(Answer):
 
     @classmethod
     def of(cls, asked: PairingRequest, paired: Sequence[Node]) -> "NodeRequestAnswer":
-        """Return a request, as it looks beside the paired nodes."""
+        """Return a request, compared with the paired nodes."""
         like = twin(asked.name, asked.id, paired)
         return cls(
             code=asked.code,
@@ -77,14 +77,14 @@ class NodeRequestAnswer(Answer):
 
 
 class NodesAnswer(Answer):
-    """The paired nodes, and those that wait to be allowed."""
+    """The paired nodes, and those that wait to be paired."""
 
     nodes: list[NodeAnswer]
     requests: list[NodeRequestAnswer]
 
 
 class InvokedAnswer(Answer):
-    """What came of a command on a node; ``result`` as the command's own page has it."""
+    """The result of a command on a node; ``result`` is as the command's reference describes it."""
 
     node: str
     name: str

@@ -1,7 +1,7 @@
-"""Format the status of a run and how it ended, with what it printed.
+"""Format the status of a run and how it ended, with its output.
 
-Output of a command goes back to the agent that ran it, and to this machine, unchanged: it is the
-agent's own. Whoever else reads it over the network gets it redacted.
+Output of a command is returned to the agent that ran it, and to this machine, unchanged: it is the
+agent's own. All others who read it over the network get it redacted.
 """
 
 import base64
@@ -36,7 +36,7 @@ _MOST_PRINTED = 1_000_000
 
 
 class StreamAnswer(Answer):
-    """A stream that was kept apart: its first bytes in base64, and how many there were."""
+    """A stream captured separately: its first bytes in base64, and how many there were."""
 
     data: str
     total_bytes: int
@@ -89,7 +89,7 @@ class FinishedAnswer(StatusAnswer):
 
 
 class DeniedAnswer(StatusAnswer):
-    """Nothing ran; a denial is a result, not an error."""
+    """Nothing was run; a denial is a result, not an error."""
 
     status: Literal["denied"]
     id: str
@@ -107,7 +107,7 @@ class PendingAnswer(StatusAnswer):
 
 
 class RunningAnswer(StatusAnswer):
-    """It was allowed and has not ended; of a prompt, ``task_id`` is the id once more."""
+    """It was allowed and has not ended; for a prompt, ``task_id`` repeats the id."""
 
     status: Literal["running"]
     id: str
@@ -127,11 +127,11 @@ AnyStatus = FinishedAnswer | DeniedAnswer | PendingAnswer | RunningAnswer | Unkn
 
 
 class RequestAnswer(RootModel[Annotated[AnyStatus, Field(discriminator="status")]]):
-    """The status of a request; once it has ended, how."""
+    """The status of a request or, once it has ended, how it ended."""
 
 
 class OutputFrame(Answer):
-    """What a run printed next; `data` are the very bytes in base64, for its own agent only.
+    """The next output of a run; `data` are the exact bytes in base64, for its own agent only.
 
     What is read from the store after the run's end has no `data`.
     """
@@ -142,11 +142,11 @@ class OutputFrame(Answer):
 
 
 class OutputAnswer(RootModel[OutputFrame | RequestAnswer]):
-    """One event of a run's stream: `output`, and at last `end` with the status of the request."""
+    """One event of a run's stream: `output`, and finally `end` with the status of the request."""
 
 
 class TailAnswer(Answer):
-    """What a command printed last; ``how`` it ended, where it did."""
+    """What a command printed last, and ``how`` it ended, if it did."""
 
     running: bool
     text: str
@@ -155,13 +155,13 @@ class TailAnswer(Answer):
 
     @classmethod
     def live(cls, found: LiveOutput, caller: Caller) -> "TailAnswer":
-        """Return what a command that runs printed last."""
+        """Return what a running command printed last."""
         text = output(found.text, caller)
         return cls(running=True, text=text, total_bytes=found.total_bytes, how=None)
 
     @classmethod
     def stored(cls, status: Submission, caller: Caller) -> "TailAnswer":
-        """Return what is stored of a command's output, and how it ended, where it did."""
+        """Return what is stored of a command's output, and how it ended, if it did."""
         text, total, how = "", 0, None
         match status:
             case Finished(output=kept):
@@ -184,7 +184,7 @@ class CancelledAnswer(Answer):
 
     @classmethod
     def of(cls, status: Submission, *, done: bool) -> "CancelledAnswer":
-        """Return whether something was ended, and in words what; ``status`` from before."""
+        """Return whether something was ended, and what; ``status`` is the one before."""
         code = status.run_id[:CODE_LENGTH].upper()
         match status:
             case Pending():
@@ -222,19 +222,19 @@ def submission(answer: Submission, caller: Caller, **more: list[str] | None) -> 
 
 
 def output(text: str, caller: Caller) -> str:
-    """Return what a command printed, as this caller may read it, with its last line ends."""
+    """Return what a command printed, as this caller may read it, with its final newlines."""
     if reads_output(caller):
         return text
     return printed(text, _MOST_PRINTED).text + text[len(text.rstrip("\n")) :]
 
 
 def reads_output(caller: Caller) -> bool:
-    """Return whether a caller may read the very bytes that commands print."""
+    """Return whether a caller may read the exact bytes that commands print."""
     return caller.peer is not None or caller.agents is not None
 
 
 def _finished(result: Finished, caller: Caller) -> Json:
-    """Return the keys of ``FinishedAnswer`` that a result has."""
+    """Return the keys of ``FinishedAnswer`` for a result."""
     found: Json = {
         "status": "finished",
         "id": result.run_id,
@@ -278,14 +278,14 @@ async def without_effect(gate: Gate, request: ExecRequest) -> Sequence[str]:
 
 
 async def _answers(gate: Gate, run_id: ApprovalId) -> list[str] | None:
-    """Return where it is answered besides the chats that are asked; ``None`` is not known."""
+    """Return where it can be answered in addition to the chats asked; ``None`` if unknown."""
     try:
         question = await gate.store.read(approvals.get, run_id)
     except StoreError:
         return None
     if question is None:
         return None
-    # What came in over the network is not answered here (see ``Approvers.eligibility``).
+    # What came in over the network cannot be answered here (see ``Approvers.eligibility``).
     away = question.requester.intake in NETWORK
     channels = (API_CHANNEL,) if away else (LOCAL_CHANNEL, API_CHANNEL)
     people, agent = gate.broker.asking.approvers, question.plan.agent

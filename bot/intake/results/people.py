@@ -1,4 +1,4 @@
-"""Define what the methods about people and their tokens answer."""
+"""Define the answers of the methods about people and their tokens."""
 
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe, safe_or_none
 from core.model.access import Scope
@@ -17,7 +17,7 @@ class AccountAnswer(Answer):
 
 
 class PersonAnswer(Answer):
-    """A person with the linked accounts."""
+    """A person with their linked accounts."""
 
     id: str
     revoked: bool
@@ -52,13 +52,13 @@ class PairAnswer(ChangeAnswer):
 
 
 class TotpAnswer(ChangeAnswer):
-    """Whether an app was enrolled; the secret is shown this once."""
+    """Whether an app was enrolled; the secret is shown only once."""
 
     uri: str | None = None
 
 
 class PasskeyRow(Answer):
-    """A passkey; a node that is to check what it signs needs its public key."""
+    """A passkey; a node that has to check its signatures needs its public key."""
 
     id: str
     person: str
@@ -89,7 +89,7 @@ class PasskeysAnswer(Answer):
 
 
 class TokenAnswer(Answer):
-    """What is known of a token; never its text."""
+    """What is known about a token, never its text."""
 
     id: str
     name: str
@@ -128,14 +128,14 @@ class TokensAnswer(Answer):
 
 
 class NewTokenAnswer(ChangeAnswer):
-    """Whether a token was made; ``token`` is its text, which is shown this once."""
+    """Whether a token was made; ``token`` is its text, which is shown only once."""
 
     token: str | None = None
     id: str | None = None
 
 
 class LinkAnswer(ChangeAnswer):
-    """Whether a link into the control page was made; ``url`` is shown this once."""
+    """Whether a link to the control page was made; ``url`` is shown only once."""
 
     url: str | None = None
     person: str | None = None
@@ -143,6 +143,6 @@ class LinkAnswer(ChangeAnswer):
 
 
 class PageSessionsAnswer(Answer):
-    """Sessions of the control page; each is a token of its person, which no API takes."""
+    """Sessions of the control page; each is a token of its person, which no API accepts."""
 
     sessions: list[TokenAnswer]

@@ -1,4 +1,4 @@
-"""Define what the methods about approvals answer; every text of others is redacted."""
+"""Define the answers of the methods about approvals; all text from outside is redacted."""
 
 from collections.abc import Mapping, Sequence
 
@@ -103,9 +103,10 @@ class ApprovalsAnswer(Answer):
 
     @classmethod
     def of(cls, questions: Sequence[Approval]) -> "ApprovalsAnswer":
-        """Return approvals in a list, which must fit into one frame whatever they read.
+        """Return a list of approvals, which must fit into one frame whatever they contain.
 
-        Where all texts together are too long, later ones are cut and say so; one alone is whole.
+        If all texts together are too long, later ones are cut and marked as such; a single one is
+        complete.
         """
         rows, left = [ApprovalAnswer.of(question) for question in questions], _MOST_LISTED
         if len(rows) == 1:
@@ -123,7 +124,7 @@ def _cut(text: str) -> str:
 
 
 class ResolvedAnswer(Answer):
-    """Whether the answer counted, in a sentence for whoever gave it."""
+    """Whether the answer counted, and a sentence for the person who gave it."""
 
     accepted: bool
     outcome: AnswerOutcome
@@ -192,10 +193,10 @@ class ShowingAnswer(Answer):
 
 
 class EvidenceAnswer(Answer):
-    """What a decision rests on: who was shown what, and how long who decided had it.
+    """The basis of a decision: who was shown what, and how long the person who decided had it.
 
-    ``seen_ms`` is since when who decided could read it, null where nothing on record says so;
-    ``took_ms`` is from then to the decision.
+    ``seen_ms`` is when that person could first read it, null if no record says so; ``took_ms`` is
+    the time from then to the decision.
     """
 
     shown: list[ShowingAnswer]

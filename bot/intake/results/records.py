@@ -1,4 +1,4 @@
-"""Define what the methods about events, sessions and history answer."""
+"""Define the answers of the methods about events, sessions and history."""
 
 from bot.intake.callers.caller import Caller
 from bot.intake.results.answer import Answer, Milliseconds, safe, safe_or_none
@@ -33,19 +33,19 @@ class EventAnswer(Answer):
 
 
 class EventsAnswer(Answer):
-    """Events above what was acknowledged, in order."""
+    """The events after the last acknowledged one, in order."""
 
     events: list[EventAnswer]
 
 
 class AckedAnswer(Answer):
-    """The number that is acknowledged now."""
+    """The number that is now acknowledged."""
 
     acked: int
 
 
 class SessionAnswer(Answer):
-    """One session: its key, its last event's number, the acknowledged one, when it was."""
+    """One session: its key, the number and time of its last event, and the acknowledged number."""
 
     session: str
     last_seq: int
@@ -70,7 +70,7 @@ class SessionsAnswer(Answer):
 
 
 class HistoryRowAnswer(Answer):
-    """One thing that was asked; ``how`` says in words its status or how it ended."""
+    """One past request; ``how`` describes its status or how it ended."""
 
     id: str
     code: str
@@ -118,7 +118,7 @@ class HistoryRowAnswer(Answer):
 
 
 class HistoryAnswer(Answer):
-    """What was asked, the newest first."""
+    """What was asked, newest first."""
 
     history: list[HistoryRowAnswer]
     looked_back_to_ms: Milliseconds | None = None

@@ -1,4 +1,4 @@
-"""Define what the methods of remote exec take and answer: its own JSON, in snake_case (S4)."""
+"""Define the params and answers of remote exec: its own JSON, in snake_case (S4)."""
 
 import base64
 from typing import Annotated, Literal
@@ -19,13 +19,13 @@ _TEXT = (LARGEST_STDIN + 2) // 3 * 4
 
 
 class _Plain(Params):
-    """S4 writes its keys in snake_case."""
+    """Base of S4's models, which write their keys in snake_case."""
 
     model_config = ConfigDict(alias_generator=None)
 
 
 class RunBody(_Plain):
-    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read to be refused (S4)."""
+    """``exec.remote.run`` and ``POST /exec/run``. ``cwd`` is read only to be refused (S4)."""
 
     agent_id: KeyId = Field(description="the host's agent: 64 hex digits, as its contact has it")
     argv: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
@@ -40,7 +40,7 @@ class RunBody(_Plain):
     cwd: str | None = Field(default=None, description="every host refuses it: `cwd_not_allowed`")
 
     def order(self) -> Order:
-        """Return what is sent.
+        """Return the order that is sent.
 
         Raises:
             BadRequest: it is too long, or the standard input is not base64.
@@ -78,7 +78,7 @@ class RunAnswer(_Answer):
 
     @classmethod
     def of(cls, result: RemoteResult) -> "RunAnswer":
-        """Return a result's answer, with all that was forwarded."""
+        """Return the answer for a result, with all that was forwarded."""
         return cls(
             ok=result.ok,
             request_id=result.request_id,
@@ -135,14 +135,14 @@ class UnderWay(_Answer):
 
 
 class RemoteSessionsAnswer(_Answer):
-    """Own requests under way, and what runs here for others."""
+    """Our own requests under way, and what runs here for others."""
 
     pending: list[UnderWay]
     sessions: list[UnderWay]
 
 
 class Warned(_Answer):
-    """A warning of late."""
+    """A recent warning."""
 
     at_ms: Milliseconds
     agent: str

@@ -1,4 +1,4 @@
-"""Define what the methods about the policy answer: the file, grants, verdicts, tools, skills."""
+"""Define the answers of the methods about the policy: file, grants, verdicts, tools, skills."""
 
 from collections.abc import Mapping
 from shlex import quote
@@ -20,7 +20,7 @@ from core.store.approvals.grants import Grant
 
 
 class FileAnswer(Answer):
-    """exec-approvals.json, its token left out; ``hash`` is for ``exec.approvals.set``."""
+    """exec-approvals.json without its token; ``hash`` is for ``exec.approvals.set``."""
 
     file: dict[str, object]
     hash: str
@@ -28,7 +28,7 @@ class FileAnswer(Answer):
 
 
 class FileChangeAnswer(ChangeAnswer):
-    """Whether exec-approvals.json was replaced, and what is odd about its new content."""
+    """Whether exec-approvals.json was replaced, and warnings about its new content."""
 
     warnings: list[str] | None = None
 
@@ -43,7 +43,7 @@ class PreviewAnswer(Answer):
 
     @classmethod
     def of(cls, one: Preview) -> "PreviewAnswer":
-        """Return numbers, the denied texts, and the same in words."""
+        """Return the numbers, the denied texts, and a summary in words."""
         return cls(
             looked=one.looked,
             matched=one.matched,
@@ -53,7 +53,7 @@ class PreviewAnswer(Answer):
 
 
 class GrantAnswer(Answer):
-    """What people allowed for a while: what it lets run, for whom, how far it goes."""
+    """What people allowed for a while: what it allows, for whom, and its limits."""
 
     id: str
     code: str
@@ -90,7 +90,7 @@ class GrantAnswer(Answer):
 
 
 class GrantsAnswer(Answer):
-    """The grants that hold."""
+    """The grants in effect."""
 
     grants: list[GrantAnswer]
 
@@ -98,8 +98,8 @@ class GrantsAnswer(Answer):
 class ExplainAnswer(Answer):
     """The verdict on a command, as `sayso policy explain --json` prints it.
 
-    Which grant counts, and who gave it, is shown to the scope `read` only. For a node `node` and
-    `gateway` are the verdicts of both, the stricter of which holds, and `plan` the plan's digest.
+    Which grant counts, and who gave it, is only shown to the scope `read`. For a node, `node` and
+    `gateway` are both verdicts, the stricter of which holds, and `plan` is the plan's digest.
     """
 
     decision: Literal["allow", "ask", "deny"]
@@ -127,9 +127,9 @@ _WORDS: Mapping[Decision, Literal["allow", "ask", "deny"]] = {
 
 
 class RuleAnswer(Answer):
-    """A rule of the configuration; `agent` is null where it is every agent's.
+    """A rule of the configuration; `agent` is null if it applies to every agent.
 
-    `by` is the key under `match`, `pattern` what it says there; `within` is the folder of `cwd`.
+    `by` is the key under `match`, `pattern` its value; `within` is the folder of `cwd`.
     """
 
     place: str
@@ -172,7 +172,7 @@ def _matched(match: Match) -> tuple[Literal["argv", "glob", "effect", "reads", "
 
 
 def _quoted(element: str) -> str:
-    """Return one element; a template such as ``<NAME>`` is no word that needs quotes."""
+    """Return one element, quoted if needed; a template such as ``<NAME>`` needs no quotes."""
     return element if element.startswith("<") and " " not in element else quote(element)
 
 
@@ -183,7 +183,7 @@ class RulesAnswer(Answer):
 
 
 class SkillAnswer(Answer):
-    """A program of a skill: the name that was listed and the real path behind it."""
+    """A program of a skill: the name that was listed and its real path."""
 
     name: str
     path: str
@@ -225,7 +225,7 @@ class ToolQuestion(Answer):
 
 
 class ToolRefusal(Answer):
-    """The tool did not; a refusal is an answer, not an error."""
+    """The tool refused; a refusal is an answer, not an error."""
 
     ok: Literal[False]
     error: ToolError
@@ -238,4 +238,4 @@ AnyToolAnswer = ToolResult | ToolQuestion | ToolRefusal
 
 
 class ToolAnswer(RootModel[AnyToolAnswer]):
-    """What a tool answered."""
+    """The answer of a tool."""

@@ -1,8 +1,8 @@
-"""Report a run's progress to a caller that waits for the end: its status, and what it prints.
+"""Report a run's progress to a caller that waits for the end: its status and its output.
 
 ``exec.state`` carries each status as the answer would, ``exec.output`` each piece of output. Both
-are only ahead of the answer, which is the same as without them and comes last. A caller that reads
-too slowly is disconnected by its connection; nothing here holds the run.
+only precede the answer, which is the same as without them and comes last. A caller that reads too
+slowly is disconnected by its connection; nothing here holds the run.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from core.store.engine.wakeups import Wakeups, wakeups
 
 _log = logging.getLogger(__name__)
 _SHORT_S = 0.03
-"""What ends sooner is reported by its answer alone, which spares it a watcher."""
+"""A run that ends sooner is reported by its answer alone, without a watcher."""
 _LOOK_S = 0.25
 _LOOK_AGAIN_S = 2.0
 
@@ -41,7 +41,7 @@ class Streaming:
     notify: Notify
 
     async def submit(self, request: ExecRequest) -> Submission:
-        """Submit a request; where policy allows it, follow the run to its end.
+        """Submit a request; if policy allows it, follow the run to its end.
 
         Raises:
             SaysoError: Sayso failed; nothing ran.
@@ -51,7 +51,7 @@ class Streaming:
         with ExitStack() as listening:
 
             def begin(run_id: ApprovalId) -> None:
-                # Before the run is stored: who listens later misses that it was.
+                # Before the run is stored, since a later subscriber would miss that event.
                 if not begun.cancelled():
                     begun.set_result((run_id, listening.enter_context(self._changes_of(run_id))))
 
@@ -68,7 +68,7 @@ class Streaming:
             return end.result()
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
-        """Follow a run or question to its end; its status if that takes longer."""
+        """Follow a run or question to its end; return its status if that takes longer."""
         end = asyncio.ensure_future(self.gate.wait(run_id, timeout_ms))
         try:
             with self._changes_of(run_id) as changed:
@@ -86,7 +86,7 @@ class Streaming:
     async def _followed(
         self, run_id: ApprovalId, end: _End, changed: Wakeups
     ) -> AsyncIterator[None]:
-        """Report status and output inside the block; it ends when all that was printed is sent."""
+        """Report status and output inside the block, which ends when all output has been sent."""
         running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         report = asyncio.ensure_future(self._report(run_id, running, changed))
         show = asyncio.ensure_future(self._show(run_id, running, end))
@@ -103,14 +103,14 @@ class Streaming:
     async def _report(
         self, run_id: ApprovalId, running: asyncio.Future[None], changed: Wakeups
     ) -> None:
-        """Report each change of status. ``running`` is done once that was reported."""
+        """Report each change of status. ``running`` is set once that was reported."""
         reported: Submission | None = None
         while True:
             await changed.wait(_LOOK_AGAIN_S)
             try:
                 now = await self.gate.status(run_id)
             except StoreError:
-                continue  # it is looked at again; the answer itself waits as well
+                continue  # it is read again; the answer itself waits, too
             if isinstance(now, Pending | Running) and now != reported:
                 reported = now
                 status = await status_of(self.gate, now, self.caller)
@@ -119,7 +119,7 @@ class Streaming:
                     running.set_result(None)
 
     async def _show(self, run_id: ApprovalId, running: asyncio.Future[None], end: _End) -> None:
-        """Send what is printed as soon as the run was reported, all of it from the start on."""
+        """Send all output from the start, as soon as the run has been reported."""
         if not outcomes.reads_output(self.caller):
             return
         await asyncio.wait((end, running), return_when=asyncio.FIRST_COMPLETED)
@@ -130,7 +130,7 @@ class Streaming:
             pause = _LOOK_S
 
     async def _watch(self, run_id: ApprovalId) -> bool:
-        """Send what is printed until the run's end; say whether anything was."""
+        """Send the output until the run's end; return whether there was any."""
         sent = False
         async for chunk in self.gate.watch(run_id):
             sent = True
@@ -140,10 +140,10 @@ class Streaming:
 
 
 def streaming(gate: Gate, caller: Caller) -> Streaming:
-    """Return what follows runs for a caller.
+    """Return an object that follows runs for a caller.
 
     Raises:
-        BadRequest: its connection carries nothing but answers.
+        BadRequest: its connection can carry only answers.
     """
     if caller.notify is None:
         raise BadRequest("stream: this connection carries a single response; omit it")

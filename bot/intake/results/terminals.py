@@ -1,4 +1,4 @@
-"""Answer about terminals: their status, never what they show but to who asked for them."""
+"""Define the answers about terminals: their status, and what they show to the requester only."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from core.model.result import Denied, Pending, Running, Submission
 
 
 class OpenedAnswer(Answer):
-    """What became of the request for a terminal; ``terminal_id`` is the id of its run."""
+    """The status of the request for a terminal; ``terminal_id`` is the id of its run."""
 
     status: Literal["pending", "running", "denied", "ended"]
     terminal_id: str = Field(alias="terminal_id", description="the id of its run as well")
@@ -74,19 +74,19 @@ class TerminalAnswer(Answer):
 
 
 class TerminalsAnswer(Answer):
-    """The terminals that are open, and the last that were."""
+    """The open terminals, and the latest that have ended."""
 
     terminals: list[TerminalAnswer]
 
 
 class InputAnswer(Answer):
-    """How many bytes were taken."""
+    """How many bytes were accepted."""
 
     accepted: int
 
 
 class ShownAnswer(Answer):
-    """What a terminal showed, in base64, and the place behind it; ``ended``: nothing follows."""
+    """What a terminal showed, in base64, and the position after it; ``ended``: nothing follows."""
 
     data: str
     next: int

@@ -1,4 +1,4 @@
-"""Hide from a caller what belongs to another agent: it is answered like an unknown id."""
+"""Hide what belongs to another agent from a caller: it is answered like an unknown id."""
 
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
@@ -15,7 +15,7 @@ async def of_run(gate: Gate, run_id: str, caller: Caller) -> ApprovalId:
     """Return the id of a run or approval that the caller may know of.
 
     Raises:
-        NotFound: there is none, or it is of an agent that is not the caller's.
+        NotFound: there is none, or it belongs to an agent that is not the caller's.
     """
     if not await _sees(gate, ApprovalId(run_id), caller):
         unknown(run_id)
@@ -23,16 +23,16 @@ async def of_run(gate: Gate, run_id: str, caller: Caller) -> ApprovalId:
 
 
 async def named(gate: Gate, ref: str, caller: Caller) -> ApprovalId:
-    """Return the one run or approval that an id, a code or the start of an id means to a caller.
+    """Return the only run or approval of a caller that an id, a code or an id's prefix matches.
 
     Raises:
-        NotFound: it means none that the caller may know of, or several.
+        NotFound: it matches none that the caller may know of, or several.
     """
     meant = await gate.store.read(matching, ref)
     found = [one for one in meant if await _sees(gate, one, caller)]
     if len(found) > 1:
         raise NotFound(f"{ref!r} matches {len(found)} runs; give more of the id")
-    # A run that has just begun may not be stored yet: then it goes by its whole id.
+    # A run that has just begun may not be stored yet: then only its whole id finds it.
     return found[0] if found else await of_run(gate, ref, caller)
 
 
@@ -51,7 +51,7 @@ def seen(found: Iterable[Approval], caller: Caller) -> tuple[Approval, ...]:
 def part_of_file(
     file: Mapping[str, object], named: str | None, caller: Caller
 ) -> dict[str, object]:
-    """Return exec-approvals.json with the agents that the caller may see; ``named``: with that."""
+    """Return exec-approvals.json with the agents that the caller may see, or just ``named``."""
     if named is None and caller.sees_all:
         return {**file}
     found = file.get("agents")
@@ -61,7 +61,7 @@ def part_of_file(
 
 
 def unknown(run_id: str) -> NoReturn:
-    """Say that there is no such run; one that is hidden is reported in the same words.
+    """Report that no such run exists; one that is hidden is reported in the same words.
 
     Raises:
         NotFound: always.

@@ -1,4 +1,4 @@
-"""Give an agent a prompt: it answers in an executor, and people decide on what it does."""
+"""Give an agent a prompt; it runs in an executor, and people decide on its actions."""
 
 import asyncio
 import logging
@@ -45,7 +45,7 @@ class PromptMethods:
         )
 
     async def prompt(self, params: PromptParams, caller: Caller) -> AnyStatus:
-        """Start the agent; follow it to its end where the caller waits.
+        """Start the agent; if the caller waits, follow it to its end.
 
         The run belongs to the gate: a caller that disconnects does not end it.
         """
@@ -63,7 +63,7 @@ class PromptMethods:
         return await status_of(self.gate, answer, caller)
 
     async def _begun(self, request: ExecRequest, caller: Caller) -> AnyStatus:
-        """Return as soon as the prompt is a run, or what became of it instead."""
+        """Return as soon as the prompt is a run, or its outcome is known."""
         begun: asyncio.Future[ApprovalId] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(self.gate.submit(request, begun.set_result))
         self._under_way.add(work)
@@ -77,5 +77,5 @@ class PromptMethods:
     def _ended(self, work: asyncio.Future[Submission]) -> None:
         self._under_way.discard(work)
         failure = None if work.cancelled() else work.exception()
-        if isinstance(failure, SaysoError):  # who asked has its answer, or sees it in the history
+        if isinstance(failure, SaysoError):  # the caller has its answer, or sees the history
             _log.warning("a prompt could not be run: %s", failure)

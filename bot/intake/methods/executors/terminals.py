@@ -1,4 +1,4 @@
-"""Open terminals of other Unix users, and let who asked for one see it and type."""
+"""Open terminals of other Unix users, and let the requester of one see it and type."""
 
 import asyncio
 import base64
@@ -46,7 +46,7 @@ _MOST_READ = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TerminalMethods:
-    """The methods about terminals; ``terminals`` are ``None`` where nothing runs as others."""
+    """The methods about terminals; ``terminals`` is ``None`` if nothing runs as another user."""
 
     gate: Gate
     askers: Askers
@@ -126,7 +126,7 @@ class TerminalMethods:
         )
 
     async def open(self, params: OpenParams, caller: Caller) -> OpenedAnswer:
-        """Submit it as a run; return as soon as it is asked about, or begun, or refused."""
+        """Submit a terminal as a run; return once it is put to people, begun or refused."""
         self.askers.note(caller.requester)
         unasked = self._limits.lets(caller.requester.account) and _is_person(caller)
         request = params.request(caller.requester, self._limits.longest_ms, unasked=unasked)
@@ -141,13 +141,13 @@ class TerminalMethods:
         return OpenedAnswer.of(answer)
 
     async def list(self, _params: NoParams, caller: Caller) -> TerminalsAnswer:
-        """List those of the caller's own agents; what they show is in no list."""
+        """List the terminals of the caller's own agents, without what they show."""
         found = () if self.terminals is None else self.terminals.all()
         seen = [one for one in found if caller.sees(one.plan.agent)]
         return TerminalsAnswer(terminals=[TerminalAnswer.of(one) for one in seen])
 
     async def end(self, params: TerminalParams, caller: Caller) -> TerminalAnswer:
-        """End it: who asked for it may, and people who may approve."""
+        """End a terminal; its requester may, and people who may approve."""
         found = self._known(params.id) or await self._asked_about(params.id)
         if found is None or not caller.sees(found.plan.agent):
             visibility.unknown(params.id)
@@ -160,7 +160,7 @@ class TerminalMethods:
         return TerminalAnswer.of(found)
 
     async def input(self, params: InputParams, caller: Caller) -> InputAnswer:
-        """Type."""
+        """Type into a terminal."""
         found, data = self._own(params.id, caller), params.typed
         try:
             if self.terminals is not None:
@@ -172,7 +172,7 @@ class TerminalMethods:
         return InputAnswer(accepted=len(data))
 
     async def resize(self, params: ResizeParams, caller: Caller) -> TerminalAnswer:
-        """Change the size."""
+        """Change the size of a terminal."""
         found = self._own(params.id, caller)
         try:
             self._stream(found).resize(params.size)
@@ -181,7 +181,7 @@ class TerminalMethods:
         return TerminalAnswer.of(found)
 
     async def read(self, params: ReadParams, caller: Caller) -> ShownAnswer:
-        """Read a piece, without slowing the terminal."""
+        """Read a piece of what it shows, without slowing the terminal."""
         found = self._own(params.id, caller)
         stream = self._stream(found)
         ends = asyncio.get_running_loop().time() + params.wait_ms / 1000
@@ -193,7 +193,7 @@ class TerminalMethods:
         return ShownAnswer(data=text, next=place, ended=stream.over and not data)
 
     async def attach(self, params: AttachParams, caller: Caller) -> TerminalAnswer:
-        """Send what is shown until the end; wait for the opening before, where people decide."""
+        """Send what is shown until the end; if people have to decide, wait for that first."""
         if caller.notify is None:
             raise BadRequest("terminal.attach: this connection carries a single response")
         found = await self._opened(params.id, caller)
@@ -212,7 +212,7 @@ class TerminalMethods:
         return TerminalAnswer.of(found)
 
     async def _opened(self, named: str, caller: Caller) -> Terminal:
-        """Wait until a terminal is open, or nothing will come of it."""
+        """Wait until a terminal is open, or it is certain that it will not open."""
         run_id = await visibility.of_run(self.gate, named, caller)
         while True:
             found = self._known(run_id)
@@ -230,7 +230,7 @@ class TerminalMethods:
         return None if self.terminals is None else self.terminals.find(named)
 
     async def _asked_about(self, named: str) -> Terminal | None:
-        """Return a terminal that people are asked about, as what it is once that is withdrawn."""
+        """Return a terminal whose question is still pending, as it is reported once withdrawn."""
         asked = await self.gate.store.read(approvals.get, ApprovalId(named))
         part = None if asked is None or asked.resolution is not None else asked.plan.part
         if asked is None or part is None or part.kind is not AgentPartKind.TERMINAL:
@@ -245,7 +245,7 @@ class TerminalMethods:
         return found
 
     def _own(self, named: str, caller: Caller) -> Terminal:
-        """Return a terminal that this caller asked for; another's is like none."""
+        """Return a terminal that this caller asked for; another caller's does not exist for it."""
         found = self._found(named, caller)
         if not found.is_of(caller.requester):
             visibility.unknown(named)
@@ -271,8 +271,8 @@ class TerminalMethods:
 def _is_person(caller: Caller) -> bool:
     """Return whether somebody typed this at a terminal, as far as the kernel can say.
 
-    On gateway.sock agents of the same uid have the same account (docs/decisions/0009); what a run
-    of ours started is a requester's.
+    On gateway.sock agents of the same uid have the same account (docs/decisions/0009); what one of
+    our runs started belongs to a requester.
     """
     peer = caller.peer
     if caller.agents is not None or peer is None:
