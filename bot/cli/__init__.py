@@ -1,7 +1,7 @@
-"""Offer `sayso …`: one file a command group; only the group that is called is imported.
+"""Offer `sayso …`: one file per command group; only the group that is called is imported.
 
 Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pending or timed out, 5 no
-answer came and it may have happened; a run that ran passes its own code through.
+answer came and it may have happened; a command that ran passes its own code through.
 """
 
 import errno
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(__file__)  # noqa: PTH120 - see bot.cli.paths
 _BESIDE = {"show": "history", "check": "exec", "diagnostics": "exec", "completion": "help"}
-"""Commands that the module of another offers; without an entry they would only start slower."""
+"""Commands offered by another command's module; without an entry they would only start slower."""
 _HEADINGS = (
     "The gateway",
     "Requests",
@@ -28,10 +28,10 @@ _HEADINGS = (
     "Other machines",
     "Help",
 )
-"""The order of the help; each module says what its commands are under."""
+"""The order of the headings in the help; each module names the heading of its commands."""
 
 _NO_PLACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
-"""What printing fails with; files that we write have errors of their own."""
+"""The errors of printing; files that we write raise other errors."""
 
 _START = """\
 Start here:
@@ -46,7 +46,7 @@ Start here:
 
 
 class Failures:
-    """How failures and remarks are printed: as text, or as JSON where ``--json`` was given."""
+    """How failures and remarks are printed: as text, or as JSON if ``--json`` was given."""
 
     as_json = False
 
@@ -59,7 +59,7 @@ def fail(
     usage: str = "",
     more: "Mapping[str, object] | None" = None,
 ) -> int:
-    """Print a failure on standard error and return its exit code; ``more`` is for JSON alone."""
+    """Print a failure on standard error and return its exit code; ``more`` is only for JSON."""
     if Failures.as_json:
         error = {"type": kind, "message": words.strip(), "exitCode": code, **(more or {})}
         _print_error({"error": error})
@@ -69,7 +69,7 @@ def fail(
 
 
 def remark(kind: str, words: str) -> None:
-    """Print what a person should know beside the result, on standard error.
+    """Print on standard error what a person should know in addition to the result.
 
     ``kind`` is ``note`` or ``warning``; with ``--json`` it is the only key of an object.
     """
@@ -86,7 +86,7 @@ def _print_error(value: object) -> None:
 
 
 def modules() -> dict[str, str]:
-    """Return the modules that may offer commands, by the command that each is named after.
+    """Return the modules that may offer commands, by the command that each is named for.
 
     `sayso NAME` is offered by ``NAME.py``, ``NAME/command.py`` or ``gateway/NAME.py``.
     """
@@ -102,9 +102,9 @@ def modules() -> dict[str, str]:
 
 
 def build_parser(command: str | None = None) -> "Parser":
-    """Return the parser of one command, or of all when ``command`` names none.
+    """Return the parser of one command, or of all if ``command`` names none.
 
-    Modules are imported until one offers it, the likely ones first.
+    Modules are imported, the likely ones first, until one offers it.
     """
     from importlib import import_module  # noqa: PLC0415 - a third of the start of `sayso run`
 
@@ -142,7 +142,7 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output is gone; nothing is left to say, and to nobody.
+        # The reader of our output is gone; there is nothing left to say, and nobody to say it to.
         let_go()
         sys.stderr.close()
         return 1
@@ -152,14 +152,14 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _fill() -> None:
-    """Print to nowhere where standard output or error is closed: Python has ``None`` there."""
+    """Discard output if standard output or error is closed: Python has ``None`` there."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.paths; open to the end
 
 
 def _flushed() -> int:
-    """Write what was printed; return 1 where it has no place, else 0."""
+    """Write what was printed; return 1 if it cannot be written, else 0."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -175,7 +175,7 @@ def _unwritten(problem: OSError) -> int:
 
 
 def let_go() -> None:
-    """Send what is still to be printed to nowhere, so that the end does not fail at it again."""
+    """Discard what is still to be printed, so that the exit does not fail on it again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
@@ -190,8 +190,8 @@ def _run(words: list[str]) -> int:
 
 
 def _run_quickly(words: list[str]) -> int | None:
-    """Run `sayso run`, which precedes every command of an agent, without the parser."""
-    if words[:1] == ["__complete"]:  # what the scripts of `sayso completion` call
+    """Run `sayso run`, which precedes every command of an agent, without loading the parser."""
+    if words[:1] == ["__complete"]:  # called by the scripts of `sayso completion`
         from bot.cli.help.completion import complete  # noqa: PLC0415 - only the group that is called
 
         return complete(words[1:])
@@ -203,7 +203,7 @@ def _run_quickly(words: list[str]) -> int | None:
 
 
 def whole(words: list[str]) -> list[str]:
-    """Return `prompt AGENT …` as the `prompt send AGENT …` that it is short for."""
+    """Return `prompt AGENT …` expanded to `prompt send AGENT …`, which it is short for."""
     agent = words[1] if words[:1] == ["prompt"] and len(words) > 1 else ""
     if agent and not agent.startswith("-") and agent not in {"render", "send"}:
         return ["prompt", "send", *words[1:]]

@@ -1,27 +1,27 @@
-"""Read the numbers of a command line, so that nobody is asked for what cannot be."""
+"""Parse the numbers on a command line, refusing impossible values before anybody is asked."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
 LONGEST_S = 86_400
-"""One day, in seconds: no run may last longer, and nobody waits longer."""
+"""One day, in seconds: no run and no wait may last longer."""
 
 
 def seconds_of(text: str) -> float | None:
-    """Return a duration in seconds; ``None`` for what is no number, not above 0, or too long."""
+    """Return a duration in seconds; ``None`` if it is not a number, not above 0, or too long."""
     try:
         found = float(text)
     except ValueError:
         return None
-    return found if 0 < found <= LONGEST_S else None  # nan fits nowhere
+    return found if 0 < found <= LONGEST_S else None  # nan fails both comparisons
 
 
 def seconds(text: str) -> float:
     """Return a duration in seconds, for a parser.
 
     Raises:
-        ArgumentTypeError: it is no number, not above 0, or longer than a day.
+        ArgumentTypeError: it is not a number, not above 0, or longer than a day.
     """
     found = seconds_of(text)
     if found is None:
@@ -30,7 +30,7 @@ def seconds(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Return a whole number from 1 on, for a parser.
+    """Return a whole number of at least 1, for a parser.
 
     Raises:
         ArgumentTypeError: it is something else.

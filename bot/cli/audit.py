@@ -1,4 +1,4 @@
-"""Offer `sayso audit`: check the journal's chain, read its end, rotate it, export evidence."""
+"""Offer `sayso audit`: check the journal's chain, print its end, rotate it, export evidence."""
 
 import argparse
 import json
@@ -31,7 +31,7 @@ _BROKEN = 3
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _PATIENCE_S = 30.0
 _Line = tuple[str, int, bytes]
-"""A line of the journal: its file, its number there, its bytes."""
+"""A line of the journal: its file, its line number, its bytes."""
 
 
 def register(commands: "Commands") -> None:
@@ -76,10 +76,10 @@ def register(commands: "Commands") -> None:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Check every record; exit 3 when one was changed, removed, added or moved.
+    """Check every record; exit 3 if one was changed, removed, added or moved.
 
     Raises:
-        BadRequest: there is no such file, or it cannot be read.
+        BadRequest: no such file exists, or it cannot be read.
     """
     from core.audit.segments import number_of  # noqa: PLC0415
     from core.audit.verify import verify as check  # noqa: PLC0415
@@ -116,7 +116,7 @@ def tail(args: argparse.Namespace) -> int:
     """Print the last records, oldest first.
 
     Raises:
-        BadRequest: there is no such file, it cannot be read, or it is no journal.
+        BadRequest: no such file exists, it cannot be read, or it is not a journal.
     """
     from core.audit.segments import newest_first  # noqa: PLC0415
 
@@ -141,11 +141,11 @@ def tail(args: argparse.Namespace) -> int:
 
 
 def rotate(args: argparse.Namespace) -> int:
-    """Have the gateway rotate its journal; without one, or with ``--file``, do it here.
+    """Have the gateway rotate its journal; without a gateway, or with ``--file``, do it here.
 
     Raises:
-        BadRequest: there is no such file.
-        JournalError: nothing changed: another process writes it, or it has no new records.
+        BadRequest: no such file exists.
+        JournalError: nothing changed: another process writes to it, or it has no new records.
     """
     found = _by_gateway() if args.file is None else None
     if found is None:
@@ -161,10 +161,10 @@ def rotate(args: argparse.Namespace) -> int:
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write evidence of the past into a file, also while the gateway runs.
+    """Write evidence of the past to a file, even while the gateway runs.
 
     Raises:
-        BadRequest: nothing is wanted, something cannot be read, or the file cannot be written.
+        BadRequest: nothing was selected, something cannot be read, or the file cannot be written.
         StoreError: the store cannot be read.
     """
     import os  # noqa: PLC0415 - slow to import, as all below
@@ -197,7 +197,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def _moment(text: str) -> int:
-    """Return an epoch ms: a moment, or how long before now."""
+    """Return the epoch ms of a point in time, or of a duration before now."""
     from datetime import UTC, datetime  # noqa: PLC0415
 
     ago = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text, re.ASCII)
@@ -212,7 +212,7 @@ def _moment(text: str) -> int:
 
 
 def _by_gateway() -> "dict[str, Any] | None":
-    """Return the segment that a running gateway ended, ``None`` where no gateway runs."""
+    """Return the segment that a running gateway ended, ``None`` if no gateway runs."""
     from bot.cli.paths import socket_path  # noqa: PLC0415
     from bot.client import Client  # noqa: PLC0415
     from core.errors import GatewayUnreachable  # noqa: PLC0415
@@ -242,7 +242,7 @@ _FRAME = frozenset({"seq", "at", "kind", "prev", "hash"})
 
 
 def _said(line: bytes, *, as_json: bool) -> str:
-    """Return what is printed of a record."""
+    """Return the printed form of a record."""
     text = line.decode()
     record = json.loads(text)
     words = (f"{key}={value}" for key, value in record.items() if key not in _FRAME)

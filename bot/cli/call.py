@@ -1,4 +1,4 @@
-"""Make one call of the gateway for a command: print its answer, and exit by what it says."""
+"""Make one call to the gateway for a command: print its answer, and derive the exit code."""
 
 import json
 import sys
@@ -17,10 +17,11 @@ RED, GREEN, YELLOW = 31, 32, 33
 
 
 class Call:
-    """A command that is one call: the method, its params by their names, the words of its answer.
+    """A command that is one call: the method, its params by name, the text of its answer.
 
-    ``params`` are the names of arguments, or makes the params from all of them. ``rows`` is the
-    part of the answer to show, ``done`` the key that says whether anything came of it.
+    ``params`` are the names of arguments, or a function that makes the params from all of them.
+    ``rows`` is the part of the answer to show, ``done`` the key that says whether anything was
+    done.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Call:
         self.rows, self.done = rows, done
 
     def __call__(self, args: "argparse.Namespace") -> int:
-        """Call, print, and return 0, or 3 where the gateway refused."""
+        """Call, print, and return 0, or 3 if the gateway refused."""
         with Client(socket_path()) as client:
             answer = client.call(self.method, self._given(args))
         if self.rows:
@@ -51,7 +52,7 @@ class Call:
 
 
 def show(args: "argparse.Namespace", found: "Any", words: "Callable[[Any], str] | None") -> int:  # noqa: ANN401 - JSON
-    """Print what was found, as JSON or in words; return 0."""
+    """Print what was found, as JSON or as text; return 0."""
     if args.json or words is None:
         print_json(found)
     else:
@@ -65,7 +66,7 @@ def finish(
     words: "Callable[[Any], str] | None" = None,
     done: str = "done",
 ) -> int:
-    """Print an answer; return 0, or 3 where nothing was done, which is said on standard error."""
+    """Print an answer; return 0, or 3 if nothing was done, which is reported on standard error."""
     well = bool(answer.get(done, True))
     if args.json:
         print_json(answer)
@@ -77,9 +78,9 @@ def finish(
 
 
 def print_json(value: object, indent: int | None = 2) -> int:
-    """Print a value as JSON that people can read too, or in one line without indent; return 0.
+    """Print a value as indented JSON, or on one line without indent; return 0.
 
-    Characters that do not show, or that move what does, are escaped.
+    Characters that are invisible, or that move visible ones, are escaped.
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
     sys.stdout.write(text if text.isascii() else "".join(map(_visible, text)))
@@ -93,7 +94,7 @@ def _visible(character: str) -> str:
 
 
 def paint(text: str, colour: int) -> str:
-    """Return a text in an ANSI colour (ECMA-48 SGR), plain where no terminal shows it."""
+    """Return a text in an ANSI colour (ECMA-48 SGR), plain if no terminal shows it."""
     import os  # noqa: PLC0415 - only where something is painted
 
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"

@@ -24,7 +24,7 @@ def register(commands: "Commands") -> None:
 
 
 def companion(args: argparse.Namespace) -> int:
-    """Own exec-approvals.sock and show each question until the person quits."""
+    """Serve exec-approvals.sock and show each question until the person quits."""
     del args
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return fail("companion needs a terminal; without one, use `sayso approve`")

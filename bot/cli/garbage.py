@@ -1,6 +1,6 @@
-"""Collect garbage rarely while a program starts: what libraries make then stays.
+"""Collect garbage rarely while a program starts, since what libraries create then stays.
 
-Looking at all of it again and again, while more is loaded, takes a sixth of a start.
+Traversing all of it again and again, while more is loaded, takes a sixth of the start.
 """
 
 import gc
@@ -10,16 +10,16 @@ _RARELY = 100_000
 
 
 def collect_rarely() -> None:
-    """Collect once for every 100,000 objects that are made and not let go."""
+    """Collect once for every 100,000 objects that are created and not freed."""
     gc.set_threshold(_RARELY)
 
 
 def collect_as_usual() -> None:
-    """Collect as Python does by itself."""
+    """Collect with Python's default thresholds."""
     gc.set_threshold(*_USUAL)
 
 
 def keep() -> None:
-    """Look at nothing again that is there now, and collect what comes as usual."""
+    """Exempt all present objects from collection, and collect later ones as usual."""
     gc.freeze()
     collect_as_usual()

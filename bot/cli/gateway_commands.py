@@ -1,4 +1,4 @@
-"""Offer the commands that are one call of the gateway each, as a table."""
+"""Offer the commands that are one call to the gateway each, as a table."""
 
 import argparse
 import re
@@ -34,7 +34,7 @@ _ALIASES = {
 _SCOPES = ("request", "approve", "admin", "read")
 _MOST_SESSIONS = 1_000
 _SHORTEST_S, _LONGEST_S = 60, 10 * 366 * 86_400
-"""What the gateway takes (``bot.intake.methods.tokens``)."""
+"""What the gateway accepts (``bot.intake.methods.tokens``)."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _APPROVE = """\
 sayso approve K3F7QZ allow-once
@@ -114,10 +114,10 @@ def _add_questions(commands: "Commands") -> None:
 
 
 def answer(args: argparse.Namespace) -> int:
-    """Answer a question; exit 3 when the answer did not count.
+    """Answer a question; exit 3 if the answer did not count.
 
     Raises:
-        NotFound: the id means no approval, or several.
+        NotFound: the id matches no approval, or several.
     """
     params = {"id": args.id, "note": args.note, **_decision(args.decision.lower(), args.limit)}
     if args.totp:
@@ -132,7 +132,7 @@ def answer(args: argparse.Namespace) -> int:
 
 
 def _decision(word: str, limit: str | None) -> dict[str, str]:
-    """Read the words as chats do: a limit alone is an allow-always that goes so far.
+    """Parse the words as chats do: a limit alone is an allow-always with that limit.
 
     Raises:
         BadRequest: two words, and the first is not a decision.
@@ -171,7 +171,7 @@ def _add_people(commands: "Commands") -> None:
 
 
 def _add_proofs(inner: "Commands", name: "Argument") -> None:
-    """Add what a person proves a step-up with."""
+    """Add the options by which a person proves a step-up."""
     purpose = "remove a person's authenticator app"
     forget = Call("people.forgetTotp", "name")
     command(inner, "forget-totp", purpose, "sayso people forget-totp ana", forget, name)
@@ -189,7 +189,7 @@ def _add_proofs(inner: "Commands", name: "Argument") -> None:
 
 
 def _enrolled(made: "Mapping[str, Any]") -> str:
-    """Return what the app reads, alone for standard output."""
+    """Return only what the app reads, for standard output."""
     sys.stderr.write(f"{made['sentence']}\n")
     return f"{made['uri']}\n"
 
@@ -240,7 +240,7 @@ def _add_tokens(commands: "Commands") -> None:
 
 
 def _created(made: "Mapping[str, Any]") -> str:
-    """Return the token alone for standard output; what to do with it is on standard error."""
+    """Return only the token, for standard output; standard error says what to do with it."""
     sys.stderr.write(f"{made['sentence']}\n")
     return f"{made['token']}\n"
 
@@ -258,7 +258,7 @@ def _add_login(commands: "Commands") -> None:
 
 
 def _link(made: "Mapping[str, Any]") -> str:
-    """Return the link alone for standard output; what to do with it is on standard error."""
+    """Return only the link, for standard output; standard error says what to do with it."""
     sys.stderr.write(f"{made['sentence']}\n")
     return f"{made['url']}\n"
 
@@ -274,10 +274,10 @@ def _seconds(text: str) -> int:
 
 
 def drain(args: argparse.Namespace) -> int:
-    """Print a session's events in order; they come again until they are acknowledged.
+    """Print a session's events in order; they are repeated until they are acknowledged.
 
     Raises:
-        NotFound: there is no such session.
+        NotFound: no such session exists.
     """
     with Client(socket_path()) as client:
         if args.ack is not None:
@@ -294,10 +294,10 @@ def drain(args: argparse.Namespace) -> int:
 
 
 def _must_be_known(client: Client, session: str) -> None:
-    """Refuse a name that is no session's: it never had an event, and no request named it.
+    """Refuse the name of an unknown session: it has no events, and no request named it.
 
     Raises:
-        NotFound: there is no such session; the message has the name that is spelt most alike.
+        NotFound: no such session exists; the message has the most similar name.
     """
     listed = client.call("sessions.list", {"limit": _MOST_SESSIONS})["sessions"]
     asked = client.call("history.list", {"limit": _MOST_SESSIONS})["history"]

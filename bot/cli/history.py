@@ -1,4 +1,4 @@
-"""Offer `sayso history` and `sayso show`: what was asked, and how it ended, also offline."""
+"""Offer `sayso history` and `sayso show`: what was asked and how it ended, even offline."""
 
 import argparse
 import os
@@ -32,7 +32,7 @@ _STATES = {"running": "started", "finished": "done"} | {
     state: state
     for state in ("pending", "allowed", "denied", "expired", "cancelled", "failed", "unknown")
 }
-"""What people call a state, and what the gateway does."""
+"""The names of states: people's, and the gateway's."""
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _HASH_SHOWN = 12
 _DECIDED = {"allow-once": "allowed once", "allow-always": "always allowed", "deny": "denied"}
@@ -82,7 +82,7 @@ def history(args: argparse.Namespace) -> int:
 
 
 def _found(client: Client, params: "Mapping[str, object]", limit: int) -> "list[Row]":
-    """Search on until enough is found or nothing older is left; one call looks at 10,000 rows."""
+    """Search until enough is found or nothing older is left; one call reads 10,000 rows."""
     answer = client.call("history.list", params)
     rows = list(answer["history"])
     while len(rows) < limit and answer.get("lookedBackToMs") is not None:
@@ -93,10 +93,10 @@ def _found(client: Client, params: "Mapping[str, object]", limit: int) -> "list[
 
 
 def _answered(ask: "Callable[[Client], T]") -> "T | None":
-    """Return what the gateway answers; ``None`` where none runs and its store is to be read.
+    """Return the gateway's answer; ``None`` if none runs and its store is to be read.
 
     Raises:
-        SaysoError: what the gateway answered, or none runs and there is no store either.
+        SaysoError: the gateway refused, or none runs and no store exists either.
     """
     from core.errors import ConfigError, GatewayUnreachable, Unanswered  # noqa: PLC0415 - see bot.cli.paths
 
@@ -114,7 +114,7 @@ def _answered(ask: "Callable[[Client], T]") -> "T | None":
 
 
 def _offline(args: argparse.Namespace, rows: "list[Row]") -> "list[Row]":
-    """Say that the store was read: in each row with --json, else in a note on standard error."""
+    """Note that the store was read: in each row with --json, else on standard error."""
     if args.json:
         return [{**row, "offline": True} for row in rows]
     remark("note", "no gateway is running; this is what its store holds")
@@ -151,7 +151,7 @@ def _line(row: "Row") -> str:
 
 
 def _decided(row: "Row", before: str = "") -> str:
-    """Say who allowed or denied it, and for how long; empty where policy alone decided."""
+    """Format who allowed or denied it, and for how long; empty if policy alone decided."""
     if row["by"] is None:
         return ""
     limits = f" {row['terms']}" if row["terms"] else ""
@@ -163,7 +163,7 @@ def show(args: argparse.Namespace) -> int:
     """Print one request in full.
 
     Raises:
-        NotFound: the id means none, or several.
+        NotFound: the id matches none, or several.
     """
     found = _answered(lambda client: _asked(client, args.id))
     if found is None:
@@ -263,7 +263,7 @@ def _whole(row: "Row") -> str:
 
 
 def _shown(row: "Row") -> "Iterator[str]":
-    """Say who looked, when and at what, and how long who decided had it."""
+    """Format who looked, when and at what, and how long the person who decided had it."""
     evidence: Row = row["evidence"] or {"shown": (), "tookMs": None}
     for one in evidence["shown"]:
         who = one["by"] or f"{one['channel']} {one['place']}".strip()
@@ -275,13 +275,13 @@ def _shown(row: "Row") -> "Iterator[str]":
 
 
 def _where(asked: "Row") -> str | None:
-    """Name the host, and the node by the name that people gave it."""
+    """Format the host, and the node by the name that people gave it."""
     host: str | None = asked.get("host")
     return f"{host} {asked['nodeName']} ({asked['node']})" if asked.get("nodeName") else host
 
 
 def _quorum(asked: "Row") -> str | None:
-    """Say how many people have allowed, where one does not suffice."""
+    """Format how many people have allowed it, if one is not enough."""
     needed = asked.get("quorum", 1)
     return None if needed == 1 else f"{len(asked['votes'])} of {needed} people have allowed it"
 

@@ -19,13 +19,13 @@ _LEAST_ROOM = 30
 _PIPED = 240
 _CUT = " …"
 _UNIT = re.compile(r"\\u\{[0-9A-F]+\}(?:\\u\{\u00d7[0-9]+\})?|\[secret:[^\]]*\]|.")
-"""What stays whole: an escape with how often it repeats, a mask, a character."""
+"""What is never split: an escape with its repeat count, a mask, a character."""
 _CODE = 6
-"""Characters of an id that make its code; a test holds it to ``core.model.identity``."""
+"""Characters of an id that form its code; a test compares it with ``core.model.identity``."""
 
 
 def pending(rows: "list[Row]") -> str:
-    """Word the questions that wait, each with its folder, programs and reason."""
+    """Format the questions that wait, each with its folder, programs and reason."""
     if not rows:
         return "Nothing is waiting.\n"
     return "\n".join((*map(_question, rows), f"{how_to_answer('CODE')}\n"))
@@ -47,17 +47,17 @@ def _question(row: "Row") -> str:
 
 
 def programs(row: "Row") -> list[str]:
-    """Return the programs of an approval by their real paths, each once."""
+    """Return the programs of an approval by their real paths, without duplicates."""
     return list(dict.fromkeys(filter(None, row["resolvedPaths"])))
 
 
 def warning(row: "Row") -> str:
-    """Word what is to be known of a command beside its text; empty where it is plain."""
+    """Format warnings about a command in addition to its text; empty if there are none."""
     return f"      warning: {row['warning']}\n" if row.get("warning") else ""
 
 
 def table(facts: "Mapping[str, object]", margin: str = "") -> str:
-    """Word facts in two columns; one that is empty is left out."""
+    """Format facts in two columns; empty ones are left out."""
     known = {name: str(value) for name, value in facts.items() if value not in (None, "", [])}
     width = max(map(len, known), default=0)
     left = len(margin) + width + 2
@@ -69,9 +69,9 @@ def table(facts: "Mapping[str, object]", margin: str = "") -> str:
 
 
 def folded(text: str, left: int) -> list[str]:
-    """Return the lines of a text that begins ``left`` columns into the terminal, folded there.
+    """Return the lines of a text that starts at column ``left`` of the terminal, folded there.
 
-    What continues a line is two columns further in, so that it is not taken for one of its own.
+    Continuation lines are indented by two more columns, so that they are not taken for new ones.
     """
     room = columns() - left if sys.stdout.isatty() else 0
     return [part for line in text.splitlines() for part in _folded(line, room)]
@@ -92,10 +92,10 @@ def indented(text: str) -> str:
 
 
 def one_line(text: str, left: int) -> str:
-    """Return a command in one line that begins ``left`` columns into the terminal.
+    """Return a command on one line that starts at column ``left`` of the terminal.
 
-    What does not fit is left out, at a mark of its own and never within an escape or a mask; where
-    no terminal shows it, up to ``_PIPED`` columns stay.
+    What does not fit is replaced with a mark, never within an escape or a mask; if no terminal
+    shows it, up to ``_PIPED`` columns stay.
     """
     first, *more = text.splitlines() or [""]
     room = max(columns() if sys.stdout.isatty() else _PIPED, _LEAST_ROOM) - left
@@ -119,7 +119,7 @@ def _columns(character: str) -> int:
 
 
 def people(rows: "list[Row]") -> str:
-    """Word each person, with one line an account."""
+    """Format each person, with one line per account."""
     lines = [line for row in rows for line in _person(row)]
     return "".join(lines) or "No people yet. Add one with `sayso people add NAME`.\n"
 
@@ -136,7 +136,7 @@ def _revoked(row: "Row") -> str:
 
 
 def passkeys(rows: "list[Row]") -> str:
-    """Word each passkey: whose, what it is called, when it was made and used."""
+    """Format each passkey: its owner, its name, when it was created and last used."""
     none = "No passkeys yet. Sign in with `sayso login`, then add one on the page Sessions.\n"
     return "".join(map(_passkey, rows)) or none
 
@@ -148,7 +148,7 @@ def _passkey(row: "Row") -> str:
 
 
 def grants(rows: "list[Row]") -> str:
-    """Word each grant with how far it goes."""
+    """Format each grant with its limits."""
     return "".join(map(_grant, rows)) or "No active grants.\n"
 
 
@@ -173,7 +173,7 @@ def _limits(row: "Row") -> str:
 
 
 def rules(rows: "list[Row]") -> str:
-    """Word each rule: what it decides, about what, whose it is and where it is written."""
+    """Format each rule: what it decides, about what, for whom and where it is written."""
     return "".join(map(_rule, rows)) or "No rules: see tools.exec.rules.\n"
 
 
@@ -186,7 +186,7 @@ def _rule(row: "Row") -> str:
 
 
 def tokens(rows: "list[Row]") -> str:
-    """Word each token: whose, what for, until when, when it was used last."""
+    """Format each token: its owner, its scopes, its expiry, when it was last used."""
     return "".join(map(_token, rows)) or "No tokens yet. Create one with `sayso token create`.\n"
 
 

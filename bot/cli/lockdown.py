@@ -45,14 +45,14 @@ def register(commands: "Commands") -> None:
 
 
 def engage(args: argparse.Namespace) -> int:
-    """Lock by the file, so that nothing has to answer; then have the gateway notify people.
+    """Lock by writing the file, which needs no gateway; then have the gateway notify people.
 
-    A gateway that cannot be asked sees the file before it runs anything, so what it answers decides
-    only where the file could not be written: then it locks in its memory.
+    A gateway that cannot be reached sees the file before it runs anything, so its answer matters
+    only if the file could not be written: then it locks in memory.
     """
     import logging  # noqa: PLC0415 - lazily, as everything heavy here
 
-    logging.disable()  # what follows says the same in words for whoever typed this
+    logging.disable()  # what follows tells the user the same
     lockdown = _lockdown()
     locked = lockdown.engage(args.why.strip() or "no reason given", by=f"uid:{os.getuid()}")
     trouble = _trouble({"why": args.why[:500]})
@@ -88,10 +88,10 @@ def _trouble(params: dict[str, object]) -> str:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Return the status, by the gateway or else by the file; exit 3 while it is locked.
+    """Print the status, from the gateway or else from the file; exit 3 while it is locked.
 
     Raises:
-        SaysoError: the gateway cannot say, and the file alone does not lock.
+        SaysoError: the gateway does not answer, and the file alone does not lock.
     """
     from core.errors import SaysoError  # noqa: PLC0415 - lazily, as everything heavy here
 
@@ -112,7 +112,7 @@ def status(args: argparse.Namespace) -> int:
 
 
 def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
-    """Return what the gateway answers, ``None`` where none does."""
+    """Return the gateway's answer, ``None`` if none answers."""
     from core.errors import GatewayUnreachable, Unanswered  # noqa: PLC0415 - lazily, as above
 
     try:
@@ -123,7 +123,7 @@ def _asked(method: str, params: dict[str, object]) -> "dict[str, Any] | None":
 
 
 def by_file() -> "dict[str, Any]":
-    """Return the lockdown as its file says, in the form of ``lockdown.get``."""
+    """Return the lockdown as recorded in its file, in the form of ``lockdown.get``."""
     from bot.intake.results.gateway import LockdownAnswer  # noqa: PLC0415 - lazily, as above
 
     return LockdownAnswer.of(_lockdown().state()).as_json()

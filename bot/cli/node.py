@@ -75,7 +75,7 @@ def register(commands: "Commands") -> None:
 
 
 def _add_service(inner: "Commands") -> None:
-    """Add what `sayso service` does for a gateway, and the services of other systems."""
+    """Add the commands that `sayso service` has for a gateway, and services of other systems."""
     from bot.cli.gateway.service import add_commands  # noqa: PLC0415 - for this command alone
 
     add_commands(inner, "node", "node")
@@ -115,7 +115,7 @@ def print_service(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print the nodes, and those that wait to be allowed."""
+    """Print the nodes, and those that wait to be paired."""
     with Client(socket_path()) as client:
         found = client.call("node.list", {})
     if args.json:
@@ -126,7 +126,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def print_key(args: argparse.Namespace) -> int:
-    """Print the key that nodes pin; it is made where there is none.
+    """Print the key that nodes pin; it is created if there is none.
 
     Raises:
         StateError: the home or its key cannot be used.
@@ -191,7 +191,7 @@ async def _serve(home: "Path") -> None:
         notifier.ready()
         await stop.wait()
         notifier.stopping()
-    # The runs have ended and were delivered; whoever is connected may go now.
+    # The runs have ended and were delivered; connections may be closed now.
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 

@@ -1,4 +1,4 @@
-"""Build the parsers: commands as lines of a table, help as it was written, mistakes with a hint."""
+"""Build the parsers: commands as rows of a table, help as it was written, mistakes with a hint."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLAIN_WIDTH = 80
 _MARGIN = 2
 _REQUIRED = "the following arguments are required"
-"""How argparse begins what it says of arguments that are missing."""
+"""How argparse's message about missing arguments begins."""
 _MOST_LISTED = 12
 """Commands that fit into one line of an error."""
 _SYNONYMS = {
@@ -36,14 +36,14 @@ _SYNONYMS = {
     "logs": "history",
     "version": "--version",
 }
-"""What other programs call commands of ours; none is spelt like them."""
+"""What other programs call commands of ours that are spelt differently."""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Keep the line breaks of examples.
 
-    The width is given here because argparse would import ``shutil`` for it, with every parser
-    that it makes: 4 ms of each `sayso run`.
+    The width is given here because argparse would import ``shutil`` for it, with every parser that
+    it creates: 4 ms of each `sayso run`.
     """
 
     def __init__(self, prog: str) -> None:
@@ -53,7 +53,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """A parser that suggests what was probably meant, and reports mistakes in JSON if asked to.
 
-    ``hint`` follows words that it does not take. ``under`` is the heading in the help.
+    ``hint`` is added to the message about unknown words. ``under`` is the heading in the help.
     """
 
     hint = ""
@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": Formatter, "allow_abbrev": False, **options})
 
     def arrange(self, commands: "Commands", headings: "Sequence[str]") -> None:
-        """List the commands by heading and name, in the help and wherever they are gone through."""
+        """Sort the commands by heading and name, for the help and for every iteration."""
         listed = commands._choices_actions  # noqa: SLF001 - argparse offers no other way
         listed.sort(key=lambda one: (headings.index(commands.choices[one.dest].under), one.dest))
         lines, above = [], ""
@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
         self.description = f"{(self.description or '').rstrip()}\n" + "\n".join(lines)
 
     def error(self, message: str) -> "NoReturn":
-        """Report a mistake and exit with 2."""
+        """Report a mistake and exit with code 2."""
         if message.startswith(_REQUIRED):
             message = f"{message}; see `{self.prog} --help`"
         raise SystemExit(fail(message, f"{self.prog}: error", usage=self.format_usage()))
@@ -103,7 +103,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _below(commands: "Commands", word: str) -> str:
-    """Return the words that lead to a command of a command which is called so, empty for none."""
+    """Return the words that lead to a subcommand with this name, empty if there is none."""
     for name, parser in commands.choices.items():
         for one in parser._actions:  # noqa: SLF001 - argparse offers no other way
             if isinstance(one, argparse._SubParsersAction):  # noqa: SLF001 - the same
@@ -122,7 +122,7 @@ def _outside(word: str) -> str:
 
 
 def meant(word: str, known: "Iterable[str]") -> str:
-    """Return a question that names the known word spelt most alike; empty if none is near."""
+    """Return a question that suggests the most similar known word; empty if none is close."""
     from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
 
     found = get_close_matches(word, list(known), n=1)
@@ -135,7 +135,7 @@ def arg(*names: str, **options: "Any") -> "Argument":  # noqa: ANN401 - argparse
 
 
 JSON = arg("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-"""Left out of the namespace where it is not given: ``build_parser`` has the default for all."""
+"""Left out of the namespace if not given: ``build_parser`` has the default for all."""
 
 
 def command(
@@ -147,9 +147,9 @@ def command(
     *arguments: "Argument",
     json: str = "print JSON",
 ) -> Parser:
-    """Add one command and return its parser; each line of ``examples`` is one.
+    """Add one command and return its parser; each line of ``examples`` is one example.
 
-    ``json`` is the help of its option ``--json``; empty where it has one of its own.
+    ``json`` is the help of its option ``--json``; empty if it defines its own.
     """
     parser = commands.add_parser(
         name, help=purpose, description=_sentence(purpose), epilog=_epilog(examples)
@@ -169,7 +169,7 @@ def group(
     bare: "Run | None" = None,
     **options: "Any",  # noqa: ANN401 - argparse's own
 ) -> "Commands":
-    """Add a command that has commands of its own; alone it does ``bare``, or lists them."""
+    """Add a command that has subcommands; alone it does ``bare``, or lists them."""
     parser = commands.add_parser(
         name, help=purpose, description=_sentence(purpose), epilog=_epilog(examples)
     )
@@ -183,15 +183,15 @@ def group(
 
 
 def under(commands: "Commands", heading: str) -> None:
-    """Put the commands that are under no heading of the help yet under this one."""
+    """Put the commands that have no heading in the help yet under this one."""
     for parser in commands.choices.values():
         parser.under = parser.under or heading
 
 
 def incomplete(args: argparse.Namespace) -> int:
-    """Say that nothing was done, and what there is to choose from; return 2.
+    """Print that nothing was done, and what to choose from; return 2.
 
-    Standard error and 2, unlike `sayso` alone: `sayso lockdown && …` must not look locked.
+    It uses standard error and 2, unlike `sayso` alone: `sayso lockdown && …` must not look locked.
     """
     parser: argparse.ArgumentParser = args.parser
     words = f"nothing was done; choose from {', '.join(members(parser))}"
@@ -199,7 +199,7 @@ def incomplete(args: argparse.Namespace) -> int:
 
 
 def members(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the names of the commands of a command, in the order of its help."""
+    """Return the names of a command's subcommands, in the order of its help."""
     (inner,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001 - argparse offers no other way
     return [one.dest for one in inner._choices_actions]  # noqa: SLF001 - the same
 

@@ -13,7 +13,7 @@ def home() -> str:
 
 
 SHARED_SOCKET = "/run/sayso/agents.sock"
-"""Where agents that run as another user find the gateway (``intake.socket``'s default)."""
+"""Where agents that run as other users find the gateway (``intake.socket``'s default)."""
 
 
 def socket_path() -> str:

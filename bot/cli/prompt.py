@@ -1,4 +1,4 @@
-"""Offer `sayso prompt`: give an agent a prompt, or show one of Sayso's own as people would see it.
+"""Offer `sayso prompt`: give an agent a prompt, or show one of Sayso's own as people see it.
 
 `sayso prompt AGENT TEXT` is short for `sayso prompt send AGENT TEXT`.
 """

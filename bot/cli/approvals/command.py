@@ -72,7 +72,7 @@ def register(commands: "Commands") -> None:
 
 
 def _whose(parser: "Parser") -> "Parser":
-    """Let a command name whose file is meant."""
+    """Add the options that name whose file is meant."""
     choice = parser.add_mutually_exclusive_group()
     own = "the gateway's file (default); while it runs, a change takes a terminal"
     choice.add_argument("--gateway", action="store_true", help=own)
@@ -82,7 +82,7 @@ def _whose(parser: "Parser") -> "Parser":
 
 
 def get(args: argparse.Namespace) -> int:
-    """Print the file with each entry's last use, and what is wrong with it."""
+    """Print the file with each entry's last use, and its faults."""
     from core.approvals.file.edit import begun  # noqa: PLC0415 - slow to import
 
     file = _reader(args)
@@ -98,7 +98,7 @@ def get(args: argparse.Namespace) -> int:
 
 
 def put(args: argparse.Namespace) -> int:
-    """Check a text, put it in the file's place, and say what to look at in it."""
+    """Check a text, replace the file with it, and print warnings about it."""
     from core.errors import BadRequest  # noqa: PLC0415
 
     source = "/dev/stdin" if args.stdin else args.file
@@ -116,7 +116,7 @@ def put(args: argparse.Namespace) -> int:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a pattern and print its entry; one that is there already stays, an idle one starts over.
+    """Add a pattern and print its entry; an existing one stays, an idle one starts over.
 
     With ``--dry-run`` nothing is added; what it would have matched is printed.
 
@@ -182,7 +182,7 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print an agent's entries, one a line, with their last use."""
+    """Print an agent's entries, one per line, with their last use."""
     file = _reader(args)
     text: dict[str, Any] = file.shown()
     part = text.get("agents", {}).get(args.agent, {})
@@ -199,7 +199,7 @@ def _path() -> Path:
 
 
 def _named(args: argparse.Namespace) -> str:
-    """Return what the file is called in messages."""
+    """Return the file's name in messages."""
     return str(_path()) if args.node is None else plain(_of_node(args).words)
 
 

@@ -12,14 +12,14 @@ from core.model.approval import AllowlistEntry
 
 
 class NodeApprovals:
-    """The file of one node; each change is refused where the file changed meanwhile."""
+    """The file of one node; each change is refused if the file has changed in the meantime."""
 
     def __init__(self, node: str) -> None:
         self.node = node
 
     @property
     def words(self) -> str:
-        """Return what the file is called in messages."""
+        """Return the file's name in messages."""
         return f"exec-approvals.json of node {self.node}"
 
     def shown(self) -> dict[str, Any]:
@@ -33,14 +33,14 @@ class NodeApprovals:
         return {} if found["hash"] == ABSENT else file
 
     def lint(self) -> tuple[str, ...]:
-        """Return one sentence for each thing in the file that a person should look at."""
+        """Return one sentence for each thing in the file that a person should check."""
         return tuple(map(str, self._read()["warnings"]))
 
     def replace(self, text: str) -> None:
-        """Put a whole new text in the file's place; its socket is kept.
+        """Replace the whole text of the file; its socket is kept.
 
         Raises:
-            BadRequest: the text is no JSON object, or the node refuses it; nothing was changed.
+            BadRequest: the text is not a JSON object, or the node refuses it; nothing was changed.
             Forbidden: the gateway does not let this caller; nothing was changed.
         """
         try:
@@ -53,7 +53,7 @@ class NodeApprovals:
         self._write(file, self._read()["hash"])
 
     def add(self, agent: str, pattern: str, argv: tuple[str, ...] | None) -> AllowlistEntry:
-        """Add an entry, and return it; one that is there already is returned as it is.
+        """Add an entry, and return it; an existing one is returned unchanged.
 
         Raises:
             BadRequest: the entry could never match; nothing was changed.
@@ -67,7 +67,7 @@ class NodeApprovals:
         return entry
 
     def remove(self, agent: str, pattern_or_id: str) -> bool:
-        """Remove an entry; ``False``: there is none by that pattern or id.
+        """Remove an entry; return ``False`` if none has that pattern or id.
 
         Raises:
             Forbidden: the gateway does not let this caller; nothing was changed.

@@ -7,7 +7,7 @@ _SETTINGS = ("security", "ask", "askFallback", "autoAllowSkills")
 
 
 def worded(name: str, text: dict[str, Any]) -> Iterator[str]:
-    """Word the whole file, line by line."""
+    """Format the whole file, line by line."""
     if not text:
         yield f"{name} does not exist: only tools.exec of config.json5 applies"
         return
@@ -25,7 +25,7 @@ def _settings(part: Mapping[str, object]) -> str:
 
 
 def entry_words(entry: Mapping[str, Any]) -> str:
-    """Word an entry with its last use."""
+    """Format an entry with its last use."""
     words, used = plain(pattern_words(entry)), entry.get("lastUsedAt")
     if not used:
         return words
@@ -33,7 +33,7 @@ def entry_words(entry: Mapping[str, Any]) -> str:
 
 
 def pattern_words(entry: Mapping[str, Any]) -> str:
-    """Word what an entry covers, as a promise says it."""
+    """Describe what an entry covers, in the words of a promise."""
     from core.model.approval import AllowlistEntry  # noqa: PLC0415
 
     argv, content = entry.get("argv"), tuple(entry.get("content", {}).items())
@@ -51,7 +51,7 @@ def _when(epoch_ms: float) -> str:
 
 
 def _stored(command: str) -> str:
-    """Return a command that was escaped when it was stored; what an editor added is escaped now."""
+    """Return a command that was escaped when stored; escape what an editor has added since."""
     from core.text.secrets import mask  # noqa: PLC0415
 
     return "".join(one if one.isprintable() else f"\\u{{{ord(one):04X}}}" for one in mask(command))

@@ -33,28 +33,28 @@ _LARGEST_STDIN = 1 << 20
 
 
 class _Names(dict[str, Parser]):
-    """Parsers by name; any other word means an agent."""
+    """Parsers by name; any other word names an agent."""
 
     def __missing__(self, name: str) -> Parser:
         return self[AGENT]
 
 
 class _AnyWord(dict[str, Parser]):
-    """The same parsers as choices, among which every word counts."""
+    """The same parsers as choices that accept every word."""
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str)
 
 
 class _AgentOrWord(argparse._SubParsersAction):  # type: ignore[type-arg] # noqa: SLF001 - argparse offers no public class
-    """Sub-commands among which an agent may stand: `exec AGENT …`, `exec sessions`."""
+    """Sub-commands in place of which an agent may be named: `exec AGENT …`, `exec sessions`."""
 
     def __init__(self, *args: "Any", **kwargs: "Any") -> None:  # noqa: ANN401 - argparse's own
         super().__init__(*args, **kwargs)
         self._name_parser_map, self.choices = _Names(), _AnyWord()
 
     def add_parser(self, name: str, **kwargs: "Any") -> Parser:  # noqa: ANN401 - argparse's own
-        """Add one, as `add_subparsers` says."""
+        """Add a parser, as `add_subparsers` documents."""
         parser: Parser = super().add_parser(name, **kwargs)
         self.choices[name] = parser
         return parser
@@ -101,7 +101,7 @@ def register(commands: "Commands") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run or cancel; pass the command's streams and code through."""
+    """Run or cancel; pass the command's streams and exit code through."""
     if (args.cancel is None) == (not args.argv):
         return fail("give either -- ARGV… or --cancel ID; see --help", "sayso exec")
     agent_id = contacts.agent_id(args.agent)

@@ -1,4 +1,4 @@
-"""Offer `sayso exec contacts add|list|remove`: whom we know, where, and whether it is trusted."""
+"""Offer `sayso exec contacts add|list|remove`: known agents, their addresses and trust."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ sayso exec contacts remove web1
 """
 _ID_LENGTH = 64
 _TAKEN = ("sessions", "identity", "contacts")
-"""Words of `sayso exec` itself: a contact of such a name could not be called by it."""
+"""Words of `sayso exec` itself: a contact with such a name could not be called by it."""
 
 
 def register(inner: "Commands") -> None:
@@ -58,7 +58,7 @@ def register(inner: "Commands") -> None:
 
 
 def contacts_file() -> "ContactsFile":
-    """Return the contacts of this home, which is made where there is none.
+    """Return the contacts file of this home, which is created if there is none.
 
     Raises:
         StateError: the home is unsafe.
@@ -74,11 +74,11 @@ def contacts_file() -> "ContactsFile":
 def agent_id(word: str) -> str:
     """Return an agent id; a contact's name means its agent.
 
-    The file is looked at without its model, which takes 0.2 s to import: the gateway reads it
-    strictly, and trusts nobody for what is here.
+    The file is read without its model, which takes 0.2 s to import: the gateway reads it strictly,
+    and trusts nobody because of what is read here.
 
     Raises:
-        NotFound: no contact has the name.
+        NotFound: no contact has this name.
     """
     if len(word) == _ID_LENGTH:
         return word
@@ -96,11 +96,11 @@ def agent_id(word: str) -> str:
 
 
 def add(args: argparse.Namespace) -> int:
-    """Add a contact; a running gateway knows it at once.
+    """Add a contact; a running gateway uses it at once.
 
     Raises:
-        BadRequest: an id, the address or the name is ill written.
-        StateError: the name or the agent is there already, or the file cannot be used.
+        BadRequest: an id, the address or the name is malformed.
+        StateError: the name or the agent is already listed, or the file cannot be used.
     """
     contact = _contact(args)
     file = contacts_file()
@@ -135,7 +135,7 @@ def _contact(args: argparse.Namespace) -> "Contact":
 
 
 def _option(at: tuple[str | int, ...]) -> str:
-    """Return how a field is called on the command line; what is about several needs no name."""
+    """Return the option of a field on the command line; a fault of several fields names none."""
     if not at:
         return ""
     return "NAME: " if at[0] == "name" else f"--{str(at[0]).replace('_', '-')}: "
@@ -157,7 +157,7 @@ def remove(args: argparse.Namespace) -> int:
     """Remove a contact.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such contact.
         StateError: the file cannot be used.
     """
     contacts_file().change(lambda contacts: contacts.removed(args.name))

@@ -1,4 +1,4 @@
-"""Show what remote exec counted as a table of two columns."""
+"""Format the counters of remote exec as a table of two columns."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ _NAMES = {"acl": "access list", "unheard": "unheard requests"}
 
 
 def table(counts: Mapping[str, object]) -> str:
-    """Return one line for each counter and each cap; what has several has a line for each."""
+    """Return one line for each counter and each cap; several values get a line each."""
     rows = [row for name, value in counts.items() for row in _rows(_name(name), value)]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)

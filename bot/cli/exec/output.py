@@ -1,4 +1,4 @@
-"""Show what remote exec answers: ends, sessions, ids, counters, the check of an access list."""
+"""Print answers of remote exec: results, sessions, ids, counters, checks of an access list."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ _LOST, _DENIED, _LATE, _SIGNALLED = 1, 3, 4, 128
 
 
 def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
-    """Print how a run ended, its streams apart, and return the exit code."""
+    """Print how a run ended, with separate streams, and return the exit code."""
     if "answer_trimmed" in answer["warnings"]:
         _complete(client, answer)
     try:
@@ -35,7 +35,7 @@ def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
 
 
 def _unwritten(problem: OSError, code: int) -> int:
-    """Say that the output has no place: the run is over, and nobody keeps what it printed."""
+    """Report that the output cannot be written: the run is over, and nobody keeps its output."""
     let_go()
     why = problem.strerror
     words = f"cannot write the output ({why}); the run ended with {code}"
@@ -43,7 +43,7 @@ def _unwritten(problem: OSError, code: int) -> int:
 
 
 def _complete(client: Client, answer: "dict[str, Any]") -> None:
-    """Fetch what one answer could not carry."""
+    """Fetch the output that one answer could not carry."""
     kept = total = 0
     for stream in ("stdout", "stderr"):
         data = bytearray(b64decode(answer[f"{stream}_b64"]))
@@ -61,7 +61,7 @@ def _complete(client: Client, answer: "dict[str, Any]") -> None:
 
 
 def _print(answer: "Mapping[str, Any]") -> None:
-    """Write both streams as they are, then what was odd about the run."""
+    """Write both streams unchanged, then what was unusual about the run."""
     for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
         stream.flush()
         stream.buffer.write(b64decode(answer[f"{name}_b64"]))
@@ -82,7 +82,7 @@ def _print(answer: "Mapping[str, Any]") -> None:
 
 
 def exit_code(answer: "Mapping[str, Any]") -> int:
-    """Return what a shell would show: the code, 128 + signal, 3 denied, 4 out of time, 1 lost."""
+    """Return what a shell would show: the code, 128 + signal, 3 denied, 4 timed out, 1 lost."""
     if answer["denial_reason"] is not None:
         return _DENIED
     if "timed_out" in answer["warnings"]:
@@ -96,7 +96,7 @@ def cancel(client: Client, agent_id: str, args: argparse.Namespace) -> int:
     """Cancel a request.
 
     Raises:
-        NotFound: none of that id is under way.
+        NotFound: no request with that id is under way.
     """
     params = {"request_id": args.cancel, "agent_id": agent_id}
     if not client.call("exec.remote.cancel", params)["cancelled"]:
@@ -110,7 +110,7 @@ def cancel(client: Client, agent_id: str, args: argparse.Namespace) -> int:
 
 
 def sessions(answer: "Mapping[str, Any]") -> str:
-    """Word what is under way."""
+    """Format what is under way."""
     parts = (("asked by us", answer["pending"]), ("run here", answer["sessions"]))
     return "".join(
         f"{title}: {len(rows) or 'none'}\n" + "".join(map(_session, rows)) for title, rows in parts
@@ -123,7 +123,7 @@ def _session(row: "Mapping[str, Any]") -> str:
 
 
 def identity(args: argparse.Namespace) -> int:
-    """Print our ids and our certificate's fingerprint; the keys are made if there are none."""
+    """Print our ids and our certificate's fingerprint; the keys are created if there are none."""
     from bot.settings import ensure_home, home_folder  # noqa: PLC0415 - slow to import
     from core.trust.certificate import fingerprint  # noqa: PLC0415 - slow to import
     from core.trust.identity import Identity  # noqa: PLC0415 - slow to import
@@ -144,14 +144,14 @@ def identity(args: argparse.Namespace) -> int:
 
 
 def counters(answer: "Mapping[str, Any]") -> str:
-    """Word the counters; the access list itself is never shown."""
+    """Format the counters; the access list itself is never shown."""
     from bot.cli.exec.diagnostics import table  # noqa: PLC0415 - for this one alone
 
     return table(answer)
 
 
 def check(args: argparse.Namespace) -> int:
-    """Check an access list; what no request can match is a warning, on standard error."""
+    """Check an access list; warn on standard error of entries that no request can match."""
     from pathlib import Path  # noqa: PLC0415 - slow to import
 
     from core.errors import ConfigError  # noqa: PLC0415 - slow to import

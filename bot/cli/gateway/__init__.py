@@ -1,4 +1,5 @@
-"""Set up and run the gateway, and see how it does: each module is the command of its name.
+"""Set up, run and inspect the gateway: each module is the command of its name.
 
-``running`` is none: it finds the gateway that runs on a home, so that a second one can name it.
+``running`` is not a command: it finds the gateway running on a home, so that a second one can name
+it.
 """

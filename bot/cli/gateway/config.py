@@ -1,4 +1,4 @@
-"""Offer `sayso config check|show`: is the configuration right, and what is in effect."""
+"""Offer `sayso config check|show`: check the configuration, and show what is in effect."""
 
 import argparse
 import json
@@ -36,8 +36,8 @@ def register(commands: "Commands") -> None:
 def check(args: argparse.Namespace) -> int:
     """Return 0 if the configuration can be used, else 2 with one line for each mistake.
 
-    Secret files that others can read, rules that do not do what they seem to and shipped tables
-    whose examples do not hold are warned of; they are no mistakes of the configuration.
+    Secret files that others can read, rules that do not do what they seem to, and shipped tables
+    whose examples do not hold cause warnings; they are not mistakes in the configuration.
 
     Raises:
         StateError: somebody else could rewrite the configuration.
@@ -91,7 +91,7 @@ def _table(settings: "list[Shown]") -> str:
         (each.key, json.dumps(each.value, ensure_ascii=False), each.source) for each in settings
     ]
     keys, values = (max(len(row[i]) for row in rows) for i in range(2))
-    values = min(values, 40)  # a long list must not push every source off the screen
+    values = min(values, 40)  # a long list must not push the sources off the screen
     return "".join(f"{key:<{keys}}  {value:<{values}}  {source}\n" for key, value, source in rows)
 
 

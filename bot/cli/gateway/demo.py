@@ -1,4 +1,4 @@
-"""Offer `sayso demo`: the whole product in a minute, in a scratch home."""
+"""Offer `sayso demo`: the whole product in a minute, in a temporary home."""
 
 import argparse
 
@@ -31,7 +31,7 @@ def register(commands: "Commands") -> None:
 
 
 def demo(args: argparse.Namespace) -> int:
-    """Run a gateway and an example agent; exit 0 when everything went as answered."""
+    """Run a gateway and an example agent; exit 0 if everything went as answered."""
     import asyncio  # noqa: PLC0415 - heavy; the other commands start without it
 
     from bot.demo.play import show  # noqa: PLC0415

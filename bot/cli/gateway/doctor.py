@@ -59,7 +59,7 @@ def register(commands: "Commands") -> None:
 
 
 def doctor(args: argparse.Namespace) -> int:
-    """Run every check, print each verdict with what to do, and exit 1 if one failed."""
+    """Run every check, print each result with what to do, and exit 1 if one failed."""
     seen = dict.fromkeys(_COLOURS, 0)
     for found in _findings(args):
         seen[found.verdict] += 1
@@ -100,7 +100,7 @@ def _findings(args: argparse.Namespace) -> "Iterator[Finding]":
 
         from bot.doctor.installation import examine  # noqa: PLC0415
 
-        # What a backend lacks is a finding below; the log line would only repeat it.
+        # What a backend lacks is reported as a finding below; the log line would only repeat it.
         logging.getLogger("core.hosts.sandbox").addHandler(logging.NullHandler())
         yield from examine(with_acl(os.environ, args.exec_acl))
         return

@@ -66,7 +66,7 @@ def register(commands: "Commands") -> None:
 
 
 def setup(args: argparse.Namespace) -> int:
-    """Take the steps of the setup that are needed.
+    """Carry out the steps of the setup that are needed.
 
     Raises:
         SaysoError: this is not root, or a step failed.
@@ -77,14 +77,14 @@ def setup(args: argparse.Namespace) -> int:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """Take back what setup did."""
+    """Undo what setup did."""
     from bot.executor_setup.setup import undo as steps  # noqa: PLC0415 - heavy
 
     return _take(args, steps(account=args.delete_users))
 
 
 def workspace(args: argparse.Namespace) -> int:
-    """Make a folder in which the gateway and another user both work."""
+    """Create a folder in which the gateway and another user both work."""
     from bot.executor_setup.setup import workspace as steps  # noqa: PLC0415 - heavy
 
     return _take(args, steps(args.folder, _name(args.user), _gateway_user(args)))
@@ -104,14 +104,14 @@ def user_add(args: argparse.Namespace) -> int:
 
 
 def user_remove(args: argparse.Namespace) -> int:
-    """Let executors run as a user no longer."""
+    """Stop letting executors run as a user."""
     from bot.executor_setup.setup import user_remove as steps  # noqa: PLC0415 - heavy
 
     return _take(args, steps(_name(args.user), account=args.delete_user))
 
 
 def print_list(words: "Sequence[str]") -> str:
-    """Return words as JSON5."""
+    """Print a list as JSON5."""
     import json  # noqa: PLC0415 - for this only
 
     return json.dumps(list(words), ensure_ascii=False)
@@ -134,10 +134,10 @@ def _take(args: argparse.Namespace, steps: "Sequence[Step]") -> int:
 
 
 def _gateway_user(args: argparse.Namespace) -> str:
-    """Return who runs the gateway.
+    """Return the user who runs the gateway.
 
     Raises:
-        BadRequest: nobody was named, and nobody called sudo.
+        BadRequest: no user was named, and sudo was not used.
     """
     from core.errors import BadRequest  # noqa: PLC0415 - slow to import
 
@@ -150,10 +150,10 @@ def _gateway_user(args: argparse.Namespace) -> str:
 
 
 def _name(user: str) -> str:
-    """Return a login name that can stand in a sudo rule.
+    """Return a login name that can be used in a sudo rule.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: it is not one.
     """
     from core.errors import BadRequest  # noqa: PLC0415 - slow to import
     from core.settings.isolation import LOGIN_NAME  # noqa: PLC0415 - slow to import

@@ -1,4 +1,4 @@
-"""Find the gateway that runs on a home, so that a second one can name it."""
+"""Find the gateway running on a home, so that a second one can name it."""
 
 import os
 import socket
@@ -12,9 +12,9 @@ _PATIENCE_S = 2.0
 
 
 def refuse_second(home: str) -> None:
-    """Refuse to start a gateway beside one that listens in this home.
+    """Refuse to start a gateway while another one listens in this home.
 
-    Whoever starts in the same moment is refused by the lock of the journal.
+    One that starts at the same moment is refused by the lock of the journal.
 
     Raises:
         AnotherGateway: one is running; the message has its pid, start, socket, and what to do.
@@ -38,9 +38,10 @@ def refuse_second(home: str) -> None:
 
 
 def _lives(pid: int) -> bool:
-    """Return whether a process lives.
+    """Return whether a process is alive.
 
-    One that was killed while it started a program listens on: in what had not become that program.
+    If one was killed while starting a program, the child that was not yet that program still
+    listens.
     """
     try:
         os.kill(pid, 0)
@@ -52,9 +53,9 @@ def _lives(pid: int) -> bool:
 
 
 def listener(path: str) -> int | None:
-    """Return the pid of the process that listens on a socket, ``None`` where none does.
+    """Return the pid of the process that listens on a socket, ``None`` if none does.
 
-    It need not answer: the kernel knows it (SO_PEERCRED, unix(7)).
+    It does not have to answer: the kernel knows it (SO_PEERCRED, unix(7)).
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_PATIENCE_S)

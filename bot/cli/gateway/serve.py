@@ -10,7 +10,7 @@ from bot.cli.parser import arg, command, under
 from bot.cli.paths import with_acl
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # heavy; the other commands start without them
+if TYPE_CHECKING:  # slow to import; the other commands start without them
     from bot.app import Gateway
     from bot.cli.parser import Commands
     from bot.service.notify import Notifier
@@ -60,19 +60,19 @@ def serve(args: argparse.Namespace) -> int:
     for words in exposed(reading):
         _say(f"warning: {words}")
     asyncio.run(_serve(reading.settings, environ, hangup, notifier))
-    gc.freeze()  # the interpreter's last look at each object of the libraries takes 0.7 s
+    gc.freeze()  # the interpreter's final pass over the libraries' objects takes 0.7 s
     return 0
 
 
 def _return_memory() -> None:
     """Have glibc give the memory of long requests back to the kernel as soon as it is free.
 
-    By itself it would keep it, in pieces that fit nothing: gigabytes after a flood.
+    By default it would keep it, in pieces too small to reuse: gigabytes after a flood.
     """
     import ctypes  # noqa: PLC0415 - only the gateway needs it
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:  # another C library has none
+    if mallopt is not None:  # another C library has no such setting
         mallopt(_M_MMAP_THRESHOLD, _LONG_BYTES)
 
 
@@ -120,7 +120,7 @@ async def _print_addresses(settings: "Settings", running: "Gateway") -> None:
 
 
 def _say(words: str) -> None:
-    """Write a line to the log's end, which ``bot.wiring.logs`` made such that nobody waits."""
+    """Write a line to the log's descriptor, which ``bot.wiring.logs`` made non-blocking."""
     if Failures.as_json:
         logging.getLogger(__name__).info("%s", words)
     else:

@@ -1,4 +1,4 @@
-"""Offer `sayso service`, and the same of `sayso node`: run it under systemd."""
+"""Offer `sayso service`, and the same commands of `sayso node`: run under systemd."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ def register(commands: "Commands") -> None:
 
 
 def add_commands(inner: "Commands", name: str, runs: str) -> None:
-    """Add `install`, `uninstall` and `status` to the group ``name``; ``runs`` is what they run."""
+    """Add `install`, `uninstall` and `status` to the group ``name``; ``runs`` is what it runs."""
     which = (
         arg("--user", action="store_true", help="the service manager of your user (default)"),
         arg(
@@ -57,11 +57,11 @@ def add_commands(inner: "Commands", name: str, runs: str) -> None:
 
 
 def install(args: argparse.Namespace) -> int:
-    """Check, write, and say what to type next.
+    """Check the configuration, write the unit, and print what to type next.
 
     Raises:
         ConfigError: the configuration cannot be used.
-        StateError: the unit is not accepted, or cannot be written.
+        StateError: systemd rejects the unit, or it cannot be written.
         Conflict: a person edited the unit.
     """
     from bot.service.install import lost_settings, put, unit_path, verify  # noqa: PLC0415 - heavy
@@ -90,7 +90,7 @@ def install(args: argparse.Namespace) -> int:
 
 
 def uninstall(args: argparse.Namespace) -> int:
-    """Stop, disable and remove; say what is left.
+    """Stop, disable and remove the unit; print what is left.
 
     Raises:
         Conflict: a person edited the unit.
@@ -125,7 +125,7 @@ def uninstall(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Show what systemd says, and whether the unit is what this version would write."""
+    """Show systemd's status, and whether the unit is the one that this version would write."""
     from bot.service.install import UnitState, difference, unit_path, unit_state  # noqa: PLC0415 - heavy
 
     unit, systemd = _unit(args), _systemd(args)
@@ -198,7 +198,7 @@ def _user(named: str) -> str:
 
 
 def _checked_config(unit: "Unit") -> str:
-    """Check the configuration as `sayso config check` does; return why it was not checked.
+    """Check the configuration as `sayso config check` does, or return why it was not checked.
 
     Raises:
         ConfigError: it cannot be used.
@@ -213,7 +213,7 @@ def _checked_config(unit: "Unit") -> str:
 
 
 def _must_have_a_gateway(unit: "Unit") -> None:
-    """Refuse a service of a node that belongs to no gateway: it would end at once.
+    """Refuse a service for a node that belongs to no gateway: it would exit at once.
 
     Raises:
         BadRequest: the home belongs to no gateway yet.
@@ -245,7 +245,7 @@ def _advice(unit: "Unit") -> list[str]:
 
 
 def _start(systemd: "Systemd", before: "UnitState") -> bool:
-    """Enable and start it, or start it anew with a changed unit.
+    """Enable and start the service, or restart it with a changed unit.
 
     Raises:
         StateError: systemd refused.

@@ -33,7 +33,7 @@ def register(commands: "Commands") -> None:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Print one screen; exit 1 where no gateway runs or a part of it fails."""
+    """Print one screen; exit 1 if no gateway runs or a part of it fails."""
     from core.errors import GatewayUnreachable, Unanswered  # noqa: PLC0415 - 4 ms
 
     try:
@@ -73,7 +73,7 @@ def _asked(client: Client) -> "dict[str, Any]":
 
 
 def _stopped(why: str) -> "dict[str, Any]":
-    """Return what is known without a gateway: why, and whether the next one starts locked."""
+    """Return what is known without a gateway: why, and whether the next one will start locked."""
     from bot.cli.lockdown import by_file  # noqa: PLC0415 - for this case only
 
     locked = by_file()
@@ -125,7 +125,7 @@ def _node(row: "Row") -> str:
 
 
 def _some(rows: "list[Row]", worded: "Callable[[Row], str]", more: str) -> str:
-    """Word how many there are, and the first of them."""
+    """Format how many there are, and the first of them."""
     left = len(rows) - _SHOWN
     lines = [str(len(rows) or "nothing"), *map(worded, rows[:_SHOWN])]
     return "\n".join([*lines, *([f"and {left} more; see `{more}`"] if left > 0 else [])])
@@ -137,7 +137,7 @@ def _waiting(row: "Row") -> str:
 
 
 def _answer(rows: "list[Row]") -> str:
-    """Return the line to type for the first question, where there is one."""
+    """Return the line to type to answer the first question, if there is one."""
     if not rows:
         return ""
     code = rows[0]["code"]

@@ -1,9 +1,10 @@
-"""Help people find and type commands: `sayso help`, `sayso completion` and the man page.
+"""Help people to find and type commands: `sayso help`, `sayso completion` and the man page.
 
 ::
 
     command     sayso help TOPIC, sayso completion SHELL
-    topics      what concerns every command: exit codes, environment, files
+    topics      what applies to every command: exit codes, environment, files
     man         the man page, from the parsers
-    completion  what can stand at the cursor, from the parsers and the gateway; a script a shell
+    completion  what can be typed at the cursor, from the parsers and the gateway; a script per
+    shell
 """

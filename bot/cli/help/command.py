@@ -50,7 +50,7 @@ def register(commands: "Commands") -> None:
 
 
 def help_(args: argparse.Namespace) -> int:
-    """Print help; exit 2 where there is none of this name."""
+    """Print help; exit 2 if none has this name."""
     if args.man:
         from bot.cli.help.man import page  # noqa: PLC0415 - only the part that is asked for
 
@@ -66,7 +66,7 @@ def help_(args: argparse.Namespace) -> int:
 
 
 def _print(args: argparse.Namespace, text: str) -> int:
-    """Print a text, with --json as the one key of an object; return 0."""
+    """Print a text, with --json as the only key of an object; return 0."""
     if args.json:
         return print_json({"text": text})
     sys.stdout.write(text)
@@ -80,7 +80,7 @@ def _topic(name: str) -> str:
 
 
 def _of_command(words: list[str]) -> str | None:
-    """Return the help of the command that these words name, ``None`` where none has the name."""
+    """Return the help of the command that these words name, ``None`` if there is none."""
     parser: argparse.ArgumentParser = build_parser(words[0] if words else None)
     for word in words:
         inner = next(
@@ -106,12 +106,12 @@ def completion(args: argparse.Namespace) -> int:
 
 
 def first_screen(start: str) -> str:
-    """Return the screen: the next step here, then the first commands and the daily ones."""
+    """Return the first screen: the next step in this home, then first and everyday commands."""
     return f"Your agents run commands on your say-so.\n\nNext: {_next()}\n\n{start}\n{_DAILY}"
 
 
 def _next() -> str:
-    """Return the command that this home wants next, and why."""
+    """Return the command to run next in this home, and why."""
     if not os.path.exists(f"{home()}/config.json5"):  # noqa: PTH110 - see bot.cli.paths
         return "sayso init  (this home is not set up yet)"
     if listener(socket_path()) is None:

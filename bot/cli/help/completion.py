@@ -1,7 +1,7 @@
-"""Find what can stand at the cursor of a command line, from the parsers and from the gateway.
+"""Find what can be typed at the cursor of a command line, from the parsers and the gateway.
 
 The script of each shell runs ``sayso __complete WORDS`` with the words after the program's name,
-the last of which is unfinished, and gets one candidate a line, with its meaning after a tab.
+the last of which is unfinished, and gets one candidate per line, with its meaning after a tab.
 ``:files`` and ``:folders`` leave it to the shell.
 """
 
@@ -40,13 +40,13 @@ _FROM_GATEWAY = {
 }
 """Arguments whose values the gateway knows: method, key of its list, keys of value and meaning."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_@%+=.,/:-]*")
-"""Words that no shell reads as more than a word; agents choose the names of sessions."""
+"""Words that every shell takes literally; agents choose the names of sessions."""
 _DECISIONS = ("allow-once", "allow-always", "deny", "30m", "2h", "5x", "session", "task")
 _EXEC_AGENT = "AGENT"
 
 
 def complete(words: list[str]) -> int:
-    """Print the candidates for the last word; print nothing where anything is wrong."""
+    """Print the candidates for the last word; print nothing if anything is wrong."""
     try:
         lines = [f"{word}\t{about}".rstrip("\t") for word, about in candidates(words)]
     except Exception:  # noqa: BLE001 - a completion that fails must not write into the prompt
@@ -56,7 +56,7 @@ def complete(words: list[str]) -> int:
 
 
 def candidates(words: list[str]) -> list[Candidate]:
-    """Return what can stand in place of the last word, each with its meaning."""
+    """Return what can replace the last word, each with its meaning."""
     *before, current = _joined(words) or [""]
     head, _, value = current.partition("=")
     option = current.startswith("--") and "=" in current
@@ -70,7 +70,7 @@ def candidates(words: list[str]) -> list[Candidate]:
 
 
 def _joined(words: list[str]) -> list[str]:
-    """Undo what bash does: it makes words of their own of ``=`` signs."""
+    """Undo what bash does: it splits ``=`` signs off as separate words."""
     if words[-1:] == ["="]:
         return [*words[:-1], ""]
     return [word for word in words if word != "="]
@@ -104,13 +104,13 @@ def _inner(parser: "Parser") -> "argparse._SubParsersAction[Parser] | None":
 
 
 def _valued(parser: "Parser", word: str) -> argparse.Action | None:
-    """Return the option of this name where a value follows it."""
+    """Return the option of this name if it takes a value."""
     found = parser._option_string_actions.get(word)  # noqa: SLF001 - see _inner
     return None if found is None or found.nargs == 0 else found
 
 
 def _words(parser: "Parser", taken: int, current: str) -> Iterator[Candidate]:
-    """Yield commands or values of the next argument, and options where none or a ``-`` is there."""
+    """Yield commands or values of the next argument; options if it has none, or after ``-``."""
     inner = _inner(parser)
     known = [one for one in parser._actions if not one.option_strings and one is not inner]  # noqa: SLF001 - see _inner
     if inner is not None:
@@ -125,7 +125,7 @@ def _words(parser: "Parser", taken: int, current: str) -> Iterator[Candidate]:
 
 
 def _values(parser: "Parser", argument: argparse.Action) -> Iterable[Candidate]:
-    """Return the values that an argument can have, as far as they are known."""
+    """Return the values that an argument can have, if they are known."""
     place = (parser.prog.split()[1], argument.dest)
     if argument.choices is not None:
         return [(str(one), "") for one in argument.choices]
@@ -151,7 +151,7 @@ def _from_gateway(method: str, rows: str, value: str, about: str) -> list[Candid
 
 
 def _plain(found: Iterable[Candidate]) -> list[Candidate]:
-    """Leave out what bash would not insert as one word, or take for a directive of ours."""
+    """Leave out what bash would not insert as one word, or would take for one of our directives."""
     return [one for one in found if _PLAIN.fullmatch(one[0])]
 
 

@@ -1,4 +1,4 @@
-"""Write the man page, sayso(1), from the parsers themselves."""
+"""Generate the man page, sayso(1), from the parsers themselves."""
 
 import argparse
 import re

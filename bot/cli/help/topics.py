@@ -1,4 +1,4 @@
-"""Describe what concerns every command: exit codes, environment variables, files."""
+"""Describe what applies to every command: exit codes, environment variables, files."""
 
 EXIT_CODES = {
     "0": "done",
@@ -41,4 +41,4 @@ TOPICS = {
     "files": ("files in $SAYSO_HOME", FILES, DOCUMENTS),
     "json": ("output for programs", {}, JSON),
 }
-"""Topics of `sayso help` that are no commands: what they are, a table, and text below it."""
+"""Topics of `sayso help` that are not commands: a summary, a table, and text below it."""

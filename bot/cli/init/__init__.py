@@ -1,1 +1,1 @@
-"""Offer `sayso init`: what it asks, and what it shows."""
+"""Offer `sayso init`: its questions and its screens."""

@@ -13,7 +13,7 @@ from bot.cli.gateway.running import refuse_second
 from bot.cli.parser import arg, command, under
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # heavy; the other commands start without them
+if TYPE_CHECKING:  # slow to import; the other commands start without them
     from bot.cli.parser import Commands
     from bot.setup.chosen import Chosen, Platform
 
@@ -72,7 +72,7 @@ def init(args: argparse.Namespace) -> int:
         return fail(words, "sayso init")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
-    logging.getLogger().addHandler(logging.NullHandler())  # the screen says what is wrong, once
+    logging.getLogger().addHandler(logging.NullHandler())  # the screen reports the fault, once
     home = home_folder(None, os.environ)
     refuse_existing(home)
     refuse_second(str(home))
@@ -89,7 +89,7 @@ def init(args: argparse.Namespace) -> int:
 
 
 def _end(_number: int, _frame: object) -> None:
-    """End as by Ctrl-C, which asyncio hears: the scratch home with the tokens is removed."""
+    """Stop as on Ctrl-C, which asyncio handles: the temporary home with the tokens is removed."""
     signal.raise_signal(signal.SIGINT)
 
 
@@ -113,7 +113,7 @@ def _chosen(args: argparse.Namespace) -> "Chosen":
 
 
 def _named(args: argparse.Namespace, platform: "Platform") -> dict[str, Path] | None:
-    """Return the file on the command line of each secret, ``None`` to ask for them.
+    """Return the file given on the command line for each secret, ``None`` to ask for them.
 
     Raises:
         ConfigError: nothing may be asked, and a file is missing.

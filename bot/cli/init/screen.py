@@ -17,7 +17,7 @@ _TITLES = {
 
 
 def ask_platform() -> Platform:
-    """Return the platform that a person chooses; the terminal if they only press Enter."""
+    """Ask a person for the platform and return it; the terminal if they only press Enter."""
     sys.stdout.write("Where should Sayso ask you?\n")
     names = list(_TITLES)
     for number, name in enumerate(names, 1):
@@ -32,7 +32,7 @@ def ask_platform() -> Platform:
 
 
 def ask_secrets(platform: Platform) -> dict[str, str]:
-    """Return the platform's tokens as typed, without showing them."""
+    """Ask for the platform's tokens and return them, without showing what is typed."""
     secrets = {}
     for secret in SECRETS[platform]:
         typed = ""
@@ -55,7 +55,7 @@ class Lines:
         self.is_written = False
 
     def code(self, code: str, bot: str, link: str) -> None:
-        """Say what to send, and where."""
+        """Print the code to send, and where to send it."""
         opens = f"or open this link and press Start:\n\n    {link}\n\n" if link else ""
         self._say(
             {"step": "code", "send": f"/pair {code}", "bot": bot, "link": link},
@@ -65,11 +65,11 @@ class Lines:
         )
 
     def trouble(self, detail: str) -> None:
-        """Say what keeps the code from coming in, and that waiting goes on."""
+        """Print what keeps the code from arriving, and that waiting continues."""
         self._say({"step": "trouble", "detail": detail}, f"warn  {detail} Still waiting …")
 
     def confirms(self, contact: Contact) -> bool:
-        """Say who will answer and where; ask whether that is right, where questions are asked."""
+        """Print who will answer and where; if questions may be asked, ask whether that is right."""
         name = f"{contact.name} ({contact.account})" if contact.name else contact.account
         self._say(
             {"step": "approver", "account": contact.account, "name": name, "to": contact.to},
@@ -80,12 +80,12 @@ class Lines:
         return input("Is that you, and the right place? [y/N] ").strip().lower() in {"y", "yes"}
 
     def written(self, path: Path) -> None:
-        """Say where the configuration is."""
+        """Print where the configuration is."""
         self.is_written = True
         self._say({"step": "config", "path": str(path)}, f"Wrote {path}")
 
     def testing(self) -> None:
-        """Say what the prompt is that appears next."""
+        """Print what the prompt is that appears next."""
         if not self._as_json:
             sys.stdout.write(
                 "\nNow a test prompt, for `true`, which does nothing. Allow it once.\n"
@@ -93,14 +93,14 @@ class Lines:
             sys.stdout.flush()
 
     def tested(self, finding: Finding) -> None:
-        """Say how a step of the test prompt ended."""
+        """Print how a step of the test prompt ended."""
         self._say(
             {"step": "test", **finding.as_json()},
             f"{finding.verdict:<5} {finding.subject}: {finding.detail}",
         )
 
     def closing(self, platform: str, *, works: bool) -> None:
-        """Say what to type next."""
+        """Print what to type next."""
         where = "in that terminal" if platform == "terminal" else f"on {platform.title()}"
         head = "Sayso is set up." if works else "The configuration is written; nobody answered."
         self._say(

@@ -55,7 +55,7 @@ def register(commands: "Commands") -> None:
 
 
 def test(args: argparse.Namespace) -> int:
-    """Check what accompanies the policy; exit 0 if all of it holds, 1 if not.
+    """Check what accompanies the policy; exit 0 if all of it passes, 1 if not.
 
     Raises:
         SaysoError: the configuration or a file cannot be used at all.
@@ -73,7 +73,7 @@ def test(args: argparse.Namespace) -> int:
 
 
 def bring(args: argparse.Namespace) -> int:
-    """Print what another product's files come to, and write it if that was asked for.
+    """Print what another product's files translate to, and write it if requested.
 
     Raises:
         SaysoError: a file cannot be used, or the result would be looser than the source.

@@ -1,4 +1,4 @@
-"""Offer `sayso policy`: explain it, test it, try it on the past, and bring rules over."""
+"""Offer `sayso policy`: explain it, test it, try it on the past, and import rules."""
 
 import argparse
 import os
@@ -61,7 +61,7 @@ def register(commands: "Commands") -> None:
 def explain(args: argparse.Namespace) -> int:
     """Judge one command under the configuration in effect, or a batch under its own; run nothing.
 
-    Returns 0 for whatever the verdict is, 2 for a command line that cannot be understood.
+    Returns 0 whatever the verdict is, 2 for a command line that cannot be parsed.
 
     Raises:
         SaysoError: the configuration or the approvals file cannot be used.
@@ -102,7 +102,7 @@ def _explain_on_node(args: argparse.Namespace) -> int:
 
 
 def _worded(answer: "Mapping[str, Any]") -> str:
-    """Return the verdict that holds, then those of both, then each command as the node found it."""
+    """Format the verdict that holds, then both verdicts, then each command as the node found it."""
     lines = [f"{answer['decision'].upper()}  {_plain(answer['why'])}"]
     node, gateway = answer.get("node"), answer.get("gateway")
     if node is not None and gateway is not None:
@@ -127,7 +127,7 @@ def _segment(number: int, one: "Mapping[str, Any]") -> "Iterator[str]":
 
 
 def _plain(text: str) -> str:
-    """Return what a node said as a terminal may show it."""
+    """Return text from a node as a terminal may show it."""
     from core.text.render import redact  # noqa: PLC0415 - slow to import
 
     return redact(text).text

@@ -1,4 +1,4 @@
-"""Offer `sayso policy backtest` and `sayso policy suggest`, which look at the history."""
+"""Offer `sayso policy backtest` and `sayso policy suggest`, which read the history."""
 
 import argparse
 import os
@@ -52,7 +52,7 @@ def register(commands: "Commands") -> None:
 
 
 def backtest(args: argparse.Namespace) -> int:
-    """Judge the history twice and print what differs; nothing runs, nothing is written.
+    """Judge the history twice and print the differences; nothing runs, nothing is written.
 
     Raises:
         SaysoError: a configuration, an approvals file or the store cannot be used.
@@ -73,7 +73,7 @@ def backtest(args: argparse.Namespace) -> int:
 
 
 def suggest(args: argparse.Namespace) -> int:
-    """Print what prompts cost, and commands that would save some.
+    """Print what prompts cost, and commands that would avoid some.
 
     Raises:
         SaysoError: the configuration, the approvals file or the store cannot be used.

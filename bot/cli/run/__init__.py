@@ -3,13 +3,13 @@
 ::
 
     command         the command itself
-    arguments       one table of options, for the parser and for the quick way
+    arguments       one table of options, for the parser and for the fast path
     params          the params of exec.run, from the arguments
     follow          one request: frames in, output out, signals, a gateway that restarts
     output_streams  standard output and error, which never make the gateway wait
-    signals         the first interrupt asks for the end, the second leaves
-    spinner         who is asked and how long there is, on a terminal
+    signals         the first interrupt cancels the run, the second detaches
+    spinner         who is asked and how much time is left, on a terminal
     exit_status     the last words and the exit code
 
-It comes before every command of an agent, so each module imports what the common case needs only.
+It precedes every command of an agent, so each module imports only what the common case needs.
 """

@@ -1,7 +1,7 @@
-"""Read the words of `sayso run`: one table of options, for the parser and for the quick way.
+"""Parse the words of `sayso run`: one table of options, for the parser and the fast path.
 
-Loading ``argparse`` takes a third of a start, so words in their plain forms are read here, exactly
-as it reads them; all others, mistakes and ``--help`` among them, are left to it.
+Loading ``argparse`` takes a third of the start, so words in their plain forms are parsed here,
+exactly as it parses them; all others, including mistakes and ``--help``, are left to it.
 """
 
 from bot.cli.arg_types import seconds, seconds_of
@@ -48,7 +48,7 @@ DEFAULTS: "dict[str, object]" = {"session": "main"}
 
 
 class Words:
-    """The arguments, by the names that the parser gives them."""
+    """The arguments, under the names that the parser gives them."""
 
     def __init__(self) -> None:
         self.__dict__.update({name: DEFAULTS.get(name) for name, _, _ in VALUES.values()})
@@ -75,7 +75,7 @@ def add_arguments(parser: "ArgumentParser") -> None:
 
 
 def quick(words: list[str]) -> "Namespace | None":
-    """Return the arguments of words in their plain forms, ``None`` where the parser is needed."""
+    """Return the arguments of words in their plain forms, ``None`` if the parser is needed."""
     found = Words()
     at = 0
     while at < len(words):
@@ -94,7 +94,7 @@ def quick(words: list[str]) -> "Namespace | None":
 
 
 def _take(found: Words, option: str, value: str) -> bool:
-    """Note one option with its value; ``False`` leaves it to the parser."""
+    """Store one option with its value; ``False`` leaves it to the parser."""
     if option == "-c":
         found.__dict__["line"] = value
         return True
@@ -115,6 +115,6 @@ def misplaced(words: "list[str]") -> str:
 
     first = words[0]
     option = "-c" if first.startswith("-c") else first.partition("=")[0]
-    if option not in {"-c", "--", *VALUES, *FLAGS} - {"--json"}:  # which most commands have
+    if option not in {"-c", "--", *VALUES, *FLAGS} - {"--json"}:  # which most commands have, too
         return ""
     return f"no command before {option}; did you mean `sayso run {join(words)}`?"

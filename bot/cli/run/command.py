@@ -1,4 +1,4 @@
-"""Offer `sayso run`: ask the gateway to run something, show it as it goes, pass its end through."""
+"""Offer `sayso run`: have the gateway run a command, stream its output, pass its exit code on."""
 
 import os
 
@@ -28,7 +28,7 @@ sayso run --stdin -- psql shop < fix.sql       people see the input, and decide
 """
 _SIGHUP, _SIGPIPE = 1, 13
 _EIO = 5
-"""What writing to a terminal that was closed fails with."""
+"""How writing to a closed terminal fails."""
 
 
 def register(commands: "Commands") -> None:
@@ -42,20 +42,20 @@ def register(commands: "Commands") -> None:
 
 
 def run_words(words: list[str]) -> int | None:
-    """Run what the words ask for if they are in their plain forms, without loading the parser."""
+    """Run words that are in their plain forms, without loading the parser."""
     args = quick(words)
     return None if args is None else run(args)
 
 
 def run(args: "argparse.Namespace") -> int:
-    """Ask, follow, print, and return the exit code of `sayso run`."""
+    """Ask, follow the run, print its output, and return the exit code of `sayso run`."""
     fill_standard_descriptors()
     separate = not args.json and not args.pty and not one_file()
     try:
         params = params_of(args, separate=separate)
     except Unusable as problem:
         return fail(str(problem), "sayso run")
-    # By it the same request can be sent again where the connection ends before its id is known.
+    # With it the same request can be sent again if the connection ends before its id is known.
     params.setdefault("requestKey", os.urandom(16).hex())
     outlets = Outlets(separate=separate)
     return follow("exec.run", params, outlets, as_json=args.json, waits=not args.no_wait)
@@ -64,7 +64,7 @@ def run(args: "argparse.Namespace") -> int:
 def follow(
     method: str, params: "dict[str, object]", outlets: Outlets, *, as_json: bool, waits: bool
 ) -> int:
-    """Call a method that runs something, show it as it goes, and return the exit code."""
+    """Call a method that runs something, stream its output, and return the exit code."""
     signals = Signals()
     with Client(socket_path()) as client:
         shown = None if as_json else outlets
@@ -108,7 +108,7 @@ def _followed(
 
 
 def _was_ended(answer: dict[str, object]) -> bool:
-    """Return whether a request did not come to an end of its own."""
+    """Return whether a request was ended from outside."""
     if answer["status"] == "finished":
         return answer["exitCode"] is None
     return answer["status"] == "denied" and answer["reason"] == "cancelled"
@@ -129,16 +129,16 @@ def _unread(line: Following) -> int:
 
 
 def _hung_up(outlets: Outlets, problem: OSError) -> int:
-    """Return the signal of a closed terminal where that is why nothing can be written, else 0.
+    """Return the signal of a closed terminal if that is why nothing can be written, else 0.
 
-    The write fails before the shell has passed the signal on.
+    The write can fail before the shell has passed the signal on.
     """
     closed = problem.errno == _EIO and any(one.is_terminal for one in outlets.all)
     return _SIGHUP if closed and hangs_up() else 0
 
 
 def _withdrawn(line: Following, number: int) -> "NoReturn":
-    """End the run for a signal, where nothing can be said about it."""
+    """End the run for a signal when nothing can be printed about it."""
     try:
         line.cancel()
     finally:
@@ -146,7 +146,7 @@ def _withdrawn(line: Following, number: int) -> "NoReturn":
 
 
 def _unwritten(line: Following, problem: OSError) -> int:
-    """Say that the output has no place; the run continues, for what it does is not lost."""
+    """Report that the output cannot be written; the run continues, so its work is not lost."""
     for one in (outlets := Outlets(separate=False)).all:
         one.forgives = True
     words = f"cannot write the output ({problem.strerror}); see `sayso history` for how run"

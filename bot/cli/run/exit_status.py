@@ -34,7 +34,7 @@ def exit_code(answer: "Answer") -> int:
 
 
 def conclude(answer: "Answer", outlets: Outlets) -> int:
-    """Print what was not printed yet, and the last words.
+    """Print the output that is not printed yet, and the final message.
 
     Raises:
         BrokenPipeError: nobody reads what is printed.
@@ -88,7 +88,7 @@ def _finish(answer: "Answer", outlets: Outlets) -> None:
 
 
 def _finish_one(answer: "Answer", outlets: Outlets) -> "list[tuple[int, int]]":
-    """Print the rest of a stream that both were one in; return its bytes and the lost ones."""
+    """Print the rest of a merged stream; return its bytes and how many were lost."""
     head, total = answer["output"], answer["totalBytes"]
     if answer["truncated"]:
         head = head.removesuffix(_CUT)
@@ -97,7 +97,7 @@ def _finish_one(answer: "Answer", outlets: Outlets) -> "list[tuple[int, int]]":
 
 
 def _finish_apart(answer: "Answer", outlets: Outlets) -> "list[tuple[int, int]]":
-    """Print the rest of both streams; the end that was kept is of both, so of one if alone."""
+    """Print the rest of both streams; the tail that was kept is of both, or of the only one."""
     from binascii import a2b_base64  # noqa: PLC0415 - most runs have one stream
 
     found = []
@@ -110,7 +110,7 @@ def _finish_apart(answer: "Answer", outlets: Outlets) -> "list[tuple[int, int]]"
 
 
 def _rest(out: Outlet, head: bytes, total: int, tail: bytes) -> int:
-    """Print what is missing of the start, and the end; return how many bytes between are lost."""
+    """Print what is missing of the head, and the tail; return how many bytes between are lost."""
     out.rewind()
     out.take(head)
     missing = total - out.printed

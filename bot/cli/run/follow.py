@@ -1,4 +1,4 @@
-"""Follow one request: frames in, output out, signals and a gateway that restarts in between."""
+"""Follow one request: frames in, output out, despite signals and restarts of the gateway."""
 
 import select
 from time import monotonic
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 _PATIENCE_S = 30.0
-"""How long to wait for a gateway that disconnected: a restart takes a few seconds."""
+"""How long to wait for a gateway that disconnected; a restart takes a few seconds."""
 _RETRY_S = 0.2
 _STOPPING, _GAVE_UP, _BUSY, _LATE = -32004, -32800, -32003, -32002
-"""Codes: of a gateway that stops, of what it gave up, of one with no room, of too long a wait."""
+"""Error codes: the gateway stops, it gave up, it has no room, the wait was too long."""
 _ASK_WHERE_S = 2.0
 
 
 class Left(Exception):
-    """The second signal: whoever called wants to go now."""
+    """A second signal came: the user wants to leave now."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -33,11 +33,11 @@ class Left(Exception):
 
 
 class Following:
-    """One request and all that happens until its answer.
+    """One request, followed until its answer.
 
-    ``outlets`` is ``None`` where output is not to be shown as it comes; ``waiting`` makes what says
-    that somebody is asked; ``waits`` is false where nobody waits for people or for the run.
-    ``sent``: the gateway may have taken the request.
+    ``outlets`` is ``None`` if output is not shown as it comes; ``waiting`` creates what shows that
+    somebody is asked; ``waits`` is false if nobody waits for people or for the run. ``sent``: the
+    gateway may have received the request.
     """
 
     def __init__(
@@ -66,18 +66,18 @@ class Following:
 
     @property
     def interrupted(self) -> int:
-        """Return the signal that asked for the end, 0 for none."""
+        """Return the signal that requested the end, 0 for none."""
         return self._signals.heard[0] if self._signals.heard else 0
 
     def answer(self, method: str, params: "dict[str, object]") -> "Answer":
-        """Ask, and return the answer.
+        """Send the request, and return the answer.
 
         Raises:
             Left: a second signal came; the run continues.
             BrokenPipeError: nobody reads what is printed.
-            GatewayUnreachable: nobody listens, and nothing was asked.
-            Unanswered: it was asked, and the gateway is gone.
-            SaysoError: what the gateway answered.
+            GatewayUnreachable: no gateway listens, and nothing was sent.
+            Unanswered: it was sent, and the gateway is gone.
+            SaysoError: the error that the gateway returned.
         """
         self._method, self._params = method, params
         try:
@@ -91,7 +91,7 @@ class Following:
                     return found
 
     def say(self, words: str) -> None:
-        """Say something on standard error; once a signal came, as far as somebody hears it."""
+        """Print a line on standard error; after a signal, only if it can be written."""
         self.wipe()
         outlets = Outlets(separate=False) if self._outlets is None else self._outlets
         if self._signals.heard:
@@ -101,12 +101,12 @@ class Following:
         outlets.say(words)
 
     def wipe(self) -> None:
-        """Wipe what spins."""
+        """Erase the spinner."""
         if self._spinner is not None:
             try:
                 self._spinner.hide()
             except OSError:
-                return  # what cannot be drawn on has nothing to wipe
+                return  # what cannot be written to has nothing to erase
 
     def flush(self) -> None:
         """Wait until all that was printed is written.
@@ -121,13 +121,13 @@ class Following:
                 raise Left(self._signals.heard[-1])
 
     def cancel(self) -> None:
-        """Ask the gateway to end the run, and wait until it has heard that."""
+        """Ask the gateway to end the run, and wait until it has received that."""
         if self.run_id is not None:
             self._client.close()
             self._client.call("exec.cancel", {"id": self.run_id}, timeout=5)
 
     def _frames(self) -> "Iterable[Answer]":
-        """Return what came in; look after signals, readers and the spinner meanwhile."""
+        """Return what came in; handle signals, readers and the spinner in the meantime."""
         spinning = self._spinner is not None and self._spinner.shown
         ready = self._wait(self._spinner.tick_ms if self._spinner and spinning else None)
         self._heed()
@@ -143,7 +143,7 @@ class Following:
             return ()
 
     def _wait(self, timeout_ms: int | None, *, with_gateway: bool = True) -> set[int]:
-        """Wait for the gateway, a signal, or a reader; write what there is room for now."""
+        """Wait for the gateway, a signal, or a reader; write as much as there is room for."""
         poll = select.poll()
         poll.register(self._signals.fd, select.POLLIN)
         if with_gateway:
@@ -164,9 +164,9 @@ class Following:
         return set(found)
 
     def _heed(self) -> None:
-        """Act on signals: the first asks the gateway, one more leaves.
+        """Act on signals: the first cancels the run, another one leaves.
 
-        The gateway is asked first: the terminal to say it on may be gone.
+        The gateway is asked first: the terminal for the message may be gone.
         """
         if self.interrupted and not self._cancelled and self.run_id is not None:
             self._cancelled = True
@@ -176,7 +176,7 @@ class Following:
             raise Left(self._signals.impatient)
 
     def _take(self, frame: "Answer") -> "Answer | None":
-        """Take one frame; return the answer once it is there."""
+        """Process one frame; return the answer once it has arrived."""
         match frame.get("method"):
             case "exec.output":
                 self._print(frame["params"])
@@ -189,11 +189,11 @@ class Following:
         return None
 
     def _answered(self, frame: "Answer") -> "Answer | None":
-        """Return the answer; ``None`` where the gateway gave none and is to be asked again.
+        """Return the answer; ``None`` if the gateway gave none and is to be asked again.
 
         Raises:
-            Unanswered: asked again, it refused, which says nothing about the first time.
-            SaysoError: what the gateway answered.
+            Unanswered: when asked again, it refused, which says nothing about the first time.
+            SaysoError: the error that the gateway returned.
         """
         error = frame.get("error")
         if error is None:
@@ -216,7 +216,7 @@ class Following:
             self._outlets.take(params["stream"], a2b_base64(params["data"]))
 
     def _stand(self, status: "Answer") -> "Answer | None":
-        """Note the status; that is the answer for whoever does not wait."""
+        """Record the status, which is the answer for a caller that does not wait."""
         self.run_id, self._until = status["id"], 0.0
         if not self._waits:
             return status
@@ -229,7 +229,7 @@ class Following:
         return None
 
     def _ask_where(self) -> None:
-        """Poll where the question was sent, to inform whoever waits."""
+        """Poll where the question was sent, to show it to the person who waits."""
         if monotonic() >= self._ask_where_at:
             self._ask_where_at = monotonic() + _ASK_WHERE_S
             self._where = self._send("exec.approval.copies", {"id": self.run_id})
@@ -243,11 +243,11 @@ class Following:
     def _again(self, error: OSError) -> None:
         """Wait for the gateway to come back, and follow the same run again.
 
-        Before its id is known the same request is sent again: by its key it stays the same.
+        Before its id is known, the same request is sent again; its key keeps it a single one.
 
         Raises:
-            GatewayUnreachable: nothing was asked.
-            Unanswered: it does not come back, or the request has no key.
+            GatewayUnreachable: nothing was sent.
+            Unanswered: the gateway does not come back, or the request has no key.
         """
         self._client.close()
         if self.run_id is None and not (self.sent and "requestKey" in self._params):
@@ -266,7 +266,7 @@ class Following:
         self._client.lost(error, self._method)
 
     def _asked_again(self) -> bool:
-        """Ask for the run, or for what may have become one; ``False``: nobody listens."""
+        """Ask for the run, or send the request again; ``False`` if no gateway listens."""
         try:
             if self.run_id is None:
                 self._ask(self._method, self._params)

@@ -1,7 +1,7 @@
-"""Write what a run prints, without making the gateway wait for whoever reads it.
+"""Write what a run prints, without making the gateway wait for its reader.
 
-What a reader has no room for is kept; that is bounded, for the gateway sends no more of a stream
-than it keeps.
+What the reader has no room for is buffered; this is bounded, because the gateway sends no more of a
+stream than it keeps.
 """
 
 import os
@@ -16,14 +16,14 @@ KEPT = {"output": 800_000, "stdout": 262_144, "stderr": 262_144}
 ``core.runner.supervisor.output.capture`` keeps them.
 """
 _STEP = 4096
-"""POSIX PIPE_BUF on Linux: a pipe that polls as writable takes that much without blocking."""
+"""POSIX PIPE_BUF on Linux: a pipe that polls as writable accepts that much without blocking."""
 
 
 class Outlet:
-    """One descriptor, and how much of a stream went there.
+    """One descriptor, and how much of a stream was written there.
 
-    ``printed`` counts bytes of the stream; ``full`` is set where no more of it will come although
-    the command may still print; ``forgives`` where what cannot be written is let go.
+    ``printed`` counts bytes of the stream; ``full`` is set if no more of it will come although the
+    command may still print; ``forgives`` if output that cannot be written is dropped.
     """
 
     __slots__ = ("_at", "_left", "_waits", "fd", "forgives", "full", "is_terminal", "printed")
@@ -44,14 +44,14 @@ class Outlet:
         return bool(self._left)
 
     def rewind(self) -> None:
-        """Take the stream from its start again; what was printed is not printed twice."""
+        """Restart the stream from its beginning; what was printed is not printed twice."""
         self._at = 0
 
     def take(self, data: bytes) -> None:
-        """Take what comes next in the stream.
+        """Accept the next bytes of the stream.
 
         Raises:
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: nobody reads it any longer.
         """
         known = self.printed - self._at
         self._at += len(data)
@@ -61,19 +61,19 @@ class Outlet:
             self.add(fresh)
 
     def add(self, data: bytes) -> None:
-        """Write bytes that are not of the stream.
+        """Write bytes that are not part of the stream.
 
         Raises:
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: nobody reads it any longer.
         """
         self._left += data
         self.flush()
 
     def flush(self) -> None:
-        """Write what there is room for.
+        """Write as much as there is room for.
 
         Raises:
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: nobody reads it any longer.
         """
         while self._left and (not self._waits or self._has_room()):
             try:
@@ -93,7 +93,7 @@ class Outlet:
 
 
 class Outlets:
-    """Where the streams of a run go, by the name that the gateway gives them."""
+    """Where the streams of a run go, by the names that the gateway gives them."""
 
     __slots__ = ("_by_name", "_said", "error", "out")
 
@@ -105,21 +105,21 @@ class Outlets:
         self._by_name = {"output": self.out, "stdout": self.out, "stderr": stderr}
 
     def of(self, stream: str) -> Outlet:
-        """Return where a stream goes."""
+        """Return the outlet of a stream."""
         return self._by_name[stream]
 
     def take(self, stream: str, data: bytes) -> None:
-        """Take what comes next in a stream.
+        """Accept the next bytes of a stream.
 
         Raises:
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: nobody reads it any longer.
         """
         outlet = self._by_name[stream]
         outlet.take(data)
         outlet.full = outlet.printed >= KEPT[stream]
 
     def say(self, words: str) -> None:
-        """Say something on standard error, behind what was printed before.
+        """Print a line on standard error, after what was printed before.
 
         Raises:
             BrokenPipeError: nobody reads it.
@@ -128,12 +128,12 @@ class Outlets:
 
     @property
     def all(self) -> tuple[Outlet, Outlet]:
-        """Return both."""
+        """Return both outlets."""
         return self.out, self.error
 
 
 def _remark(words: str) -> str:
-    """Return a remark as text, or as JSON where ``--json`` was given."""
+    """Return a remark as text, or as JSON if ``--json`` was given."""
     if not Failures.as_json:
         return f"sayso: {words}"
     import json  # noqa: PLC0415 - outside the import budget
@@ -148,7 +148,7 @@ def one_file() -> bool:
 
 
 def fill_standard_descriptors() -> None:
-    """Point what was closed at ``/dev/null``: the gateway's socket must not become descriptor 1."""
+    """Open closed descriptors on ``/dev/null``, so that the gateway's socket does not become 1."""
     for fd in range(3):
         try:
             os.fstat(fd)

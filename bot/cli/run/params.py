@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 MOST_INPUT = 1024 * 1024
-"""Bytes; the gateway takes no more (S4 ``max_stdin_bytes``)."""
+"""Bytes; the gateway accepts no more (S4 ``max_stdin_bytes``)."""
 
 
 class Unusable(Exception):
-    """The arguments ask for what cannot be; the message says what to change."""
+    """The arguments ask for something impossible; the message says what to change."""
 
 
 def params_of(args: "Namespace", *, separate: bool) -> "dict[str, object]":
@@ -52,7 +52,7 @@ def _variables(pairs: list[str]) -> dict[str, str]:
 
 
 def _input(args: "Namespace") -> str | None:
-    """Return standard input in base64, ``None`` where none was asked for."""
+    """Return standard input in base64, ``None`` if none was requested."""
     if not args.stdin and args.stdin_file is None:
         return None
     from binascii import b2a_base64  # noqa: PLC0415 - seldom needed
@@ -66,7 +66,7 @@ def _input(args: "Namespace") -> str | None:
 
 
 def _read(path: str | None) -> bytes:
-    """Read one byte more than may be, from a file or from our own standard input."""
+    """Read one byte more than is allowed, from a file or from our own standard input."""
     try:
         fd = 0 if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:

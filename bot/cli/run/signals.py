@@ -1,6 +1,6 @@
 """Handle SIGINT and SIGTERM: the first cancels the run, the second detaches at once.
 
-``_signal`` is what ``signal`` wraps, without the enums that cost this start 5 ms.
+``_signal`` is the module that ``signal`` wraps, without the enums, which cost 5 ms per start.
 """
 
 import _signal  # type: ignore[import-not-found]  # typeshed knows the wrapper only
@@ -14,7 +14,7 @@ _ENDING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 
 
 class Signals:
-    """What was heard; ``fd`` becomes readable with each."""
+    """The signals received; ``fd`` becomes readable with each."""
 
     __slots__ = ("_inlet", "fd", "heard")
 
@@ -23,27 +23,27 @@ class Signals:
         self.fd, self._inlet = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         _signal.set_wakeup_fd(self._inlet, warn_on_full_buffer=False)
         for number in _ENDING:
-            # A job in the background was set to ignore them, and still does.
+            # A background job was started ignoring them, and still does.
             if _signal.getsignal(number) != _signal.SIG_IGN:
                 _signal.signal(number, lambda got, _: self.heard.append(got))
 
     @property
     def impatient(self) -> int:
-        """Return the signal that means: leave at once, 0 for none.
+        """Return the signal that means to leave at once, 0 for none.
 
         A terminal that closes is reported twice, by the shell and by the kernel.
         """
         return next((number for number in self.heard[1:] if number != _signal.SIGHUP), 0)
 
     def calm(self) -> None:
-        """Take from ``fd`` what woke us."""
+        """Drain ``fd`` of what woke us."""
         try:
             os.read(self.fd, 64)
         except BlockingIOError:
             return
 
     def close(self) -> None:
-        """Let signals do again what they do by themselves."""
+        """Restore the default actions of the signals."""
         _signal.set_wakeup_fd(-1)
         for number in _ENDING:
             if _signal.getsignal(number) != _signal.SIG_IGN:
@@ -53,12 +53,12 @@ class Signals:
 
 
 def hangs_up() -> bool:
-    """Return whether a closed terminal ends us; `nohup` says that it does not."""
+    """Return whether a closed terminal ends us; under `nohup` it does not."""
     return bool(_signal.getsignal(_signal.SIGHUP) != _signal.SIG_IGN)
 
 
 def die_of(number: int) -> "NoReturn":
-    """End as somebody whom this signal ended, so that the shell above stops its loop as well."""
+    """End as if killed by this signal, so that a loop in the calling shell stops, too."""
     _signal.signal(number, _signal.SIG_DFL)
     os.kill(os.getpid(), number)
     os._exit(128 + number)  # not reached, unless the signal is blocked

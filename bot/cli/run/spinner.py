@@ -1,4 +1,4 @@
-"""Show that somebody is asked, for how long still, where, and how to answer."""
+"""Show that somebody is asked, where, how to answer, and how much time is left."""
 
 import os
 from time import monotonic, time
@@ -19,7 +19,7 @@ _DONE = frozenset(("sent", "stale", "closed"))
 
 
 class Notice:
-    """One line for whoever has no terminal: who is asked, once nobody has answered for a second.
+    """One line for callers without a terminal: who is asked, if no answer came within a second.
 
     It has the methods of `Spinner`.
     """
@@ -33,12 +33,12 @@ class Notice:
         self._status: dict[str, Any] = {}
 
     def show(self, status: "dict[str, Any]") -> None:
-        """Note what is asked; anything but a question ends it."""
+        """Record what is asked; any other status ends it."""
         self.shown = status["status"] == "pending" and status["code"] != self._said
         self._status = status
 
     def sent_to(self, copies: "list[dict[str, Any]]") -> None:
-        """Say where the question went, unless it has ended."""
+        """Print where the question went, unless it has ended."""
         if not self.shown:
             return
         self.shown = False
@@ -53,15 +53,15 @@ class Notice:
             return  # nobody reads it; the run continues
 
     def tick(self) -> None:
-        """Draw nothing: the line stays as it was written."""
+        """Draw nothing: the line stays as written."""
 
     def hide(self) -> None:
-        """Say nothing from now on."""
+        """Print nothing from now on."""
         self.shown = False
 
 
 class Spinner:
-    """One line on standard error that is drawn again and again, and wiped before anything else.
+    """One line on standard error that is redrawn repeatedly, and erased before other output.
 
     A terminal that cannot do that (``TERM=dumb``) gets only the line above it, which stays.
     """
@@ -80,7 +80,7 @@ class Spinner:
         self._drawn = False
 
     def show(self, status: "dict[str, Any]") -> None:
-        """Say once what is asked, then draw it; anything but a question ends it."""
+        """Print once what is asked, then draw it; any other status ends it."""
         if status["status"] != "pending":
             self.hide()
             return
@@ -93,11 +93,11 @@ class Spinner:
         self.tick()
 
     def sent_to(self, copies: "list[dict[str, Any]]") -> None:
-        """Note where the question went."""
+        """Record where the question went."""
         self._where = _places(copies)
 
     def tick(self) -> None:
-        """Draw it as it is now."""
+        """Draw the current state."""
         if not self.shown:
             return
         frame = self._frames[int(monotonic() * 1000 / _TICK_MS) % len(self._frames)]
@@ -106,7 +106,7 @@ class Spinner:
         self._drawn = True
 
     def hide(self) -> None:
-        """Wipe it."""
+        """Erase the line."""
         self.shown = False
         if self._drawn:
             self._drawn = False
@@ -118,7 +118,7 @@ class Spinner:
 
 
 def _how(status: "dict[str, Any]") -> str:
-    """Return how it is answered: here, where anybody may do so, else where else."""
+    """Return how to answer: here, if anybody may, else where it can be answered."""
     answers = status.get("answers")
     if answers is None or "terminal" in answers:
         return f"`sayso approve {status['code']} allow-once|allow-always|deny` answers"
@@ -133,7 +133,7 @@ def _left(deadline_ms: int) -> str:
 
 
 def _places(copies: "list[dict[str, Any]]") -> str:
-    """Return the places that took the question, two at most, and how many more there are."""
+    """Return the places that received the question, at most two, and how many more there are."""
     places = dict.fromkeys(_place(one) for one in copies if one["state"] in _DONE)
     named = list(places)[:_PLACES]
     more = len(places) - len(named)

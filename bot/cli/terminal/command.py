@@ -1,4 +1,4 @@
-"""Offer `sayso terminal`: ask for a shell of an agent's Unix user, and sit at it."""
+"""Offer `sayso terminal`: ask for a shell of an agent's Unix user, and attach to it."""
 
 import argparse
 import os

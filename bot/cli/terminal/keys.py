@@ -1,4 +1,4 @@
-"""Take `~.` at the start of a line out of what is typed, as ssh does."""
+"""Detect `~.` typed at the start of a line, as ssh does."""
 
 HELP = (
     "\r\n~.  leave the terminal; it goes on until its idle limit\r\n~~  type ~\r\n~?  this help\r\n"
@@ -8,7 +8,7 @@ _TILDE = 0x7E
 
 
 class Keys:
-    """What is typed, byte by byte; only behind a line's end is ``~`` anything but itself."""
+    """What is typed, byte by byte; ``~`` is special only after the end of a line."""
 
     def __init__(self) -> None:
         self._at_start = True
@@ -17,7 +17,7 @@ class Keys:
         self.asked_help = False
 
     def take(self, data: bytes) -> bytes:
-        """Return what is to be passed on; nothing that follows `~.` is."""
+        """Return what to pass on; nothing that follows `~.` is."""
         passed = bytearray()
         for byte in data:
             if self.left:

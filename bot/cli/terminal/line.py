@@ -1,4 +1,4 @@
-"""Connect this terminal with one of the gateway's: raw keys there, raw output here."""
+"""Connect this terminal with one of the gateway's: raw keys to it, raw output from it."""
 
 import base64
 import os
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _CHUNK = 4096
 _MOST_UNSENT = 16_384
-"""Bytes that were typed and wait to be sent; beyond them the keyboard waits."""
+"""Maximum of typed bytes waiting to be sent; beyond it, no keys are read."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(Exception):
-    """A signal that ends this program came."""
+    """A signal arrived that ends this program."""
 
 
 class Line:
-    """One terminal, from its opening until it ends or is left; the tty is always given back."""
+    """One terminal, from its opening until it ends or is left; the tty is always restored."""
 
     def __init__(self, client: Client, terminal_id: str) -> None:
         self._client = client
@@ -43,7 +43,7 @@ class Line:
         self._wake, self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def follow(self) -> int:
-        """Sit at the terminal; return the exit code of its shell."""
+        """Connect to the terminal; return the exit code of its shell."""
         for number in _ENDING:
             signal.signal(number, _end)
         signal.signal(signal.SIGWINCH, lambda _number, _frame: None)
@@ -54,7 +54,9 @@ class Line:
                 self._turn()
         except KeyboardInterrupt:
             self._restore()
-            with Client(socket_path()) as another:  # on this one the answer would not be the next
+            with Client(
+                socket_path()
+            ) as another:  # on this connection the answer might not be the next frame
                 another.call("exec.cancel", {"id": self._id})
             return 128 + signal.SIGINT
         except Ended as end:
@@ -83,14 +85,14 @@ class Line:
 
     def _type(self, data: bytes) -> None:
         if not data:
-            self._keys.left = True  # this terminal has gone
+            self._keys.left = True  # this terminal is gone
         self._unsent += self._keys.take(data)
         if self._keys.asked_help:
             self._keys.asked_help = False
             _show(HELP.encode())
 
     def _send(self) -> None:
-        """Send what was typed; the next piece goes once this one was taken."""
+        """Send what was typed; the next piece is sent once this one was accepted."""
         if self._unsent and not self._sending:
             piece, self._unsent = self._unsent[:_CHUNK], self._unsent[_CHUNK:]
             text = base64.b64encode(piece).decode("ascii")
@@ -136,7 +138,7 @@ class Line:
 
 
 def _code(code: "int | None") -> int:
-    """Return the exit code of a shell as shells report one that a signal ended."""
+    """Return the exit code of a shell; one ended by a signal is reported as shells do."""
     if code is None:
         return 1
     return 128 - code if code < 0 else code
@@ -147,7 +149,7 @@ def _end(number: int, _frame: object) -> None:
 
 
 def _show(data: bytes) -> None:
-    """Write all of it: to a terminal that is slow, a write may be short."""
+    """Write all of it: on a slow terminal, a write may be short."""
     sys.stdout.flush()
     while data:
         data = data[os.write(1, data) :]
