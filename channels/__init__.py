@@ -5,28 +5,24 @@
     base             the Channel protocol, and the Inbox that answers go to
     cards            prompt, outcome and notice for every platform, from the bound plan
     card_text        the words in cards: programs, endings, durations, digests
-    commands         what people may ask for in a chat;  grammar  the same, as it is typed (pure)
+    commands         what people may ask for in a chat;  grammar  how it is typed (pure)
     argument_values  durations and settings in commands
     button_payload   what a button means, in at most 58 bytes
-    background       what nobody waits for, until its channel stops; replies that wait their turn
-    pacing           a message's turn by a platform's rate
-    shown_text       what a prompt shows, as text to keep as evidence
-    payload_preview  what a platform would be sent, for `sayso prompt render`
-    registry         name → class; entry points `sayso.channels`
-    plugin           the settings of a third party's channel
-    utf16            text counted as Telegram and Discord count it
-    memory           a channel inside this process (demo, tests)
-    terminal/        this terminal
-    companion/       a companion that listens on this machine
-    push/            notifications of browsers, by web push
-    slack/  telegram/  discord/  webhook/
+    background       tasks that nobody waits for, until the channel stops; replies that await their
+    turn pacing           when a message may be sent, by a platform's rate shown_text       what a
+    prompt shows, as text kept as evidence payload_preview  what a platform would be sent, for
+    `sayso prompt render` registry         name → class; entry points `sayso.channels` plugin the
+    settings of a third party's channel utf16            text counted as Telegram and Discord count
+    it memory           a channel inside this process (demo, tests) terminal/        this terminal
+    companion/       a companion that listens on this machine push/ notifications of browsers, by
+    web push slack/  telegram/  discord/  webhook/
 
 The three chat platforms have the same file names for the same roles::
 
     settings        its section of the configuration
     channel         the Channel
-    connection      connect, keep trying, know why not (Telegram: in channel)
-    transport       how events come in: a socket, polls, requests
+    connection      connect, keep trying, report why not (Telegram: in channel)
+    transport       how events arrive: a socket, polls, requests
     inbound_events  an event → Inbound
     inbound         Inbound → the inbox, until it is committed
     replies         replies to the person behind a press, a command or a message
@@ -38,5 +34,5 @@ The three chat platforms have the same file names for the same roles::
     errors          the platform's errors → ChannelError
 
 A channel knows no policy, no store and no approver list: it passes who said what to the inbox and
-shows what the inbox answers. A chat SDK stays in its platform's folder.
+shows the inbox's reply. A chat SDK stays in its platform's folder.
 """

@@ -1,4 +1,4 @@
-"""Read the values that commands take: how long a grant lasts, what ``/exec`` sets; pure."""
+"""Parse the values that commands take: how long a grant lasts, what ``/exec`` sets; pure."""
 
 import re
 
@@ -15,7 +15,7 @@ _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def grant_terms(word: str) -> GrantTerms | None:
-    """Read ``30m``, ``2h``, ``7d`` (30 days at most), ``5x``, ``session`` or ``task``."""
+    """Parse ``30m``, ``2h``, ``7d`` (30 days at most), ``5x``, ``session`` or ``task``."""
     word = word.lower().rstrip(".,;!")
     if word == "session":
         return THIS_SESSION
@@ -30,7 +30,7 @@ def grant_terms(word: str) -> GrantTerms | None:
 
 
 def exec_overrides(words: list[str]) -> ExecOverrides | None:
-    """Read ``host=… security=… ask=… node=…`` (``=`` or ``:``); ``None`` is not understood."""
+    """Parse ``host=… security=… ask=… node=…`` (``=`` or ``:``); ``None`` if invalid."""
     given: dict[str, str] = {}
     for word in words:
         found = _SETTING.fullmatch(word)

@@ -20,18 +20,18 @@ class Background:
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
     def spawn(self, coroutine: Coroutine[None, None, None]) -> None:
-        """Begin a task; the caller goes on."""
+        """Start a task; the caller continues."""
         task = asyncio.create_task(coroutine)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
     async def finish(self) -> None:
-        """Wait a moment for what is under way, then give it up."""
+        """Wait a moment for what is under way, then cancel it."""
         await finish(self._under_way, _STOP_PATIENCE_S)
 
 
 async def finish(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> bool:
-    """Wait at most these seconds for tasks, then cancel them; return whether none was late."""
+    """Wait at most this many seconds for tasks, then cancel them; return whether all had ended."""
     working = set(tasks)
     if not working:
         return True
@@ -43,7 +43,7 @@ async def finish(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> bool:
 
 
 async def patiently(send: Callable[[], Awaitable[_T]], longest_s: float = LONGEST_S) -> _T:
-    """Send, and again each time that the platform names a time to wait, ``longest_s`` in all.
+    """Send, and retry each time that the platform asks to wait, for ``longest_s`` in all.
 
     Raises:
         ChannelError: refused, unreachable, or still limited at the end.

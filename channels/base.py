@@ -1,8 +1,8 @@
-"""Define what a chat platform must offer, where its answers go, and which cannot be read.
+"""Define what a chat platform must offer, where its answers go, and what is unreadable.
 
-The chat libraries read answers without checking them: an absent field is a ``KeyError``, an
-``AttributeError`` much later, or a ``TypeError`` of some constructor. A proxy, a platform of one's
-own or a change at the platform must not end a channel that way.
+The chat libraries read responses without checking them: an absent field is a ``KeyError``, an
+``AttributeError`` much later, or a ``TypeError`` of some constructor. A proxy, a self-hosted
+platform or a change at the platform must not end a channel that way.
 """
 
 import logging
@@ -19,16 +19,16 @@ from core.model.identity import Actor, Target
 from core.text.render import Redacted, redact
 
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading an odd answer raises; no ``SaysoError`` is among them."""
+"""What reading an odd response raises; no ``SaysoError`` is among them."""
 
 _log = logging.getLogger(__name__)
 _LONGEST = 200
 _CLASS = re.compile(r"^(?:\w+\.)+\w+: ")
-"""The name of a library's exception, which says nothing to people: ``httpx.ConnectError: ``."""
+"""The name of a library's exception, which means nothing to people: ``httpx.ConnectError: ``."""
 
 
 def unreadable(platform: str, error: BaseException, *, setting: str) -> ChannelError:
-    """Return the channel error for an answer that cannot be read; ``setting`` is its URL's key."""
+    """Return the channel error for an unreadable response; ``setting`` is its URL's key."""
     _log.debug("An answer of %s cannot be read", platform, exc_info=error)
     said = redact(f"{type(error).__name__}: {error}"[:_LONGEST])
     return ChannelError(
@@ -38,7 +38,7 @@ def unreadable(platform: str, error: BaseException, *, setting: str) -> ChannelE
 
 
 def out_of_reach(platform: str, said: str) -> ChannelError:
-    """Return the channel error for a platform that does not answer, as one whole sentence."""
+    """Return the channel error for a platform that does not answer, as one complete sentence."""
     words = _CLASS.sub("", said[:_LONGEST]).rstrip(". ")
     return ChannelError(f"{platform} cannot be reached: {redact(words)}.")
 
@@ -49,9 +49,9 @@ def failure_of(
     known: tuple[type[BaseException], ...],
     translate: Callable[[Exception], ChannelError],
 ) -> ChannelError:
-    """Return what ended a connection as a channel error; a fault of ours is logged whole.
+    """Return what ended a connection as a channel error; a fault of ours is logged in full.
 
-    ``known`` are the errors that ``translate`` takes; ``part`` is what failed, such as "The bot".
+    ``known`` are the errors that ``translate`` accepts; ``part`` is what failed, such as "The bot".
     """
     if isinstance(error, ChannelError):
         return error
@@ -73,9 +73,9 @@ class Tone(StrEnum):
 class Reply:
     """The reply to a person's press or message, after the commit.
 
-    ``choices`` are shown as buttons where the platform has some, privately where it can; a press
-    comes in with an empty ``Inbound.replied_to``, since the reply is no copy of a prompt. ``link``
-    is an address to open, below the text; only the reply to a ``private`` event has one.
+    ``choices`` are shown as buttons if the platform has buttons, privately where it can; a press
+    arrives with an empty ``Inbound.replied_to``, since the reply is not a copy of a prompt.
+    ``link`` is an address to open, below the text; only the reply to a ``private`` event has one.
     """
 
     text: Redacted
@@ -88,7 +88,7 @@ STOPPING = Reply(
     Redacted("Sayso is stopping; nothing was changed. Answer again when it is back."),
     Tone.REFUSED,
 )
-"""The reply to a person on ``Stopping``, where the platform does not redeliver."""
+"""The reply to a person on ``Stopping``, if the platform does not redeliver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Inbound:
     """What a person did: who, where, what.
 
     ``key`` is the same for a redelivery of the same event (platform and update id).
-    ``replied_to`` is the message id that ``post`` returned, where the person answered one.
-    ``process`` is the kernel session of who answers on this machine, as in ``Requester``.
-    ``private``: nobody but this person sees the reply, on a platform that can show links.
-    ``message`` is the message that the person wrote, as ``post`` would name it; empty where they
-    pressed a button or used a platform's own form of a command.
+    ``replied_to`` is the message id that ``post`` returned, if the person answered one. ``process``
+    is the kernel session of a person who answers on this machine, as in ``Requester``. ``private``:
+    nobody but this person sees the reply, on a platform that can show links. ``message`` is the
+    message that the person wrote, as ``post`` would name it; empty if they pressed a button or used
+    the platform's own form of a command.
     """
 
     actor: Actor
@@ -115,7 +115,7 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a channel can be used now, and in words why not and what to do."""
+    """Whether a channel can be used now; if not, why, and what to do."""
 
     ok: bool
     detail: str
@@ -128,9 +128,9 @@ class Inbox(Protocol):
         """Authorise, decide and commit; return the reply to that person.
 
         Raises:
-            Stopping: nothing was decided and the gateway stops; the channel leaves the event with
-                a platform that sends it again, and else replies ``STOPPING`` to the person.
-            SaysoError: nothing was decided; the channel keeps the event and offers it again.
+            Stopping: nothing was decided and the gateway stops; the channel leaves the event with a
+            platform that sends it again, or else replies ``STOPPING`` to the person. SaysoError:
+            nothing was decided; the channel keeps the event and retries it.
         """
 
 
@@ -143,13 +143,13 @@ class Channel(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name that ``Target.channel`` uses."""
+        """Return the channel's name, which ``Target.channel`` uses."""
 
     async def start(self, inbox: Inbox) -> None:
-        """Begin to listen; an outage of the platform is no error here but shows in ``check``."""
+        """Start to listen; an outage of the platform is no error here but shows in ``check``."""
 
     async def stop(self) -> None:
-        """Stop listening; what people do meanwhile is taken up by the next ``start``."""
+        """Stop listening; the next ``start`` takes up what people do in the meantime."""
 
     async def check(self) -> Health:
         """Return whether prompts and answers get through now."""
@@ -164,7 +164,7 @@ class Channel(Protocol):
         """
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
-        """Bring a prompt to its final state, without buttons; a vanished message is no error.
+        """Bring a prompt to its final state, without buttons; a vanished message is not an error.
 
         Raises:
             ChannelError: the platform refused it (``permanent``) or cannot be reached.
@@ -195,7 +195,7 @@ class Groups(Protocol):
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
-        """Bring the message to what is true now: outcomes have no buttons, prompts keep theirs.
+        """Update the message to the current state: outcomes have no buttons, prompts keep theirs.
 
         Raises:
             ChannelError: as ``Channel.update``.
@@ -204,7 +204,7 @@ class Groups(Protocol):
 
 @runtime_checkable
 class Recordable(Protocol):
-    """A channel that says what exactly it posts, for the record of what people were shown."""
+    """A channel that reports exactly what it posts, for the record of what people were shown."""
 
     def rendering(self, target: Target, cards: tuple[PromptCard, ...]) -> list[dict[str, object]]:
         """Return the bodies of the calls that post one prompt, or several as one message."""
@@ -215,7 +215,7 @@ class Resumable(Protocol):
     """A channel that can look for a prompt whose sending was not confirmed."""
 
     async def resume(self, target: Target, card: PromptCard) -> str:
-        """Return the id of the message that shows the prompt already, a group's too; else post it.
+        """Return the id of the message or group that already shows the prompt; else post it.
 
         Raises:
             ChannelError: as ``Channel.post``.
@@ -224,7 +224,7 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class Fleeting(Protocol):
-    """A channel that knows only what its own process showed; a restart shows again what waits."""
+    """A channel that knows only what its own process showed; after a restart it is shown again."""
 
     def open_messages(self) -> Collection[str]:
         """Return the ids of the messages that can be answered here."""
@@ -232,19 +232,19 @@ class Fleeting(Protocol):
 
 @runtime_checkable
 class Reminders(Protocol):
-    """A channel that links a reminder to its prompt, and ends it with it."""
+    """A channel that links a reminder to its prompt, and ends both together."""
 
     async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
         """Show a reminder as the reply to a prompt's message and return its id.
 
-        A prompt that vanished is no error: the reminder is then sent alone.
+        A vanished prompt is not an error: the reminder is then sent alone.
 
         Raises:
             ChannelError: as ``Channel.notify``.
         """
 
     async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
-        """Replace a reminder by how its question ended; one that vanished is no error.
+        """Replace a reminder with how its question ended; a vanished one is not an error.
 
         Raises:
             ChannelError: as ``Channel.update``.
@@ -258,30 +258,31 @@ class Threads(Protocol):
     async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
         """Open a thread in a place and return the thread's place, where ``post`` then posts.
 
-        With ``message`` it is the thread of that message, where the platform has such threads;
-        asked for again it is the same one.
+        With ``message`` it is the thread of that message, if the platform has such threads; a
+        repeated call returns the same one.
 
         Raises:
-            ChannelError: as ``Channel.post``; permanent where the place has no threads.
+            ChannelError: as ``Channel.post``; permanent if the place has no threads.
         """
 
 
 @runtime_checkable
 class Growing(Protocol):
-    """A channel whose messages can grow; one that is, is ``Reminders`` too.
+    """A channel whose messages can grow; such a channel is also ``Reminders``.
 
     What is posted by ``notify`` or ``remind`` is replaced by ``end_reminder``.
     """
 
     def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
-        """Cut a text into pieces that each fit one message, below ``room`` characters of ours."""
+        """Cut a text into pieces that each fit one message with ``room`` characters of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One thing that was tried at a platform: what, whether it works, and what to do if not.
+    """One check at a platform: what was tried, whether it works, and what to do if not.
 
-    ``serious``: without it approvers cannot answer; else it costs something, as ``detail`` says.
+    ``serious``: without it approvers cannot answer; otherwise something is lost, as ``detail``
+    says.
     """
 
     subject: str
@@ -303,7 +304,7 @@ class Provable(Protocol):
     """A channel that can prove its set-up (``sayso doctor channels``)."""
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
-        """Try token, scopes or intents, and each of these approver references; send nothing.
+        """Check token, scopes or intents, and each of these approver references; send nothing.
 
-        An outage of the platform is a proof that failed, not an exception.
+        An outage of the platform is a failed proof, not an exception.
         """

@@ -1,10 +1,10 @@
-"""Write what a button means in at most 58 bytes, and read it back; the same on every platform.
+"""Encode what a button means in at most 58 bytes, and decode it; the same on every platform.
 
 A press carries ``<letter>:<id>``: ``o`` once, ``c`` choose how long, ``a`` always, ``d`` deny,
 ``i`` details, ``s`` this session, ``k`` this task, ``m30`` for 30 minutes, ``t`` tail, ``x`` stop.
 Under the notice of a node that asks to be paired it is ``n`` allow or ``r`` refuse, with a code.
-That fits Telegram's 64 bytes with a mark of the platform before it. The id is no secret: who may
-answer is checked at the press.
+That fits Telegram's 64 bytes, including a mark of the platform in front. The id is not a secret:
+who may answer is checked at the press.
 """
 
 import re
@@ -49,7 +49,7 @@ def answer(reply: ApprovalReply, approval: ApprovalId) -> str:
 
 
 def encode(command: Command) -> str:
-    """Return the press that means a command; only those with an id fit a button.
+    """Return the press that encodes a command; only those with an id fit a button.
 
     Raises:
         ValueError: the command has no button.
@@ -72,7 +72,7 @@ def encode(command: Command) -> str:
 
 
 def decode(press: str) -> Command:
-    """Read a press; what this version did not make is ``Malformed``."""
+    """Decode a press; one not made by this version is ``Malformed``."""
     of_node = _NODE.fullmatch(press)
     if of_node is not None:
         return PairNode(of_node["code"], of_node["what"] == "n")

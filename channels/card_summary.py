@@ -1,4 +1,4 @@
-"""Format what decides an answer: what a command does, and why a person is asked."""
+"""Format what an answer is based on: what a command does, and why a person is asked."""
 
 import re
 from itertools import chain
@@ -11,7 +11,7 @@ from core.programs.summary import NOT_KNOWN, READS, Summary, summaries
 from core.text.render import Redacted, join, phrase, redact, show_argument
 
 MOST_SENTENCES = 3
-"""Commands of which each gets a sentence; of more, each effect gets the numbers of its commands."""
+"""Number of commands up to which each gets a sentence; beyond, effects list their commands."""
 _MOST_NUMBERS = 8
 _MOST_NAMED = 2
 _LONGEST_OPERAND = 80
@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"[A-Z][a-z]* ")
 
 
 def does(plan: ExecPlan) -> Redacted:
-    """Say what a plan does, as far as the tables know; empty where a shell runs the text."""
+    """Describe what a plan does, as far as the tables know; empty if a shell runs the text."""
     if plan.unreadable is not None:
         return Redacted("")
     steered = bool(plan.requested_env)
@@ -39,14 +39,14 @@ def does(plan: ExecPlan) -> Redacted:
 
 
 def shortened(text: Redacted, limit: int) -> Redacted:
-    """Return a text of at most ``limit`` units, or its beginning and how much is left out."""
-    # No command can hold this mark: "…" is always escaped in what is not ours.
+    """Return a text of at most ``limit`` units, or its beginning and how much was left out."""
+    # No command can contain this mark: "…" is always escaped in text that is not ours.
     head, rest = cut(text.text, limit)
     return Redacted(f"{head} […{units(rest):,} more]" if rest else head)
 
 
 def clause(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
-    """Say in a clause why a person is asked, and which commands of several it is about."""
+    """Describe in a clause why a person is asked, and which of several commands it is about."""
     asking = [
         (number, segment)
         for number, segment in enumerate(evaluation.segments, 1)
@@ -64,16 +64,16 @@ def clause(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
 
 
 def clause_of_prompt(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
-    """Return ``clause`` without what the statement on the shell above it says."""
+    """Return ``clause`` without what the statement about the shell above it already says."""
     if plan.unreadable is not None and evaluation.reason is Reason.UNREADABLE:
         return Redacted("the line cannot be parsed with certainty")
     return clause(plan, evaluation)
 
 
 def is_plain(plan: ExecPlan, evaluation: Evaluation) -> bool:
-    """Return whether nothing but a list is why a person is asked, about the programs they see.
+    """Return whether a person is asked only because of a list, about the programs they see.
 
-    Every other reason warns of something that the line does not say by itself.
+    Every other reason warns of something that the line itself does not show.
     """
     asking = [one for one in evaluation.segments if one.decision is not Decision.ALLOW]
     reasons = {evaluation.reason, *(one.reason for one in asking)}
@@ -103,7 +103,7 @@ def _operands(argv: tuple[str, ...], places: tuple[int, ...]) -> Redacted:
 
 
 def _by_effect(found: list[tuple[Summary, ...]]) -> Redacted:
-    """Name each effect with the numbers of its commands, the harmless and unknown ones last."""
+    """List each effect with the numbers of its commands, the harmless and unknown ones last."""
     numbers: dict[str, list[int]] = {}
     for number, one in enumerate(found, 1):
         for effect in dict.fromkeys(chain.from_iterable(_effects(summary) for summary in one)):
@@ -126,7 +126,7 @@ def _numbers(found: list[int]) -> Redacted:
 def _clause(
     plan: ExecPlan, evaluation: Evaluation, asking: list[tuple[int, SegmentVerdict]]
 ) -> Redacted:
-    # Of a wrapper it is what it runs that is not listed, and the sentence names that.
+    # With a wrapper, what it runs is not listed, and the sentence names that.
     wrappers = {number for number, command in enumerate(plan.commands, 1) if command.inner}
     plain = wrappers.isdisjoint(number for number, _ in asking)
     if evaluation.reason is Reason.NOT_LISTED and asking and plain:
@@ -148,7 +148,7 @@ def _not_listed(plan: ExecPlan, missing: list[SegmentVerdict]) -> Redacted:
 
 
 def _called(segment: SegmentVerdict) -> Redacted:
-    """Return the program's name, with the subcommand where its tables know subcommands."""
+    """Return the program's name, with the subcommand if its tables know subcommands."""
     argv = segment.argv
     name = shortened(redact(argv[0].rpartition("/")[2], strict=True), _LONGEST_OPERAND)
     profile = profile_for(segment.resolved) if segment.resolved else None

@@ -1,4 +1,4 @@
-"""Format the parts of cards: programs, concerns, endings, durations, digests, what does not fit."""
+"""Format the parts of cards: programs, concerns, endings, durations, digests, omissions."""
 
 from datetime import UTC, datetime, tzinfo
 
@@ -19,29 +19,29 @@ _UNANSWERED = "Expired at {}: nobody answered, so nothing ran"
 _UNREACHED = "Not delivered by {}: nothing ran"
 
 OPEN_PAGE = "Open the control page"
-"""What a link into the control page is called."""
+"""The label of a link to the control page."""
 
 EMPTY = "The command is empty; it can only be denied."
-"""What a prompt says in place of a command of no characters."""
+"""What a prompt shows in place of an empty command."""
 TOO_LONG = "Too long for one message."
 READ_ABOVE = "The full text is above; read it first."
-"""What a prompt says whose command went ahead of it, in parts or as a file."""
+"""What a prompt shows if its command was sent before it, in parts or as a file."""
 ON_PAGE = "Allow on the page…"
-"""The button that opens a question's page, and beside a code the shorter one."""
+"""The button that opens a question's page, and the shorter one next to a code."""
 ON_PAGE_SHORT = "allow…"
 
 
 def digest_words(digest: str) -> str:
     """Return the first 64 bits of a digest as four words that can be read out.
 
-    Each word is a proquint: 16 bits as consonant and vowel in turn (arXiv:0901.4016).
+    Each word is a proquint: 16 bits as alternating consonants and vowels (arXiv:0901.4016).
     """
     quints = (int(digest[start : start + 4], 16) for start in range(0, _DIGEST_WORDS * 4, 4))
     return "-".join(_quint(bits) for bits in quints)
 
 
 def duration(milliseconds: int) -> str:
-    """Word a duration in its largest whole units: ``1 h 30 min``, ``45 s``."""
+    """Format a duration in its largest whole units: ``1 h 30 min``, ``45 s``."""
     seconds = max(0, milliseconds) // 1000
     units = ((seconds // 3600, "h"), (seconds % 3600 // 60, "min"), (seconds % 60, "s"))
     return " ".join(f"{count} {unit}" for count, unit in units if count) or "0 s"
@@ -58,7 +58,7 @@ def _quint(bits: int) -> str:
 
 
 def program(command: PlannedCommand) -> Redacted:
-    """Name a program as called and the file that starts, with what is odd about it."""
+    """Format a program as called and the file that starts, with what is odd about it."""
     name = redact(command.argv[0] if command.argv else "", strict=True)
     found = command.executable
     if found is None:
@@ -71,17 +71,17 @@ def program(command: PlannedCommand) -> Redacted:
 
 
 def programs(command: PlannedCommand) -> tuple[Redacted, ...]:
-    """Name a command's program, and below a wrapper those that it starts, however deep."""
+    """List a command's program, and below a wrapper those that it starts, however deep."""
     below = tuple(one for inner in command.inner for one in programs(inner))
     starter = redact(command.argv[0] if command.argv else "", strict=True)
     return (program(command), *(phrase("{}, started by {}", one, starter) for one in below))
 
 
 def odd_programs(command: PlannedCommand) -> tuple[Redacted, ...]:
-    """Name the programs of a command that are other than their names let people expect.
+    """List the programs of a command that are not what their names suggest.
 
-    One that cannot be run, is reached by a link, lies outside the system's folders, has another
-    name than its file, or one with characters that are escaped.
+    These cannot be run, are reached by a link, are outside the system's folders, have another name
+    than their file, or a name with escaped characters.
     """
     below = tuple(one for inner in command.inner for one in odd_programs(inner))
     return (*((program(command),) if _is_odd(command) else ()), *below)
@@ -98,7 +98,7 @@ def _is_odd(command: PlannedCommand) -> bool:
 
 
 def concerns(segments: tuple[SegmentVerdict, ...]) -> tuple[Redacted, ...]:
-    """Name the commands that policy would not let through by itself, each with its number."""
+    """List the commands that policy alone would not allow, each with its number."""
     return tuple(
         phrase("{}. {} ({})", Redacted(str(number)), show_argv(segment.argv), redact(segment.rule))
         for number, segment in enumerate(segments, 1)
@@ -133,7 +133,7 @@ def _how_far(resolution: Resolution) -> str:
 
 
 def agreement(approval: Approval) -> Redacted:
-    """Return how many people must allow, and who did; empty where one person is enough."""
+    """Return how many people must allow, and who did; empty if one person is enough."""
     if approval.quorum == 1:
         return Redacted("")
     so_far = tuple(_person(vote.by) for vote in approval.votes)
@@ -149,13 +149,13 @@ def _person(actor: Actor | None) -> Redacted:
     if actor.name in {"", actor.account}:
         return phrase("{} {}", channel, account)
     if actor.channel == LOCAL_CHANNEL:
-        # The machine names its users, not they themselves: the name says as much as the uid.
+        # Users are named by the machine, not by themselves, so the name says as much as the uid.
         return phrase("{} ({})", redact(actor.name, strict=True), channel)
     return phrase("{} ({} {})", redact(actor.name, strict=True), channel, account)
 
 
 def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted:
-    """Return why nothing ran, or how the run ended; empty where neither is known."""
+    """Return why nothing ran, or how the run ended; empty if neither is known."""
     note = resolution.note if resolution else ""
     if resolution is not None and resolution.state is not ApprovalState.ALLOWED:
         return phrase("Reason: {}", redact(note)) if note else Redacted("")
@@ -175,22 +175,22 @@ def detail(resolution: Resolution | None, result: ExecResult | None) -> Redacted
 
 
 def too_many(size: int) -> str:
-    """Say that a command is too long to be allowed."""
+    """Format the note that a command is too long to be allowed."""
     return f"{size:,} characters are too many to show, so it can only be denied."
 
 
 def left_out(count: int) -> str:
-    """Say between the ends of a command how many characters stand elsewhere."""
+    """Format the mark between the ends of a command: how many characters are elsewhere."""
     return f"… {count:,} characters are not in this message …"
 
 
 def and_more(count: int) -> str:
-    """Say behind the beginning of a command how many characters follow it."""
+    """Format the mark after the beginning of a command: how many characters follow."""
     return f"… and {count:,} more characters"
 
 
 def shortened(head: str, count: int) -> str:
-    """Return the head of a value with how many characters follow it, if any do.
+    """Return the head of a value with how many characters follow, if any do.
 
     No command can hold this mark: "…" is always escaped in what is not ours.
     """
@@ -198,20 +198,20 @@ def shortened(head: str, count: int) -> str:
 
 
 def whole_title(code: str, size: int) -> str:
-    """Return the words beside a file that holds a whole command."""
+    """Return the text next to a file that contains a whole command."""
     return f"{code} · the whole command: {size:,} characters"
 
 
 def part_title(code: str, number: int, total: int) -> str:
-    """Return the words above one part of a whole command."""
+    """Return the text above one part of a whole command."""
     return f"{code} · the whole command, part {number} of {total}"
 
 
 def part_end(number: int, total: int) -> str:
-    """Return the words below one part of a whole command, so that no blank at its end is lost."""
+    """Return the text below one part of a whole command, so that no blank at its end is lost."""
     return f"End of part {number} of {total}."
 
 
 def file_name(code: str) -> str:
-    """Return the name of a file that holds a whole command."""
+    """Return the name of a file that contains a whole command."""
     return f"command-{code}.txt"

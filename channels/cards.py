@@ -1,6 +1,6 @@
 """Build what people are shown, for every platform alike, from the bound plan alone.
 
-Every text in a card is ``Redacted``. A platform lays a card out and counts its own limits; it never
+Every text in a card is ``Redacted``. A platform formats a card within its own limits; it never
 reads the plan.
 """
 
@@ -39,14 +39,14 @@ NOTHING = Redacted("")
 _MASK = "[secret: "
 _LONG = 500
 _NODE_ID_SHOWN = 12
-"""Characters of a node's id beside its name."""
+"""Characters of a node's id next to its name."""
 LONGEST_SHOWN = 200_000
-"""Characters of a command, beyond which nobody reads: it can only be denied."""
+"""Characters of a command, beyond which nobody would read it: it can only be denied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of a prompt: a label of ours and a value."""
+    """One line of a prompt: one of our labels and a value."""
 
     label: str
     value: Redacted
@@ -57,17 +57,17 @@ class PromptCard:
     """A question, in full.
 
     ``size`` counts the characters of the exact command. ``concerns`` are the commands of a longer
-    line that policy would not let through by itself, each with its number. ``resolved`` are the
-    programs that start, those of a wrapper below it, ``odd`` those among them that may deceive.
-    ``does`` says what the command does, as far as the tables know, ``clause`` why a person is
-    asked (``plain``: only for a list), ``why`` the same as a sentence; ``mixed``: several reasons.
-    ``promise`` is what allow-always would store; empty means that it is not offered. ``shell`` is
-    empty where no shell runs. ``whole`` is false where the command is too long to be shown: then
-    nothing may offer to allow it. ``asked`` counts the identical requests that wait. ``people``
-    says how many must agree, where it takes more than one. ``step_up``: no button allows it, only
-    typed words do. Times are epoch ms and ms; ``zone`` is where people read the clock.
-    ``plan_digest``, ``security`` and ``ask`` are for programs that show a card themselves. ``link``
-    is the question's page, empty where none can be opened; it says where and gives no right.
+    line that policy alone would not allow, each with its number. ``resolved`` are the programs that
+    start, those of a wrapper below it, ``odd`` those among them that may deceive. ``does`` says
+    what the command does, as far as the tables know, ``clause`` why a person is asked (``plain``:
+    only because of a list), ``why`` the same as a sentence; ``mixed``: several reasons. ``promise``
+    is what allow-always would store; empty means that it is not offered. ``shell`` is empty if no
+    shell runs. ``whole`` is false if the command is too long to be shown: then nothing may offer to
+    allow it. ``asked`` counts the identical requests that wait. ``people`` says how many must
+    agree, if more than one. ``step_up``: no button allows it, only typed words do. Times are epoch
+    ms and ms; ``zone`` is the people's time zone. ``plan_digest``, ``security`` and ``ask`` are for
+    programs that show a card themselves. ``link`` is the question's page, empty if none can be
+    opened; it grants no right.
     """
 
     id: ApprovalId
@@ -113,7 +113,7 @@ class PromptCard:
 
     @property
     def allowed_on(self) -> str:
-        """Return the page that a button opens where it cannot allow: a step-up is wanted."""
+        """Return the page that a button opens because it cannot allow: a step-up is required."""
         return self.link.text if self.step_up and self.approvable else ""
 
     @property
@@ -123,7 +123,7 @@ class PromptCard:
 
     @property
     def replies(self) -> str:
-        """Return the decisions that ``/approve`` takes here, as typed."""
+        """Return the decisions that ``/approve`` accepts here, as typed."""
         once = ["allow-once"] if self.approvable else []
         always = ["allow-always"] if self.offers_always else []
         return "|".join([*once, *always, "deny"])
@@ -131,9 +131,9 @@ class PromptCard:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCard:
-    """How a question ended: what was asked, and in a sentence or two what became of it.
+    """How a question ended: what was asked, and the outcome in a sentence or two.
 
-    ``clause`` says why it was asked, ``stored`` what an allow-always let in from then on.
+    ``clause`` says why it was asked, ``stored`` what an allow-always allows from then on.
     """
 
     id: ApprovalId
@@ -150,7 +150,7 @@ class OutcomeCard:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button under a reply or a notice: what it says and what pressing it means."""
+    """One button under a reply or a notice: its label and what pressing it means."""
 
     label: str
     command: Command
@@ -160,8 +160,8 @@ class Choice:
 class NoticeCard:
     """Something that people should know and need not answer.
 
-    ``choices`` are shown as buttons where the platform has some; who may press them is judged when
-    somebody does. A notice that takes the place of an earlier one has none.
+    ``choices`` are shown as buttons if the platform has buttons; who may press them is checked at
+    the press. A notice that replaces an earlier one has none.
     """
 
     text: Redacted
@@ -169,7 +169,7 @@ class NoticeCard:
 
 
 def node_choices(code: str, named: str = "") -> tuple[Choice, ...]:
-    """Return the buttons that answer a request; ``named`` labels say which one."""
+    """Return the buttons that answer a request; with ``named``, labels say which one."""
     before = f"{named} " if named else ""
     return (
         Choice(f"{before}Allow", PairNode(code.lower(), allow=True)),
@@ -180,7 +180,7 @@ def node_choices(code: str, named: str = "") -> tuple[Choice, ...]:
 def build_prompt(approval: Approval, zone: tzinfo = UTC, page_url: str = "") -> PromptCard:
     """Build the question from the plan that the approval is bound to; times are in ``zone``.
 
-    ``page_url`` is where the control page is, empty where prompts have no link.
+    ``page_url`` is where the control page is, empty if prompts have no link.
     """
     plan = approval.plan
     return PromptCard(
@@ -225,7 +225,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC, page_url: str = "") -> 
 def build_outcome(
     approval: Approval, result: ExecResult | None = None, zone: tzinfo = UTC
 ) -> OutcomeCard:
-    """Build the final state of a prompt; ``result`` is how the run ended, once it did."""
+    """Build the final state of a prompt; ``result`` is how the run ended, once it has."""
     resolution = approval.resolution
     return OutcomeCard(
         id=approval.id,
@@ -262,15 +262,15 @@ def _stored(approval: Approval) -> tuple[Redacted, ...]:
 
 
 def facts(card: PromptCard) -> tuple[Fact, ...]:
-    """Return all lines below the command: those in front, then the details."""
+    """Return all lines below the command: those always shown, then the details."""
     return (*front(card), *details(card))
 
 
 def front(card: PromptCard) -> tuple[Fact, ...]:
-    """Return the lines that an answer is decided by, in the order of every platform.
+    """Return the lines that an answer is based on, in the same order on every platform.
 
-    Whatever may deceive is among them (invariant 9): programs that are not what their names
-    say, and the check words where the eye does not suffice: something is masked, or it is long.
+    Whatever may deceive is among them (invariant 9): programs that are not what their names say,
+    and the check words if the eye is not enough: something is masked, or it is long.
     """
     lines = (
         Fact("Does", card.does),
@@ -291,7 +291,7 @@ def front(card: PromptCard) -> tuple[Fact, ...]:
 
 
 def details(card: PromptCard) -> tuple[Fact, ...]:
-    """Return the lines that stand behind "Details" where a platform folds."""
+    """Return the lines that "Details" shows on platforms that fold them."""
     several = card.segments > 1
     lines = (
         *(() if _is_crowded(card) else (_concerns(card),)),
@@ -318,13 +318,13 @@ def checked(card: PromptCard) -> tuple[Fact, ...]:
 
 
 def listed(lines: tuple[Fact, ...]) -> Redacted:
-    """Return lines as text, in which no line break of a value begins a line of ours."""
+    """Return lines as text, in which no line break in a value starts a line of ours."""
     rows = (f"{line.label}: {line.value}".replace("\n", f"\n{CONTINUATION}") for line in lines)
     return Redacted("\n".join(rows))
 
 
 def whole_text(card: PromptCard) -> str:
-    """Return the command, what runs it, and every fact, as text that parts are cut from."""
+    """Return the command, what runs it, and every fact, as text that is cut into parts."""
     texts = (card.command.text, card.shell.text, listed(facts(card)).text)
     return "\n\n".join(text for text in texts if text)
 
@@ -335,7 +335,7 @@ def _concerns(card: PromptCard) -> Fact:
 
 
 def _is_crowded(card: PromptCard) -> bool:
-    """Return whether it takes more than the clause to see which command is asked about, and why."""
+    """Return whether the clause is not enough to see which command is asked about, and why."""
     return card.mixed or card.size > _LONG or card.segments > MOST_SENTENCES
 
 
@@ -379,7 +379,7 @@ def _shown(plan: ExecPlan) -> Redacted:
 
 
 def _odd(plan: ExecPlan) -> tuple[Redacted, ...]:
-    # Of a shell that runs the text as it is, the shell's own statement warns.
+    # For a shell that runs the text as it is, the shell's own statement warns.
     if plan.unreadable is not None:
         return ()
     return tuple(dict.fromkeys(one for each in plan.commands for one in odd_programs(each)))

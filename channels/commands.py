@@ -1,6 +1,6 @@
-"""Name what people may ask for in a chat, and the words that explain it (S1 "Reply in chat").
+"""Define what people may ask for in a chat, and the texts that explain it (S1 "Reply in chat").
 
-``channels.grammar`` reads these from what was typed, ``channels.button_payload`` from buttons.
+``channels.grammar`` parses these from typed text, ``channels.button_payload`` from buttons.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ REPLY_USAGE = (
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """A command as the platforms register it: its name, what it does, what follows the name."""
+    """A command as the platforms register it: its name, what it does, its arguments."""
 
     name: str
     description: str
@@ -59,7 +59,7 @@ SLASH_COMMANDS = (
     SlashCommand("login", "Get a link into the control page, in a private chat"),
     SlashCommand("help", "List these commands"),
 )
-"""All commands; a platform that has slash commands of its own registers each."""
+"""All commands; a platform with its own slash commands registers each."""
 
 HELP = (
     "/approve CODE allow-once: run it this once\n"
@@ -75,8 +75,8 @@ HELP = (
 class Approve:
     """An answer to the approval whose id, code or unique prefix is ``ref`` (lower-case).
 
-    ``typed``: the person wrote which approval it is. It says how it was said, not what: a press
-    means the same answer.
+    ``typed``: the person typed the approval's id. This is only about how the answer was given: a
+    press means the same answer.
     """
 
     ref: str
@@ -97,21 +97,21 @@ class BareReply:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """A press on "Always allow…": what would be stored, and for how long, is shown next."""
+    """A press on "Always allow…": shows next what would be stored, and for how long."""
 
     ref: str
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """A press on "Details": what a prompt has no room for is shown next; nothing is decided."""
+    """A press on "Details": shows next what a prompt has no room for; nothing is decided."""
 
     ref: str
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryList:
-    """A request to see what was asked and how it ended, the newest first."""
+    """A request to see what was asked and how it ended, newest first."""
 
     limit: int = 10
 
@@ -171,7 +171,7 @@ class PromptAgent:
 
 @dataclass(frozen=True, slots=True)
 class StopAgent:
-    """``/agent stop``: end the prompt ``ref``; empty is the newest one of who asks, here."""
+    """``/agent stop``: end the prompt ``ref``; empty means the requester's newest one here."""
 
     ref: str = ""
 
@@ -213,9 +213,9 @@ class Help:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Something meant for us that is no command; ``usage`` says what would be one.
+    """Something meant for us that is not a valid command; ``usage`` shows a valid one.
 
-    ``usage`` are words of ours, never any that were typed: it is shown as it is.
+    ``usage`` is our own text, never anything that was typed: it is shown as it is.
     """
 
     usage: str = USAGE
@@ -247,12 +247,12 @@ Command = (
 
 
 def usage_of(name: str) -> str:
-    """Return the words for a command that was not understood."""
+    """Return the reply to a command that was not understood."""
     line = next(command.line for command in SLASH_COMMANDS if command.name == name)
     return f"Not understood, so nothing was changed. Send: {line}"
 
 
 def unknown_command(near: str) -> str:
-    """Return the words for a command that does not exist; ``near`` is one of a similar name."""
+    """Return the reply to an unknown command; ``near`` is one with a similar name."""
     question = f" Did you mean /{near}?" if near else ""
     return f"Unknown command, so nothing was changed.{question} /help lists all commands."

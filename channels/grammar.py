@@ -1,7 +1,7 @@
-"""Read what people type; pure (S1 "Reply in chat").
+"""Parse what people type; pure (S1 "Reply in chat").
 
 ``/approve <id> allow-once|allow-always|deny`` in either word order, with the usual aliases. The
-slash may be missing: Slack has no slash commands in threads. Whatever is meant for us and not
+slash may be missing: Slack has no slash commands in threads. Whatever is meant for us but not
 understood is ``Malformed``, so that the person gets a reply; ordinary talk is ``None``.
 """
 
@@ -62,11 +62,11 @@ _LONGEST_NOTE = 500
 def parse(
     text: str, *, bot_name: str = "", is_reply: bool = False, private: bool = False
 ) -> Command | None:
-    """Read one message; ``None`` is ordinary talk or a command for another bot.
+    """Parse one message; ``None`` is ordinary talk or a command for another bot.
 
-    ``bot_name`` is our own name at the platform, without ``@``. ``is_reply`` says that the message
-    replies to a prompt of ours, ``private`` that nobody else is in the chat: there each command is
-    meant for us, also one that does not exist.
+    ``bot_name`` is our own name at the platform, without ``@``. ``is_reply`` means that the message
+    replies to one of our prompts, ``private`` that nobody else is in the chat: there each command
+    is meant for us, even one that does not exist.
     """
     first, rest = _split(text)
     addressed = bool(bot_name) and _is_mention(first, bot_name)
@@ -88,10 +88,10 @@ def parse(
 
 
 def _unknown(first: str, rest: str, *, named: bool, private: bool) -> Command | None:
-    """Answer a command that does not exist, where it was meant for us."""
+    """Return the reply to an unknown command, if it was meant for us."""
     verb = first.lower().lstrip("/").partition("@")[0]
     near = get_close_matches(verb, _VERBS, 1, _ALIKE)
-    # Slack takes no unknown command with a slash, so there the words behind it must tell.
+    # Slack accepts no unknown command with a slash, so there the words after it must decide.
     answers = bool(near) and any(_names_approval(word) for word in rest[:_LONGEST].split())
     if private and (first.startswith("/") or answers):
         return Malformed(unknown_command(near[0] if near else ""))
@@ -101,7 +101,7 @@ def _unknown(first: str, rest: str, *, named: bool, private: bool) -> Command | 
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the first word and what follows it as typed."""
+    """Return the first word, and what follows it as typed."""
     parts = text.split(None, 1)
     return (parts[0] if parts else "", parts[1].strip() if len(parts) > 1 else "")
 
@@ -145,7 +145,7 @@ def _answer(rest: list[str]) -> Approve | None:
 
 
 def _decision(word: str, rest: list[str], known: Mapping[str, ApprovalReply]) -> BareReply | None:
-    """Read a decision and what follows it: a reason after deny, a limit after always."""
+    """Parse a decision and what follows it: a reason after deny, a limit after always."""
     terms = grant_terms(word)
     if terms is not None:
         return None if rest else BareReply(ApprovalReply.ALLOW_ALWAYS, terms=terms)
@@ -167,7 +167,7 @@ def _bare(words: list[str]) -> Command | None:
     first, rest = words[0].lower(), words[1:]
     if said is None:
         return Malformed(REPLY_USAGE) if first.rstrip(".,:;!") in _REPLY_WORDS else None
-    # "no problem, go on" is no denial: only the plain verbs, or a reason that says so, take words.
+    # "no problem, go on" is not a denial: only the plain verbs, or an explicit reason, take words.
     plain = not rest or said.reply is not ApprovalReply.DENY
     reasoned = first in {"deny", "reject", "block"} or bool(_BECAUSE.match(" ".join(rest)))
     return said if plain or reasoned else Malformed(REPLY_USAGE)
@@ -201,7 +201,7 @@ def _stop(words: list[str]) -> Command | None:
 
 
 def _agent(rest: str) -> Command | None:
-    """Read what follows ``/agent``; the text of a prompt stays as it was written."""
+    """Parse what follows ``/agent``; the text of a prompt stays as it was written."""
     word, text = _split(rest)
     name = word.rstrip(",:")
     if not name:
@@ -253,7 +253,7 @@ def _node(words: list[str]) -> Command | None:
 
 
 def _start(words: list[str]) -> Command | None:
-    """Read ``/start``, and ``/start CODE``, which a deep link of Telegram sends."""
+    """Parse ``/start``, and ``/start CODE``, which a deep link of Telegram sends."""
     return _pair(words) or Help()
 
 

@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def open(self) -> tuple[PromptCard, ...]:
-        """Return the prompts that still take an answer."""
+        """Return the prompts that can still be answered."""
         return tuple(card for id_, card in self.prompts.items() if id_ not in self.outcomes)
 
     @property
@@ -63,9 +63,9 @@ def offered(card: PromptCard) -> tuple[ApprovalReply, ...]:
 
 @dataclass(slots=True)
 class MemoryChannel:
-    """Keep what is shown, and pass on what ``press`` and ``say`` do.
+    """Stores what is shown, and passes on what ``press`` and ``say`` do.
 
-    What people do while the channel is stopped waits, as at a real platform.
+    What people do while the channel is stopped waits, as on a real platform.
     """
 
     name: str = "memory"
@@ -76,7 +76,7 @@ class MemoryChannel:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     async def start(self, inbox: Inbox) -> None:
-        """Begin to listen, and deliver what was pressed meanwhile."""
+        """Start to listen, and deliver what was pressed in the meantime."""
         self._inbox = inbox
         while self._waiting:
             await self._deliver(self._waiting.popleft())
@@ -98,7 +98,7 @@ class MemoryChannel:
         await self.update_group(target, message, (card,))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
-        """Return whether the cards are as many and as long as a chat would show in one message."""
+        """Return whether the cards are few and short enough for one message of a chat."""
         return sum(card.size for card in cards) <= _LONGEST_GROUP
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
@@ -109,7 +109,7 @@ class MemoryChannel:
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
         """Keep the final states among the cards; a message that is gone stays gone."""
-        del target  # message ids are unique over all places here
+        del target  # message ids are unique across all places here
         if message in self.shown:
             ended = [card for card in cards if isinstance(card, OutcomeCard)]
             self.shown[message].outcomes.update({card.id: card for card in ended})
@@ -130,13 +130,13 @@ class MemoryChannel:
         return self._keep(Shown("", target, notice=card, about=message))
 
     async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
-        """Keep how its question ended in the place of a reminder."""
-        del target  # message ids are unique over all places here
+        """Replace a reminder with how its question ended."""
+        del target  # message ids are unique across all places here
         if message in self.shown:
             self.shown[message].notice = card
 
     def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
-        """Cut a text into pieces of a length that a chat would show in one message."""
+        """Cut a text into pieces that a chat would show in one message each."""
         return tuple(map(Redacted, chunks(text.text, _LONGEST_MESSAGE - room)))
 
     async def press(
@@ -144,7 +144,7 @@ class MemoryChannel:
     ) -> Reply | None:
         """Press a button; ``None`` means that the channel is stopped and the press waits.
 
-        ``code`` names the prompt where the message shows several. Allow-always is the button
+        ``code`` names the prompt if the message shows several. Allow-always is the button
         "Always allow…", which asks how long.
 
         Raises:
@@ -171,7 +171,7 @@ class MemoryChannel:
         raise ChannelError(f"No reply has a button {label}.", permanent=True)
 
     async def say(self, target: Target, text: str, actor: Actor, to: str = "") -> Reply | None:
-        """Type a message, in reply to message ``to`` if given; ``None`` where there is no reply."""
+        """Type a message, in reply to message ``to`` if given; ``None`` if there is no reply."""
         command = parse(text, bot_name="sayso", is_reply=to in self.shown)
         return await self._come_in(actor, target, command, to) if command else None
 

@@ -1,27 +1,27 @@
-"""Give each message its turn by a platform's rate, and let no place hold up another.
+"""Pace messages by a platform's rate, so that no place holds up another.
 
-A turn far off is the outbox's to schedule: the refusal says how far.
+A turn far off is left for the outbox to schedule: the refusal says how far.
 """
 
 import asyncio
 from dataclasses import dataclass, field
 
 LONGEST_TURN_S = 5.0
-"""Seconds that a message waits for its turn, unless it is patient."""
+"""Seconds that a message waits for its turn at most, unless it is patient."""
 
 _MOST_CLOCKS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """One message each ``seconds``, of which ``burst`` may leave at once."""
+    """One message every ``seconds``, of which ``burst`` may be sent at once."""
 
     seconds: float
     burst: int
 
 
 class TurnFarOff(Exception):
-    """A turn is further off than anybody should wait; ``seconds`` is how far."""
+    """A turn is too far off to wait for; ``seconds`` is how far."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the next turn is {seconds:.1f} s away")
@@ -30,7 +30,7 @@ class TurnFarOff(Exception):
 
 @dataclass(slots=True)
 class Clock:
-    """When the next message may leave, by one rate; times are seconds of the event loop."""
+    """When the next message may be sent, by one rate; times are seconds of the event loop."""
 
     rate: Rate
     _free_at: float = 0.0
@@ -38,24 +38,24 @@ class Clock:
     _line: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def turn(self, now: float) -> float:
-        """Return when the next message may leave; a turn in the past is now."""
+        """Return when the next message may be sent; a time in the past means now."""
         return max(self._free_at, now - self.rate.seconds * (self.rate.burst - 1))
 
     def leave(self, now: float) -> None:
-        """Note that a message leaves now."""
+        """Record that a message is sent now."""
         self._free_at = self.turn(now) + self.rate.seconds
 
     def hold(self, seconds: float) -> None:
-        """Let nothing leave for so long, as the platform asked."""
+        """Hold all messages for this long, as the platform asked."""
         until = asyncio.get_running_loop().time() + seconds
         self._free_at = max(self._free_at, until)
 
     def idle(self, now: float) -> bool:
-        """Return whether the clock holds no more than a new one would."""
+        """Return whether the clock is in the same state as a new one."""
         return not self._waiting and self._free_at < now - self.rate.seconds * self.rate.burst
 
     async def take(self, *, patient: bool) -> None:
-        """Wait for a turn, in the order of asking.
+        """Wait for a turn, in the order of the calls.
 
         Raises:
             TurnFarOff: it is too far off, and the message is not ``patient``.
@@ -67,8 +67,8 @@ class Clock:
         self._waiting += 1
         try:
             async with self._line:
-                # Turns are not given out in advance: a loop that stalled would let all leave in
-                # one bunch.
+                # Turns are not assigned in advance: after a stall of the loop, all would be sent in
+                # one burst.
                 while (turn := self.turn(loop.time())) > loop.time():  # noqa: ASYNC110 - a hold moves it
                     await asyncio.sleep(turn - loop.time())
                 self.leave(loop.time())

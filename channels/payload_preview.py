@@ -1,4 +1,4 @@
-"""Show what a platform would be sent, without a platform: pure renderings by channel name."""
+"""Show what a platform would be sent, without the platform: pure renderings by channel name."""
 
 from importlib import import_module
 from types import ModuleType
@@ -33,7 +33,7 @@ def payloads(channel: str, card: PromptCard, target: Target) -> Payloads:
 
 
 def approvable(channel: str, card: PromptCard) -> bool:
-    """Return whether the platform's card may offer to allow, because it offers the whole.
+    """Return whether the platform's card may offer to allow, because it shows the whole command.
 
     Raises:
         ConfigError: the channel has no such rendering.

@@ -1,4 +1,4 @@
-"""Define ``channels.plugins[]``: what a third party's channel is given."""
+"""Define ``channels.plugins[]``: what a third-party channel is given."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from core.settings import Section, Word, Words
 
 
 class PluginSettings(Section):
-    """A channel of a third party, found by its entry point ``sayso.channels``."""
+    """A third-party channel, found by its entry point ``sayso.channels``."""
 
     name: Word = Field(description="the entry point's name, which is the channel's name as well")
     token: SecretStr | None = Field(default=None, description="a secret that the channel needs")

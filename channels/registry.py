@@ -1,4 +1,4 @@
-"""Find a channel's class by its name, and import it only then."""
+"""Find a channel's class by its name, and import it only when needed."""
 
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -29,7 +29,7 @@ def load(name: str) -> type:
     """Import and return a channel's class.
 
     Raises:
-        ConfigError: there is no such channel.
+        ConfigError: no such channel exists.
     """
     module, _, attribute = _path(name).partition(":")
     found = getattr(import_module(module), attribute, None)
@@ -39,7 +39,7 @@ def load(name: str) -> type:
 
 
 def load_plugin(name: str) -> type:
-    """Import and return the class of a third party's channel; it takes its ``PluginSettings``.
+    """Import and return the class of a third-party channel; it takes its ``PluginSettings``.
 
     Raises:
         ConfigError: no entry point has this name, or a built-in channel has it.

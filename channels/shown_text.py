@@ -1,4 +1,4 @@
-"""Return what a channel shows for a prompt, as text to keep; and read it from such a text."""
+"""Record what a channel shows for a prompt as text, and extract from it what people read."""
 
 import json
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from channels.cards import PromptCard, whole_text
 from core.model.identity import Target
 
 _SHOWN = ("caption", "content", "document", "files[0]", "text", "label")
-"""The members of a call's body that hold what people read, buttons included."""
+"""The members of a call's body that contain what people read, including buttons."""
 
 
 def rendered(channel: Channel, target: Target, cards: tuple[PromptCard, ...]) -> str:
     """Return what a channel posts for one prompt, or for several as one message.
 
-    Of a platform it is the bodies of its calls as JSON, of others the text of the cards.
+    For a platform it is the bodies of its calls as JSON, for others the text of the cards.
     """
     if isinstance(channel, Recordable):
         made = channel.rendering(target, cards)
@@ -23,12 +23,12 @@ def rendered(channel: Channel, target: Target, cards: tuple[PromptCard, ...]) ->
 
 
 def readable(text: str) -> str:
-    """Return what people read of a text that ``rendered`` made."""
+    """Return what people read in a text that ``rendered`` made."""
     if not text.startswith("[{"):
         return text
     try:
         found = json.loads(text)
-    except ValueError:  # a command of its own that begins so
+    except ValueError:  # a command that itself begins this way
         return text
     return "\n".join(_strings(found))
 

@@ -1,7 +1,7 @@
 r"""Count and cut text as Telegram and Discord count it: in UTF-16 code units.
 
 A character beyond U+FFFF is two. A cut never falls inside an escape such as ``\u{202E}``: half of
-one would read as something else.
+one would mean something else.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Ask at a companion that listens on this machine.
+"""Ask through a companion that listens on this machine.
 
 ::
 
-    channel   the channel: a dialog for each prompt, its answers, and the companion that goes away
+    channel   the channel: a dialog for each prompt, its answers, and a companion that disconnects
     question  what a dialog shows, from the prompt's card
 """

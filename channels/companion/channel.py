@@ -1,7 +1,7 @@
-"""Ask at a companion: a program of this user that shows a dialog (S0 "UI integration").
+"""Ask through a companion: a program of this user that shows a dialog (S0 "UI integration").
 
-The companion listens and is asked only while it does; it shows and answers, and decides nothing.
-Its answers are those of the listener's user, ``uid:1000``, from the kernel session that listens.
+A companion is asked only while it listens; it shows and answers, and decides nothing. Its answers
+count as those of the listener's user, ``uid:1000``, from the kernel session that listens.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ Session = tuple[int, int]
 
 
 async def _nothing_lost(_asked: ApprovalId, _why: str) -> None:
-    """Take no notice of a companion that is gone."""
+    """Ignore that a companion is gone."""
 
 
 @dataclass(slots=True)
 class CompanionChannel:
-    """Dialogs at the companion that listens; each has a connection of its own.
+    """Dialogs at the companion that listens; each has its own connection.
 
-    ``address`` says where it would listen, ``None`` where nothing is set up. ``session_of`` is the
-    kernel session of a listener, ``None`` where what it says never counts. ``lost`` hears of each
-    question whose companion went away before it ended, and why.
+    ``address`` returns where it would listen, ``None`` if nothing is set up. ``session_of`` returns
+    the kernel session of a listener, ``None`` if its answers never count. ``lost`` is called for
+    each question whose companion disconnected before it ended, with the reason.
     """
 
     address: Callable[[], CompanionAddress | None]
@@ -53,11 +53,11 @@ class CompanionChannel:
     _run: str = field(default_factory=lambda: os.urandom(8).hex())
 
     async def start(self, inbox: Inbox) -> None:
-        """Take answers from now on; who listens is looked up for each question."""
+        """Accept answers from now on; the listener is looked up for each question."""
         self._inbox = inbox
 
     async def stop(self) -> None:
-        """Close the dialogs; the companion says that the gateway is gone."""
+        """Close the dialogs; the companion shows that the gateway is gone."""
         self._inbox = None
         while self._open:
             _, asked = self._open.popitem()
@@ -101,14 +101,14 @@ class CompanionChannel:
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Close the dialog and say how the question ended."""
-        del target  # there is one companion
+        del target  # there is only one companion
         asked = self._open.pop(message, None)
         if asked is not None:
             detail = f". {card.detail}" if card.detail.text else ""
             await asked.end(f"{card.code} {card.headline}{detail}"[:4_000])
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
-        """Leave a notice out: a dialog is in front of its person until it ends."""
+        """Ignore a notice: a dialog is in front of its person until it ends."""
         del target, card
         return str(next(self._numbers))
 

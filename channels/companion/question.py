@@ -1,4 +1,4 @@
-"""Turn a prompt's card into what a companion's dialog shows; pure, apart from the clock."""
+"""Turn a prompt's card into what a companion's dialog shows; pure except for the clock."""
 
 import time
 
@@ -8,7 +8,7 @@ from core.model.approval import ApprovalReply
 
 
 def question_of(card: PromptCard) -> Question:
-    """Return what a dialog shows: the words of the prompt in a chat, in the protocol's keys."""
+    """Return what a dialog shows: the text of a prompt in a chat, under the protocol's keys."""
     once = (ApprovalReply.ALLOW_ONCE,) if card.approvable and not card.step_up else ()
     always = (ApprovalReply.ALLOW_ALWAYS,) if card.offers_always and not card.step_up else ()
     return Question(

@@ -1,9 +1,9 @@
-"""Discord, on discord.py.
+"""Discord, using discord.py.
 
-Beside the files that every platform has (see ``channels``)::
+In addition to the files that every platform has (see ``channels``)::
 
-    gateway_session       where a gateway session is, for the next process
+    gateway_session       the position of a gateway session, for the next process
     connection_status     whether answers get through
-    send_message          one message to the library
+    send_message          one message, passed to the library
     application_commands  every command, registered with Discord
 """

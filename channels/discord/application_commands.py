@@ -1,7 +1,7 @@
 """Offer every command of ``channels.commands`` as an application command.
 
-Each is worded as it would be typed, so that one grammar reads all. They are registered globally:
-only so do they appear in direct messages too.
+Each is turned into the text that would be typed, so that one grammar parses all. They are
+registered globally, because only then do they also appear in direct messages.
 """
 
 import logging
@@ -39,9 +39,9 @@ _BOUNDS = {Kind.TEXT: ("min_length", "max_length"), Kind.NUMBER: ("min_value", "
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One field of a command; ``longest`` counts characters, or is the greatest number.
+    """One field of a command; ``longest`` is the most characters, or the greatest number.
 
-    A field with ``named`` is written ``name=value``, others by their value alone.
+    A field with ``named`` is written as ``name=value``, others as their value alone.
     """
 
     name: str
@@ -105,7 +105,7 @@ _OPTIONS: Mapping[str, tuple[Option, ...]] = {
 
 
 def bodies() -> list[dict[str, Any]]:
-    """Return the application commands as they are registered."""
+    """Return the application commands in the form in which they are registered."""
     return [
         {
             "name": command.name,
@@ -120,7 +120,7 @@ def bodies() -> list[dict[str, Any]]:
 
 
 def typed(interaction: discord.Interaction) -> str:
-    """Return an application command as it would be typed; empty where it is no such thing."""
+    """Return an application command as it would be typed; empty if it is not one."""
     data: Mapping[str, Any] = interaction.data or {}
     name = str(data.get("name", ""))
     known = next((command for command in SLASH_COMMANDS if command.name == name), None)
@@ -136,7 +136,7 @@ def typed(interaction: discord.Interaction) -> str:
 
 
 async def register(client: discord.Client) -> None:
-    """Register the commands at Discord where they differ from what is registered."""
+    """Register the commands with Discord if they differ from what is registered."""
     application = client.application_id
     if application is None:
         return
@@ -147,7 +147,7 @@ async def register(client: discord.Client) -> None:
             if {one["name"] for one in made} != {command.name for command in SLASH_COMMANDS}:
                 raise ValueError("an answer that does not list the commands")
     except FAILURES as error:
-        # Buttons and typed answers work without; the next start tries again.
+        # Buttons and typed answers work without them; the next start tries again.
         _log.warning("Cannot register the slash commands: %s", translate(error))
 
 

@@ -40,7 +40,8 @@ class DiscordChannel:
 
     ``Target.to`` is a channel's id, or ``user:<id>`` for a direct message; ``thread`` a thread's.
     ``session_path`` is a file that keeps the gateway session, so that a gateway that restarts
-    within minutes still gets what was pressed meanwhile; without it only the same object does.
+    within minutes still gets what was pressed in the meantime; without it only the same object
+    does.
     """
 
     def __init__(self, settings: DiscordSettings, session_path: Path | None = None) -> None:
@@ -72,7 +73,7 @@ class DiscordChannel:
             await asyncio.wait_for(status.tried.wait(), _START_PATIENCE_S)
 
     async def stop(self) -> None:
-        """Let what is in hand be committed, keep the session, close every connection."""
+        """Let events in progress be committed, keep the session, close every connection."""
         line, running = self._line, self._running
         if line is None or running is None:
             return
@@ -83,7 +84,7 @@ class DiscordChannel:
         await line.client.leave()
 
     async def check(self) -> Health:
-        """Return whether the gateway and the REST API work, or what keeps them from it."""
+        """Return whether the gateway and the REST API work, or why they do not."""
         if self._line is None:
             return Health(ok=False, detail="not started")
         if self._line.status.problem:
@@ -98,11 +99,11 @@ class DiscordChannel:
         return Health(ok=True, detail=f"connected as {self._line.client.user}")
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
-        """Try token, endpoint, intent, servers and these people, without a gateway connection."""
+        """Check token, endpoint, intent, servers and these people, without a gateway connection."""
         return await prove(self._settings, people)
 
     async def post(self, target: Target, card: PromptCard) -> str:
-        """Send a prompt; the message with the buttons goes last, and its id is returned."""
+        """Send a prompt; the message with the buttons comes last, and its id is returned."""
         return await self._deliveries.send(target, card.id, render_prompt(card))
 
     async def resume(self, target: Target, card: PromptCard) -> str:
@@ -121,11 +122,11 @@ class DiscordChannel:
         return await self._deliveries.send(target, subject, render_notice(card), message)
 
     async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
-        """Edit a reminder to how its question ended."""
+        """Edit a reminder to show how its question ended."""
         await self._deliveries.edit(target, message, render_notice(card)[0])
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
-        """Edit a prompt to its final state; the edit takes its buttons away."""
+        """Edit a prompt to its final state; the edit removes its buttons."""
         await self._deliveries.edit(target, message, render_outcome(card))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
@@ -147,11 +148,11 @@ class DiscordChannel:
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
-        """Edit several prompts to what is true now; only open ones keep their buttons."""
+        """Edit several prompts to their current state; only open ones keep their buttons."""
         await self._deliveries.edit(target, message, prompt_groups.render_group(cards))
 
     async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
-        """Open a public thread in a text channel, of a message if given, and return its place."""
+        """Open a public thread in a text channel, on a message if given, and return its place."""
         return await self._deliveries.open_thread(target, title, message)
 
     def pieces(self, text: Redacted, room: int) -> tuple[Redacted, ...]:
@@ -160,7 +161,8 @@ class DiscordChannel:
 
     def _connected(self) -> GatewayClient:
         line = self._line
-        # Between two tries the client of the first is closed, and that of the second not made.
+        # Between two attempts the client of the first is closed, and that of the second not yet
+        # created.
         if line is None or not line.is_open or line.status.permanent:
             problem = line.status.problem if line else "not started"
             permanent = line is not None and line.status.permanent

@@ -1,4 +1,4 @@
-"""Connect to Discord, try again as long as that may help, and know why there is no connection."""
+"""Connect to Discord, retry as long as that may help, and report why there is no connection."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ _REFUSED_RETRY_S = 300.0
 
 @dataclass(slots=True)
 class Line:
-    """One client at a time; a new one for each try, since the library's cannot log in twice."""
+    """One client at a time; a new one for each attempt, since the library's cannot log in twice."""
 
     settings: DiscordSettings
     make: Callable[[], GatewayClient]
@@ -36,7 +36,7 @@ class Line:
         return self.client.application_id is not None and not self.client.is_closed()
 
     async def run(self) -> None:
-        """Stay connected for as long as the task lives."""
+        """Stay connected for as long as the task runs."""
         wait = _FIRST_RETRY_S
         while True:
             error = await self._live()
@@ -50,8 +50,8 @@ class Line:
             self.client = self.make()
 
     async def _live(self) -> ChannelError:
-        # Route.BASE is the library's only way to another server, and one for the whole process:
-        # it is set before each login, so that two channels in turn (tests) each find their own.
+        # Route.BASE is the library's only way to another server, and global to the process: it is
+        # set before each login, so that two channels in turn (tests) each reach their own.
         # DEFAULT_GATEWAY stays as it is: the client gets its gateway explicitly.
         Route.BASE = self.settings.api_base_url
         try:

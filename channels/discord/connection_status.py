@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Status:
-    """Whether answers get through; ``problem`` says why not and is empty where they do."""
+    """Whether answers get through; ``problem`` says why not and is empty if they do."""
 
     problem: str = "connecting"
     permanent: bool = False
@@ -15,11 +15,11 @@ class Status:
     tried: asyncio.Event = field(default_factory=asyncio.Event)
 
     def established(self) -> None:
-        """Note that a session is established."""
+        """Record that a session is established."""
         self.problem, self.permanent = "", False
         self.tried.set()
 
     def fails(self, problem: str, *, permanent: bool = False) -> None:
-        """Note why there is no connection, and whether trying again can help."""
+        """Record why there is no connection, and whether trying again can help."""
         self.problem, self.permanent = problem, permanent
         self.tried.set()

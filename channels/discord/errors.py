@@ -19,7 +19,7 @@ from core.errors import ChannelError
 from core.text.render import redact
 
 FAILURES = (DiscordException, aiohttp.ClientError, OSError, TimeoutError, *UNREADABLE)
-"""What a call of the library may raise: Discord refuses, is away, or answers something else."""
+"""What a library call may raise: Discord refuses, is unreachable, or answers something else."""
 
 REFUSED = (
     "Discord rejected the bot token. Reset it in the Developer Portal (Bot, Reset Token) and set "
@@ -74,12 +74,12 @@ def translate(error: BaseException) -> ChannelError:
 
 
 def gone(error: BaseException) -> bool:
-    """Return whether an edit failed because nothing is left to edit."""
+    """Return whether an edit failed because there is nothing left to edit."""
     return isinstance(error, NotFound) and error.code in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL)
 
 
 def archived(error: BaseException) -> bool:
-    """Return whether an edit failed because its thread went to sleep."""
+    """Return whether an edit failed because its thread is archived."""
     return isinstance(error, HTTPException) and error.code == _THREAD_ARCHIVED
 
 

@@ -1,8 +1,8 @@
-"""Keep the position of a gateway session, so that nothing that people did meanwhile is missed.
+"""Keep the position of a gateway session, so that nothing people did in the meantime is missed.
 
-Discord replays what came after a sequence number to whoever resumes a session within some minutes,
-also to another process. What is in hand when a process dies comes again that way; the inbox knows
-it by its key.
+Discord replays the events after a sequence number to any client that resumes a session within some
+minutes, including another process. Events in progress when a process dies come again that way; the
+inbox recognises them by their keys.
 """
 
 import json
@@ -21,9 +21,9 @@ _MOST_IN_HAND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A gateway session: its id, the last sequence number that is done with, where to resume.
+    """A gateway session: its id, the last sequence number that was processed, where to resume.
 
-    ``owner`` is the bot and the intents that it was made with; no other can go on with it.
+    ``owner`` is the bot and the intents that it was created with; no other can resume it.
     """
 
     id: str
@@ -34,41 +34,41 @@ class Session:
 
 @dataclass(slots=True)
 class InHand:
-    """The events that are not done with, by id, each with its sequence number."""
+    """The events in progress, by id, each with its sequence number."""
 
     _open: OrderedDict[int, int] = field(default_factory=OrderedDict)
 
     def begin(self, event: int, sequence: int) -> None:
-        """Note that an event came in; one that nobody ever ends is forgotten in time."""
+        """Record that an event came in; one that never ends is eventually forgotten."""
         self._open[event] = sequence
         if len(self._open) > _MOST_IN_HAND:
             self._open.popitem(last=False)
 
     def end(self, event: int) -> None:
-        """Note that an event is done with."""
+        """Record that an event has been processed."""
         self._open.pop(event, None)
 
     def done_up_to(self, sequence: int) -> int:
-        """Return the sequence number up to which everything is done with."""
+        """Return the sequence number up to which everything has been processed."""
         return min([sequence, *(number - 1 for number in self._open.values())])
 
 
 @dataclass(slots=True)
 class SessionFile:
-    """The session of the process before; without a path it is kept in this process only."""
+    """The session of the previous process; without a path it is kept only in this process."""
 
     path: Path | None = None
     session: Session | None = None
 
     def load(self, owner: str) -> Session | None:
-        """Return the owner's last session, ``None`` where there is none that can be read."""
+        """Return the owner's last session, ``None`` if there is none that can be read."""
         if self.session is None and self.path is not None:
             with suppress(OSError, ValueError, TypeError):
                 self.session = Session(**json.loads(self.path.read_text(encoding="utf-8")))
         return self.session if self.session is not None and self.session.owner == owner else None
 
     def save(self, session: Session | None) -> None:
-        """Keep a session; a disk that fails costs only what is pressed during a restart."""
+        """Save a session; a failing disk loses only what is pressed during a restart."""
         if session == self.session:
             return
         self.session = session

@@ -1,7 +1,7 @@
-"""Ask the inbox what became of what a person did, as long as Discord lets us answer.
+"""Pass what a person did to the inbox, and reply as long as Discord accepts a reply.
 
 A decision that is committed at once is the first answer to a press; a slower one is acknowledged,
-and answered once it is true.
+and answered once it is committed.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ _BROKEN = Redacted(
 
 @dataclass(slots=True)
 class Answers:
-    """What people did and has no reply yet.
+    """What people did that has no reply yet.
 
-    Discord sends an event once and forgets it, so an inbox that fails is asked again from here, as
-    long as Discord lets us answer. ``idle`` says that nothing is in hand.
+    Discord sends an event once and forgets it, so if the inbox fails, it is asked again from here,
+    as long as Discord accepts a reply. ``idle`` means that nothing is in progress.
     """
 
     inbox: Inbox
@@ -54,9 +54,9 @@ class Answers:
     async def pressed(
         self, interaction: discord.Interaction, inbound: Inbound, *, of_reply: bool = False
     ) -> None:
-        """Take a press or an application command; the answer is seen by that person alone.
+        """Take a press or an application command; only that person sees the answer.
 
-        ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
+        ``of_reply`` means that the button is under one of our replies, which the answer replaces.
         """
         self.hold()
         deciding = asyncio.ensure_future(self._decided(inbound))
@@ -84,11 +84,11 @@ class Answers:
             _log.warning("Cannot send a reply: %s", error)
 
     async def finish(self) -> bool:
-        """Wait a moment for what is in hand, then give it up; say whether nothing was."""
+        """Wait a moment for what is in progress, then cancel it; return whether all had ended."""
         return await finish(self._in_hand, _STOP_PATIENCE_S)
 
     def hold(self) -> None:
-        """Count the current task among those that a stop waits for, then cancels."""
+        """Add the current task to those that a stop waits for, then cancels."""
         task = asyncio.current_task()
         if task is not None:
             self._in_hand.add(task)
@@ -100,7 +100,7 @@ class Answers:
             try:
                 return await self.inbox.receive(inbound)
             except Stopping:
-                return STOPPING  # nobody is here to try on
+                return STOPPING  # no one is left to retry
             except SaysoError as error:
                 _log.warning("An answer is waiting for the store: %s", error)
             except Exception:  # noqa: BLE001 - a fault of ours must be reported, not swallowed

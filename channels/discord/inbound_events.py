@@ -1,8 +1,8 @@
 """Turn what people do on Discord into what the inbox takes.
 
-Bots, webhooks and forwarded messages are nobody. A place is named as the configuration names it: a
-direct message by its person (``user:<id>``), a thread by its channel and its own id. Roles are what
-Discord says of a person with each event, and only in servers that the settings list.
+Bots, webhooks and forwarded messages are ignored. A place is named as the configuration names it: a
+direct message by its person (``user:<id>``), a thread by its channel and its own id. Roles are
+those that Discord sends with each event of a person, and only in servers that the settings list.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from core.model.identity import Actor, Target
 _log = logging.getLogger(__name__)
 NAME = "discord"
 DIRECT = "user:"
-"""What a ``Target.to`` begins with where it names a person."""
+"""How a ``Target.to`` that names a person begins."""
 
 _PLACE_PATIENCE_S = 3.0
-"""An answer waits no longer for its thread's channel; the library would try for 25 s."""
+"""How long an answer waits for its thread's channel; the library would try for 25 s."""
 _BOT = "sayso"
 _TYPED = (discord.MessageType.default, discord.MessageType.reply)
 _FOREIGN = (
@@ -41,9 +41,10 @@ _HIDDEN = (
 def from_press(
     interaction: discord.Interaction, custom_id: str, settings: DiscordSettings
 ) -> Inbound | None:
-    """Read a pressed button; ``None`` where nobody pressed.
+    """Parse a pressed button; ``None`` if no person pressed it.
 
-    The button says what it answers, so a press counts where the message is left out or unreadable.
+    The button says what it answers, so a press counts even if the message is left out or
+    unreadable.
     """
     message = interaction.message
     prompt = "" if message is None or under_reply(custom_id) else str(message.id)
@@ -53,7 +54,7 @@ def from_press(
 def from_command(
     interaction: discord.Interaction, text: str, settings: DiscordSettings
 ) -> Inbound | None:
-    """Read an application command, worded as it would be typed."""
+    """Parse an application command as the text that would be typed."""
     command = parse(text, bot_name=_BOT) or Malformed()
     return _interaction(interaction, command, settings)
 
@@ -61,7 +62,7 @@ def from_command(
 def from_message(
     message: discord.Message, us: discord.ClientUser, settings: DiscordSettings
 ) -> Inbound | None:
-    """Read a message; ``None`` where nobody said anything that concerns us."""
+    """Parse a message; ``None`` if it is not from a person or does not concern us."""
     author = message.author
     written = message.type in _TYPED and not message.message_snapshots
     if author.bot or message.webhook_id is not None or not written:
@@ -83,7 +84,7 @@ def from_message(
 
 
 async def placed(client: discord.Client, message: discord.Message, inbound: Inbound) -> Inbound:
-    """Say whose thread it is, where a session that another process began leaves that out."""
+    """Add the channel of a thread, which a session begun by another process leaves out."""
     if not isinstance(message.channel, discord.PartialMessageable):
         return inbound
     try:
@@ -130,13 +131,13 @@ def _typed(
     message: discord.Message, us: discord.ClientUser, prompt: discord.Message | None
 ) -> Command | None:
     # Without the privileged intent Discord empties what does not mention us; an empty reply to a
-    # prompt was an answer, and its person must not believe that it counted.
+    # prompt was meant as an answer, and its author must not believe that it counted.
     if prompt is not None and not message.content and not message.attachments:
         return Malformed(_HIDDEN)
     words = re.sub(rf"<@!?{us.id}>", " ", message.content)
     addressed = f"@{_BOT} {words}" if words != message.content else words
     if prompt is not None:
-        # A reply's ping is no address: the words are read as an answer first.
+        # The ping of a reply does not address the bot: the words are read as an answer first.
         return parse(words, bot_name=_BOT, is_reply=True) or parse(addressed, bot_name=_BOT)
     private = isinstance(message.channel, discord.DMChannel)
     return parse(addressed, bot_name=_BOT, private=private)
@@ -152,7 +153,7 @@ def _ours(message: discord.Message, us: discord.ClientUser) -> discord.Message |
 def _guild_of(message: discord.Message) -> str:
     if isinstance(message.channel, discord.DMChannel):
         return ""
-    # A session that was begun by another process knows no servers, only their ids.
+    # A session begun by another process knows no servers, only their ids.
     unknown = getattr(message.channel, "guild_id", None) or "unknown"
     return str(message.guild.id if message.guild else unknown)
 
@@ -170,7 +171,7 @@ def _actor(person: discord.abc.User, guild: str, settings: DiscordSettings) -> A
 def _roles(person: discord.abc.User, guild: str, settings: DiscordSettings) -> frozenset[str]:
     if guild not in settings.guilds or not isinstance(person, discord.Member):
         return frozenset()
-    # What the event said. ``Member.roles`` leaves out each role that is not in a cache, and the
-    # cache is empty in a session that was begun by another process.
+    # As the event says. ``Member.roles`` leaves out each role that is not cached, and the cache is
+    # empty in a session begun by another process.
     held = person._roles  # noqa: SLF001
     return frozenset(ref for ref in settings.roles if held.has(int(ref.removeprefix(ROLE))))

@@ -1,4 +1,4 @@
-"""Send, edit and open threads on whatever client is connected, with Discord's errors translated."""
+"""Send, edit and open threads with the connected client, translating Discord's errors."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ _PAGE = 100
 _MOST_PAGES = 2
 _SKEW_S = 60
 _CALL_PATIENCE_S = 20.0
-"""The library retries for 25 s and waits 300 s for an answer; the outbox's claim ends before."""
+"""The library retries for 25 s and waits 300 s for an answer; the outbox's claim ends earlier."""
 _THREAD_NAME_UNITS = 100
 _WEEK_MINUTES: Final = 10_080
 
@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 
 @contextlib.asynccontextmanager
 async def calling() -> AsyncIterator[None]:
-    """Bound a call in time, and raise what Discord says as a ``ChannelError``."""
+    """Limit a call in time, and raise Discord's errors as ``ChannelError``."""
     try:
         async with asyncio.timeout(_CALL_PATIENCE_S):
             yield
@@ -59,7 +59,7 @@ class Deliveries:
     ) -> str:
         """Send messages in order and return the id of the last.
 
-        Sent again with the same ``subject`` to the same place they stay the same messages. With
+        Sent again with the same ``subject`` to the same place, they are not duplicated. With
         ``reply_to`` they reply to a message.
         """
         sent = ""
@@ -75,9 +75,9 @@ class Deliveries:
     async def find(self, target: Target, approval: str, made_ms: int) -> str:
         """Return the id of the message whose buttons answer an approval, empty if there is none.
 
-        A nonce makes a message sent again the same one for some minutes, and only if it was the
-        same; what was sent before a crash, or in a group, is found by its buttons. ``made_ms`` is
-        when the approval was made.
+        For some minutes, a nonce keeps an identical message from being sent twice; what was sent
+        before a crash, or in a group, is found by its buttons. ``made_ms`` is when the approval was
+        created.
         """
         after = time_snowflake(_utc(made_ms / 1000 - _SKEW_S))
         async with calling():
@@ -95,15 +95,15 @@ class Deliveries:
         return ""
 
     def _found_in(self, page: Sequence[Mapping[str, Any]], approval: str) -> str:
-        # As it came: the library's own reading fails on what Discord leaves out.
+        # In raw form: the library's own parsing fails on what Discord leaves out.
         us = self.connected().user
         mine = (one for one in page if us is not None and _author_of(one) == str(us.id))
         return next((str(_id_of(one)) for one in mine if approval in _asked_in(one)), "")
 
     async def edit(self, target: Target, message: str, rendered: Message) -> None:
-        """Replace a message's text and buttons; one that vanished is no error.
+        """Replace a message's text and buttons; a vanished one is not an error.
 
-        Where somebody just pressed a button of it, the edit is the answer to that press.
+        If somebody has just pressed one of its buttons, the edit is the answer to that press.
         """
         view = view_of(rendered.buttons) if rendered.buttons else None
         async with calling():
@@ -120,10 +120,10 @@ class Deliveries:
     async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
         """Open a public thread in a channel of a server, and return its place.
 
-        A message has one thread at most, which has the message's id.
+        A message has at most one thread, which has the message's id.
 
         Raises:
-            ChannelError: permanent where the place is a direct message or has no such threads.
+            ChannelError: permanent if the place is a direct message or has no such threads.
         """
         async with calling():
             channel = await self.connected().fetch_channel(_number(target.to, direct=False))
@@ -149,7 +149,7 @@ class Deliveries:
         return client.get_partial_messageable(number)
 
     async def _awake(self, target: Target, call: Callable[[], Awaitable[_T]]) -> _T:
-        """Make a call, and once more if its thread had to be woken for it."""
+        """Make a call, and repeat it if its thread first had to be unarchived."""
         try:
             return await call()
         except discord.HTTPException as error:
@@ -162,7 +162,7 @@ class Deliveries:
 
 
 async def _thread_of(channel: discord.TextChannel, message: int, name: str) -> str:
-    """Return the thread of a message, which is opened unless there is one."""
+    """Return the thread of a message, opening it if there is none."""
     try:
         written = channel.get_partial_message(message)
         thread = await written.create_thread(name=name, auto_archive_duration=_WEEK_MINUTES)

@@ -1,7 +1,7 @@
-"""Answer a press with the final state of the message that was pressed, where that comes in time.
+"""Answer a press with the final state of the pressed message, if that is ready in time.
 
-Discord takes one first answer to a press; an edit of its message can be that answer. It arrives as
-soon as the note to the person would, and leaves the channel's rate limit alone.
+Discord accepts one first answer to a press; an edit of its message can be that answer. It arrives
+as soon as a note to the person would, and does not count against the channel's rate limit.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Press:
-    """A press without a reply so far; who answers it holds ``answering``."""
+    """A press without a reply so far; the task that answers it holds ``answering``."""
 
     interaction: discord.Interaction
     answering: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -37,7 +37,7 @@ class Presses:
     def waiting(self, interaction: discord.Interaction, message: str) -> Iterator[Press]:
         """Let edits of a message answer its press for as long as the block lasts.
 
-        Of several presses the first is answered so; an empty ``message`` is none of a prompt.
+        Of several presses the first is answered this way; an empty ``message`` is not a prompt's.
         """
         press = Press(interaction)
         own = bool(message) and self._open.setdefault(message, press) is press
@@ -48,7 +48,7 @@ class Presses:
                 del self._open[message]
 
     async def edit(self, message: str, rendered: Message) -> bool:
-        """Edit a message as the first answer to its press; ``False``: it is to be edited else."""
+        """Edit a message as the first answer to its press; ``False``: edit it another way."""
         press = self._open.get(message)
         if press is None or rendered.file is not None:
             return False

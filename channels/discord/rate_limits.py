@@ -1,7 +1,7 @@
-"""Use what a bucket has left, wait a moment for an empty one, and leave a long wait to the outbox.
+"""Use what is left of a bucket, wait briefly for an empty one, leave a long wait to the outbox.
 
-The library refuses a call whose bucket resets late even where it has calls left (that of new
-threads resets after minutes), and lets the last call of a bucket return only once it has reset.
+The library refuses a call whose bucket resets late even if it has calls left (that of new threads
+resets after minutes), and lets the last call of a bucket return only once it has reset.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from discord import RateLimited
 from discord.http import HTTPClient, Ratelimit
 
 LONGEST_WAIT_S = 10.0
-"""Seconds that a call waits for its bucket, or that Discord asks for, before it is for later."""
+"""Seconds that a call waits for its bucket, or as Discord asks, before it is put off."""
 
 
 class Bucket(Ratelimit):
@@ -34,7 +34,7 @@ class Bucket(Ratelimit):
         self.outgoing += 1
 
     def update(self, response: aiohttp.ClientResponse, *, use_clock: bool = False) -> None:
-        """Take over what an answer says; what is under way is not counted in it yet."""
+        """Adopt the state from a response, which does not count calls under way yet."""
         super().update(response, use_clock=use_clock)
         self.remaining = min(self.remaining, self.limit - self.outgoing)
 
@@ -44,7 +44,7 @@ class Bucket(Ratelimit):
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give the place of a call free."""
+        """Release the place of a call."""
         self.outgoing -= 1
         if isinstance(value, RateLimited):
             self.remaining, self.expires = 0, self._loop.time() + value.retry_after
@@ -58,7 +58,7 @@ class Bucket(Ratelimit):
         return self.remaining > 0
 
     async def _change(self) -> None:
-        """Wait until the bucket resets, or a call that is under way ends."""
+        """Wait until the bucket resets, or a call under way ends."""
         wait = None if self.expires is None else max(0.0, self.expires - self._loop.time())
         if wait is not None and wait > LONGEST_WAIT_S:
             raise RateLimited(wait)
@@ -75,7 +75,7 @@ class Bucket(Ratelimit):
 
 
 class Buckets(dict[str, Ratelimit]):
-    """The buckets of one client, made as they are asked for; idle ones are forgotten."""
+    """The buckets of one client, created on demand; idle ones are forgotten."""
 
     _MOST = 256
 
@@ -88,6 +88,6 @@ class Buckets(dict[str, Ratelimit]):
 
 
 def keep_limits(http: HTTPClient) -> None:
-    """Let the calls of a client wait as this module says."""
+    """Make the calls of a client wait as this module defines."""
     http._buckets = Buckets()  # noqa: SLF001 - the library offers only the refusal
     http.max_ratelimit_timeout = LONGEST_WAIT_S

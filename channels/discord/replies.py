@@ -1,6 +1,6 @@
 """Answer a press or an application command: once, in time, in private.
 
-Discord wants a first answer within 3 seconds and takes further ones for 15 minutes.
+Discord requires a first answer within 3 seconds and accepts further ones for 15 minutes.
 """
 
 import logging
@@ -27,15 +27,15 @@ class _Way(Enum):
     NOTE = auto()
     """As a private note."""
     REPLACE = auto()
-    """In place of the reply that the button stood under."""
+    """In place of the reply that the button is under."""
     BESIDE = auto()
-    """As a private note, beside a reply that stays as it is."""
+    """As a private note, next to a reply that stays as it is."""
 
 
 async def acknowledge(interaction: discord.Interaction, *, of_reply: bool) -> None:
     """Show that a press or command arrived; ``of_reply`` as in ``send_reply``."""
     if interaction.response.is_done():
-        return  # the pressed message shows its final state already
+        return  # the pressed message already shows its final state
     try:
         if of_reply:
             await interaction.response.defer()
@@ -46,9 +46,9 @@ async def acknowledge(interaction: discord.Interaction, *, of_reply: bool) -> No
 
 
 async def send_reply(interaction: discord.Interaction, reply: Reply, *, of_reply: bool) -> None:
-    """Reply to a person's press or command, in private where Discord still can.
+    """Reply to a person's press or command, in private if Discord still can.
 
-    ``of_reply`` says that the button stood under a reply of ours, which the answer replaces.
+    ``of_reply`` means that the button is under one of our replies, which the answer replaces.
     """
     way = _way(interaction, reply) if of_reply else _Way.NOTE
     first, *more = render_reply(reply)
@@ -57,14 +57,14 @@ async def send_reply(interaction: discord.Interaction, reply: Reply, *, of_reply
         for part in more:
             await _follow_up(interaction, part)
     except FAILURES as error:
-        # Usually the press came too late for Discord: it counted, and its person must know.
+        # Usually the press came too late for Discord: it counted, and the person must know.
         _log.info("Cannot answer a press: %s", translate(error))
         await _write(interaction, (first, *more))
 
 
 def _way(interaction: discord.Interaction, reply: Reply) -> _Way:
     private = interaction.message is not None and interaction.message.flags.ephemeral
-    # A reply that all can see stays for those who may press, whoever else did.
+    # A reply that everyone can see stays for those who may press, even if somebody else did.
     return _Way.BESIDE if reply.tone is Tone.REFUSED and not private else _Way.REPLACE
 
 

@@ -1,7 +1,7 @@
-"""Prove a set-up at Discord: token, endpoint, intent, servers, people and roles; send nothing.
+"""Check a set-up at Discord: token, endpoint, intent, servers, people and roles; send nothing.
 
-No gateway connection is made: a second one with the same token would get presses that are meant
-for the first.
+No gateway connection is made: a second one with the same token would receive presses meant for the
+first.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -29,7 +29,7 @@ _MENTIONS = "not asked for: in servers plain text counts where it mentions the b
 
 
 async def prove(settings: DiscordSettings, people: tuple[str, ...]) -> tuple[Proof, ...]:
-    """Try everything that the settings name, and these approver references."""
+    """Check everything that the settings name, and these approver references."""
     Route.BASE = settings.api_base_url
     async with discord.Client(intents=discord.Intents.none()) as client:
         try:

@@ -1,4 +1,4 @@
-"""Hand a rendered message to the library, so that exactly its JSON body goes out."""
+"""Pass a rendered message to the library, so that exactly its JSON body is sent."""
 
 import io
 from typing import Any
@@ -15,7 +15,7 @@ async def send(
     nonce: str,
     reference: discord.Message | discord.PartialMessage | None = None,
 ) -> discord.Message:
-    """Send one message; sent again with the same nonce it stays one message."""
+    """Send one message; sent again with the same nonce, it remains one message."""
     extra: dict[str, Any] = {}
     if message.buttons:
         extra["view"] = view_of(message.buttons)
@@ -27,7 +27,7 @@ async def send(
 
 
 def view_of(buttons: tuple[Button, ...]) -> discord.ui.View:
-    """Return the library's form of buttons, or its mark for none."""
+    """Return the library's form of buttons, or its marker for none."""
     if not buttons:
         missing: discord.ui.View = discord.utils.MISSING
         return missing
@@ -43,13 +43,13 @@ def view_of(buttons: tuple[Button, ...]) -> discord.ui.View:
                 row=button.row,
             )
         )
-    # A view that is over is not kept by the library: presses are read from their ids alone.
+    # The library does not keep a stopped view: presses are decoded from their ids alone.
     view.stop()
     return view
 
 
 def attachment(message: Message) -> discord.File:
-    """Return the file that goes along, or the library's mark for none."""
+    """Return the attached file, or the library's marker for none."""
     if message.file is None:
         missing: discord.File = discord.utils.MISSING
         return missing

@@ -8,9 +8,9 @@ from core.model.identity import PERSON_NAME
 from core.settings import PlatformId, Section
 
 ROLE = "role:"
-"""What an approver or sender begins with where it names a role of a server."""
+"""How an approver or sender that names a role of a server begins."""
 PERSON = "person:"
-"""What an approver or sender begins with where it names somebody of the people directory."""
+"""How an approver or sender that names a person in the people directory begins."""
 
 _TOKEN_PARTS = 3
 
@@ -65,7 +65,7 @@ Snowflakes = Annotated[tuple[Snowflake, ...], Field(strict=False)]
 References = Annotated[
     tuple[Annotated[PlatformId, AfterValidator(_reference)], ...], Field(strict=False)
 ]
-"""A list of user ids, roles (``role:ID``) and people of the directory (``person:NAME``)."""
+"""A list of user ids, roles (``role:ID``) and people in the directory (``person:NAME``)."""
 
 
 class DiscordSettings(Section):
@@ -102,7 +102,7 @@ class DiscordSettings(Section):
 
     @property
     def roles(self) -> frozenset[str]:
-        """Return the roles that count for anything, as ``role:ID``."""
+        """Return the roles that are used anywhere, as ``role:ID``."""
         return frozenset(ref for ref in (*self.approvers, *self.senders) if ref.startswith(ROLE))
 
     @model_validator(mode="after")
@@ -112,7 +112,7 @@ class DiscordSettings(Section):
                 "roles count only in servers that you list: add the server's id to "
                 "channels.discord.guilds"
             )
-        # Discord gives the role that everybody has the id of its server.
+        # In Discord, the role that everybody has has the id of its server.
         everybody = {ROLE + guild for guild in self.guilds} & self.roles
         if everybody:
             raise ValueError(f"{min(everybody)} is the @everyone role; use an assigned role")

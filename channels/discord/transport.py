@@ -1,8 +1,8 @@
 """Run the library's client on a gateway session that outlives its sockets.
 
-The library's own loop begins each life with a new session and gives up on the first failure before
-a session exists. This one resumes the session of the life before, waits longer each time a socket
-dies young (Discord resets a token that identifies too often), and reports why it has no connection.
+The library's own loop starts each run with a new session and gives up on the first failure before a
+session exists. This one resumes the session of the previous run, waits longer each time a socket
+dies early (Discord resets a token that identifies too often), and reports why it has no connection.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _CLOSE_PATIENCE_S = 2.0
 _READY_PATIENCE_S = 0.1
 _SAVE_EVERY_S = 5.0
 _SAVE_SOON_S = 0.25
-"""A write may block for milliseconds, so it waits until a press and its edit are through."""
+"""A write may block for milliseconds, so it waits until a press and its edit are done."""
 _IDENTIFY_EVERY_S = 5.0
 _REFUSED_PAUSE_S = 1.0
 _LONGEST_WAIT_S = 30.0
@@ -42,7 +42,7 @@ _SESSION_ENDED = (4003, 4007, 4009)
 """Close codes after which only a new session helps: unknown, bad sequence number, timed out."""
 _BEGINNING, _INTERACTION = "READY", "INTERACTION_CREATE"
 _INSISTED_ON = {"version": 1, "attachment_size_limit": 0}
-"""Fields of an interaction without which the library refuses it; nothing here reads them."""
+"""Fields that the library requires of an interaction; nothing here reads them."""
 _KEEP_SESSION = 4000
 """A close code after which the session can be resumed (API "Gateway", 1000 and 1001 end it)."""
 
@@ -53,7 +53,7 @@ class GatewayClient(discord.Client):
     def __init__(
         self, settings: DiscordSettings, answers: Answers, kept: SessionFile, status: Status
     ) -> None:
-        # Two warnings about voice, which nobody here speaks.
+        # Suppress two warnings about voice, which is not used here.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
         super().__init__(
             intents=_intents(settings),
@@ -76,18 +76,18 @@ class GatewayClient(discord.Client):
         self._waits = 0
 
     async def setup_hook(self) -> None:
-        """See to the slash commands."""
+        """Register the slash commands."""
         await register(self)
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        """Keep to one IDENTIFY in 5 s, and a second's pause after a session that was refused."""
+        """Limit IDENTIFY to one per 5 s, and pause for a second after a session was refused."""
         del shard_id
         since = time.monotonic() - self._status.identified_at
         await asyncio.sleep(max(0.0 if initial else _REFUSED_PAUSE_S, _IDENTIFY_EVERY_S - since))
         self._status.identified_at = time.monotonic()
 
     async def connect(self, *, reconnect: bool = True) -> None:
-        """Hold a connection until it is refused or lost for another reason than a dead socket.
+        """Hold a connection until it is refused or lost for a reason other than a dead socket.
 
         Raises:
             ConnectionClosed: the gateway refused it; the code says whether for good.
@@ -111,39 +111,39 @@ class GatewayClient(discord.Client):
             initial = False
 
     async def leave(self) -> None:
-        """Close the connection and keep the session, for the next life to resume."""
+        """Close the connection and keep the session, for the next run to resume."""
         ws = self._socket()
         if ws is not None:
             if ws.open:
                 self._save()
-            # One that is closed already may still have its heartbeat thread.
+            # A socket that is already closed may still have its heartbeat thread.
             with suppress(TimeoutError):
                 await asyncio.wait_for(ws.close(_KEEP_SESSION), _CLOSE_PATIENCE_S)
         if self._saving is not None:
-            self._saving.cancel()  # the next client's session may be in the file by then
+            self._saving.cancel()  # by then the file may hold the next client's session
         await self.close()
 
     def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
-        """Note what comes in before anything is done about it."""
+        """Record an incoming event before it is handled."""
         ws = self._socket()
         if event in ("interaction", "message") and ws is not None:
             subject = args[0]
             if isinstance(subject, discord.Interaction | discord.Message):
                 self._in_hand.begin(subject.id, ws.sequence or 0)
-        # A closed client has no loop to do anything in; the library says it is ready after a pause.
+        # A closed client has no loop to run anything in; the library reports ready after a pause.
         if not self.is_closed():
             super().dispatch(event, *args, **kwargs)
 
     async def on_ready(self) -> None:
-        """Note that a new session is established."""
+        """Record that a new session is established."""
         self._established()
 
     async def on_resumed(self) -> None:
-        """Note that the session continues."""
+        """Record that the session was resumed."""
         self._established()
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
-        """Take a pressed button, of whatever life, or an application command."""
+        """Take a pressed button, from any run, or an application command."""
         with self._taking(interaction.id):
             match interaction.type:
                 case discord.InteractionType.component:
@@ -164,7 +164,7 @@ class GatewayClient(discord.Client):
 
     @contextmanager
     def _taking(self, event: int) -> Iterator[None]:
-        """Be done with an event in the end, also where it cannot be read."""
+        """Mark an event as processed at the end, even if it cannot be read."""
         try:
             yield
         except FAILURES as error:
@@ -172,7 +172,7 @@ class GatewayClient(discord.Client):
         self._done(event)
 
     async def _take_press(self, interaction: discord.Interaction) -> None:
-        # Read straight from the event: the library's own way rebuilds the message's buttons.
+        # Read straight from the event: the library would rebuild the message's buttons.
         data: Mapping[str, object] = interaction.data or {}
         custom_id = str(data.get("custom_id", ""))
         inbound = from_press(interaction, custom_id, self._settings) if ours(custom_id) else None
@@ -203,8 +203,8 @@ class GatewayClient(discord.Client):
                     self._save()
         except ReconnectWebSocket:
             raise
-        except Exception:  # raised again, whatever it is
-            # The library closes its socket and heartbeat thread only where the socket died.
+        except Exception:  # re-raised in any case
+            # The library closes its socket and heartbeat thread only if the socket died.
             await self.ws.close(_KEEP_SESSION)
             raise
         finally:
@@ -232,7 +232,7 @@ class GatewayClient(discord.Client):
         self._kept.save(None)
 
     def _owner(self) -> str:
-        # A resumed session keeps the intents that it began with, whatever is configured now.
+        # A resumed session keeps the intents that it began with, regardless of the configuration.
         return f"{self.application_id}:{self.intents.value}"
 
     def _established(self) -> None:
@@ -258,7 +258,7 @@ class GatewayClient(discord.Client):
 
 
 class _Socket(DiscordWebSocket):
-    """The library's socket; it is closed, with its heartbeat thread, where no session begins."""
+    """The library's socket; it is closed, with its heartbeat thread, if no session begins."""
 
     async def identify(self) -> None:
         """Begin a session."""
@@ -266,7 +266,7 @@ class _Socket(DiscordWebSocket):
             await super().identify()
 
     async def resume(self) -> None:
-        """Go on with a session."""
+        """Resume a session."""
         async with self._closing():
             await super().resume()
 
@@ -275,14 +275,15 @@ class _Socket(DiscordWebSocket):
         try:
             yield
         except BaseException:
-            # Else the thread lives on until its next beat, some 40 s later, and past its loop.
+            # Otherwise the thread lives until its next beat, some 40 s later, and outlives its
+            # loop.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.close(_KEEP_SESSION), _CLOSE_PATIENCE_S)
             raise
 
 
 def _tolerant(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a parser that lets no event end the connection, except the one that begins it."""
+    """Return a parser in which no event can end the connection, except the one that begins it."""
 
     def parsed(data: Any) -> None:  # noqa: ANN401 - an event as the SDK hands it over
         try:

@@ -2,9 +2,10 @@
 
 ::
 
-    channel    the Channel: a place is a browser that was subscribed on the control page
+    channel    the Channel: a place is a browser subscribed on the control page
     payload    cards → what a notification shows (pure)
-    services   which push services are spoken to (pure)
+    services   which push services may be contacted (pure)
 
-Answers come back over the control page (``bot.page.push``), with what the notification was given.
+Answers come back through the control page (``bot.page.push``), with the token that the notification
+was given.
 """

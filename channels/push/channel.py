@@ -1,8 +1,8 @@
-"""Be the channel ``push``: notifications of browsers that were subscribed on the control page.
+"""Provide the channel ``push``: notifications in browsers subscribed on the control page.
 
 What is pushed is encrypted for the browser; a push service learns that something was sent, when, to
-which browser and how large it is. A later notification about the same question takes the place of
-an earlier one, at the service (Topic) and on the screen (tag).
+which browser and how large it is. A later notification about the same question replaces an earlier
+one, at the service (Topic) and on the screen (tag).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from core.settings.http import HttpPushSection
 _PATIENCE_S: Final = 10.0
 _LARGEST_ANSWER: Final = 65_536
 _READING_S: Final = 1.0
-"""Bytes and seconds of an answer's body: it is read to keep the connection, and counts nothing."""
+"""Limits of a response's body, in bytes and seconds: it is read only to reuse the connection."""
 _OUTCOME_TTL_S: Final = 24 * 3_600
 _NOTICE_TTL_S: Final = 600
 _GONE: Final = frozenset({404, 410})
@@ -37,7 +37,7 @@ _SIGNATURE_S: Final = 12 * 3_600
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Where a browser takes push, and the keys that only it can open a message with."""
+    """Where a browser receives push messages, and the keys that only it can decrypt them with."""
 
     endpoint: str = field(repr=False)
     p256dh: str = field(repr=False)
@@ -45,30 +45,30 @@ class Browser:
 
 
 class Browsers(Protocol):
-    """Whoever keeps the browsers; each place is looked up anew for each message."""
+    """The store of browsers; each place is looked up again for each message."""
 
     async def browser(self, place: str) -> Browser | None:
-        """Return a browser, ``None`` where nothing may be pushed to it any more."""
+        """Return a browser, ``None`` if nothing may be pushed to it any more."""
 
     async def answer(self, place: str, card: PromptCard) -> str:
-        """Return what this notification may answer with, empty for nothing."""
+        """Return the token that this notification may answer with, empty for none."""
 
     async def forget(self, place: str) -> None:
-        """Forget a browser that its push service does not know any more."""
+        """Forget a browser that its push service no longer knows."""
 
     async def key(self) -> str:
         """Return the private key that signs what is pushed."""
 
 
 class _Refused(aiohttp.ClientError):
-    """A push service did what none should: it was not followed."""
+    """A push service answered with a redirect, which is not followed."""
 
 
 class _Answer(aiohttp.ClientResponse):
-    """An answer of a push service: its status says all, whatever its body is."""
+    """A response of a push service: only its status matters, not its body."""
 
     async def text(self, encoding: str | None = None, errors: str = "strict") -> str:
-        """Return nothing; take a short body off the connection, and close it at a longer one."""
+        """Return nothing; read a short body off the connection, and close it on a longer one."""
         del encoding, errors
         with suppress(aiohttp.ClientError, OSError, TimeoutError):
             async with asyncio.timeout(_READING_S):
@@ -84,7 +84,7 @@ class _Answer(aiohttp.ClientResponse):
 
 @dataclass(slots=True)
 class PushChannel:
-    """Push to browsers; ``page_url`` names who pushes where the settings name no contact."""
+    """Push to browsers; ``page_url`` identifies the sender if the settings name no contact."""
 
     browsers: Browsers
     settings: HttpPushSection
@@ -94,7 +94,7 @@ class PushChannel:
     _trouble: str = ""
 
     async def start(self, inbox: Inbox) -> None:
-        """Get ready to push; answers come over the control page."""
+        """Prepare to push; answers come through the control page."""
         del inbox
         patience = aiohttp.ClientTimeout(total=_PATIENCE_S)
         self._session = aiohttp.ClientSession(
@@ -106,21 +106,21 @@ class PushChannel:
         )
 
     async def stop(self) -> None:
-        """Push no more."""
+        """Stop pushing."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
     async def check(self) -> Health:
-        """Return whether what was pushed last was taken."""
+        """Return whether the last message pushed was accepted."""
         return Health(not self._trouble, self._trouble or "pushes to browsers that asked for it")
 
     def rendering(self, target: Target, cards: tuple[PromptCard, ...]) -> list[dict[str, object]]:
-        """Return what the notifications show; what they may answer with is no part of it."""
+        """Return what the notifications show; the token for answers is not part of it."""
         return [payload.prompt(target.to, card).as_json() for card in cards]
 
     async def post(self, target: Target, card: PromptCard) -> str:
-        """Push a question and return its tag, the same for a repetition."""
+        """Push a question and return its tag, which is the same if repeated."""
         note = payload.prompt(target.to, card)
         answer = ""
         if payload.is_answerable(card):
@@ -130,8 +130,8 @@ class PushChannel:
         return note.tag
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
-        """Push how a question ended, in its place."""
-        del message  # it is worked out again from what it is about
+        """Push how a question ended, in place of the question."""
+        del message  # it is computed again from what it is about
         await self._push(target, payload.outcome(target.to, card), _OUTCOME_TTL_S)
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
@@ -141,7 +141,7 @@ class PushChannel:
         return note.tag
 
     async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
-        """Push a reminder beside the question, which keeps its buttons; return its tag."""
+        """Push a reminder next to the question, which keeps its buttons; return its tag."""
         note = payload.notice(payload.tag_of(target.to, f"reminder of {message}"), card)
         await self._push(target, note, _NOTICE_TTL_S, urgent=True)
         return note.tag
@@ -172,7 +172,7 @@ class PushChannel:
     async def _exchange(
         self, browser: Browser, data: bytes, ttl_s: int, headers: dict[str, str | int | float]
     ) -> tuple[int, str]:
-        """Send a message; return the status of the service and when it wants to be asked again."""
+        """Send a message; return the service's status and when it wants a retry."""
         if self._session is None:
             raise ChannelError("The push channel is not started.")
         claims: dict[str, str | int] = {
@@ -189,7 +189,7 @@ class PushChannel:
                 await self.browsers.key(),
                 claims,
                 ttl=ttl_s,
-                timeout=cast("float", patience),  # its post takes what aiohttp takes
+                timeout=cast("float", patience),  # its post accepts what aiohttp accepts
                 headers=headers,
                 aiohttp_session=self._session,
             )
@@ -202,10 +202,10 @@ class PushChannel:
         return cast("aiohttp.ClientResponse", answer).status, ""
 
     async def _judge(self, target: Target, status: int, retry_after: str) -> None:
-        """Take what a push service answered.
+        """Evaluate the response of a push service.
 
         Raises:
-            ChannelError: it did not take the message.
+            ChannelError: it did not accept the message.
         """
         if status in range(200, 300):
             self._trouble = ""
@@ -222,14 +222,14 @@ class PushChannel:
 
     @property
     def contact(self) -> str:
-        """Return whom push services may write to, which some of them demand."""
+        """Return the contact address for push services, which some of them require."""
         if self.settings.contact is not None:
             return self.settings.contact
         return self.page_url if self.page_url.startswith("https:") else "mailto:root@localhost"
 
 
 def _bounds() -> aiohttp.TraceConfig:
-    """Return what stops a service that redirects, for an address of it is not one of ours."""
+    """Return what stops redirects of a service, because they may lead to any address."""
     traced = aiohttp.TraceConfig(SimpleNamespace)
 
     async def redirected(

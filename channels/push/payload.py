@@ -1,8 +1,8 @@
-"""Write cards as notifications: a title and a few lines, all of them masked; pure.
+"""Format cards as notifications: a title and a few lines, all of them masked; pure.
 
-A notification is a glance. It may be answered there only where nothing is left out: a short
-command of one line, asked about because it is on no list and for no other reason, and no line of
-the card that warns or that the notification has no room for.
+A notification is a glance. It may be answered there only if nothing is left out: a short command of
+one line, asked about because it is on no list and for no other reason, and a card without lines
+that warn or for which the notification has no room.
 """
 
 import hashlib
@@ -13,18 +13,17 @@ from typing import Final
 from channels.cards import NoticeCard, OutcomeCard, PromptCard, front
 
 LARGEST: Final = 3_000
-"""Bytes of a message before it is encrypted; services take 4,096 after."""
+"""Bytes of a message before encryption; services accept 4,096 afterwards."""
 _LONGEST_COMMAND: Final = 120
 _LONGEST_NAME: Final = 80
 _CUT: Final = 200
 _SHOWN: Final = frozenset({"Does", "Why", "Folder", "Agent", "Answer by", "Page"})
-"""The lines in front of a card whose content is in a notification, or that only describe; of
-``Why`` only where it names a list."""
+"""Lines of a card that a notification shows or that only describe; ``Why`` if it names a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One notification. ``tag``: a later one with the same takes its place.
+    """One notification. ``tag``: a later one with the same tag replaces it.
 
     ``about`` is the approval's id, empty for none; ``until_ms`` when it ends, 0 for never.
     """
@@ -37,7 +36,7 @@ class Note:
     until_ms: int = 0
 
     def as_json(self) -> dict[str, object]:
-        """Return what is shown, as it is kept as evidence and sent."""
+        """Return what is shown, in the form that is sent and kept as evidence."""
         return {
             "kind": self.kind,
             "tag": self.tag,
@@ -49,7 +48,7 @@ class Note:
 
 
 def encoded(note: Note, answer: str = "") -> bytes:
-    """Return what is encrypted; ``answer`` is what the notification may answer with."""
+    """Return what is encrypted; ``answer`` is the token the notification may answer with."""
     found = note.as_json() | ({"answer": answer} if answer else {})
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -65,19 +64,19 @@ def prompt(place: str, card: PromptCard) -> Note:
 
 
 def outcome(place: str, card: OutcomeCard) -> Note:
-    """Return what takes the place of a question that has ended."""
+    """Return the notification that replaces a question that has ended."""
     title = f"{card.code}: {_short(card.headline.text, 100)}"
     text = _short(card.command.text, _CUT)
     return Note("outcome", tag_of(place, card.id), title, text, card.id)
 
 
 def notice(tag: str, card: NoticeCard) -> Note:
-    """Return words that ask for nothing."""
+    """Return a notification that asks for nothing."""
     return Note("notice", tag, "Sayso", _short(card.text.text, _CUT))
 
 
 def is_answerable(card: PromptCard) -> bool:
-    """Return whether a notification shows all that an answer is decided by."""
+    """Return whether a notification shows everything that an answer is based on."""
     names = (card.cwd.text, card.host.text, card.agent.text)
     texts = (card.command.text, card.does.text)
     fits = all(len(one) <= _LONGEST_COMMAND and one.isprintable() for one in texts)
@@ -88,7 +87,7 @@ def is_answerable(card: PromptCard) -> bool:
 
 
 def tag_of(place: str, about: str) -> str:
-    """Return what names a notification to its browser and to the push service, and nothing else."""
+    """Return the tag of a notification, which tells browser and push service nothing else."""
     return hashlib.sha256(f"{place}\x1f{about}".encode()).hexdigest()[:32]
 
 

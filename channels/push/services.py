@@ -1,8 +1,8 @@
-"""Decide which addresses are push services of browsers; nothing is sent anywhere else.
+"""Decide which addresses are push services of browsers; nothing is sent to any other.
 
-A browser says where its notifications are to be sent, so whoever is signed in could name any
-address: one of this machine, or of its network. Only these hosts, and the origins that the settings
-name, are spoken to, at their own port.
+A browser says where its notifications are to be sent, so anyone signed in could name any address,
+such as one of this machine or of its network. Only these hosts, and the origins that the settings
+name, are contacted, at their own port.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 LONGEST = 1_024
-"""Characters of an address."""
+"""Maximum characters of an address."""
 _HOSTS = frozenset(
     {
         "android.googleapis.com",
@@ -23,12 +23,12 @@ _HOSTS = frozenset(
 _DOMAINS = (".push.services.mozilla.com", ".notify.windows.com", ".push.apple.com")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*|[0-9a-f:.]+")
-"""A name (RFC 1123) or an address: what libraries read differently is no host of a service."""
+"""A name (RFC 1123) or an address: whatever libraries could parse differently is refused."""
 _PLAIN = re.compile(r"https?://[!-~]+")
 
 
 def is_served(endpoint: str, more: Collection[str] = ()) -> bool:
-    """Return whether an address is one of a push service; ``more`` are further origins."""
+    """Return whether an address belongs to a push service; ``more`` are additional origins."""
     origin = origin_of(endpoint)
     if not origin:
         return False

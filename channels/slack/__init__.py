@@ -1,6 +1,6 @@
-"""Slack, on slack-bolt (async) in Socket Mode or behind signed HTTP requests.
+"""Slack, using slack-bolt (async) in Socket Mode or behind signed HTTP requests.
 
-Beside the files that every platform has (see ``channels``)::
+In addition to the files that every platform has (see ``channels``)::
 
     web_api     Web API calls: rates, refusals, who we are
     membership  which user groups a person is in, asked at the click

@@ -31,9 +31,9 @@ _NOT_CONNECTED_MS = 1_000
 class SlackChannel:
     """A Slack app as a place where people are asked.
 
-    ``start`` connects in the background: an outage delays prompts, it does not keep the gateway
-    from starting. A message id is ``channel:timestamp``, since a prompt to a member (``U…``) is
-    in a conversation with an id of its own (``D…``).
+    ``start`` connects in the background: an outage delays prompts but does not keep the gateway
+    from starting. A message id is ``channel:timestamp``, since a prompt to a member (``U…``) is in
+    a conversation with its own id (``D…``).
     """
 
     def __init__(self, settings: SlackSettings) -> None:
@@ -47,7 +47,7 @@ class SlackChannel:
         return NAME
 
     async def start(self, inbox: Inbox) -> None:
-        """Connect and begin to listen; wait for the first attempt, a few seconds at most."""
+        """Connect and start to listen; wait for the first attempt, a few seconds at most."""
         tried = asyncio.Event()
         self._connection = Connection(self._settings, inbox)
         self._keeping = asyncio.create_task(self._connection.keep(tried))
@@ -56,7 +56,7 @@ class SlackChannel:
                 await tried.wait()
 
     async def stop(self) -> None:
-        """Stop listening, let what is in hand be committed, close every connection."""
+        """Stop listening, let events in progress be committed, close every connection."""
         connection, keeping = self._connection, self._keeping
         if connection is None or keeping is None:
             return
@@ -66,7 +66,7 @@ class SlackChannel:
         await connection.close()
 
     async def check(self) -> Health:
-        """Return whether calls and answers get through, or what keeps them from it."""
+        """Return whether calls and answers get through, or why they do not."""
         if self._connection is None:
             return Health(ok=False, detail="not started")
         if problem := await self._connection.problem():
@@ -78,11 +78,11 @@ class SlackChannel:
         return Health(ok=True, detail=f"listening as @{us.name} (mode {self._settings.mode})")
 
     async def post(self, target: Target, card: PromptCard) -> str:
-        """Send a prompt; the message with the buttons goes last, and its id is returned."""
+        """Send a prompt; the message with the buttons comes last, and its id is returned."""
         return await self._connected().deliveries.send(target, card)
 
     async def resume(self, target: Target, card: PromptCard) -> str:
-        """Find a prompt that may have been sent, or send what is missing of it."""
+        """Find a prompt that may have been sent, and send what is missing of it."""
         return await self._connected().deliveries.resume(target, card)
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
@@ -90,14 +90,14 @@ class SlackChannel:
         return await self._notify(target, card)
 
     async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
-        """Send a reminder into the thread below a prompt, and show it in the channel as well."""
+        """Send a reminder to the thread below a prompt, and also show it in the channel."""
         if target.thread:
             return await self._notify(target, card)
         root = message.rpartition(":")[2]
         return await self._notify(replace(target, thread=root), card, {"reply_broadcast": True})
 
     async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
-        """Edit a reminder to how its question ended."""
+        """Edit a reminder to show how its question ended."""
         await self._edit(target, message, render_notice(card)[0])
 
     async def _notify(self, target: Target, card: NoticeCard, more: Json | None = None) -> str:
@@ -130,11 +130,11 @@ class SlackChannel:
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
-        """Edit a group to what is true now."""
+        """Edit a group to its current state."""
         await self._edit(target, message, render_group(cards))
 
     async def open_thread(self, target: Target, title: Redacted, message: str = "") -> Target:
-        """Return the thread below a message, else below one with the title that is sent first."""
+        """Return the thread below a message; without one, send a message with the title first."""
         if message and not target.thread:
             return replace(target, thread=message.rpartition(":")[2])
         return await self._connected().deliveries.open_thread(target, title)
@@ -144,7 +144,7 @@ class SlackChannel:
         return pieces(text, room)
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
-        """Try tokens, scopes and approver references; works without ``start``."""
+        """Check tokens, scopes and approver references; works without ``start``."""
         return await prove(self._settings, people)
 
     async def _edit(self, target: Target, message: str, made: Message) -> None:

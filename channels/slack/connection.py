@@ -1,4 +1,4 @@
-"""Keep connected to Slack between start and stop, and hand in what comes."""
+"""Stay connected to Slack between start and stop, and pass on what comes in."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ _SEND_AGAIN = 503
 
 
 class Connection:
-    """The calls out and the line in; made inside the running loop."""
+    """The outgoing calls and the incoming line; created inside the running loop."""
 
     def __init__(self, settings: SlackSettings, inbox: Inbox) -> None:
         self._settings = settings
@@ -49,7 +49,7 @@ class Connection:
 
     @property
     def calls(self) -> Calls:
-        """Return the Web API, once it is known who we are.
+        """Return the Web API, once our identity is known.
 
         Raises:
             ChannelError: not connected yet.
@@ -59,7 +59,7 @@ class Connection:
 
     @property
     def deliveries(self) -> Deliveries:
-        """Return what sends prompts, once it is known who we are.
+        """Return what sends prompts, once our identity is known.
 
         Raises:
             ChannelError: not connected yet.
@@ -68,7 +68,7 @@ class Connection:
         return self._deliveries
 
     async def keep(self, tried: asyncio.Event) -> None:
-        """Connect, again and again where it must be; ``tried`` is set after the first attempt."""
+        """Connect, and reconnect whenever needed; ``tried`` is set after the first attempt."""
         wait = _FIRST_RETRY_S
         while True:
             try:
@@ -89,11 +89,11 @@ class Connection:
             await self._hang_up()
 
     async def problem(self) -> str:
-        """Return what keeps answers from coming in at present; empty where all is well."""
+        """Return what currently keeps answers from coming in; empty if all is well."""
         return self._problem or (await self._line.problem() if self._line else "not listening")
 
     async def close(self) -> None:
-        """Stop listening, let what is in hand be committed, close every connection."""
+        """Stop listening, let events in progress be committed, close every connection."""
         await self._hang_up()
         await self._intake.finish()
         await self._notes.background.finish()
@@ -115,7 +115,7 @@ class Connection:
         return self._line
 
     async def _hang_up(self) -> None:
-        # A line whose closing was cancelled is still there, and is closed again.
+        # A line whose closing was cancelled still exists, and is closed again.
         if self._line is not None:
             try:
                 await self._line.close()
@@ -151,7 +151,7 @@ class Connection:
             authorize=authorize,
         )
         # As middleware and not as a listener: a listener's answer is polled for every 10 ms, and
-        # that of an event is sent before it was handled.
+        # the one to an event is sent before it is handled.
         app.middleware(take)
         return app
 
@@ -169,12 +169,12 @@ class Connection:
         if found is None or not concerns_us:
             return BoltResponse(status=_TAKEN)
         committed = await self._intake.take(found)
-        # Slack sends an event again, but never a press or a command.
+        # Slack redelivers an event, but never a press or a command.
         again = "event" in body and not committed
         return BoltResponse(status=_SEND_AGAIN if again else _TAKEN)
 
     async def _is_ours(self, found: Heard, us: Identity) -> bool:
-        """Say whether a reply is below a message of ours, where its event leaves that out."""
+        """Return whether a reply is below one of our messages, if its event leaves that out."""
         if not found.unproved:
             return True
         return await self._calls.author(found.asker.channel, found.asker.thread) == us.user

@@ -10,7 +10,7 @@ from core.errors import ChannelError
 from core.text.render import redact
 
 FAILURES = (SlackApiError, aiohttp.ClientError, OSError, TimeoutError, *UNREADABLE)
-"""What a call of the Web API raises, and what reading an odd answer raises."""
+"""What a call of the Web API raises, and what reading an odd response raises."""
 
 _TOKEN = "Slack rejected a token ({}). Get the current one from the app's pages and restart."  # noqa: S105 - words
 _PLACE = "Slack: {}. Check the target's `to`, and invite the bot to that channel."
@@ -50,11 +50,11 @@ _DEFAULT_WAIT_S = 30
 
 
 class Unconfirmed(ChannelError):
-    """Slack may or may not have taken a message. Look for it before it is sent again."""
+    """Slack may or may not have accepted a message, so look for it before it is sent again."""
 
 
 class Gone(ChannelError):
-    """The message is not there any more, so there is nothing to edit."""
+    """The message no longer exists, so there is nothing to edit."""
 
 
 def translate(error: Exception) -> ChannelError:
@@ -64,7 +64,7 @@ def translate(error: Exception) -> ChannelError:
     if isinstance(error, UNREADABLE):
         return Unconfirmed(str(unreadable("Slack", error, setting="channels.slack.apiBaseUrl")))
     if isinstance(error, aiohttp.WSServerHandshakeError):
-        return ChannelError(_NO_SOCKET.format(error.status))  # its own words hold the ticket
+        return ChannelError(_NO_SOCKET.format(error.status))  # its own text contains the ticket
     said = str(error) or type(error).__name__
     if isinstance(error, aiohttp.ClientConnectorError):
         return out_of_reach("Slack", said)
@@ -73,7 +73,7 @@ def translate(error: Exception) -> ChannelError:
 
 def _refused(error: SlackApiError) -> ChannelError:
     code = _code(error)
-    # Behind a proxy's page there is the library's own response or aiohttp's.
+    # The cause of a proxy's page is the library's own response or aiohttp's.
     given = getattr(error.response, "status_code", None) or getattr(error.response, "status", None)
     status = int(given or 0)
     if status == _LIMIT_STATUS or code in _LIMITED:
@@ -89,7 +89,7 @@ def _refused(error: SlackApiError) -> ChannelError:
 
 
 def _data(error: SlackApiError) -> Mapping[str, object]:
-    # Behind a proxy's error page there may be text, bytes or another library's response.
+    # With a proxy's error page, it may be text, bytes or another library's response.
     data = getattr(error.response, "data", None)
     return data if isinstance(data, Mapping) else {}
 

@@ -1,4 +1,4 @@
-"""Hand what people did to the inbox, once each, however often Slack delivers it."""
+"""Pass what people did to the inbox, once each, however often Slack delivers it."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from core.text.render import Redacted
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.5
-"""Slack calls a press failed that is not acknowledged within 3 s."""
+"""Slack reports a press as failed if it is not acknowledged within 3 s."""
 
 _FIRST_RETRY_S = 0.5
 _LONGEST_RETRY_S = 10.0
@@ -31,11 +31,11 @@ _WAITS = Redacted("Sayso cannot store this answer yet; nothing has changed so fa
 
 @dataclass(slots=True)
 class Intake:
-    """What is being answered, and what was.
+    """The events being answered, and those answered recently.
 
-    An inbox that raises ``SaysoError`` (store away, disk full) has decided nothing: it is asked
-    again for as long as the gateway lives, and the person is notified once. Any other exception is
-    a fault of ours; after a few tries the person is notified.
+    An inbox that raises ``SaysoError`` (store unreachable, disk full) has decided nothing: it is
+    asked again for as long as the gateway runs, and the person is notified once. Any other
+    exception is a fault of ours; after a few tries the person is notified.
     """
 
     inbox: Inbox
@@ -46,9 +46,9 @@ class Intake:
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     async def take(self, heard: Heard) -> bool:
-        """Pass something on; ``False`` means that it is not committed yet.
+        """Pass an event on; ``False`` means that it is not committed yet.
 
-        A redelivery joins the first delivery, also after that was committed.
+        A redelivery joins the first delivery, even after that was committed.
         """
         key = heard.inbound.key
         if key in self._done:
@@ -60,7 +60,7 @@ class Intake:
         return key in self._done
 
     async def finish(self) -> None:
-        """Wait a moment for what is being committed, then give it up uncommitted."""
+        """Wait a moment for what is being committed, then cancel the rest."""
         await finish(self._open.values(), _STOP_PATIENCE_S)
 
     async def _work(self, heard: Heard) -> None:
@@ -78,7 +78,7 @@ class Intake:
             try:
                 return await self.inbox.receive(await self.membership.confirmed(heard.inbound))
             except Stopping:
-                return STOPPING  # Slack sends no press again, and nobody is here to try on
+                return STOPPING  # Slack redelivers no press, and no one is left to retry
             except SaysoError as error:
                 _log.warning("An answer is waiting: %s", error)
                 if not notified:

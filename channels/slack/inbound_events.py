@@ -1,7 +1,7 @@
 """Turn what Slack sends into what a person did; pure.
 
-Bots, apps and edits are nobody's words. A message and the mention in it are two events of one
-message, so the key is the message's own and not the event's.
+Bots, apps and edits are ignored. A message and the mention in it are two events of one message, so
+the key is the message's own and not the event's.
 """
 
 import re
@@ -18,7 +18,7 @@ from core.model.identity import Actor, Target
 NAME = "slack"
 
 Body = Mapping[str, Any]
-"""The body of a request as Slack sent it; the SDK types nothing of it."""
+"""The body of a request as Slack sent it; the SDK does not type it."""
 
 _WRITTEN = (None, "thread_broadcast")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^>]*)?>([,:]?)")
@@ -27,7 +27,7 @@ _LINK = re.compile(r"<(?:(?P<url>[a-z]+:[^|>]*)|#[A-Z0-9]+)(?:\|(?P<label>[^>]*)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who our bot is in its workspace."""
+    """The identity of our bot in its workspace."""
 
     user: str
     bot: str | None
@@ -37,10 +37,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who gets a private reply, and where.
+    """The person who gets a private reply, and where.
 
-    ``response_url`` takes the answer to a slash command, or to a choice below a reply: then
-    ``replaces`` says that the answer takes the place of that reply and its buttons.
+    ``response_url`` accepts the answer to a slash command, or to a choice below a reply: then
+    ``replaces`` means that the answer replaces that reply and its buttons.
     """
 
     channel: str
@@ -54,7 +54,7 @@ class Asker:
 class Heard:
     """What a person did, and where the answer goes.
 
-    ``unproved``: it counts only where the thread that it was written in is one of ours.
+    ``unproved``: it counts only if the thread that it was written in is one of ours.
     """
 
     inbound: Inbound
@@ -63,12 +63,12 @@ class Heard:
 
 
 def message_id(channel: str, ts: str) -> str:
-    """Return what names a message over all channels."""
+    """Return an id of a message that is unique across all channels."""
     return f"{channel}:{ts}"
 
 
 def heard(body: Body, us: Identity) -> Heard | None:
-    """Read a request; ``None`` where nobody did anything that concerns us.
+    """Parse a request; ``None`` if it is not from a person or does not concern us.
 
     Raises:
         LookupError: somebody pressed or typed a command, and a field that it needs is absent.
@@ -84,9 +84,9 @@ def heard(body: Body, us: Identity) -> Heard | None:
 
 
 def _pressed(body: Body) -> Heard | None:
-    """Return a press; one that opened a page says nothing."""
+    """Return a press; one that opened a page means nothing."""
     channel, actions = body.get("channel"), body.get("actions")
-    # A message that one member sees alone is not sent along; its container is.
+    # A message that only one member sees is not included; its container is.
     container, message = body.get("container") or {}, body.get("message") or {}
     ts = str(container.get("message_ts") or message.get("ts", ""))
     if not (ts and channel and actions):
@@ -115,7 +115,7 @@ def _commanded(body: Body, us: Identity) -> Heard:
     place = Asker(str(body["channel_id"]), str(body["user_id"]), response_url=url)
     actor = Actor(NAME, place.user, str(body.get("user_name", "")))
     key = f"{NAME}:{body['trigger_id']}"
-    # Its answer is seen by this member alone, as is the one to a message: `Notes`.
+    # Only this member sees its answer, as with the one to a message: `Notes`.
     return Heard(Inbound(actor, _target(place), command, key, private=True), place)
 
 
@@ -140,7 +140,7 @@ def _written(event: Body, us: Identity) -> Heard | None:
     key = f"{NAME}:{written}"
     actor = Actor(NAME, place.user)
     inbound = Inbound(actor, _target(place), command, key, to, private=True, message=written)
-    # Of what names us the inbox knows whether it replies to a prompt; of all else Slack is asked.
+    # If it mentions us, the inbox knows whether it replies to a prompt; otherwise Slack is asked.
     alone = parse(words, bot_name=us.name, private=private)
     return Heard(inbound, place, unproved=not ours and alone is None)
 
@@ -152,7 +152,7 @@ def _target(place: Asker) -> Target:
 
 
 def _typed(text: str, us: Identity) -> str:
-    """Return the words as the member sees them: Slack makes links of addresses and channels."""
+    """Return the text as the member sees it: Slack turns addresses and channels into links."""
 
     def named(found: re.Match[str]) -> str:
         return f"@{us.name}{found[2]} " if found[1] == us.user else found[0]

@@ -13,12 +13,13 @@ _LONGEST, _LONGEST_TRACE = 1_000, 10_000
 
 
 class SecretMask(logging.Filter):
-    """Mask secrets in a log record; the library's words and errors hold URLs with tickets."""
+    """Mask secrets in a log record; the library's messages and errors contain URLs with tickets."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the record's words, and its traceback by masked text.
+        """Replace the record's message and its traceback with masked text.
 
-        Of an answer that is not Slack's the words say enough: it is a warning without a traceback.
+        For a response that is not Slack's, the message is enough: it is a warning without a
+        traceback.
         """
         record.msg, record.args = _masked(_short(record.getMessage(), _LONGEST)), ()
         if record.exc_info and isinstance(record.exc_info[1], FAILURES):
@@ -35,7 +36,7 @@ def library_logger() -> logging.Logger:
     """Return the logger for slack-bolt and slack-sdk.
 
     Its level is INFO whatever the root's is: at DEBUG the library prints whole payloads, and it
-    formats them even where nobody reads them.
+    formats them even if nobody reads them.
     """
     logger = logging.getLogger(_LIBRARY)
     logger.setLevel(logging.INFO)
@@ -45,7 +46,7 @@ def library_logger() -> logging.Logger:
 
 
 def _short(text: str, longest: int) -> str:
-    # The library logs whole bodies, of strangers too.
+    # The library logs whole bodies, even those of strangers.
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 

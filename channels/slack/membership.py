@@ -21,7 +21,7 @@ class Membership:
     named: tuple[str, ...]
 
     async def confirmed(self, inbound: Inbound) -> Inbound:
-        """Return what a person did, with the groups that Slack says they are in now.
+        """Return what a person did, with the groups that they are in now according to Slack.
 
         A group that cannot be looked up counts as one that the person is not in.
         """

@@ -1,8 +1,8 @@
-"""Send a prompt once, also where a sending was not confirmed or a gateway died in between.
+"""Send a prompt once, even if a sending was not confirmed or a gateway died in between.
 
 Each message carries the id of its delivery as metadata. Before a prompt is sent that may have been
 sent before, the channel's history is searched for it (needs a ``…:history`` scope; without one an
-unconfirmed message may appear twice). A prompt is found in the group that it was sent in, too.
+unconfirmed message may appear twice). A prompt is also found in the group that it was sent in.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ _REMEMBERED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class _Parcel:
-    """Messages that belong together, each with its delivery; ``made_ms`` is on the wall clock."""
+    """Messages that belong together, each with its delivery; ``made_ms`` is wall-clock time."""
 
     key: str
     made_ms: int
@@ -48,7 +48,7 @@ class _Parcel:
 
 @dataclass(slots=True)
 class Deliveries:
-    """What was sent, as far as Slack knows it."""
+    """What was sent, as far as Slack has it."""
 
     calls: Calls
     our_user: str = ""
@@ -63,7 +63,7 @@ class Deliveries:
         return await self._send(target, _Parcel(card.id, _made_ms(card), numbered(card)))
 
     async def resume(self, target: Target, card: PromptCard) -> str:
-        """Send what is missing of a prompt that may be there, however fresh it is.
+        """Send what is missing of a prompt that may have been sent, however recent it is.
 
         Raises:
             ChannelError: as ``send``.
@@ -72,7 +72,7 @@ class Deliveries:
         return await self.send(target, card)
 
     async def send_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
-        """Send several prompts as one message, unless it is there, and return its id.
+        """Send several prompts as one message, unless it exists already, and return its id.
 
         Raises:
             ChannelError: as ``send``.
@@ -82,7 +82,7 @@ class Deliveries:
         return await self._send(target, _Parcel(delivery, made, [(delivery, render_group(cards))]))
 
     async def open_thread(self, target: Target, title: Redacted) -> Target:
-        """Send a thread's first message and return the thread; a thread has none of its own.
+        """Send a thread's first message and return the thread; a thread cannot contain another.
 
         Raises:
             ChannelError: as ``send``.
@@ -107,7 +107,7 @@ class Deliveries:
         ts = ""
         for number, (delivery, message) in enumerate(parcel.messages):
             made = body(message, place) | {"metadata": metadata(delivery)}
-            # Whoever shows the beginning of a command goes on to its buttons, however long that
+            # Once the beginning of a command is shown, its buttons must follow, however long that
             # takes.
             patient = number > 0
             ts = sent.get(delivery) or await self._posted(place, parcel, made, patient=patient)
@@ -117,7 +117,7 @@ class Deliveries:
         try:
             return await self.calls.post(made, patient=patient)
         except ChannelError as error:
-            # A part that did not follow leaves a beginning that must not be sent again.
+            # If a later part fails, the beginning is there already and must not be sent again.
             if patient or isinstance(error, Unconfirmed):
                 self._doubt(parcel.key)
             if not isinstance(error, Unconfirmed):
@@ -141,7 +141,7 @@ class Deliveries:
     def _names(self, message: Answer) -> tuple[str, ...]:
         """Return what a message delivers: a part of a prompt, or a group and each of its prompts.
 
-        What was edited had been recorded: whoever sends now wants a copy beside it.
+        What was edited had been recorded: a caller that sends now wants another copy.
         """
         made: Answer = message.get("metadata") or {}
         ours = message.get("user") == self.our_user and made.get("event_type") == PROMPT_EVENT

@@ -1,4 +1,4 @@
-"""Name a person alike in every way to answer: Slack names nobody who types a message."""
+"""Name a person the same whichever way they answer; Slack omits the name for typed messages."""
 
 import asyncio
 import logging
@@ -10,12 +10,12 @@ from core.model.identity import Actor
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 1.0
-"""An answer does not wait longer for how it is signed."""
+"""How long an answer waits for the person's name."""
 
 
 @dataclass(slots=True)
 class PersonNames:
-    """The names that presses and commands come with, or that Slack gives when asked (users:read).
+    """The names that presses and commands come with, or that Slack returns on request (users:read).
 
     They are the member's ``name``: ``username`` of a press, ``user_name`` of a command.
     """
@@ -24,7 +24,7 @@ class PersonNames:
     _known: dict[str, str] = field(default_factory=dict)
 
     async def named(self, actor: Actor) -> Actor:
-        """Return a person with a name; without one where Slack gives none in time."""
+        """Return a person with a name, or without one if Slack returns none in time."""
         account = actor.account
         if actor.name:
             self._known[account] = actor.name

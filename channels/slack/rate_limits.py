@@ -1,7 +1,7 @@
 """Keep to the rates of a platform's methods (docs.slack.dev, "Rate limits").
 
 Messages go to each channel once a second, in short bursts; edits are counted over the whole
-workspace, 50 a minute (tier 3). So no final state waits behind new prompts.
+workspace, 50 a minute (tier 3). So no final state has to wait for new prompts.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from core.errors import ChannelError
 
 @dataclass(slots=True)
 class Pacing:
-    """The clocks of one method, and what the platform says of its rate."""
+    """The clocks of one method, and what the platform says about its rate."""
 
     rate: Rate
     words: str
@@ -33,10 +33,10 @@ class Pacing:
 
 
 def of_messages() -> Pacing:
-    """Return the pace of chat.postMessage, place by channel."""
+    """Return the pace of chat.postMessage, counted per channel."""
     return Pacing(Rate(1.0, 3), "Slack takes one message a second for each channel.")
 
 
 def of_edits() -> Pacing:
-    """Return the pace of chat.update, which has one place: ten at once and 40 a minute make 50."""
+    """Return the pace of chat.update, counted as a whole: ten at once and 40 a minute make 50."""
     return Pacing(Rate(1.5, 10), "Slack takes 50 edits a minute.")

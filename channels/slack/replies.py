@@ -19,7 +19,7 @@ _HEAD_START_S = 0.02
 
 @dataclass(slots=True)
 class Notes:
-    """The notes that are on their way."""
+    """The notes being sent."""
 
     calls: Calls
     background: Background = field(default_factory=Background)
@@ -29,11 +29,11 @@ class Notes:
         self.background.spawn(self._send_reply(asker, reply))
 
     async def _send_reply(self, asker: Asker, reply: Reply) -> None:
-        # The acknowledgement and the prompt's edit are what others wait for; they go first.
+        # Others wait for the acknowledgement and the prompt's edit, so they are sent first.
         await asyncio.sleep(_HEAD_START_S)
         try:
             for number, message in enumerate(render_reply(reply)):
-                # Only the first takes the place of what was pressed; the others follow it.
+                # Only the first replaces what was pressed; the others follow it.
                 replaces = asker.replaces and number == 0
                 await patiently(partial(self._send, replace(asker, replaces=replaces), message))
         except ChannelError as error:

@@ -1,4 +1,4 @@
-"""Prove tokens, scopes and approver references, each refusal with what to do; nothing is sent."""
+"""Check tokens, scopes and approver references, each refusal with what to do; nothing is sent."""
 
 from collections.abc import Awaitable
 
@@ -32,7 +32,7 @@ _MISSING = "missing, so {}. {}"
 
 
 async def prove(settings: SlackSettings, people: tuple[str, ...]) -> tuple[Proof, ...]:
-    """Try what ``channels.base.Provable.prove`` names, over a connection of its own."""
+    """Check what ``channels.base.Provable.prove`` names, over a separate connection."""
     async with aiohttp.ClientSession(timeout=CALL_TIMEOUT) as session:
         token = settings.bot_token.get_secret_value()
         calls = Calls(web_client(settings.api_base_url, session, token))

@@ -10,10 +10,10 @@ from core.model.identity import PERSON_NAME
 from core.settings import Seconds, Section
 
 PATH = "/slack/events"
-"""The path that Slack's requests come in by in HTTP mode."""
+"""The path of Slack's requests in HTTP mode."""
 
 GROUP, PERSON = "group:", "person:"
-"""What references to a user group and to the people directory begin with."""
+"""Prefixes of references to a user group and to the people directory."""
 
 _ACCOUNT = re.compile(r"[UW][A-Z0-9]{5,20}")
 _GROUP = re.compile(r"group:S[A-Z0-9]{5,20}")

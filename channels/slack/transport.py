@@ -34,7 +34,7 @@ _NO_ADDRESS = (
 
 @web.middleware
 async def _refuse_unreadable(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what the library cannot read: it reads a body before it checks who signed it."""
+    """Refuse what the library cannot read: it parses a body before it checks the signature."""
     try:
         return await handler(request)
     except UNREADABLE:
@@ -46,7 +46,7 @@ class Line(Protocol):
     """One of the two ways in."""
 
     async def open(self) -> None:
-        """Begin to listen.
+        """Start to listen.
 
         Raises:
             Exception: one of ``errors.FAILURES``, or a ``ChannelError``.
@@ -59,11 +59,11 @@ class Line(Protocol):
         """Stop listening."""
 
     async def problem(self) -> str:
-        """Return why nothing comes in at present; empty where all is well."""
+        """Return why nothing is coming in; empty if all is well."""
 
 
 class _Handler(AsyncSocketModeHandler):
-    """Know what is under way: the library forgets its tasks."""
+    """Tracks what is under way: the library forgets its tasks."""
 
     def __init__(self, line: "SocketLine") -> None:
         self.under_way: set[asyncio.Task[Any]] = set()
@@ -81,7 +81,7 @@ class _Handler(AsyncSocketModeHandler):
 
 @dataclass(slots=True)
 class _Watched:
-    """The library's HTTP session; ``failed`` gets why the first socket could not be opened."""
+    """The library's HTTP session; ``failed`` receives why the first socket could not be opened."""
 
     session: aiohttp.ClientSession
     failed: asyncio.Future[Exception] = field(
@@ -109,9 +109,9 @@ class _Watched:
 
 @dataclass(slots=True)
 class SocketLine:
-    """Socket Mode: no public address; the library connects again by itself.
+    """Socket Mode: no public address; the library reconnects on its own.
 
-    Where it does not (it can ask for ever with a ticket that Slack no longer takes), ``hold``
+    If it does not (it can retry forever with a ticket that Slack no longer accepts), ``hold``
     returns after five intervals without a connection.
     """
 
@@ -124,7 +124,7 @@ class SocketLine:
     async def open(self) -> None:
         """Ask for an address and connect to it."""
         self._handler = _Handler(self)
-        # ``connect`` alone would hide why Slack refuses: it logs and tries for ever.
+        # ``connect`` alone would hide why Slack refuses: it logs and retries forever.
         async with asyncio.timeout(_CONNECT_PATIENCE_S):
             address = await self._handler.client.issue_new_wss_url()
             if not str(address or "").startswith(("ws://", "wss://")):
@@ -133,7 +133,7 @@ class SocketLine:
             await self._connected(self._handler)
 
     async def _connected(self, handler: _Handler) -> None:
-        """Connect, or raise why not: the library asks for ever with a ticket that it used up."""
+        """Connect, or raise the reason: the library retries forever with a used-up ticket."""
         watched = _Watched(handler.client.aiohttp_client_session)
         handler.client.aiohttp_client_session = watched  # type: ignore[assignment] # all it uses
         connecting = asyncio.ensure_future(handler.connect_async())  # type: ignore[no-untyped-call] # the SDK's
@@ -147,7 +147,7 @@ class SocketLine:
             await asyncio.gather(connecting, return_exceptions=True)
 
     async def hold(self) -> None:
-        """Return when the socket was away for too long."""
+        """Return when the socket has been gone for too long."""
         silent = 0
         while silent < _SILENT_PINGS:
             await asyncio.sleep(self.ping_interval)
@@ -160,7 +160,7 @@ class SocketLine:
         handler, client = self._handler, self._handler.client
         if handler.under_way:
             await asyncio.wait(handler.under_way, timeout=_CLOSE_PATIENCE_S)
-        # Not wait_for: it can swallow a cancellation (bpo-37658), and stop would wait for ever.
+        # Not wait_for: it can swallow a cancellation (bpo-37658), and stop would wait forever.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_PATIENCE_S):
                 await client.close()  # type: ignore[no-untyped-call] # the SDK's
@@ -173,7 +173,7 @@ class SocketLine:
         self._handler = None
 
     async def problem(self) -> str:
-        """Return whether the socket is there."""
+        """Return why the socket is not connected; empty if it is."""
         if self._handler is not None and await self._handler.client.is_connected():
             return ""
         return "The socket to Slack is down; reconnecting."
@@ -181,7 +181,7 @@ class SocketLine:
 
 @dataclass(slots=True)
 class HttpLine:
-    """Signed requests to an address of ours; the library checks signature and age."""
+    """Signed requests to one of our addresses; the library checks signature and age."""
 
     app: AsyncApp
     host: str
@@ -190,7 +190,7 @@ class HttpLine:
     _broken: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def open(self) -> None:
-        """Listen; ``port`` 0 takes a free one.
+        """Listen; ``port`` 0 picks a free one.
 
         Raises:
             ChannelError: the address cannot listen.
@@ -207,7 +207,7 @@ class HttpLine:
         self.port = self._runner.addresses[0][1]
 
     async def hold(self) -> None:
-        """Wait for ever: a listener does not break."""
+        """Wait forever: a listener does not break."""
         await self._broken.wait()
 
     async def close(self) -> None:
@@ -217,5 +217,5 @@ class HttpLine:
             self._runner = None
 
     async def problem(self) -> str:
-        """Return whether the listener is there."""
+        """Return why the listener is not open; empty if it is."""
         return "" if self._runner is not None else "not listening"

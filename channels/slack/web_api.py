@@ -1,4 +1,4 @@
-"""Call the Web API: each channel in its turn, each refusal in our words, nothing blindly repeated.
+"""Call the Web API: paced per channel, with errors translated and nothing blindly repeated.
 
 The library's own retries are off: they repeat a call whose connection died, which may post twice.
 """
@@ -29,10 +29,10 @@ _MOST_PAGES = 5
 _OK = 200
 _UNNAMED = "sayso"
 _TAKEN = ("", "ok", '{"ok":true}', '{"ok": true}')
-"""What the body of a 200 says at a response URL; pages of proxies say something else."""
+"""The body of a 200 at a response URL; pages of proxies have another one."""
 
 Answer = Mapping[str, Any]
-"""What a method answered; the SDK types nothing of it."""
+"""The response of a method; the SDK does not type it."""
 Call = Callable[[], Awaitable[Any]]
 
 
@@ -55,7 +55,7 @@ class Calls:
     _dms: dict[str, str] = field(default_factory=dict)
 
     async def who_we_are(self) -> Identity:
-        """Ask whose the bot token is.
+        """Ask whose bot token it is.
 
         Raises:
             ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
@@ -70,7 +70,7 @@ class Calls:
             )
 
     async def scopes(self) -> frozenset[str] | None:
-        """Return the scopes that the bot token was given, ``None`` where Slack does not say.
+        """Return the scopes that the bot token was given, ``None`` if Slack does not say.
 
         Raises:
             ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
@@ -86,7 +86,7 @@ class Calls:
         return frozenset(scope.strip() for scope in given.split(",") if scope.strip())
 
     async def ticket(self, app_token: str) -> None:
-        """Ask for an address to connect a socket to, and leave it unused.
+        """Request an address to connect a socket to, and leave it unused.
 
         Raises:
             ChannelError: the token is refused (``permanent``) or Slack cannot be reached.
@@ -117,7 +117,7 @@ class Calls:
             return frozenset(str(account) for account in found["users"])
 
     async def author(self, channel: str, ts: str) -> str:
-        """Return who wrote a message, empty where Slack does not say.
+        """Return who wrote a message, empty if Slack does not say.
 
         Raises:
             ChannelError: no such message or no scope (``permanent``), or Slack cannot be reached.
@@ -125,14 +125,14 @@ class Calls:
         wanted = {"channel": channel, "ts": ts, "limit": 1}
         found = await self._soon(self._query("conversations.replies", wanted))
         with _reading():
-            # A thread has a first message, so an answer without one says nothing.
+            # Every thread has a first message, so a response without one means nothing.
             return str(found["messages"][0].get("user", ""))
 
     async def conversation(self, to: str) -> str:
-        """Return the id to write to: a member's direct messages have one of their own.
+        """Return the id to write to: a member's direct messages have their own.
 
         Raises:
-            ChannelError: there is no such member (``permanent``) or Slack cannot be reached.
+            ChannelError: no such member exists (``permanent``) or Slack cannot be reached.
         """
         if not to.startswith(("U", "W")):
             return to
@@ -143,7 +143,7 @@ class Calls:
         return self._dms[to]
 
     async def post(self, body: Json, *, patient: bool = False) -> str:
-        """Post a message and return its timestamp; ``patient`` waits for a far turn.
+        """Post a message and return its timestamp; ``patient`` also waits for a turn far off.
 
         Raises:
             ChannelError: refused (``permanent``), to be sent later, or ``Unconfirmed``.
@@ -154,7 +154,7 @@ class Calls:
             return str(sent["ts"])
 
     async def update(self, channel: str, ts: str, message: Message) -> None:
-        """Replace a message; one that is gone stays gone.
+        """Replace a message; one that is gone is not restored.
 
         Raises:
             ChannelError: refused (``permanent``) or to be tried again.
@@ -175,7 +175,7 @@ class Calls:
         await self._soon(self._json("chat.postEphemeral", body))
 
     async def respond(self, url: str, message: Message, *, replace: bool = False) -> None:
-        """Answer a command to its member only, or ``replace`` the message that was pressed.
+        """Answer a command, visible only to its member, or ``replace`` the pressed message.
 
         Raises:
             ChannelError: refused, or Slack cannot be reached.
@@ -253,7 +253,7 @@ async def _answered(call: Call) -> Answer:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Report an answer that lacks what must be in it as ``Unconfirmed``."""
+    """Report a response that lacks a required field as ``Unconfirmed``."""
     try:
         yield
     except UNREADABLE as error:

@@ -52,8 +52,8 @@ _LONGEST_NAME = "x" * 32
 class TelegramChannel:
     """A Telegram bot as a place where people are asked.
 
-    ``start`` connects in the background: an outage delays prompts, it does not keep the gateway
-    from starting. Presses made while no gateway ran come in once it listens again.
+    ``start`` connects in the background: an outage delays prompts but does not keep the gateway
+    from starting. Presses made while no gateway was running come in once it listens again.
     """
 
     def __init__(self, settings: TelegramSettings) -> None:
@@ -69,7 +69,7 @@ class TelegramChannel:
         return NAME
 
     async def start(self, inbox: Inbox) -> None:
-        """Connect and begin to listen; wait for the first attempt, a few seconds at most."""
+        """Connect and start to listen; wait for the first attempt, a few seconds at most."""
         self._problem = "connecting"
         tried = asyncio.Event()
         self._handled = Handled()
@@ -81,7 +81,7 @@ class TelegramChannel:
             await asyncio.wait_for(tried.wait(), _START_PATIENCE_S)
 
     async def stop(self) -> None:
-        """Stop listening, let the update in hand be committed, close every connection."""
+        """Stop listening, let the update in progress be committed, close every connection."""
         app, connecting = self._app, self._connecting
         if app is None or connecting is None:
             return
@@ -96,7 +96,7 @@ class TelegramChannel:
         await app.bot.shutdown()
 
     async def check(self) -> Health:
-        """Return whether updates and calls get through, or what keeps them from it."""
+        """Return whether updates and calls get through, or why they do not."""
         if self._app is None or self._problem:
             return Health(ok=False, detail=self._problem)
         try:
@@ -109,7 +109,7 @@ class TelegramChannel:
         return Health(ok=True, detail=f"listening as {us.name} (mode {self._settings.mode})")
 
     async def post(self, target: Target, card: PromptCard) -> str:
-        """Send a prompt; the message with the buttons goes last, and its id is returned."""
+        """Send a prompt; the message with the buttons comes last, and its id is returned."""
         sender = self._connected()
         return await sender.send(target, render_prompt(card, self._name_in(target)))
 
@@ -122,11 +122,11 @@ class TelegramChannel:
         return await self._connected().send(target, render_notice(card), reply_to=int(message))
 
     async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
-        """Edit a reminder to how its question ended."""
+        """Edit a reminder to show how its question ended."""
         await self._connected().edit(target, message, render_notice(card)[0])
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
-        """Edit a prompt to its final state; the edit takes its buttons away."""
+        """Edit a prompt to its final state; the edit removes its buttons."""
         await self._connected().edit(target, message, render_outcome(card))
 
     def fits(self, cards: tuple[PromptCard, ...]) -> bool:
@@ -150,7 +150,7 @@ class TelegramChannel:
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
     ) -> None:
-        """Edit the message to what is true now; only what still waits keeps its buttons."""
+        """Edit the message to the current state; only waiting prompts keep their buttons."""
         sender = self._connected()
         final = prompt_groups.render_group(cards, self._name_in(target))
         await sender.edit(target, message, final)
@@ -165,7 +165,7 @@ class TelegramChannel:
         return pieces(text, room)
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
-        """Try the token, how updates come in, and each user id; send nothing."""
+        """Check the token, how updates come in, and each user id; send nothing."""
         return await prove(self._settings, people)
 
     def pair_link(self, code: str) -> str:
@@ -215,14 +215,14 @@ class TelegramChannel:
         return self._sender
 
     def _name_in(self, target: Target) -> str:
-        """Return the bot's name where typed commands need it, which is in groups."""
+        """Return the bot's name if typed commands need it, which is in groups."""
         if self._app is None or target.to.isdecimal():
             return ""
         return str(self._app.bot.username or "")
 
 
 async def _register_commands(app: App) -> None:
-    """Show the commands in the clients' menu; they work without, too."""
+    """Show the commands in the clients' menu; they also work without it."""
     commands = [BotCommand(command.name, command.description) for command in SLASH_COMMANDS]
     try:
         await app.bot.set_my_commands(commands)

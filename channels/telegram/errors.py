@@ -30,7 +30,7 @@ NOT_FOUND = (
     "whole."
 )
 FAILURES = (TelegramError, *UNREADABLE)
-"""What a call of the library may raise: Telegram refuses, is away, or answers something else."""
+"""What a library call may raise: Telegram refuses, is unreachable, or answers something else."""
 _LONGEST = 300
 _UNCHANGED = ("message is not modified",)
 _GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
@@ -63,8 +63,8 @@ def translate(error: BaseException) -> ChannelError:
 
 
 def is_not_found(error: TelegramError) -> bool:
-    """Say whether a server answered 404, which the library takes for a refused token."""
-    # Where it begins, the library words the error anew and keeps the answer as its cause.
+    """Return whether a server answered 404, which the library takes for a refused token."""
+    # At startup the library rewords the error and keeps the response as its cause.
     said = error.__cause__ if isinstance(error.__cause__, InvalidToken) else error
     return isinstance(error, InvalidToken) and str(said).startswith("Not Found")
 
@@ -86,7 +86,7 @@ def _advice(said: str) -> str:
 
 
 def conflict(said: str) -> str:
-    """Return who takes this bot's answers away, by the platform's words."""
+    """Return what else receives this bot's updates, judging by the platform's message."""
     return CONFLICT_WITH_WEBHOOK if "webhook" in said.lower() else CONFLICT
 
 
@@ -98,7 +98,7 @@ def wait_ms(error: RetryAfter) -> int:
 
 
 def already_final(error: BaseException, *, gone: bool = True) -> bool:
-    """Say whether an edit failed because nothing had changed, or ``gone`` left nothing to edit."""
+    """Return whether an edit failed as nothing had changed or, with ``gone``, nothing is left."""
     if not isinstance(error, BadRequest):
         return False
     fine = _UNCHANGED + _GONE if gone else _UNCHANGED

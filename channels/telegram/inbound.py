@@ -1,4 +1,4 @@
-"""Hand what people did to the inbox, one update at a time, and note what was committed."""
+"""Pass what people did to the inbox, one update at a time, and record what was committed."""
 
 import asyncio
 import logging
@@ -27,9 +27,10 @@ _BROKEN = Redacted(
 class Intake:
     """The handler of every update.
 
-    An inbox that raises ``SaysoError`` (store away, disk full) has decided nothing: the update
-    stays at Telegram and comes again, as long as it takes. Any other exception is a fault of ours;
-    after a few tries the person is notified, so that one update never blocks all that follow.
+    An inbox that raises ``SaysoError`` (store unreachable, disk full) has decided nothing: the
+    update stays at Telegram and comes again, for as long as it takes. Any other exception is a
+    fault of ours; after a few tries the person is notified, so that one update never blocks all
+    later ones.
     """
 
     inbox: Inbox

@@ -1,6 +1,6 @@
 """Turn Telegram's updates into what a person did; pure.
 
-Bots, channels and anonymous admins are nobody. A forwarded message, or one written by an inline
+Bots, channels and anonymous admins are ignored. A forwarded message, or one written by an inline
 bot, was not written by its sender, so it answers nothing.
 """
 
@@ -19,14 +19,14 @@ NAME = "telegram"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who our bot is at the platform."""
+    """The identity of our bot on the platform."""
 
     id: int
     username: str
 
 
 def inbound_from(update: Update, us: Identity) -> Inbound | None:
-    """Read an update; ``None`` where nobody did anything that concerns us."""
+    """Parse an update; ``None`` if it is not from a person or does not concern us."""
     key = f"{NAME}:{us.id}:{update.update_id}"
     if update.callback_query is not None:
         return _pressed(update.callback_query, key)
@@ -47,10 +47,10 @@ def _pressed(query: CallbackQuery, key: str) -> Inbound | None:
     message = query.message
     if query.from_user.is_bot or not query.data:
         return None
-    # The button says what it answers, so a press counts where Telegram leaves the message out.
+    # The button says what it answers, so a press counts even if Telegram leaves the message out.
     place = Target(NAME, str(query.from_user.id)) if message is None else place_of(message)
     pressed = decode(query.data)
-    # A reply with choices is no copy of a prompt.
+    # A reply with choices is not a copy of a prompt.
     replied_to = "" if message is None or pressed.asked_by else str(message.message_id)
     return Inbound(_actor(query.from_user), place, pressed.command, key, replied_to)
 

@@ -33,7 +33,7 @@ Bot = ExtBot[Any]
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What leaves for Telegram, by one bot; its representation would name the token."""
+    """Sends to Telegram as one bot; the bot's representation would reveal the token."""
 
     bot: Bot = field(repr=False)
 
@@ -54,7 +54,7 @@ class Sender:
         except TelegramError as error:
             raise translate(error) from error
         except UNREADABLE as error:
-            # Telegram took it and cannot be asked for it: sent again, it would stand there twice.
+            # Telegram accepted it and has no way to look it up: sent again, it would appear twice.
             raise ChannelError(str(translate(error)), permanent=True) from error
         return sent
 
@@ -84,7 +84,7 @@ class Sender:
         return Target(target.channel, target.to, target.account, str(topic.message_thread_id))
 
     async def reply(self, update: Update, reply: Reply) -> None:
-        """Write a reply below what a person did, its choices as buttons.
+        """Send a reply to what a person did, with its choices as buttons.
 
         Raises:
             TelegramError: it could not be sent.
@@ -97,7 +97,7 @@ class Sender:
             await self._send(place, part, reply_to=message.message_id, patient=True)
 
     async def replace(self, update: Update, reply: Reply) -> None:
-        """Put a reply in the place of the message whose button was pressed.
+        """Replace the message whose button was pressed with a reply.
 
         Raises:
             TelegramError: it could not be edited.
@@ -153,7 +153,7 @@ class Sender:
 
 
 def _answered(update: Update) -> MaybeInaccessibleMessage | None:
-    # A message that is too old for Telegram to show can be answered and edited all the same.
+    # A message that is too old for Telegram to show can still be answered and edited.
     query = update.callback_query
     return query.message if query is not None else update.effective_message
 

@@ -1,4 +1,4 @@
-"""Send the polls, and note what became of the last one."""
+"""Send the polls, and record the outcome of the last one."""
 
 import json
 import logging
@@ -14,20 +14,20 @@ from channels.telegram.requests import BotRequest
 
 _log = logging.getLogger(__name__)
 _FOR_GOOD = {HTTPStatus.UNAUTHORIZED: REFUSED, HTTPStatus.NOT_FOUND: NOT_FOUND}
-"""What the library would stop polling for."""
+"""Errors on which the library would stop polling."""
 
 
 class PollWatch(BotRequest):
-    """The requests of the poller, and what became of the last one."""
+    """The requests of the poller, and the outcome of the last one."""
 
     problem: str = ""
 
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:  # noqa: ANN401 - the SDK's signature
-        """Send one poll and note its outcome.
+        """Send one poll and record its outcome.
 
         Raises:
             NetworkError: it failed, or the token was refused. The library would stop polling for
-                good, and a wrong answer of a proxy would then cost every later press.
+            good, and a wrong response of a proxy would then lose every later press.
         """
         try:
             code, body = await super().do_request(*args, **kwargs)
@@ -44,13 +44,13 @@ class PollWatch(BotRequest):
 
 
 def _readable(answer: dict[str, Any]) -> bytes:
-    """Return an answer in which the library can read each update.
+    """Return a response in which the library can read each update.
 
-    One that it cannot read would come again and again, before all that follow it: it is left with
-    its number alone, and so confirmed.
+    One that it cannot read would come again and again, ahead of all later ones: it is reduced to
+    its number, and so confirmed.
 
     Raises:
-        TelegramError: the answer has no list of updates, or no ``true`` for a call without one.
+        TelegramError: the response has no list of updates, or no ``true`` for a call without one.
     """
     result = answer.get("result")
     if result is True:

@@ -1,9 +1,9 @@
 """Send no faster than Telegram allows.
 
-Telegram's limits: about one message a second to a chat, 20 a minute to a group, 30 a second in all
-(Bot FAQ, "My bot is hitting limits"). The library's own limiter lacks the first, and its buckets
-let 60 messages through in a second and 40 in a group's first minute. Edits have a lane of their
-own, so that a final state never waits behind prompts.
+Telegram's limits: about one message per second to a chat, 20 per minute to a group, 30 per second
+in all (Bot FAQ, "My bot is hitting limits"). The library's own limiter lacks the first, and its
+buckets let 60 messages through in a second and 40 in a group's first minute. Edits have their own
+lane, so that a final state never has to wait for prompts.
 """
 
 import asyncio
@@ -18,25 +18,25 @@ from channels.pacing import Clock, Clocks, Rate, TurnFarOff
 from channels.telegram.errors import wait_ms
 
 PATIENT = 1
-"""A ``rate_limit_args`` for what must follow at once: it waits for its turn however long."""
+"""``rate_limit_args`` for what must follow directly: it waits for its turn however long."""
 _SHORT_WAIT_MS = 2_000
 _EDIT = "editMessageText"
 
-# burst + window / seconds is the most that leaves in any window: 25 a second, 19 a minute. The
-# rest is room for what the network bunches.
+# burst + window / seconds is the most that is sent in any window: 25 per second, 19 per minute. The
+# rest is slack for messages that the network bunches together.
 OVERALL = Rate(1 / 20, 5)
 CHAT = Rate(1.0, 3)
 GROUP = Rate(5.4, 8)
-# Telegram names no limit for edits; where it has one, its 429 is heeded.
+# Telegram names no limit for edits; if it has one, its 429 is heeded.
 _EDITS = Rate(1 / 4, 8)
 _ALL_EDITS = Rate(1 / 20, 10)
 
 
 class ChatPacing(BaseRateLimiter[int]):
-    """Give each message its turn by the clocks of its chat and of the whole bot.
+    """Paces each message by the clocks of its chat and of the whole bot.
 
-    A turn far off, and a long wait that Telegram asks for, are the outbox's to schedule; a short
-    one is slept through. A chat that must wait is left alone for that long.
+    A turn far off, and a long wait that Telegram asks for, are left for the outbox to schedule; a
+    short one is slept through. Nothing is sent to a chat that must wait for that long.
     """
 
     def __init__(self) -> None:
@@ -45,10 +45,10 @@ class ChatPacing(BaseRateLimiter[int]):
         self._chats = Clocks()
 
     async def initialize(self) -> None:
-        """Need nothing."""
+        """Do nothing; there is nothing to set up."""
 
     async def shutdown(self) -> None:
-        """Hold nothing."""
+        """Do nothing; there is nothing to release."""
 
     async def process_request(
         self,
@@ -69,7 +69,8 @@ class ChatPacing(BaseRateLimiter[int]):
             return await callback(*args, **kwargs)
         own = self._clocks_of(chat, endpoint)
         try:
-            # The bot's clock comes last: what waited for its chat must not pass the bot's limit.
+            # The bot's clock comes last: messages that waited for their chats must not exceed the
+            # bot's limit.
             for clock in (*own, self._edits if endpoint == _EDIT else self._messages):
                 await clock.take(patient=rate_limit_args == PATIENT)
         except TurnFarOff as far:

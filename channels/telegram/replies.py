@@ -22,7 +22,7 @@ _MOST_UNITS = CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
 
 @dataclass(slots=True)
 class Answers:
-    """The answers that are on their way."""
+    """The answers being sent."""
 
     sender: Sender
     _acknowledged: set[int] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Answers:
         self.background.spawn(self._send(update, reply))
 
     def acknowledge(self, update: Update) -> None:
-        """End the wait that a pressed button shows, where the decision takes long; once."""
+        """End the spinner of a pressed button, once, if the decision takes long."""
         if update.callback_query is not None and update.update_id not in self._acknowledged:
             self._acknowledged.add(update.update_id)
             self.background.spawn(self._acknowledge(update))
@@ -42,7 +42,7 @@ class Answers:
         await self._answer_query(update, "", alert=False)
 
     async def _send(self, update: Update, reply: Reply) -> None:
-        # A press takes one answer; one that was acknowledged is answered in the chat.
+        # A press accepts one answer; once acknowledged, it is answered in the chat.
         acknowledged = update.update_id in self._acknowledged
         self._acknowledged.discard(update.update_id)
         if _takes_the_place_of_choices(update, reply):
@@ -61,7 +61,7 @@ class Answers:
             await self._answer_query(update, "", alert=False)
 
     async def _note(self, update: Update, reply: Reply) -> bool:
-        """Show the reply over the button; say whether all of it was shown."""
+        """Show the reply as a pop-up; return whether all of it was shown."""
         text = reply.text.text
         fits = units(text) <= _MOST_UNITS
         shown = text if fits else cut(text, _MOST_UNITS - 1)[0] + "…"
@@ -102,10 +102,10 @@ class Answers:
 
 
 def _takes_the_place_of_choices(update: Update, reply: Reply) -> bool:
-    """Return whether the message that was pressed shows choices, and ends with this reply."""
+    """Return whether the pressed message shows choices, which this reply ends."""
     query = update.callback_query
     asked_by = decode(query.data).asked_by if query is not None and query.data else ""
     if query is None or not asked_by:
         return False
-    # All in a chat see the choices: what a stranger may not do changes nothing for whom they are.
+    # Everyone in a chat sees the choices: a stranger's refused press must not remove them.
     return reply.tone is not Tone.REFUSED or asked_by == str(query.from_user.id)

@@ -1,4 +1,4 @@
-"""Read the answers of a Bot API server, or of whatever answers in its place."""
+"""Read the responses of a Bot API server, or of whatever answers in its place."""
 
 import json
 import ssl
@@ -12,12 +12,12 @@ from telegram.request import HTTPXRequest
 from channels.base import UNREADABLE
 
 _CONNECTIONS = 256
-"""What the library's own builder gives a bot."""
+"""The settings that the library's own builder gives a bot."""
 _LONGEST = 100
 
 
 class BotRequest(HTTPXRequest):
-    """The requests of a bot; an answer that is none is an error in words, without a traceback."""
+    """The requests of a bot; an invalid response is a plain error message, without a traceback."""
 
     def __init__(self) -> None:
         trusted = {"verify": _trusted_authorities()}
@@ -25,10 +25,10 @@ class BotRequest(HTTPXRequest):
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> dict[str, Any]:
-        """Return an answer.
+        """Return a response.
 
         Raises:
-            TelegramError: it is no object of JSON.
+            TelegramError: it is not a JSON object.
         """
         try:
             answer = json.loads(payload.decode(errors="replace"))
@@ -42,5 +42,5 @@ class BotRequest(HTTPXRequest):
 
 @cache
 def _trusted_authorities() -> ssl.SSLContext:
-    """Return what HTTPS trusts; reading it anew for each of a bot's clients takes 40 ms."""
+    """Return what HTTPS trusts; reading it again for each of a bot's clients takes 40 ms."""
     return httpx.create_ssl_context()

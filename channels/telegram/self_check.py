@@ -1,4 +1,4 @@
-"""Prove a bot's set-up by asking Telegram; nothing is sent to people."""
+"""Check a bot's set-up by asking Telegram; nothing is sent to people."""
 
 import asyncio
 from typing import Any
@@ -17,9 +17,9 @@ from core.text.render import redact
 
 
 async def prove(settings: TelegramSettings, people: tuple[str, ...]) -> tuple[Proof, ...]:
-    """Try the token, how updates come in, and each of these user ids.
+    """Check the token, how updates come in, and each of these user ids.
 
-    A ``person:NAME`` is the directory's to know, so there is nothing to ask about it here.
+    A ``person:NAME`` is resolved by the directory, so there is nothing to check here.
     """
     bot = _bot(settings)
     try:

@@ -132,7 +132,7 @@ class TelegramSettings(Section):
 
 
 def _public(url: str) -> None:
-    # A Bot API server of one's own delivers to any address; Telegram's does not.
+    # A self-hosted Bot API server delivers to any address; Telegram's does not.
     parts = urlsplit(url)
     if parts.scheme != "https" or (parts.port or 443) not in _PORTS:
         ports = ", ".join(str(port) for port in _PORTS)

@@ -1,4 +1,4 @@
-"""Build the library's application: the application, and how its updates come in."""
+"""Build the library's application, and define how its updates come in."""
 
 import logging
 import os
@@ -31,18 +31,18 @@ class Line(Protocol):
     """How updates come in."""
 
     async def open(self) -> None:
-        """Begin to take updates.
+        """Start to receive updates.
 
         Raises:
-            ChannelError: something here is in the way.
+            ChannelError: something on this machine prevents it.
             TelegramError: Telegram refused or cannot be reached.
         """
 
     async def close(self) -> None:
-        """Stop, once the update in hand was committed."""
+        """Stop once the update in progress is committed."""
 
     async def problem(self) -> str:
-        """Return what keeps updates from coming in; empty where nothing does.
+        """Return what keeps updates from coming in; empty if nothing does.
 
         Raises:
             TelegramError: Telegram cannot be asked.
@@ -51,30 +51,30 @@ class Line(Protocol):
 
 @dataclass(slots=True)
 class PollingLine:
-    """Updates come in by long polls."""
+    """Receives updates by long polling."""
 
     app: App = field(repr=False)
     watch: PollWatch
     poll_timeout: int
 
     async def open(self) -> None:
-        """Begin to poll; a webhook of another mode is taken away first."""
+        """Start to poll; a webhook left by the other mode is removed first."""
         if self.app.updater is not None:
             await self.app.updater.start_polling(
                 timeout=self.poll_timeout,
                 allowed_updates=UPDATES,
-                bootstrap_retries=0,  # our own tries say why
+                bootstrap_retries=0,  # our own attempts report why
                 drop_pending_updates=False,
                 error_callback=lambda error: _log.warning("%s", translate(error)),
             )
 
     async def close(self) -> None:
-        """Stop polling, once the update in hand was committed."""
+        """Stop polling once the update in progress is committed."""
         if self.app.updater is not None and self.app.updater.running:
             await self.app.updater.stop()
 
     async def problem(self) -> str:
-        """Return what became of the last poll."""
+        """Return the outcome of the last poll."""
         return self.watch.problem
 
 
@@ -85,7 +85,7 @@ def polling_app(settings: TelegramSettings, watch: PollWatch, handled: Handled) 
 
 
 def webhook_app(settings: TelegramSettings) -> App:
-    """Return an application that is handed its updates."""
+    """Return an application to which updates are passed."""
     return _builder(settings).get_updates_request(BotRequest()).updater(None).build()
 
 
@@ -104,14 +104,14 @@ def _builder(settings: TelegramSettings) -> ApplicationBuilder[Any, Any, Any, An
 
 
 class TokenMask(logging.Filter):
-    """Mask secrets in a library's log records; its URLs and errors hold the token."""
+    """Mask secrets in a library's log records; its URLs and errors contain the token."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the record's words, and its traceback by masked text."""
+        """Replace the record's message and its traceback with masked text."""
         record.msg, record.args = mask(_short(record.getMessage(), _LONGEST)), ()
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, TelegramError):
-            # What Telegram or the network answered: where in the library does not matter.
+            # A response of Telegram or the network: where in the library it arose does not matter.
             record.msg = mask(_short(f"{record.msg} ({error})", _LONGEST))
             record.exc_info = None
         elif error is not None:
@@ -122,12 +122,12 @@ class TokenMask(logging.Filter):
 
 
 def _short(text: str, longest: int) -> str:
-    # The library logs whole answers, and whatever a proxy makes of them.
+    # The library logs whole responses, including whatever a proxy turns them into.
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def prepare_library() -> None:
-    """Set what the library has no parameter for: log masks, and its coming type of durations."""
+    """Set what the library has no parameter for: log masks, and its future type of durations."""
     # Without this opt-in it warns whenever Telegram asks to wait (python-telegram-bot 22.2).
     os.environ.setdefault("PTB_TIMEDELTA", "true")
     for name in _LOGGERS + _LOGGERS_OF_POLLS:

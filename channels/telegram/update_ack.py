@@ -1,10 +1,10 @@
 """Keep an update at Telegram until its answer is committed.
 
-Telegram forgets an update when getUpdates asks for a later one, or when a webhook answered 200. The
+Telegram forgets an update when getUpdates asks for a later one, or when a webhook answers 200. The
 library asks for the next batch as soon as this one is *queued*, so a gateway that dies in between
-would lose answers. Here ``put`` returns only when the update was handled, and raises if that
+would lose answers. Here ``put`` returns only when the update has been handled, and raises if that
 failed: the library then keeps its offset, waits, and fetches the same updates again. What was
-handled before is not handled twice.
+already handled is not handled twice.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ _REMEMBERED = 1_000
 
 @dataclass(slots=True)
 class Handled:
-    """The updates that are done with, for good; the latest thousand."""
+    """The updates that were handled completely; the latest thousand."""
 
     _ids: OrderedDict[int, None] = field(default_factory=OrderedDict)
 
     def note(self, update: Update) -> None:
-        """Note that an update is done with."""
+        """Record that an update has been handled."""
         self._ids[update.update_id] = None
         while len(self._ids) > _REMEMBERED:
             self._ids.popitem(last=False)
@@ -41,7 +41,7 @@ class ConfirmedQueue(asyncio.Queue[object]):
         self._handled = handled
 
     async def put(self, item: object) -> None:
-        """Queue an update and wait until its handler is done with it.
+        """Queue an update and wait until its handler has finished.
 
         Raises:
             NetworkError: the handler did not commit; the poller must not confirm the update.

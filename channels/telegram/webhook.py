@@ -1,7 +1,7 @@
-"""Accept the updates that Telegram delivers to a URL of ours (Bot API setWebhook).
+"""Accept the updates that Telegram delivers to our URL (Bot API setWebhook).
 
-A request is answered with 200 only once its update was committed; otherwise Telegram sends it
-again. Whoever asks without the secret token is refused.
+A request is answered with 200 only once its update is committed; otherwise Telegram sends it again.
+Requests without the secret token are refused.
 """
 
 import hmac
@@ -30,7 +30,7 @@ _STOP_PATIENCE_S = 5.0
 
 @dataclass(slots=True)
 class WebhookLine:
-    """Updates come in by requests of Telegram to ``section.url``."""
+    """Receives updates by requests of Telegram to ``section.url``."""
 
     app: App = field(repr=False)
     section: WebhookSection
@@ -39,7 +39,7 @@ class WebhookLine:
     _heard_at: float = field(default=0.0)
 
     async def open(self) -> None:
-        """Listen, then register the URL with Telegram; what waits there is delivered at once.
+        """Listen, then register the URL with Telegram; waiting updates are delivered at once.
 
         Raises:
             ChannelError: the address cannot listen.
@@ -56,16 +56,16 @@ class WebhookLine:
         )
 
     async def close(self) -> None:
-        """Stop listening once what is in hand was committed.
+        """Stop listening once updates in progress are committed.
 
-        The webhook stays set: what people do meanwhile waits at Telegram for the next start.
+        The webhook stays set: what people do in the meantime waits at Telegram for the next start.
         """
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
 
     async def problem(self) -> str:
-        """Return what keeps updates from coming in; empty where nothing does.
+        """Return what keeps updates from coming in; empty if nothing does.
 
         Raises:
             TelegramError: Telegram cannot be asked.
@@ -126,7 +126,7 @@ def _parsed(body: bytes, app: App) -> Update | None:
 
 
 def delivery_problem(info: WebhookInfo, heard_at: float) -> str:
-    """Return why Telegram cannot deliver what waits; empty if it could since (epoch s)."""
+    """Return why Telegram cannot deliver waiting updates; empty if it has since (epoch s)."""
     failed_at = info.last_error_date.timestamp() if info.last_error_date else 0.0
     if not info.pending_update_count or failed_at <= heard_at:
         return ""

@@ -1,7 +1,7 @@
 """Draw cards for a terminal; pure.
 
-Only a left frame is drawn: a right one would break where fonts disagree on widths. Nothing is ever
-cut, long lines wrap, and the frame characters cannot come from a command (``rendering`` escapes
+Only a left frame is drawn: a right one would break if fonts disagree on widths. Nothing is ever
+cut, long lines wrap, and a command cannot contain the frame characters (``rendering`` escapes
 them).
 """
 
@@ -23,23 +23,23 @@ _COLOURS = {
 _NARROWEST = 20
 _SIDE = "│ "
 ASCII_FRAMES = str.maketrans("│┌└─·", "|++--")
-"""What frames are drawn with where an encoding lacks them."""
+"""What frames are drawn with if an encoding lacks their characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is drawn on: its width in columns, and whether it shows colours."""
+    """The drawing surface: its width in columns, and whether it shows colours."""
 
     width: int = 80
     colours: bool = False
 
     def paint(self, text: str, code: str) -> str:
-        """Return text in a colour or weight, where the page shows such."""
+        """Return text in a colour or weight, if the page can show them."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text
 
 
 def prompt_lines(card: PromptCard, page: Page) -> Iterator[str]:
-    """Draw a question with the answers that it takes."""
+    """Draw a question with the answers that it accepts."""
     yield page.paint(f"┌─ Allow this command?  {card.code}", _BOLD)
     yield from _framed(card.command.text or "(the command is empty)", page, bold=True)
     if not card.whole:
@@ -62,9 +62,9 @@ def outcome_lines(card: OutcomeCard, page: Page) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """Break text into lines of at most ``width`` columns, after a blank where there is one.
+    """Break text into lines of at most ``width`` columns, after a blank if there is one.
 
-    Not one character is dropped: the blank stays at the end of its line.
+    No character is dropped: the blank stays at the end of its line.
     """
     for line in text.split("\n"):
         taken = ""

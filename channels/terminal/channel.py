@@ -1,9 +1,9 @@
 """Ask in this terminal: a framed prompt, and answers read line by line without blocking.
 
 A single letter answers the one open prompt. With several open it answers none, since the letter may
-have been typed for another; and what was half typed when a new prompt appears is thrown away. Nor
-does a letter allow anything right after the questions changed: whoever asks chooses the moment, and
-could put another command below a finger that is already on its way.
+have been typed for another one; and what was half typed when a new prompt appears is discarded. A
+letter also allows nothing right after the questions have changed: the requester chooses the moment,
+and could put another command under a finger that is already on its way.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _SEVERAL = "Several prompts are open. Name one: /approve CODE allow-once, or `a 
 _NONE_OPEN = "No prompt is open here."
 _TOO_SOON = "The question changed just now; read it and press again."
 UNREAD_S = 1.0
-"""Seconds after the open questions changed in which nobody can have read what is asked now."""
+"""Seconds after a change of the open questions in which nobody can have read the new ones."""
 _READ_BYTES = 65_536
 _LONGEST_LINE = 65_536
 
@@ -46,7 +46,7 @@ _LONGEST_LINE = 65_536
 class TerminalChannel:
     """Prompts on ``output``, answers from ``input``; both are closed by whoever opened them.
 
-    Colours and screen widths are used only where ``output`` is a terminal. The actor is the
+    Colours and screen widths are used only if ``output`` is a terminal. The actor is the
     terminal's user, ``uid:<n>``. A ``width`` of 0 is the terminal's own, or 80 columns. ``clock``
     is in seconds and never goes back.
     """
@@ -68,7 +68,7 @@ class TerminalChannel:
     _run: str = field(default_factory=lambda: os.urandom(8).hex())
 
     async def start(self, inbox: Inbox) -> None:
-        """Begin to read answers; lines typed before wait in the terminal and count."""
+        """Start to read answers; lines typed earlier wait in the terminal and count."""
         self._inbox = inbox
         loop = asyncio.get_running_loop()
         try:
@@ -79,14 +79,14 @@ class TerminalChannel:
             loop.call_soon(self._read_all)
 
     async def stop(self) -> None:
-        """Stop reading, and let answers in hand be committed."""
+        """Stop reading, and let answers in progress be committed."""
         self._unwatch()
         self._inbox = None
         if self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def check(self) -> Health:
-        """Return whether somebody could answer here."""
+        """Return whether anybody could answer here."""
         if self._inbox is None:
             return Health(ok=False, detail="not started")
         if self._ended:
@@ -103,14 +103,14 @@ class TerminalChannel:
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Draw how a prompt ended, below what was drawn since."""
-        del target  # there is one terminal
+        del target  # there is only one terminal
         if self._open.pop(message, None) is not None:
-            self._changed = self.clock()  # of two prompts one is left, and a letter is for that one
+            self._changed = self.clock()  # of two prompts one is left, and a letter would answer it
         self._print(*outcome_lines(card, self._page()))
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Draw a notice."""
-        del target  # there is one terminal
+        del target  # there is only one terminal
         self._say(card.text)
         return str(next(self._numbers))
 
@@ -173,7 +173,7 @@ class TerminalChannel:
         return Approve(self._only(), _LETTERS[letter])
 
     def _timely(self, command: Command | None, began: float) -> Command | None:
-        """Refuse what allows a prompt without its code, typed before anybody could read it."""
+        """Refuse to allow a prompt without its code, if typed before anybody could read it."""
         if began >= self._changed + UNREAD_S:
             return command
         match command:
@@ -188,7 +188,7 @@ class TerminalChannel:
     def _forget_half_typed(self) -> None:
         if self._inbox is None or self._ended or not self.input.isatty():
             return
-        # Whole lines were typed for what was shown before: they count; one is handed over a read.
+        # Whole lines were typed for what was shown before: they count; each read returns one.
         while self._has_input():
             self._read()
         termios.tcflush(self.input.fileno(), termios.TCIFLUSH)

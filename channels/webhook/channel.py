@@ -1,4 +1,4 @@
-"""Be the channel ``webhook``: cards go out as signed JSON, answers come in likewise."""
+"""Provide the channel ``webhook``: cards go out as signed JSON, and answers come in likewise."""
 
 import hashlib
 import time
@@ -34,7 +34,7 @@ class WebhookChannel:
     _trouble: str = "not started"
 
     async def start(self, inbox: Inbox) -> None:
-        """Begin to listen.
+        """Start to listen.
 
         Raises:
             ChannelError: the address of ``listen`` cannot be used.
@@ -51,7 +51,7 @@ class WebhookChannel:
         self._intake, self._trouble = intake, ""
 
     async def stop(self) -> None:
-        """Stop listening; a service that retries is heard after the next ``start``."""
+        """Stop listening; a service that retries reaches us after the next ``start``."""
         intake, self._intake = self._intake, None
         session, self._session = self._session, None
         self._trouble = "not started"
@@ -61,7 +61,7 @@ class WebhookChannel:
             await session.close()
 
     async def check(self) -> Health:
-        """Return whether the service took what was sent to it last."""
+        """Return whether the service accepted the last message sent to it."""
         if self._trouble:
             return Health(False, self._trouble)
         return Health(
@@ -69,13 +69,13 @@ class WebhookChannel:
         )
 
     async def post(self, target: Target, card: PromptCard) -> str:
-        """Post a prompt and return its message id, the same for a repetition."""
+        """Post a prompt and return its message id, which is the same if repeated."""
         message = _message_id(target, card.id)
         await self._send(target, message, messages.prompt(card))
         return message
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
-        """Post the final state of a prompt; a service that forgot it is no error."""
+        """Post the final state of a prompt; a service that has forgotten it is no error."""
         await self._send(target, message, messages.outcome(card), gone_is_fine=True)
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
@@ -85,7 +85,7 @@ class WebhookChannel:
         return message
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
-        """Say how the set-up is; a service of its own has no accounts that could be looked up."""
+        """Report the state of the set-up; the service has no accounts that could be looked up."""
         state = await self.check()
         known = f"{len(people)} listed; accounts are your service's own and cannot be looked up"
         return Proof("webhook", state.ok, state.detail), Proof("approvers", bool(people), known)
@@ -117,7 +117,7 @@ class WebhookChannel:
         headers = sign(secret, Direction.OUT, body, int(time.time()))
         headers["Content-Type"] = "application/json"
         try:
-            # No redirects: the signed body is meant for this URL and no other.
+            # No redirects: the signed body is meant only for this URL.
             async with self._session.post(
                 self.settings.url, data=body, headers=headers, allow_redirects=False
             ) as answer:
@@ -133,6 +133,6 @@ def _wait_ms(seconds: str) -> int | None:
 
 
 def _message_id(target: Target, about: str) -> str:
-    """Name a message by what it is about, so that a repeated post names the same message."""
+    """Derive a message's id from its subject, so that a repeated post has the same id."""
     words = f"{target.to}\x1f{target.account}\x1f{target.thread}\x1f{about}"
     return hashlib.sha256(words.encode()).hexdigest()[:32]

@@ -22,7 +22,7 @@ _PATIENCE_S = 10.0
 
 @dataclass(slots=True)
 class Intake:
-    """The listener for answers. A body that came before is answered as it was then."""
+    """The listener for answers. A repeated body gets the same answer as before."""
 
     secret: str
     inbox: Inbox
@@ -66,7 +66,7 @@ class Intake:
                 return _error(
                     422, "the text is neither an answer nor a command; nothing was changed"
                 )
-            # A caller that disconnects does not undo what it asked for.
+            # A caller that disconnects does not undo its request.
             reply = encode_reply(await asyncio.shield(self.inbox.receive(inbound)))
         except BadRequest as wrong:
             return _error(400, str(wrong))
@@ -76,7 +76,7 @@ class Intake:
         return _json(reply)
 
     def _known(self, signature: str) -> bytes | None:
-        """Return what this very request was answered; older ones are no longer fresh anyway."""
+        """Return the earlier answer to this same request; older ones are no longer fresh anyway."""
         oldest = time.monotonic() - 2 * FRESH_S
         while self._answered:
             at, _ = next(iter(self._answered.values()))

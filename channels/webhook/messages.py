@@ -1,4 +1,4 @@
-"""Write cards as JSON and read answers from JSON; pure."""
+"""Format cards as JSON and parse answers from JSON; pure."""
 
 import json
 from typing import Annotated
@@ -60,19 +60,19 @@ def outcome(card: OutcomeCard) -> _Json:
 
 
 def notice(card: NoticeCard) -> _Json:
-    """Return words that ask for nothing."""
+    """Return a message that asks for nothing."""
     choices = {"choices": _choices(card.choices)} if card.choices else {}
     return {"type": "notice", "text": card.text.text, **choices}
 
 
 def body_of(target: Target, message: str, content: _Json) -> bytes:
-    """Return what is posted: the content with its place and the id that names the message."""
+    """Return what is posted: the content with its place and the message's id."""
     place = {"to": target.to, "account": target.account, "thread": target.thread}
     return json.dumps({"message": message, "place": place, **content}).encode()
 
 
 def encode_reply(reply: Reply) -> bytes:
-    """Return the answer to an answer."""
+    """Return the response to an answer."""
     choices = _choices(reply.choices)
     return json.dumps({"tone": reply.tone, "text": reply.text.text, "choices": choices}).encode()
 
@@ -87,8 +87,8 @@ def _choices(offered: tuple[Choice, ...]) -> list[dict[str, str]]:
 class AnswerBody(BaseModel):
     """What your service sends: ``text`` as typed, or ``press`` as a button carried it.
 
-    ``event`` is the same for a repetition of the same event; ``message`` is the id of the message
-    that was pressed or replied to.
+    ``event`` is the same if an event is repeated; ``message`` is the id of the message that was
+    pressed or replied to.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -104,10 +104,10 @@ class AnswerBody(BaseModel):
 
 
 def read(body: bytes) -> Inbound | None:
-    """Read an answer; ``None`` where the text is ordinary talk.
+    """Parse an answer; ``None`` if the text is ordinary talk.
 
     Raises:
-        BadRequest: the body is not of this shape; the message names the key.
+        BadRequest: the body does not have this shape; the message names the key.
     """
     try:
         said = AnswerBody.model_validate_json(body)

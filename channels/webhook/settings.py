@@ -36,7 +36,7 @@ def _address(listen: str) -> str:
 
 
 class WebhookSettings(Section):
-    """A service of your own that shows prompts and sends answers back."""
+    """Your own service, which shows prompts and sends answers back."""
 
     url: Annotated[str, AfterValidator(_url)] = Field(description="where prompts are posted to")
     secret: Annotated[SecretStr, AfterValidator(_secret)] = Field(

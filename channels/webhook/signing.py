@@ -8,13 +8,13 @@ from enum import StrEnum
 TIMESTAMP = "X-Sayso-Timestamp"
 SIGNATURE = "X-Sayso-Signature"
 FRESH_S = 300
-"""Seconds that a signature counts, to either side of our clock."""
+"""Seconds for which a signature is valid, on either side of our clock."""
 
 _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 class Direction(StrEnum):
-    """Which way a body goes; signed along, so that no body can be played back to its sender."""
+    """Which way a body goes; signed, so that no body can be sent back to its sender."""
 
     OUT = "out"
     IN = "in"
@@ -30,7 +30,7 @@ def fault(
 ) -> str | None:
     """Return why a body must not be trusted, ``None`` if it may; compared in constant time.
 
-    ``headers`` are the timestamp and the signature as they came.
+    ``headers`` are the timestamp and the signature as received.
     """
     at, signature = headers
     if not _SECONDS.fullmatch(at):

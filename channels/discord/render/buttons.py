@@ -1,8 +1,8 @@
-"""Make buttons, and read what they send back; pure.
+"""Build buttons, and decode what they send back; pure.
 
 A custom id is a mark of ours and a press (``channels.button_payload``): ``appr:`` on a prompt,
 ``pick:`` under a reply. That is at most 63 of the 100 characters that Discord allows. The id in it
-is no secret: who may answer is checked at the press.
+is not a secret: who may answer is checked at the press.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Button:
 
 
 def buttons(card: PromptCard) -> tuple[Button, ...]:
-    """Return the buttons of a prompt; those that allow only where allowing may be offered."""
+    """Return the buttons of a prompt; those that allow only if allowing may be offered."""
     return _four(card, ("Allow once", "Always allow…", "Deny", "Details"), 0)
 
 
@@ -76,23 +76,23 @@ def _in_rows(offered: tuple[Choice, ...], mark: str) -> tuple[Button, ...]:
 
 
 def ours(custom_id: str) -> bool:
-    """Return whether a button is one of Sayso's, of whatever version."""
+    """Return whether a button is one of Sayso's, of any version."""
     return custom_id.startswith((_PROMPT, _REPLY))
 
 
 def under_reply(custom_id: str) -> bool:
-    """Return whether a button stood under a reply, which is no copy of a prompt."""
+    """Return whether a button is under a reply, which is not a copy of a prompt."""
     return custom_id.startswith(_REPLY)
 
 
 def decode(custom_id: str) -> Command:
-    """Read the custom id of a press."""
+    """Decode the custom id of a press."""
     mark = _REPLY if under_reply(custom_id) else _PROMPT
     return button_payload.decode(custom_id.removeprefix(mark))
 
 
 def asks(custom_id: str) -> str:
-    """Return the id of the prompt that a button is under; empty where it is none of ours."""
+    """Return the id of the prompt that a button is under; empty if it is not one of ours."""
     if not custom_id.startswith(_PROMPT):
         return ""
     command = decode(custom_id)

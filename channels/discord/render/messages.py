@@ -1,8 +1,8 @@
 """Render cards as Discord messages; pure, and without the library.
 
-What does not fit one message goes along whole, as up to four messages or as a file, and the card
-with the buttons comes last: whoever can press "Allow" was offered everything. Nothing is an embed:
-people can switch embeds off and would then press buttons under nothing.
+What does not fit one message is sent in full, as up to four messages or as a file, and the card
+with the buttons comes last: anyone who can press "Allow" was offered everything. No embeds are
+used: people can switch embeds off and would then see buttons under nothing.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ SUPPRESS_EMBEDS = 1 << 2
 """The message flag that keeps Discord from fetching what a link in the text points to."""
 
 SHELL = "**⚠ A shell runs this text as is.**\n"
-"""What a prompt says of a line that is not run command by command."""
+"""What a prompt says about a line that is not run command by command."""
 
 WORDS = {
     ApprovalState.PENDING: "Waiting",
@@ -55,7 +55,7 @@ WORDS = {
     ApprovalState.EXPIRED: "Expired",
     ApprovalState.CANCELLED: "Withdrawn",
 }
-"""What a prompt's state is called at its top."""
+"""The name of a prompt's state in its headline."""
 
 _PART_UNITS = 1800
 _MOST_PARTS = 4
@@ -71,7 +71,7 @@ _BESIDE = "Answer by"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message to send: content, buttons, and a file where the text is too long for messages."""
+    """One message to send: content, buttons, and a file if the text is too long for messages."""
 
     content: str
     buttons: tuple[Button, ...] = ()
@@ -82,7 +82,7 @@ class Message:
 def payloads(card: PromptCard, target: Target) -> list[dict[str, object]]:
     """Return the JSON bodies of the calls that post a prompt, in order.
 
-    Each is the body of ``POST /channels/{id}/messages``. A file travels beside its body, as the
+    Each is the body of ``POST /channels/{id}/messages``. A file is sent along with its body, as the
     form field ``files[0]``; it is shown here under that name.
     """
     return [
@@ -92,7 +92,7 @@ def payloads(card: PromptCard, target: Target) -> list[dict[str, object]]:
 
 
 def approvable(card: PromptCard) -> bool:
-    """Return whether Discord is offered the whole command, so that it may be allowed here."""
+    """Return whether Discord can show the whole command, so that it may be allowed here."""
     return card.approvable
 
 
@@ -126,7 +126,7 @@ def _button(button: Button) -> dict[str, object]:
 
 
 def nonce(subject: str, target: Target, number: int) -> str:
-    """Return what makes a message sent again the same message, for some minutes (API "nonce")."""
+    """Return the nonce that prevents duplicates of a message for some minutes (API "nonce")."""
     place = f"{subject}|{target.to}|{target.thread}|{number}"
     return hashlib.sha256(place.encode()).hexdigest()[:_NONCE_LENGTH]
 
@@ -168,7 +168,7 @@ def render_reply(reply: Reply) -> tuple[Message, ...]:
     """Return the messages to a person; the last one has the choices, if there are any."""
     *before, last = render_text(reply.text)
     if reply.link:
-        # In <…> Discord fetches no preview of it.
+        # In <…> Discord fetches no preview of the link.
         last = replace(last, content=f"{last.content}\n[{OPEN_PAGE}](<{reply.link}>)")
     return (*before, replace(last, buttons=choices(reply.choices)))
 
@@ -185,7 +185,7 @@ def render_text(text: Redacted) -> tuple[Message, ...]:
 
 
 def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
-    """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
+    """Cut a text into pieces; each is one notice, with room for ``room`` characters of ours."""
     return tuple(map(Redacted, chunks(unbroken(text.text), _PART_UNITS - room)))
 
 
@@ -194,7 +194,7 @@ def _ending(fact: Fact) -> str:
 
 
 def rows(card: PromptCard, lines: tuple[Fact, ...], shown: Callable[[str], str] = str) -> str:
-    """Return the lines of a prompt for a block, each value as ``shown`` makes it."""
+    """Return the lines of a prompt for a block, each value as formatted by ``shown``."""
     shell = (Fact("Shell", card.shell),) if card.shell.text else ()
     made = (
         Fact(line.label, Redacted(shown(unbroken(line.value.text))))

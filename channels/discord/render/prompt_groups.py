@@ -1,7 +1,7 @@
 """Show several short prompts in one message, each with its own row of buttons; pure.
 
-What each prompt needs is reserved when the message is made, so that any mix of endings and open
-prompts fits it later.
+The room that each prompt needs is reserved when the message is made, so that any mix of ended and
+open prompts fits later.
 """
 
 from channels.cards import OutcomeCard, PromptCard, front
@@ -11,7 +11,7 @@ from channels.discord.render.messages import SHELL, WORDS, Message, rows
 from channels.utf16 import cut, units
 
 _LEAST_UNITS = 240
-"""Units that every prompt has for itself, so that its ending has room when it is over."""
+"""Units reserved for each prompt, so that there is room to show how it ended."""
 
 _MOST_UNITS = 600
 _COMMAND_UNITS = 60
@@ -29,7 +29,7 @@ def fits(cards: tuple[PromptCard, ...]) -> bool:
 
 
 def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
-    """Return the message: open prompts with their buttons, ended ones with what became of them."""
+    """Return the message: open prompts with their buttons, ended ones with their outcomes."""
     asked = [card for card in cards if isinstance(card, PromptCard)]
     how = _HOW if asked else ""
     left = MAX_UNITS - units(how) - sum(units(_open(card)) for card in asked)

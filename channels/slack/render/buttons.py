@@ -1,7 +1,7 @@
-"""Make buttons, and read what a press of one sends back.
+"""Build buttons, and decode what a press sends back.
 
-A button's ``action_id`` is the press of ``channels.button_payload`` and its block says where it
-is: below a prompt, or below a reply of which the press is to take the buttons away.
+A button's ``action_id`` is the press of ``channels.button_payload`` and its block says where it is:
+below a prompt, or below a reply whose buttons the press removes.
 """
 
 from channels.button_payload import answer, decode, encode
@@ -22,7 +22,7 @@ _LABEL = 75
 def row(card: PromptCard, *, offered: bool, grouped: bool = False) -> Json:
     """Return the buttons of a prompt; ``offered``: the whole command was shown here.
 
-    ``grouped`` labels name the prompt's code, since other prompts stand in the same message.
+    ``grouped`` labels name the prompt's code, since other prompts are in the same message.
     """
     presses = {
         DENY: answer(ApprovalReply.DENY, card.id),
@@ -65,7 +65,7 @@ def _rows(choices: tuple[Choice, ...], block: str) -> list[Json]:
 
 
 def read(action_id: str, block_id: str) -> tuple[Command, bool]:
-    """Read a press; the flag says that it was a choice below a reply.
+    """Decode a press; the flag means that it was a choice below a reply.
 
     Buttons of earlier versions (``approval:allow-once``) are ``Malformed``.
     """

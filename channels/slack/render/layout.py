@@ -1,8 +1,8 @@
-"""Cut and count text as Slack does, and put it into blocks where nothing is markup.
+"""Cut and count text as Slack does, and put it into blocks in which nothing is markup.
 
 ``plain_text`` objects and ``rich_text_preformatted`` elements are shown as they are: no mentions,
-links, emoji or styles (docs.slack.dev, "Text object", "Rich text block"). All untrusted text is
-in one of the two; ``mrkdwn`` objects are never made.
+links, emoji or styles (docs.slack.dev, "Text object", "Rich text block"). All untrusted text is in
+one of the two; ``mrkdwn`` objects are never created.
 """
 
 import json
@@ -14,10 +14,11 @@ Json = dict[str, object]
 
 MAX_BLOCKS = 50
 MAX_MESSAGE = 9_500
-"""Weight of all blocks of a message.
+"""Maximum weight of all blocks of a message.
 
 Slack refuses messages whose blocks come to about 13,200 characters with ``msg_blocks_too_long``,
-which it does not document and reports to count containers too (slackapi/bolt-js #2509, #2867).
+which it does not document and which reportedly counts containers, too (slackapi/bolt-js #2509,
+#2867).
 """
 
 _BOX = 2_900
@@ -28,18 +29,18 @@ _LINE_MARK = "\u23ce"
 
 
 def weight(text: str) -> int:
-    """Count what text costs at most: JSON in ASCII, ``& < >`` as the entities that Slack keeps."""
+    """Return the most that a text can weigh: JSON in ASCII, ``& < >`` as Slack's entities."""
     return len(json.dumps(text)) - 2 + _entities(text)
 
 
 def size(blocks: list[Json]) -> int:
-    """Return the weight of blocks together, containers included."""
+    """Return the total weight of blocks, including containers."""
     written = json.dumps(blocks)
     return len(written) + _entities(written)
 
 
 def cut(text: str, limit: int) -> tuple[str, str]:
-    """Split so that the head weighs at most ``limit``: never in an escape, hardly at a blank."""
+    """Split so that the head weighs at most ``limit``: never in an escape, rarely at a blank."""
     if len(text) <= limit and weight(text) <= limit:
         return text, ""
     end = min(limit, len(text))
@@ -57,7 +58,7 @@ def chunks(text: str, limit: int) -> Iterator[str]:
 
 
 def tail(text: str, limit: int) -> str:
-    """Return the end of a text that weighs at most ``limit``, never beginning in an escape."""
+    """Return the end of a text that weighs at most ``limit``, never starting in an escape."""
     start = max(0, len(text) - limit)
     while weight(text[start:]) > limit:
         start += max(1, (weight(text[start:]) - limit) // 12)
@@ -72,7 +73,7 @@ def plain(text: str) -> Json:
 
 
 def header(text: str) -> Json:
-    """Return a headline of our own words."""
+    """Return a headline of our own text."""
     return {"type": "header", "text": plain(text)}
 
 
@@ -82,7 +83,7 @@ def section(text: str) -> Json:
 
 
 def link(url: str, words: str) -> Json:
-    """Return a paragraph that is one link of our own."""
+    """Return a paragraph that is one of our own links."""
     shown = {"type": "link", "url": url, "text": words}
     part = {"type": "rich_text_section", "elements": [shown]}
     return {"type": "rich_text", "elements": [part]}

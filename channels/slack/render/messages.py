@@ -1,8 +1,8 @@
 """Render cards as Slack messages; pure.
 
-What does not fit one message goes along whole as messages before the card with the buttons:
-whoever can press "Allow once" was offered everything. The ``text`` beside the blocks, which
-notifications show and Slack reads as markup, holds words of ours only.
+What does not fit one message is sent in full as messages before the card with the buttons: anyone
+who can press "Allow once" was offered everything. The ``text`` next to the blocks, which
+notifications show and Slack parses as markup, contains only our own text.
 """
 
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ _ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: words of ours for notifications, and the blocks."""
+    """One message: our text for notifications, and the blocks."""
 
     text: str
     blocks: list[Json]
@@ -143,20 +143,20 @@ def render_outcome(card: OutcomeCard) -> Message:
 
 
 def render_notice(card: NoticeCard) -> tuple[Message, ...]:
-    """Return a notice, in as many messages as it takes; its buttons stand below the last one."""
+    """Return a notice, in as many messages as it takes; its buttons are below the last one."""
     *before, last = _text(card.text, "Sayso has a notice.")
     return (*before, Message(last.text, [*last.blocks, *notice_rows(card.choices)]))
 
 
 def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
-    """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
+    """Cut a text into pieces; each is one notice, with room for ``room`` characters of ours."""
     return tuple(
         map(Redacted, layout.chunks(text.text, _PART - 2 * room))
     )  # a few of ours weigh more
 
 
 def render_reply(reply: Reply) -> tuple[Message, ...]:
-    """Return a reply, in as many messages as it takes; its choices stand below the last one."""
+    """Return a reply, in as many messages as it takes; its choices are below the last one."""
     *before, last = _text(reply.text, "Sayso has an answer for you.")
     link = [layout.link(reply.link, OPEN_PAGE)] if reply.link else []
     return (*before, Message(last.text, [*last.blocks, *link, *choice_rows(reply.choices)]))
@@ -177,7 +177,7 @@ def _offered(parts: tuple[str, ...]) -> bool:
 
 
 def _full(card: PromptCard) -> list[Json]:
-    """Return the blocks of a prompt in one message, none where they do not fit."""
+    """Return the blocks of a prompt in one message, none if they do not fit."""
     command = card.command.text
     if len(command) > layout.MAX_MESSAGE:
         return []

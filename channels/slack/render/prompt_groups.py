@@ -1,6 +1,6 @@
 """Render several prompts as one Slack message, each with its own buttons; pure.
 
-A group holds whole prompts only: whatever does not fit in full is sent by itself. An ended item
+A group holds whole prompts only: whatever does not fit in full is sent separately. An ended item
 weighs less than the prompt that it replaces, so a message that fitted once fits in every state.
 """
 
@@ -26,7 +26,7 @@ def fits(cards: tuple[PromptCard, ...]) -> bool:
 
 
 def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
-    """Return the message: open prompts with their buttons, ended ones with what became of them."""
+    """Return the message: open prompts with their buttons, ended ones with their outcomes."""
     waiting = sum(isinstance(card, PromptCard) for card in cards)
     title = _title(len(cards), waiting)
     hint = "Or type /approve CODE allow-once or deny; in a thread without the slash."
@@ -39,7 +39,7 @@ def render_group(cards: tuple[PromptCard | OutcomeCard, ...]) -> Message:
 
 
 def _title(all_of_them: int, waiting: int) -> str:
-    """Say what is in this message; elsewhere more may wait."""
+    """Return the title of this message; elsewhere more may wait."""
     if waiting == all_of_them:
         return f"Allow these {all_of_them} commands?"
     verb = "waits" if waiting == 1 else "wait"
@@ -52,7 +52,7 @@ def group_delivery(cards: tuple[PromptCard, ...]) -> str:
 
 
 def grouped_in(delivery: str) -> tuple[str, ...]:
-    """Return the ids of the prompts in a group's delivery, none where it is no group's."""
+    """Return the ids of the prompts in a group's delivery, none if it is not a group's."""
     return tuple(delivery.removeprefix(_GROUP).split("+")) if delivery.startswith(_GROUP) else ()
 
 

@@ -1,4 +1,4 @@
-"""Make buttons, and read what they send back; nothing about them is kept in memory.
+"""Build buttons, and decode what they send back; nothing about them is kept in memory.
 
 The data of a press is a mark of ours and a press of ``channels.button_payload``: ``p|o:<id>`` under
 a prompt, ``r42|m30:<id>`` under a reply to user 42. That is 55 bytes at most; Telegram allows 64.
@@ -26,7 +26,7 @@ _DATA = re.compile(r"(?:p|r(?P<asked_by>[1-9][0-9]{0,19}))\|(?P<press>.+)")
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One button of a prompt: its label alone, its label beside a code, and what it means.
+    """One button of a prompt: its label alone, its label next to a code, and what it means.
 
     With ``url`` it opens a page and sends nothing.
     """
@@ -39,14 +39,14 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """What a button means; ``asked_by`` is whom the choices under a reply were made for."""
+    """What a button means; ``asked_by`` is the person whom the choices under a reply are for."""
 
     command: Command
     asked_by: str = ""
 
 
 def prompt_keyboard(card: PromptCard) -> InlineKeyboardMarkup:
-    """Return the buttons of a prompt; those that allow only where allowing may be offered."""
+    """Return the buttons of a prompt; those that allow only if allowing may be offered."""
     return InlineKeyboardMarkup(
         [[_button(answer.label, answer.command, answer.url) for answer in _answers(card)]]
     )
@@ -86,7 +86,7 @@ def notice_keyboard(choices: tuple[Choice, ...]) -> InlineKeyboardMarkup | None:
 
 
 def decode(data: str) -> Pressed:
-    """Read the data of a press; what this version did not make is ``Malformed``."""
+    """Decode the data of a press; one not made by this version is ``Malformed``."""
     found = _DATA.fullmatch(data)
     if found is None:
         return Pressed(Malformed(FOREIGN))

@@ -29,13 +29,13 @@ class Layout:
     _units: int = 0
 
     def plain(self, text: str) -> Self:
-        """Add words of our own."""
+        """Add our own text."""
         self.text += text
         self._units += units(text)
         return self
 
     def bold(self, text: str) -> Self:
-        """Add words of our own that stand out."""
+        """Add our own text in bold."""
         return self._styled(MessageEntityType.BOLD, text)
 
     def value(self, text: str) -> Self:
@@ -44,11 +44,11 @@ class Layout:
         return self._styled(kind, text)
 
     def block(self, text: str) -> Self:
-        """Add a block of its own, monospaced."""
+        """Add a separate block, monospaced."""
         return self._styled(MessageEntityType.PRE, text)
 
     def fold(self, inside: Self) -> Self:
-        """Add a quotation that clients show folded, with the styles inside it."""
+        """Add a quotation that clients show folded, keeping the styles inside it."""
         if not inside.text:
             return self
         kind = MessageEntityType.EXPANDABLE_BLOCKQUOTE
@@ -59,7 +59,7 @@ class Layout:
         return self.plain(inside.text)
 
     def _styled(self, kind: MessageEntityType, text: str) -> Self:
-        # An entity without length is refused by the platform.
+        # The platform refuses an entity of length zero.
         if text:
             self.entities.append(MessageEntity(kind, self._units, units(text)))
         return self.plain(text)

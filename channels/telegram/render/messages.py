@@ -1,7 +1,7 @@
 """Render cards as Telegram messages; pure.
 
-What does not fit one message goes along whole, as up to four messages or as a file, and the card
-with the buttons comes last: whoever can press "Allow" was offered everything.
+What does not fit one message is sent in full, as up to four messages or as a file, and the card
+with the buttons comes last: anyone who can press "Allow" was offered everything.
 """
 
 from collections.abc import Callable
@@ -64,13 +64,13 @@ class Message:
 def payloads(card: PromptCard, target: Target, bot_name: str = "") -> list[dict[str, object]]:
     """Return the bodies of the sendMessage and sendDocument calls that post a prompt, in order.
 
-    A file travels beside its body as a form field; its text is shown here as ``document``.
+    A file is sent along with its body as a form field; its text is shown here as ``document``.
     """
     return [body(message, target) for message in render_prompt(card, bot_name)]
 
 
 def approvable(card: PromptCard) -> bool:
-    """Return whether Telegram is offered the whole command, so that it may be allowed here."""
+    """Return whether Telegram can show the whole command, so that it may be allowed here."""
     return card.approvable
 
 
@@ -93,7 +93,7 @@ def body(message: Message, target: Target) -> dict[str, object]:
 def render_prompt(card: PromptCard, bot_name: str = "") -> tuple[Message, ...]:
     """Return the messages of a prompt in order; the last one has the buttons.
 
-    ``bot_name`` is given in groups: there a bot in privacy mode sees ``/approve@name`` alone.
+    ``bot_name`` is given in groups: there a bot in privacy mode sees only ``/approve@name``.
     """
     typed = f"{approve_command(bot_name)} {card.code} {card.replies}"
     full = _lines(whole_command(_title(card), card), front(card)).plain("\n")
@@ -137,17 +137,17 @@ def render_text(text: Redacted, markup: InlineKeyboardMarkup | None = None) -> t
 
 
 def pieces(text: Redacted, room: int) -> tuple[Redacted, ...]:
-    """Cut a text into pieces; each is one notice, below ``room`` characters of ours."""
+    """Cut a text into pieces; each is one notice, with room for ``room`` characters of ours."""
     return tuple(map(Redacted, chunks(text.text, MAX_UNITS - room)))
 
 
 def approve_command(bot_name: str) -> str:
-    """Return the command that answers a prompt, with the bot's name where it is needed."""
+    """Return the command that answers a prompt, with the bot's name if it is needed."""
     return f"/approve@{bot_name}" if bot_name else "/approve"
 
 
 def whole_command(layout: Layout, card: PromptCard) -> Layout:
-    """Add a prompt's command in full, and the statement that a shell runs it where one does."""
+    """Add a prompt's command in full, and the statement that a shell runs it, if one does."""
     if card.command.text:
         layout.block(card.command.text)
     else:
@@ -165,7 +165,7 @@ def folded(
     shown: Callable[[str], str] = str,
     but: AbstractSet[str] = frozenset(),
 ) -> Layout:
-    """Return what a prompt shows only when it is unfolded, each value as ``shown`` makes it.
+    """Return what a prompt shows only when unfolded, each value as formatted by ``shown``.
 
     ``but`` are labels of lines that are left out.
     """
@@ -219,7 +219,7 @@ def _everything(card: PromptCard) -> tuple[Message, ...]:
 
 
 def _part(code: str, text: str, number: int, total: int) -> Layout:
-    # Telegram trims a message's ends; words of ours stand there, so no blank of a command is lost.
+    # Telegram trims a message's ends; our own text is there, so no blank of a command is lost.
     head = Layout().bold(part_title(code, number, total)).plain("\n")
     return head.block(text).plain(f"\n{part_end(number, total)}")
 

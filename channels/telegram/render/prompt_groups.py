@@ -1,8 +1,7 @@
 """Render several prompts as one Telegram message; pure.
 
-Each is shown in full: what does not fit one message in full is no part of a group. An item that
-ended takes at most the room that its prompt had, so the message can always be brought to what is
-true.
+Each is shown in full: what does not fit one message in full is not part of a group. An item that
+has ended takes at most the room that its prompt had, so the message can always be updated.
 """
 
 from itertools import zip_longest
@@ -14,7 +13,7 @@ from channels.telegram.render.messages import Message, approve_command, folded, 
 from channels.utf16 import cut, units
 
 _LEFT_OUT = frozenset({"Id", "May run for", "Allow always stores"})
-"""Details that a group does not repeat: the last one is shown before anything is stored."""
+"""Details that a group leaves out; the last one is shown before anything is stored."""
 _HEADLINE_UNITS = 300
 _LEAST_UNITS = 20
 _MARK = "…"
@@ -83,7 +82,7 @@ def _outcome(layout: Layout, card: OutcomeCard, room: int) -> None:
 def _room(
     cards: tuple[PromptCard | OutcomeCard, ...], waiting: tuple[PromptCard, ...], bot_name: str
 ) -> int:
-    """Return the units that each ended item may take, beside what the waiting ones need."""
+    """Return the units that each ended item may take, besides what the waiting ones need."""
     ended = len(cards) - len(waiting)
     if not ended:
         return 0
