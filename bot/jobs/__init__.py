@@ -2,10 +2,10 @@
 
 ::
 
-    outbox          committed messages, to every copy of a prompt
-    message_sender  one batch of them, to the channels
-    run_dispatcher  what people allowed, started
-    recovery        what a dead gateway left: interrupted runs are recorded and ended
+    outbox          sends committed messages, to every copy of a prompt
+    message_sender  sends one batch of them to the channels
+    run_dispatcher  starts what people allowed
+    recovery        records and ends the runs that a dead gateway left
     scheduler       when each job runs; the only module that knows APScheduler
     periodic        deadlines, retention, health
     weekly_report   the allowlist entries that would save prompts, once a week

@@ -1,7 +1,7 @@
 """End what a dead gateway's executors left, and withdraw what its agents asked.
 
-An executor ends with its gateway, and all that it started with it; this is for the case that it was
-killed as well. Only a process of the same user can end what is left then.
+An executor ends with its gateway, and everything that it started ends with it; this is for the case
+that the executor was also killed. Only a process of the same user can end what is left then.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from core.store.schema.records import OrphanedRun
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 30.0
-"""How long one user's processes may hold up the start of a gateway; an executor answers in ms."""
+"""How long one user's processes may delay the start of a gateway; an executor answers in ms."""
 WITHDRAWN = "the agent that asked for this ended with its gateway"
 
 
 class ExecutorRecovery:
-    """Clear up behind gateways that died; ``users`` are those whom commands may have run as."""
+    """Clean up after gateways that died; ``users`` are those that commands may have run as."""
 
     def __init__(self, gate: Gate, executors: Executors, users: Collection[str]) -> None:
         self._gate = gate
@@ -32,13 +32,13 @@ class ExecutorRecovery:
     async def __call__(self, orphans: Sequence[OrphanedRun]) -> None:
         """End what is left of runs, by an executor of each user; withdraw what nobody waits for.
 
-        The store does not know whom a run ran as, and its mark leads only to its own processes.
+        The store does not know the user of a run, and a run's mark leads only to its own processes.
         """
         await self._executors.pool.end_contained()
         if orphans:
             runs: dict[str, list[object]] = {run.id: _leaders(run) for run in orphans}
             ending = (self._end(user, runs) for user in self._users)
-            await asyncio.gather(*ending)  # one user's executors hold up no other's
+            await asyncio.gather(*ending)  # one user's executors do not delay another's
         await self._withdraw()
 
     async def _end(self, user: str, runs: Mapping[str, Sequence[object]]) -> None:
@@ -58,6 +58,6 @@ class ExecutorRecovery:
 
 
 def _leaders(run: OrphanedRun) -> list[object]:
-    """Return the process that led a run, where its number still means it."""
+    """Return the process that led a run, if its pid still belongs to it."""
     known = run.pid is not None and run.boot_id == procfs.boot_id()
     return [[run.pid, run.start_ticks]] if known else []

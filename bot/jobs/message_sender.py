@@ -1,8 +1,8 @@
 """Turn claimed rows into messages: one prompt, a group of prompts, an edit, a notice.
 
-A burst is grouped: where three or more short prompts wait for one place, they become one message
-with a row of buttons each. Every edit shows what is true when it is sent, so one edit of a group
-settles all of its rows.
+A burst is grouped: if three or more short prompts wait for one place, they become one message with
+a row of buttons each. Every edit shows the state at the time when it is sent, so one edit of a
+group settles all of its rows.
 """
 
 import json
@@ -34,7 +34,7 @@ from core.text.render import Redacted, own_lines, phrase, printed, redact
 
 _log = logging.getLogger(__name__)
 _BURST = 3
-"""Prompts that wait for one place, from which on they go out together."""
+"""Number of prompts waiting for one place from which they are sent together."""
 _LEAST_IN_DOUBT = 2
 _LARGEST_GROUP = 8
 _LONGEST_WAIT_FOR_THREAD_MS = 5_000
@@ -44,9 +44,9 @@ Items = Sequence[outbox.OutboxItem]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How rows of the outbox become messages; ``threaded``: each session has its own thread.
+    """Turns rows of the outbox into messages; ``threaded``: each session has its own thread.
 
-    ``page_url`` is where prompts link to, empty where they have no link.
+    ``page_url`` is where prompts link to, empty if they have no link.
     """
 
     store: Store
@@ -56,7 +56,7 @@ class Delivery:
     page_url: str = ""
 
     async def batch(self, waiting: Items) -> Items:
-        """Return the rows, from the first one on, that go out as one message.
+        """Return the rows, starting with the first one, that are sent as one message.
 
         Raises:
             StoreError: the store cannot be read.
@@ -73,13 +73,14 @@ class Delivery:
         return await self._group(channel, alike)
 
     def _is_sent_alone(self, item: outbox.OutboxItem) -> bool:
-        # What can be looked for is looked for one by one. Elsewhere a group that may be there is
-        # sent as a group again: a lost answer then makes one message too many, not eight.
+        # What can be searched for is searched for one by one. Otherwise a group that may have been
+        # sent is sent as a group again: a lost response then causes one message too many, not
+        # eight.
         resumed = item.uncertain and isinstance(self.channels[item.target.channel], Resumable)
         return resumed or self._has_threads(item.target)
 
     async def _group(self, channel: Groups, prompts: Items) -> Items:
-        """Return the longest beginning of the prompts that fits one message."""
+        """Return the longest run of the first prompts that fits one message."""
         cards: list[PromptCard] = []
         for item in prompts[:_LARGEST_GROUP]:
             approval = await self._approval(item)
@@ -91,11 +92,11 @@ class Delivery:
         return prompts[: max(1, len(cards))]
 
     async def send(self, items: Items) -> None:
-        """Send one message and note it.
+        """Send one message and record it.
 
         Raises:
-            ChannelError: the platform refused it or cannot be reached; nothing was noted.
-            StoreError: it was sent, and its claim will end by itself.
+            ChannelError: the platform refused it or cannot be reached; nothing was recorded.
+            StoreError: it was sent, and its claim will expire.
         """
         first = items[0]
         match first.kind:
@@ -126,7 +127,7 @@ class Delivery:
     async def _notice(self, item: outbox.OutboxItem) -> None:
         payload = json.loads(item.payload)
         node, text = payload.get("node"), str(payload["text"])
-        # A node's name and address hold no line feed; other notices may quote a command.
+        # A node's name and address contain no line feed; other notices may quote a command.
         words = own_lines(text) if node else redact(text, multiline=True)
         if payload.get("output"):
             words = phrase("{}\n{}", words, printed(str(payload["output"])))
@@ -135,7 +136,7 @@ class Delivery:
         await self.store.write(outbox.sent, item.id, message)
 
     async def _end_notice(self, item: outbox.OutboxItem) -> None:
-        """Put how it ended in a notice's place, or below it where messages cannot be replaced."""
+        """Replace a notice with how it ended, or add that below if messages cannot be replaced."""
         channel, message = self.channels[item.target.channel], item.message or ""
         card = NoticeCard(redact(str(json.loads(item.payload)["text"]), multiline=True))
         if isinstance(channel, Reminders) and message:
@@ -145,10 +146,10 @@ class Delivery:
         await self.store.write(outbox.sent, item.id, message)
 
     async def _agent(self, item: outbox.OutboxItem) -> None:
-        """Show what an agent says: a message of its own at first, later in its place."""
+        """Show what an agent says: in a new message first, later by replacing it."""
         channel, message = self.channels[item.target.channel], item.message or ""
         said, reply_to = agent_messages.message_of(item.payload)
-        # Masked as a whole when it was cut into messages.
+        # It was masked as a whole when it was cut into messages.
         card = NoticeCard(Redacted(f"{said.head}\n{said.text}" if said.text else said.head))
         if not isinstance(channel, Reminders):
             message = await channel.notify(item.target, card)
@@ -238,7 +239,7 @@ class Delivery:
     async def _thread(
         self, channel: Channel, item: outbox.OutboxItem, approval: Approval
     ) -> Target:
-        """Return where a prompt goes: into its session's own thread where those are wanted."""
+        """Return where a prompt goes: its session's own thread if those are enabled."""
         target, session = item.target, approval.plan.session
         if not self._has_threads(target) or not isinstance(channel, Threads):
             return target
@@ -274,9 +275,9 @@ def of_agent(item: outbox.OutboxItem) -> bool:
 
 
 async def _opened(channel: Threads, target: Target, session: str) -> Target | None:
-    """Open a session's thread; a place that has no threads stays the session's place.
+    """Open a session's thread; a place without threads remains the session's place.
 
-    ``None``: threads can be opened later only, and a question should not wait for that.
+    ``None``: threads can only be opened later, and a question should not wait for that.
     """
     try:
         return await channel.open_thread(target, phrase("Session {}", redact(session)))

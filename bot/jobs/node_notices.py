@@ -1,7 +1,8 @@
-"""Notify people of nodes that ask to be paired, and bring each notice to its true end.
+"""Notify people of nodes that ask to be paired, and update each notice with the outcome.
 
-What people see is read from the store, so a restart in between changes nothing. Anybody who reaches
-the port may ask: beyond a few notices in a while, requests are seen in `sayso node list` only.
+What people see is read from the store, so a restart in between changes nothing. Anybody who can
+reach the port may ask: beyond a few notices within a period, requests only appear in `sayso node
+list`.
 """
 
 import json
@@ -21,10 +22,10 @@ from core.store.people import nodes
 _log = logging.getLogger(__name__)
 _LOOK_S, _CALM_S = 2.0, 60.0
 _MOST, _WITHIN_MS = 6, 10 * 60_000
-"""Requests that people are asked about in a while, of one address half as many."""
+"""Requests that people are asked about within a period, half as many from one address."""
 _MOST_OF_ADDRESS = _MOST // 2
 Tell = Callable[[str, str, dict[str, object]], Awaitable[None]]
-"""Enqueues words for everybody concerned: the words, a key that is sent once, more to keep."""
+"""Enqueues a text for everybody concerned: the text, a key that is sent once, more to store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class NodeNotices:
     tell: Tell
 
     async def run(self) -> None:
-        """Look whenever nodes or requests change, for as long as the task lives."""
+        """Check whenever nodes or requests change, for as long as the task runs."""
         with wakeups(self.store, nodes.CHANGED) as changes:
             while True:
                 try:
@@ -46,10 +47,10 @@ class NodeNotices:
                 await changes.wait(_LOOK_S if waiting else _CALM_S)
 
     async def look(self) -> bool:
-        """Send what is new and end what is over; return whether anything is left to end.
+        """Send new notices and end those that are over; return whether any is left to end.
 
         Raises:
-            StoreError: the store cannot be used; what was not done is done by the next look.
+            StoreError: the store cannot be used; what was not done is done by the next check.
         """
         asked = await self.store.read(nodes.requests)
         paired = await self.store.read(nodes.listed) if asked else ()
@@ -99,7 +100,7 @@ def _words(request: PairingRequest, like: Node | None) -> str:
 
 
 def _ended(facts: dict[str, object], paired: Sequence[Node], now: int) -> str:
-    """Word how a request ended; a node that is paired now was allowed, whoever looked first."""
+    """Format how a request ended; a node that is paired by now was allowed, whoever acted first."""
     head = f"The node {facts['name']!r} asked to be paired ({facts['code']})"
     found = next((node for node in paired if node.id == facts["id"]), None)
     if found is not None:

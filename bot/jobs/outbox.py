@@ -1,12 +1,12 @@
-"""Send what was committed: prompts, reminders and final edits, each copy to its true end.
+"""Send what was committed: prompts, reminders and final edits, for each copy to the end.
 
 ::
 
-    claim ─▶ lanes, one a place, side by side ─▶ delivery ─▶ sent | retried | dropped
+    claim ─▶ lanes, one per place, in parallel ─▶ delivery ─▶ sent | retried | dropped
 
 A row is claimed, sent and marked; it survives restarts, waits as long as a platform says, and is
-never blindly repeated where a repeat could mislead (``research: store §3.4``). A place that is slow
-or limited holds up only itself; what gathers there meanwhile goes out together.
+never blindly repeated if a repeat could mislead (``research: store §3.4``). A place that is slow or
+limited delays only itself; what accumulates there in the meantime is sent together.
 """
 
 import asyncio
@@ -31,25 +31,25 @@ _IDLE_S = 1.0
 _FIRST_RETRY_MS = 500
 _LONGEST_RETRY_MS = 60_000
 _ORDER = {
-    outbox.OutboxKind.EDIT: 0,  # final states go before new questions
+    outbox.OutboxKind.EDIT: 0,  # final states are sent before new questions
     outbox.OutboxKind.NOTICE: 1,
     outbox.OutboxKind.REMINDER: 1,
     outbox.OutboxKind.PROMPT: 2,
 }
 _LAST = 3
-"""What an agent says keeps no question and no final state waiting."""
+"""What an agent says delays no question and no final state."""
 
 
 @dataclass(slots=True, eq=False)
 class _Lane:
-    """What waits for one place, sent one after the other by one task."""
+    """The rows that wait for one place, sent one after another by one task."""
 
     waiting: list[outbox.OutboxItem]
     task: asyncio.Task[None] | None = None
 
     @property
     def open(self) -> bool:
-        """Return whether what is added is still sent."""
+        """Return whether rows that are added now will still be sent."""
         return self.task is None or not self.task.done()
 
 
@@ -65,7 +65,7 @@ class Outbox:
     _running: bool = False
 
     async def run(self) -> None:
-        """Send for as long as the task lives; a failing platform only delays its own rows."""
+        """Send for as long as the task runs; a failing platform only delays its own rows."""
         unsubscribe = self.store.subscribe(self._hear)
         try:
             await self._reconcile()
@@ -73,7 +73,7 @@ class Outbox:
             while True:
                 self._wake.clear()
                 if await self._claim() < _BATCH:
-                    # All that was due is claimed; more, or a lane's end, sets the event.
+                    # Everything due is claimed; more of it, or a lane's end, sets the event.
                     # Not wait_for: it can swallow a cancellation (bpo-37658).
                     with suppress(TimeoutError):
                         async with asyncio.timeout(_IDLE_S):
@@ -87,7 +87,7 @@ class Outbox:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def editable(self) -> Collection[str]:
-        """Return the channels that run here, none while nothing is sent."""
+        """Return the channels that run here, or none while nothing is sent."""
         return tuple(self.channels) if self._running else ()
 
     def edit(self, items: Sequence[outbox.OutboxItem]) -> None:
@@ -97,7 +97,7 @@ class Outbox:
                 self._add(item.target, [item])
 
     async def _reconcile(self) -> None:
-        """Settle what an earlier sender left, as soon as the store can be written."""
+        """Settle what an earlier sender left, as soon as the store is writable."""
         fleeting = tuple(name for name, one in self.channels.items() if isinstance(one, Fleeting))
         while True:
             try:
@@ -111,7 +111,7 @@ class Outbox:
             self._wake.set()
 
     async def _claim(self) -> int:
-        """Claim what is due at places without a lane and open lanes; return how many rows."""
+        """Claim due rows of places without a lane, and open lanes; return how many rows."""
         busy = tuple(self._lanes)
         try:
             items = await self.store.write(
@@ -128,10 +128,10 @@ class Outbox:
         return len(items)
 
     def _add(self, place: Target, items: list[outbox.OutboxItem]) -> None:
-        """Give rows to the lane of their place, a new one where it has none."""
+        """Add rows to the lane of their place, opening one if there is none."""
         lane = self._lanes.get(place)
         if lane is not None and lane.open:
-            # What they show may have changed until it is their turn.
+            # What they show may have changed by the time it is their turn.
             lane.waiting += [replace(item, shows=()) for item in items]
             return
         lane = self._lanes[place] = _Lane(list(items))
@@ -139,11 +139,11 @@ class Outbox:
         lane.task.add_done_callback(partial(self._close, place, lane))
 
     def _close(self, place: Target, lane: _Lane, task: asyncio.Task[None]) -> None:
-        if self._lanes.get(place) is lane:  # else a new one was opened since it ended
+        if self._lanes.get(place) is lane:  # otherwise a new one was opened after it ended
             del self._lanes[place]
-        self._wake.set()  # more may have gathered for this place
+        self._wake.set()  # more rows may have accumulated for this place
         if not task.cancelled() and task.exception() is not None:
-            # The claims end by themselves, and the rows are looked at again.
+            # The claims expire, and the rows are picked up again.
             _log.error(
                 "the sender for %s %s died", place.channel, place.to, exc_info=task.exception()
             )
@@ -167,7 +167,7 @@ class Outbox:
     async def _attempt(
         self, waiting: Sequence[outbox.OutboxItem]
     ) -> tuple[Sequence[outbox.OutboxItem], bool]:
-        """Send the next message; return its rows, and ``False`` where each must go alone."""
+        """Send the next message; return its rows, and ``False`` if each must be sent alone."""
         batch: Sequence[outbox.OutboxItem] = waiting[:1]
         try:
             batch = await self.delivery.batch(waiting)
@@ -182,7 +182,7 @@ class Outbox:
         return batch, True
 
     async def _settled(self, batch: Sequence[outbox.OutboxItem], error: Exception) -> bool:
-        """Note why rows were not sent; ``False`` where one of a group may be the cause."""
+        """Record why rows were not sent; ``False`` if one of a group may be the cause."""
         failure = _failure_of(error)
         by_content = failure.permanent or failure is not error
         if len(batch) > 1 and batch[0].kind is outbox.OutboxKind.PROMPT and by_content:
@@ -207,7 +207,7 @@ class Outbox:
             return
         backoff = min(_FIRST_RETRY_MS * 2**item.attempts, _LONGEST_RETRY_MS)
         delay = failure.retry_after_ms if failure.retry_after_ms is not None else backoff
-        # A platform that says when to come back has taken nothing.
+        # A platform that says when to retry has accepted nothing.
         uncertain = failure.retry_after_ms is None
         await self.store.write(outbox.retry, item.id, delay, uncertain=uncertain)
 
@@ -219,14 +219,14 @@ def _turn(item: outbox.OutboxItem) -> tuple[int, int]:
 def _together(
     waiting: Sequence[outbox.OutboxItem], apart: Collection[int]
 ) -> Sequence[outbox.OutboxItem]:
-    """Return what may go out with the first row: nothing, where its group failed."""
+    """Return the rows that may be sent with the first one: none, if its group failed."""
     if waiting[0].id in apart:
         return waiting[:1]
     return [item for item in waiting if item.id not in apart]
 
 
 def _failure_of(error: Exception) -> ChannelError:
-    """Return why a message was not sent; what no channel should raise is logged in full."""
+    """Return why a message was not sent; errors that no channel should raise are logged in full."""
     if isinstance(error, ChannelError):
         return error
     _log.error("Sayso failed to send a message; please report this", exc_info=error)

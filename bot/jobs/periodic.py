@@ -16,7 +16,7 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class TimedWork:
-    """The gateway's work by time; what ``bot.jobs.scheduler.Work`` asks for."""
+    """The gateway's timed work (implements ``bot.jobs.scheduler.Work``)."""
 
     gate: Gate
     store: Store
@@ -25,23 +25,23 @@ class TimedWork:
     settings: Settings
 
     async def due(self) -> int | None:
-        """End and repeat all that is due; return in how many ms something is due next."""
+        """End and repeat what is due; return in how many ms something is due next."""
         await self.gate.expire()
         while await self.store.write(approvals.remind_due, _BATCH) >= _BATCH:
             pass
         return await self.store.read(approvals.wake_in)
 
     async def beat(self) -> None:
-        """Say that this gateway lives, and look for others that died."""
+        """Record that this gateway is alive, and look for others that died."""
         await self.heart.beat()
 
     async def retain(self) -> None:
-        """Forget what is older than ``store.retentionDays`` and over."""
+        """Delete what has ended and is older than ``store.retentionDays``."""
         before = await self.store.read(now_ms) - self.settings.store.retention_days * _DAY_MS
         idle = self.gate.rulebook.idle_ms
         while await self.store.write(prune, before, _PRUNE_BATCH, idle) >= _PRUNE_BATCH:
             pass
 
     async def watch(self) -> None:
-        """Log what is wrong."""
+        """Check the gateway's health and log what is wrong."""
         await self.health.watch()

@@ -1,8 +1,8 @@
 """Clean up after a gateway that died: report what was interrupted, end what it left running.
 
-A heartbeat that is missed proves nothing: a gateway may be cut off, stopped for a while, or late.
-So its runs are called ``unknown`` at most, which their true result replaces, and a process is ended
-only where the kernel proves that the gateway that started it is dead.
+A missed heartbeat proves nothing: a gateway may be cut off, stopped for a while, or late. So its
+runs are at most marked ``unknown``, which their true result replaces, and a process is ended only
+if the kernel proves that the gateway that started it is dead.
 """
 
 import asyncio
@@ -31,19 +31,19 @@ from core.store.schema.records import OrphanedRun
 
 _log = logging.getLogger(__name__)
 AfterDeath = Callable[[Sequence[OrphanedRun]], Awaitable[None]]
-"""Hear of the runs of gateways that died."""
+"""Called with the runs of gateways that died."""
 _MOST_PROMPTS = 100
 WITHDRAWN = "it was a test prompt; the command that sent it is gone"
 _LOOK_BACK_MS = 2 * 86_400_000
-"""How old a run may be that is ``unknown`` and whose end is looked for in the journal."""
+"""How old an ``unknown`` run may be for its end to be searched for in the journal."""
 
 
 async def settle(store: Store, journal: Path, owner: str) -> int:
-    """Take endings from the journal that no store and no file has; return how many.
+    """Take over endings from the journal that neither store nor files have; return how many.
 
-    Call it before ``recover``, with results that were kept in files delivered already: the journal
-    has the exit code, not the output. And before anything is started: a store that was restored
-    from a backup may offer what has run since.
+    Call it before ``recover``, once results kept in files are delivered: the journal has the exit
+    code, not the output. And before anything is started: a store restored from a backup may offer
+    what has run since.
 
     Raises:
         StoreError: the store cannot be used.
@@ -65,7 +65,7 @@ async def settle(store: Store, journal: Path, owner: str) -> int:
 
 
 async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
-    """Store the end of a run if this record of it, its last one, has it."""
+    """Store the end of a run if this record, its last one, contains it."""
     match record.get("kind"):
         case "finish" if "state" not in record:
             result = result_of(record)
@@ -78,22 +78,22 @@ async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
 
 
 async def _take_again(store: Store, run_id: ApprovalId, owner: str, record: Record) -> bool:
-    """Store the end of a run that is queued although it has run: the store is an older one."""
+    """Store the end of a run that is queued although it has run, because the store is older."""
     if record.get("kind") != "finish":
         return False
     _log.warning("run %s is not started: by the journal, it has run already", run_id)
     if not await store.write(runs.start, run_id, owner):
         return False
-    if "state" in record:  # nobody knows how it ended; a gateway that is gone has run it
+    if "state" in record:  # how it ended is unknown; a gateway that is gone has run it
         return False
     return await store.write(runs.finish, run_id, result_of(record), owner)
 
 
 class Heart:
-    """Beat for this gateway, and look for others whose heart stopped.
+    """Sends this gateway's heartbeat, and looks for gateways whose heartbeat stopped.
 
-    ``after`` ends what only others can: what those ran as other users. It may take longer than a
-    gateway that does not beat is believed to live, so no beat waits for it.
+    ``after`` ends what only other users can: what those gateways ran as them. It may take longer
+    than a gateway without a heartbeat counts as alive, so no heartbeat waits for it.
     """
 
     def __init__(
@@ -105,15 +105,15 @@ class Heart:
         self._clearing: set[asyncio.Task[None]] = set()
 
     async def stop(self) -> None:
-        """Give up what is being cleared up; the next gateway finds the rest."""
+        """Stop cleaning up; the next gateway finds the rest."""
         for task in self._clearing:
             task.cancel()
         await asyncio.gather(*self._clearing, return_exceptions=True)
 
     async def beat(self) -> None:
-        """Say that this gateway lives, and clear up behind those that died.
+        """Record that this gateway is alive, and clean up after those that died.
 
-        A gateway that was cut off itself gives the others a lease's time: perhaps all were.
+        A gateway that was itself cut off gives the others the time of a lease: perhaps all were.
         """
         await self._store.write(replicas.heartbeat, self._owner, replicas.LEASE_MS)
         now = steady_ms()
@@ -136,7 +136,7 @@ class Heart:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The runs that are ``unknown`` now: of gateways that are dead, and of what may be cut off."""
+    """The runs that are now ``unknown``: of dead gateways, and of those that may be cut off."""
 
     dead: tuple[OrphanedRun, ...]
     lost: tuple[OrphanedRun, ...]
@@ -152,7 +152,7 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
 
     Their supervisors ended the processes when the gateway's end of their socket closed; what
     escaped even that is ended here, found by the identity that was stored. ``lapsed``: a gateway
-    of which nothing is proven counts as dead as well if its heartbeat has ended.
+    about which nothing is proven also counts as dead if its heartbeat has ended.
     """
     fates = {one.id: fate(one.process) for one in await store.read(replicas.others, owner)}
     dead = [name for name, its in fates.items() if its is Fate.DEAD]
@@ -177,9 +177,9 @@ async def _end(run: OrphanedRun) -> None:
 
 
 async def withdraw_test_prompts(gate: Gate) -> None:
-    """Withdraw test prompts of a command that was killed: nobody waits for their answer.
+    """Withdraw the test prompts of a command that was killed: nobody waits for their answers.
 
-    Only where no other gateway lives, which may be asking right now.
+    Only if no other gateway is alive, which may be asking right now.
     """
     store = gate.store
     others = await store.read(replicas.others, gate.execution.owner)

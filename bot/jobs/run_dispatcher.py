@@ -1,4 +1,4 @@
-"""Start what people allowed, here or before a restart, each run in a task of its own."""
+"""Start what people allowed, here or before a restart, each run in its own task."""
 
 import asyncio
 import logging
@@ -18,9 +18,9 @@ _LOOK_AGAIN_S = 1.0
 
 @dataclass(slots=True)
 class Dispatch:
-    """Watch the queue of allowed runs. What fails before its claim stays queued and is tried again.
+    """Watches the queue of allowed runs. One that fails before its claim stays queued for a retry.
 
-    What fails while it is claimed never starts: its claim is given up (``core.gate.deferred``).
+    One that fails while it is claimed never starts: its claim is given up (``core.gate.deferred``).
     """
 
     gate: Gate
@@ -28,7 +28,7 @@ class Dispatch:
     _tasks: dict[ApprovalId, asyncio.Task[None]] = field(default_factory=dict)
 
     async def run(self) -> None:
-        """Start runs for as long as the task lives."""
+        """Start runs for as long as the task runs."""
         with wakeups(self.store, "approval:") as woken:
             try:
                 while True:

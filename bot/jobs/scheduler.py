@@ -1,9 +1,9 @@
-"""Wake the parts that work by time; the only place that knows APScheduler.
+"""Wake the parts that work by time; the only module that knows APScheduler.
 
-Whatever happens every so many seconds, or at a deadline, is timed by the event loop, whose clock
-nobody can set. Only what a calendar fixes (a time of day, a day of the week) is APScheduler's, and
-is recomputed when the wall clock was set. Correctness is in SQL: losing a wake-up costs lateness
-only (``research: store §4``).
+Whatever happens at fixed intervals, or at a deadline, is timed by the event loop, whose clock
+nobody can set. Only calendar times (a time of day, a day of the week) are APScheduler's, and are
+recomputed when the wall clock is set. Correctness is ensured in SQL: losing a wake-up only costs a
+delay (``research: store §4``).
 """
 
 import asyncio
@@ -28,35 +28,35 @@ _NEXT = "next-deadline"
 _LOOK = "look"
 _SOON_S = 0.05
 _LEAST_S = 0.01
-"""The shortest wait for a deadline: one that another gateway is just ending is no busy loop."""
+"""The shortest wait for a deadline, so that one that another gateway is ending causes no loop."""
 _JUMP_S = 1.0
 _WEEKLY_JITTER_S = 600
 _AFTER_START_S = 5.0
 _LONG_S = 60.0
-"""How long a job may hold up its own next turns before somebody should know."""
+"""How long a job may delay its own next turns before a warning is logged."""
 
 
 class Work(Protocol):
-    """What is done by time."""
+    """The timed work."""
 
     async def due(self) -> int | None:
         """End and repeat what is due; return in how many ms something is due next."""
 
     async def beat(self) -> None:
-        """Say that this gateway lives."""
+        """Record that this gateway is alive."""
 
     async def retain(self) -> None:
-        """Forget what is old."""
+        """Delete what is old."""
 
     async def watch(self) -> None:
-        """Look at the gateway's health."""
+        """Check the gateway's health."""
 
 
 class _Turns:
-    """The turns of one job, one at a time: one that comes while the last still runs is left out.
+    """The turns of one job, one at a time: a turn that comes while the last still runs is skipped.
 
-    The next one does what was due, so nobody is warned, except once of a job that runs for longer
-    than ``long_s``. What fails is logged, and the next turn comes all the same.
+    The next one does what was due, so there is no warning, except one for a job that runs for
+    longer than ``long_s``. A failure is logged, and the next turn comes all the same.
     """
 
     def __init__(self, name: str, job: Callable[[], Awaitable[object]], long_s: float) -> None:
@@ -67,13 +67,14 @@ class _Turns:
         self._reported = False
 
     async def take(self) -> None:
-        """Do the job unless it still runs; the gateway's stop may cut it off."""
+        """Run the job unless it is still running; stopping the gateway may cut it off."""
         if self._since is not None:
             self._leave_out(monotonic() - self._since)
             return
         self._since = monotonic()
         try:
-            # What runs is cancelled when the clock stops; the library would log that as a failure.
+            # Running jobs are cancelled when the clock stops; the library would log that as a
+            # failure.
             with suppress(asyncio.CancelledError):
                 await self._job()
         except SaysoError as error:
@@ -96,9 +97,9 @@ class _Turns:
 
 
 class Clock:
-    """Run the fixed jobs: next deadline, sweep, heartbeat, retention, health.
+    """Runs the fixed jobs: next deadline, sweep, heartbeat, retention, health.
 
-    A job that still runs after ``long_s`` when its next turn comes is a warning.
+    A job that is still running after ``long_s`` when its next turn comes causes a warning.
     """
 
     def __init__(self, work: Work, long_s: float = _LONG_S) -> None:
@@ -108,7 +109,7 @@ class Clock:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._apart_s = _apart_s()
-        # One turn at a time is what ``_Turns`` sees to; one that is left out is over at once.
+        # ``_Turns`` ensures one turn at a time; a skipped one returns at once.
         # No misfire limit: the library's default drops a job that is a second late.
         self._calendar = AsyncIOScheduler(
             timezone=UTC,
@@ -118,7 +119,7 @@ class Clock:
 
     def start(self) -> None:
         """Start the jobs in the running event loop."""
-        # A note that was lost costs a sweep's time at most.
+        # A lost note costs at most the interval of a sweep.
         self.repeat("sweep", _SWEEP_S, self._look)
         self.repeat("wall", _SWEEP_S, self._follow_wall)
         self.repeat("beat", 2, self._work.beat)
@@ -128,7 +129,7 @@ class Clock:
         self._calendar.start()
 
     def repeat(self, name: str, seconds: float, job: Callable[[], Awaitable[object]]) -> None:
-        """Do this as well, every so many seconds from now on, never twice at a time."""
+        """Add a job that runs every so many seconds from now on, never twice at a time."""
         turns = self._turns(name, job)
 
         def turn() -> None:
@@ -146,9 +147,9 @@ class Clock:
         jitter_s: int = _WEEKLY_JITTER_S,
         soon_s: float = _AFTER_START_S,
     ) -> None:
-        """Do this once a week, at most ``jitter_s`` late, and once ``soon_s`` from now.
+        """Add a job that runs once a week, at most ``jitter_s`` late, and once ``soon_s`` from now.
 
-        The job sees by itself whether it is due: the gateway may not have run at the time.
+        The job itself checks whether it is due: the gateway may not have been running at the time.
         """
         when = CronTrigger(
             day_of_week=at.weekday,
@@ -163,9 +164,9 @@ class Clock:
         self._calendar.add_job(self._turns(name, job).take, when, id=name)
 
     def hear(self, note: str) -> None:
-        """Look soon at what is due next when a deadline was committed; a listener of the store.
+        """Check soon what is due next when a deadline was committed; a listener of the store.
 
-        Soon, and once for many: an answer's own edit must not wait behind a sweep.
+        Soon, and once for many: the edit of an answer must not wait for a sweep.
         """
         if note not in {"deadline", "resync"} or not self._calendar.running:
             return
@@ -182,7 +183,7 @@ class Clock:
         self._calendar.shutdown(wait=False)
 
     def arm(self, in_ms: int | None) -> None:
-        """Wake in ``in_ms`` from now unless an earlier wake-up is armed already."""
+        """Wake ``in_ms`` from now, unless an earlier wake-up is already armed."""
         if in_ms is None:
             return
         armed, wait_s = self._timers.get(_NEXT), max(in_ms / 1000, _LEAST_S)
@@ -203,7 +204,7 @@ class Clock:
         self._begin(self._soon)
 
     def _after(self, name: str, seconds: float, call: Callable[[], None]) -> None:
-        """Call once after so many seconds of the event loop's clock; it replaces an earlier one."""
+        """Call once after so many seconds on the event loop's clock, replacing an earlier call."""
         earlier = self._timers.get(name)
         if earlier is not None:
             earlier.cancel()
@@ -218,11 +219,11 @@ class Clock:
         self.arm(await self._work.due())
 
     async def _follow_wall(self) -> None:
-        """Let the calendar take up a wall clock that was set, or that went on during a sleep."""
+        """Adjust calendar jobs to a wall clock that was set, or that advanced during a sleep."""
         apart_s = _apart_s()
         jumped_s, self._apart_s = apart_s - self._apart_s, apart_s
         if jumped_s >= _JUMP_S:
-            self._calendar.wakeup()  # what lay between is due; later turns stay
+            self._calendar.wakeup()  # what was due in between runs now; later turns stay
         elif jumped_s <= -_JUMP_S:
             for job in self._calendar.get_jobs():
                 job.reschedule(job.trigger)

@@ -1,4 +1,4 @@
-"""Name a moment of each week, on people's clocks."""
+"""Define a moment of each week, in people's time zone."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo

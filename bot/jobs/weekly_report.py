@@ -5,8 +5,9 @@
     Monday 09:00, or the next start after it ─▶ due? ─▶ week_of, in a thread ─▶ worth it? ─▶ sent
                                                                      suggest-week.json ◀─┘
 
-The report goes where the gateway's alarms go. The week is in the file once it was processed,
-and in the outbox's key, so that neither a restart nor a second gateway over one store repeats it.
+The report goes where the gateway's alarms go. The week is recorded in the file once it was
+processed, and in the outbox's key, so that neither a restart nor a second gateway on the same store
+repeats it.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class WeeklyLook:
-    """Process the week that is due, once; ``notify`` sends people a message."""
+    """Processes the week that is due, once; ``notify`` sends people a message."""
 
     settings: Settings
     notify: Notify
@@ -55,12 +56,12 @@ class WeeklyLook:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def look(self) -> None:
-        """Look if a week is due and was not looked at; what fails is tried at the next start."""
+        """Process a week that is due, if not done yet; a failure is retried at the next start."""
         async with self._turn:
             week, known = self.at.last(self.now()).date().isoformat(), self._known()
-            if known is None:  # the first start: no look was missed
+            if known is None:  # the first start: nothing was missed
                 self._keep(week)
-            elif known != week:  # also where the machine's clock was ahead once
+            elif known != week:  # even if the machine's clock was once ahead
                 await self._look_at(week)
 
     async def _look_at(self, week: str) -> None:
@@ -95,7 +96,7 @@ class WeeklyLook:
 
 
 def every_week(clock: Clock, notify: Notify, settings: Settings) -> None:
-    """Look each week, and soon after this start at what was missed, unless it is switched off."""
+    """Schedule the report each week, and a missed one soon after this start, unless it is off."""
     if settings.approvals.exec.suggest.weekly:
         at = WeekTime(ZoneInfo(settings.approvals.exec.zone))
         look = WeeklyLook(settings, notify, at)
