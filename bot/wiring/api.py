@@ -1,6 +1,6 @@
-"""Open the gateway to HTTP and WebSocket where the configuration says so.
+"""Open the gateway to HTTP and WebSocket if the configuration says so.
 
-Where it does not, no web framework is loaded and nothing is counted.
+Otherwise, no web framework is loaded and nothing is counted.
 """
 
 import threading
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 _COSTS_SPAN, _COSTS_MOST, _COSTS_S = "30d", 1_000, 20.0
-"""How far back, over how many prompts, and how long the page's look at costs may go."""
+"""How far back, over how many prompts, and for how long the page's count of costs may run."""
 
 
 def _costs(settings: Settings, stopped: threading.Event) -> "CostReport":
-    """Return what prompts cost, for a thread; ``stopped`` ends the look.
+    """Return what prompts cost, to be run in a thread; ``stopped`` ends the count.
 
     Raises:
         SaysoError: the store or the approvals file cannot be read, or it took too long.
@@ -45,7 +45,7 @@ def _costs(settings: Settings, stopped: threading.Event) -> "CostReport":
 
 @dataclass(slots=True)
 class Network:
-    """The API of one gateway; ``meters`` are ``None`` where it is off.
+    """The API of one gateway; ``meters`` is ``None`` if it is off.
 
     ``listening_url`` is empty until it listens.
     """
@@ -71,7 +71,7 @@ class Network:
         return cls(*about, Meters(), costs, settings.mark, framed_by)
 
     def page_url(self) -> str:
-        """Return where people open the control page; nothing where it is off."""
+        """Return where people open the control page; empty if it is off."""
         if self.meters is None:
             return ""
         return self.section.url or self.listening_url
@@ -95,7 +95,7 @@ class Network:
     async def open(
         self, stack: AsyncExitStack, table: Table, gate: Gate, health: "Report", prover: Prover
     ) -> str | None:
-        """Serve until the stack ends; return the base URL, ``None`` where the API is off.
+        """Serve until the stack ends; return the base URL, ``None`` if the API is off.
 
         Both ways in are added to the prover.
 

@@ -1,4 +1,4 @@
-"""Make the channel of the companion: where it listens, and whose answers count."""
+"""Build the channel of the companion: where it listens, and whose answers count."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 def companion_of(settings: Settings) -> Mapping[str, CompanionChannel]:
-    """Return the channel of the companion by its name; nothing where it is not configured."""
+    """Return the channel of the companion by its name; nothing if it is not configured."""
     if settings.channels.companion is None:
         return {}
     file = ApprovalsFile(settings.home / "exec-approvals.json")
@@ -34,14 +34,14 @@ def companion_of(settings: Settings) -> Mapping[str, CompanionChannel]:
 
 
 def connect(channels: Mapping[str, Channel], gate: Gate) -> None:
-    """Have the gate hear of each question whose companion went away."""
+    """Have the gate notified of each question whose companion disconnected."""
     channel = channels.get(COMPANION_CHANNEL)
     if isinstance(channel, CompanionChannel):
         channel.lost = gate.companion_lost
 
 
 def address_of(file: ApprovalsFile) -> CompanionAddress | None:
-    """Return where a companion listens by exec-approvals.json; ``None`` where there is no token."""
+    """Return where a companion listens by exec-approvals.json; ``None`` if there is no token."""
     try:
         found = file.read()
     except ApprovalsFileError as error:
@@ -56,7 +56,7 @@ def address_of(file: ApprovalsFile) -> CompanionAddress | None:
 def runner_of(
     file: ApprovalsFile, runner: Runner, guard: SpawnGuard, rulebook: Rulebook
 ) -> CompanionRunner:
-    """Return a runner that has plans run at the companion where exec-approvals.json says so."""
+    """Return a runner that has plans run by the companion if exec-approvals.json says so."""
 
     def where() -> CompanionAddress | None:
         try:
@@ -65,7 +65,7 @@ def runner_of(
             raise HostUnavailable(f"where commands run cannot be read: {error}") from None
         if not executes:
             return None
-        # Without a token nobody has ever listened there: the companion makes it.
+        # Without a token nobody has ever listened there: the companion creates it.
         return address_of(file) or CompanionAddress(file.socket_path, "")
 
     def unasked(plan: ExecPlan) -> bool:
@@ -79,7 +79,7 @@ def runner_of(
 
 
 def session_of(peer: Peer) -> tuple[int, int] | None:
-    """Return the kernel session of a listener; ``None`` if it is gone, or a run of Sayso's."""
+    """Return the kernel session of a listener; ``None`` if it is gone, or in one of our runs."""
     if peer.start_ticks is None or start_ticks(peer.pid) != peer.start_ticks:
         return None
     if unix_peer.is_run(peer.pid):
@@ -88,7 +88,7 @@ def session_of(peer: Peer) -> tuple[int, int] | None:
 
 
 def nearby_of(channels: Mapping[str, Channel]) -> Callable[[ExecRequest], Awaitable[Nearby]]:
-    """Return what looks for a companion that somebody other than the requester may answer at."""
+    """Return a lookup of a companion at which somebody other than the requester may answer."""
     channel = channels.get(COMPANION_CHANNEL)
     if not isinstance(channel, CompanionChannel):
         return nobody_near

@@ -27,7 +27,7 @@ from core.store.schema.records import OrphanedRun
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What runs commands in one gateway; ``guard`` is asked before each spawn."""
+    """The parts that run commands in one gateway; ``guard`` is asked before each spawn."""
 
     guard: Guard
     runner: Runner
@@ -38,9 +38,9 @@ class Machines:
     terminals: Terminals | None = None
 
     def hosts(self, node: ExecutionHost | None, runs: PlanRunner) -> HostRouter:
-        """Return the hosts by kind; ``node`` is ``None`` where no node may connect.
+        """Return the hosts by kind; ``node`` is ``None`` if no node may connect.
 
-        ``runs`` is what the host ``gateway`` runs plans with.
+        ``runs`` is the runner that the host ``gateway`` uses.
         """
         gateway = GatewayHost(runs, self.executors, self.agents, self.terminals)
         hosts: dict[ExecHost, ExecutionHost] = {
@@ -55,7 +55,7 @@ async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Jou
 
     Raises:
         SpawnError: the launcher cannot be started.
-        ConfigError: the sandbox cannot be as it is configured.
+        ConfigError: the sandbox cannot be set up as configured.
     """
     guard = guard_of(settings)
     runner = Runner(guard=guard)
@@ -77,9 +77,9 @@ async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Jou
 async def clear_up(
     settings: Settings, gate: Gate, machines: Machines, orphans: Sequence[OrphanedRun]
 ) -> ExecutorRecovery | None:
-    """End what executors of dead gateways left; return what does so for those that die later.
+    """End what executors of dead gateways left; return what does this for those that die later.
 
-    ``None``: all runs as this user.
+    ``None``: everything runs as this user.
     """
     if machines.executors is None:
         return None

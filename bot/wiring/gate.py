@@ -1,4 +1,4 @@
-"""Make the gate: the rules it goes by, the broker it asks through, the hosts it runs on."""
+"""Build the gate: the rules it follows, the broker it asks through, the hosts it runs on."""
 
 import logging
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ def gate_of(
 
 
 def connect_agents(agents: Agents, gate: Gate) -> None:
-    """Have the gate decide on agents' tool calls, and sessions hear what agents say.
+    """Have the gate decide on agents' tool calls, and sessions receive what agents say.
 
     People are asked in the thread of a prompt that came from a chat.
     """
@@ -95,7 +95,7 @@ def broker_of(
     channels: Mapping[str, Channel],
     editor: Editor | None = None,
 ) -> Broker:
-    """Return what asks people and takes their answers, by these settings."""
+    """Return the broker, which asks people and takes their answers, for these settings."""
     people = approvers(settings)
     asking = Asking(
         store,
@@ -113,10 +113,10 @@ def broker_of(
 
 
 def check_tables() -> None:
-    """Check the examples that stand in the shipped tables; about 50 ms.
+    """Check the examples in the shipped tables, which takes about 50 ms.
 
     Raises:
-        StateError: one does not hold, so no command may be judged by them.
+        StateError: one fails, so no command may be judged by them.
     """
     broken = broken_examples()
     if broken:

@@ -1,4 +1,4 @@
-"""Make the prover of a gateway, and let it prove at the start and by the clock."""
+"""Build the prover of a gateway, and schedule its proofs at the start and by the clock."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ from core.gate.guards.spawn_guard import Guard
 from core.policy.rules.compiled import Compiled
 
 _LOOK_S = 10.0
-"""Seconds after which a lockdown is announced that came about by the file alone."""
+"""Seconds after which a lockdown is announced that was set by the file alone."""
 
 
 def guard_of(settings: Settings) -> Guard:
@@ -27,7 +27,7 @@ def guard_of(settings: Settings) -> Guard:
 
 
 def alarm_audience(settings: Settings, channels: Mapping[str, Channel]) -> Audience:
-    """Return who hears alarms."""
+    """Return who receives alarms."""
     return audience_of(forwarding(settings), approver_references(settings), channels.keys())
 
 
@@ -51,7 +51,7 @@ def prover_of(
 def add_socket_ways(
     prover: Prover, gate: Gate, home: Path, agent: ProvingAgent | None = None
 ) -> None:
-    """Prove gateway.sock, and the tool Exec over it where an owner granted that to any agent."""
+    """Prove gateway.sock, and the tool Exec over it if an owner granted it to any agent."""
     agent = agent or ProvingAgent()
     prover.add(SocketWay(home / "gateway.sock"))
     add_tool_way(prover, gate.rulebook.compiled, home, agent)
@@ -59,18 +59,18 @@ def add_socket_ways(
 
 
 def add_tool_way(prover: Prover, compiled: Compiled, home: Path, agent: ProvingAgent) -> None:
-    """Prove the tool Exec from the next round on where it is offered, once."""
+    """Prove the tool Exec from the next round on, if it is offered; added once."""
     if is_offered(compiled) and not any(isinstance(way, ToolWay) for way in prover.ways):
         prover.add(ToolWay(home / "gateway.sock", agent))
 
 
 def with_proving_agent(compiled: Compiled, home: Path, agent: ProvingAgent) -> Compiled:
-    """Return the provisions with those of the proving agent where the tool is offered."""
+    """Return the provisions with those of the proving agent, if the tool is offered."""
     return agent.joined(compiled, home) if is_offered(compiled) else compiled
 
 
 def by_the_clock(clock: Clock, prover: Prover, settings: Settings) -> None:
-    """Prove and announce in time."""
+    """Schedule proofs and announcements."""
     clock.repeat("alarm", _LOOK_S, prover.alarm.sound)
     if settings.proof.every is not None:
         clock.repeat("proof", settings.proof.every, prover.by_time)

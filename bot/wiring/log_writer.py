@@ -1,10 +1,10 @@
-"""Write the log from a thread of its own, so that a log that nobody reads holds nobody up.
+"""Write the log from a separate thread, so that a log that nobody reads blocks nobody.
 
 ::
 
     log, tracebacks ─▶ queue; what does not fit is counted ─▶ thread ─▶ the descriptor
 
-A pipe that is full blocks whoever writes to it, for as long as its reader likes.
+A full pipe blocks its writer for as long as its reader likes.
 """
 
 import atexit
@@ -19,17 +19,17 @@ from collections import deque
 
 _log = logging.getLogger(__name__)
 MOST_HELD = 1 << 20
-"""Bytes of the log that wait for their reader."""
+"""Maximum of bytes of the log that wait for their reader."""
 _LAST_S = 0.25
-"""How often the end of the process checks whether a reader takes what is not written yet."""
+"""How often, at exit, the process checks whether a reader takes what is not written yet."""
 _LAST_AT_MOST_S = 5.0
-"""How long it waits for one that has room for more: on a busy machine the thread may be late."""
+"""How long it waits for a reader with room for more: on a busy machine the thread may be late."""
 
 
 class LogWriter(io.RawIOBase):
-    """Take what is written at once; a thread writes it to ``fd``.
+    """Accepts writes at once; a thread passes them on to ``fd``.
 
-    What cannot be written is left out. How much that was is logged once the rest is written.
+    What cannot be written is dropped. How much that was is logged once the rest is written.
     """
 
     def __init__(self, fd: int, most: int = MOST_HELD) -> None:
@@ -40,12 +40,12 @@ class LogWriter(io.RawIOBase):
         self._size = 0
         self._left_out = 0
         self._idle = True
-        # A daemon: the process ends although its last write may never return.
+        # A daemon: the process can end even if its last write never returns.
         threading.Thread(target=self._run, name="log", daemon=True).start()
         atexit.register(self.finish)
 
     def writable(self) -> bool:
-        """Return true."""
+        """Return ``True``."""
         return True
 
     def fileno(self) -> int:
@@ -53,7 +53,7 @@ class LogWriter(io.RawIOBase):
         return self._fd
 
     def write(self, data: object, /) -> int:
-        """Hold what fits, and return at once; one call is one message, as the count goes."""
+        """Queue what fits, and return at once; each call counts as one message."""
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError("a log takes bytes")
         piece = bytes(data)
@@ -68,12 +68,12 @@ class LogWriter(io.RawIOBase):
         return len(piece)
 
     def drain(self, timeout_s: float) -> bool:
-        """Wait until all is written; ``False`` if it was not in time."""
+        """Wait until everything is written; ``False`` if it was not in time."""
         with self._changed:
             return self._changed.wait_for(lambda: self._idle, timeout_s)
 
     def finish(self) -> None:
-        """Wait for what is not written yet, as long as its reader takes any of it."""
+        """Wait for what is not written yet, for as long as its reader takes any of it."""
         give_up = time.monotonic() + _LAST_AT_MOST_S
         held = -1
         while not self.drain(_LAST_S) and time.monotonic() < give_up:
@@ -82,7 +82,7 @@ class LogWriter(io.RawIOBase):
             held = self._size
 
     def _run(self) -> None:
-        # A signal that the main thread holds back at its end would come here, and end the process.
+        # A signal that the main thread blocks at exit would arrive here, and end the process.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         while True:
             written = self._put(self._next())
@@ -114,7 +114,7 @@ class LogWriter(io.RawIOBase):
         return True
 
     def _settle(self, *, written: bool) -> int:
-        """Return how many messages were left out, once there is a place for saying so."""
+        """Return how many messages were dropped, once there is room to log it."""
         with self._changed:
             self._left_out += not written
             if not written or self._held:

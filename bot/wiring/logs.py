@@ -1,4 +1,4 @@
-"""Write the gateway's log to standard error: readable, or one JSON object a line."""
+"""Write the gateway's log to standard error: readable, or one JSON object per line."""
 
 import io
 import json
@@ -36,14 +36,14 @@ class _Plain(logging.Formatter):
 
 
 class _SaidOnce(logging.Filter):
-    """Leave out what only repeats that the database is away.
+    """Drops records that only repeat that the database is unreachable.
 
-    ``core.store.engine.outage`` says that once, says when it is back, and counts what failed in
-    between.
+    ``core.store.engine.outage`` reports that once, reports when it is back, and counts what failed
+    in between.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record says something else."""
+        """Return whether a record is about something else."""
         failure = record.exc_info[1] if record.exc_info else None
         while failure is not None and not isinstance(failure, StoreAway):
             failure = failure.__cause__
@@ -52,11 +52,10 @@ class _SaidOnce(logging.Filter):
 
 
 def configure(*, json_lines: bool) -> None:
-    """Send warnings and worse of everybody, and our own information, to standard error.
+    """Send warnings and errors of all modules, and our own information, to standard error.
 
-    ``set_level`` changes that once the settings are read.
-
-    Nothing that this process writes there waits for its reader from now on.
+    ``set_level`` changes that once the settings are read. From now on, nothing that this process
+    writes there waits for its reader.
     """
     old = sys.stderr
     writer = LogWriter(old.fileno())
@@ -69,9 +68,9 @@ def configure(*, json_lines: bool) -> None:
 
 
 def set_level(level: LogLevel) -> None:
-    """Log what is at least of this level; of libraries, what is a warning besides.
+    """Log what has at least this level; of libraries, only warnings and above.
 
-    At debug they would write whole messages of the platforms, and what the database is asked.
+    At debug they would log whole messages of the platforms, and every query.
     """
     logging.getLogger().setLevel(max(logging.WARNING, level.number))
     for name in ("bot", "channels", "core"):
@@ -79,7 +78,7 @@ def set_level(level: LogLevel) -> None:
 
 
 def spare_prompts() -> None:
-    """Leave requests out where the log is in a terminal in which people answer prompts.
+    """Leave requests out of the log if it goes to a terminal in which people answer prompts.
 
     The page alone would put a line between prompts every few seconds; errors are still logged.
     """

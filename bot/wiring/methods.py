@@ -1,4 +1,4 @@
-"""Make the table of methods of a running gateway."""
+"""Build the table of methods of a running gateway."""
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Served:
 def table_of(
     stack: AsyncExitStack, parts: Served, remote: RemoteExec, node_host: "NodeHost | None"
 ) -> Table:
-    """Return the methods of all entry points but remote exec's own; the stack ends their work."""
+    """Return the methods of all entry points but remote exec's; the stack ends their work."""
     gate = parts.gate
     backtests = DraftBacktests(parts.settings)
     stack.callback(backtests.stop)

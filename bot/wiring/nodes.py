@@ -1,6 +1,6 @@
-"""Let nodes connect, where the configuration says so.
+"""Let nodes connect, if the configuration says so.
 
-Where it does not, nothing of the WebSocket library is loaded for them.
+Otherwise, the WebSocket library is not loaded for them.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class StoredNodes:
         return await self.store.write(nodes.admit, node_id, token, address)
 
     async def ask(self, auth: Auth, address: str) -> PairingRequest:
-        """Note that a node wants to be paired.
+        """Record that a node wants to be paired.
 
         Raises:
             BadRequest: it may not ask now.
@@ -76,7 +76,7 @@ class StoredNodes:
         return await self.store.read(nodes.listed)
 
     def changes(self) -> "AbstractContextManager[Changes]":
-        """Listen to changes of nodes and requests for as long as the block lasts."""
+        """Listen for changes of nodes and requests for as long as the block lasts."""
         return wakeups(self.store, CHANGED)
 
 
@@ -89,9 +89,9 @@ class StoredRuns:
     owner: str
 
     async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
-        """Return once the store has an ending; ``False`` where it cannot have it now.
+        """Return once the store has an ending; ``False`` if it cannot be stored now.
 
-        What the store does not know is let go: it is another node's run, or none of this store.
+        A run that the store does not know is dropped: it is another node's, or not of this store.
         """
         try:
             for _ in range(_TRIES):
@@ -101,7 +101,7 @@ class StoredRuns:
                 if run.owner != self.owner:
                     await self._finish(run.owner, ending)
                     return True
-                await asyncio.sleep(_PAUSE_S)  # whoever waits for it is storing it
+                await asyncio.sleep(_PAUSE_S)  # the caller that waits for it stores it
         except (StoreError, JournalError) as failure:
             _log.warning("the ending of run %s cannot be stored now: %s", ending.run_id, failure)
         return False
@@ -115,7 +115,7 @@ class StoredRuns:
         return await self.store.read(on_node.left_on, node_id, self.owner)
 
     async def node_of(self, run_id: ApprovalId) -> NodeId | None:
-        """Return the node of a run that has not ended, ``None`` where it runs on none.
+        """Return the node of a run that has not ended, ``None`` if it runs on none.
 
         Raises:
             StoreError: the store cannot be read.
@@ -123,15 +123,15 @@ class StoredRuns:
         return await self.store.read(on_node.node_of, run_id)
 
     async def started(self, run_id: ApprovalId) -> None:
-        """Note that a node reports a start, as soon as the store can have it."""
+        """Record that a node reports a start, as soon as the store can be written."""
         await self._written(runs.reported, run_id)
 
     async def running(self, run_id: ApprovalId, seconds: int) -> None:
-        """Note that a run has passed the notice threshold, as soon as the store can have it."""
+        """Record that a run passed the notice threshold, as soon as the store can be written."""
         await self._written(runs.running, run_id, seconds)
 
     async def _written(self, note: Callable[..., bool], *values: object) -> None:
-        """Write what no longer counts once the run has ended."""
+        """Write what no longer matters once the run has ended."""
         while True:
             with suppress(StoreError):
                 await self.store.write(note, *values)
@@ -139,7 +139,7 @@ class StoredRuns:
             await asyncio.sleep(_NOTE_AGAIN_S)
 
     async def gone(self, node_id: NodeId) -> None:
-        """Note when a node was last connected, where the store can have it now."""
+        """Record when a node was last connected, if the store can be written now."""
         with suppress(StoreError):
             await self.store.write(nodes.left, node_id)
 
@@ -155,7 +155,7 @@ class StoredRuns:
 
 
 def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
-    """Return the host ``node``, to which none is connected yet; ``None`` where none may connect.
+    """Return the host ``node``, with no node connected yet; ``None`` if none may connect.
 
     Raises:
         StateError: a key file is unsafe, damaged, or cannot be made.
@@ -171,7 +171,7 @@ def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
 
 @asynccontextmanager
 async def open_to_nodes(settings: Settings, host: "NodeHost | None") -> AsyncIterator[None]:
-    """Let nodes connect for as long as the block lasts, where they may.
+    """Let nodes connect for as long as the block lasts, if they may.
 
     Raises:
         StateError: the address cannot listen.

@@ -3,10 +3,10 @@
 ::
 
     read ─▶ invalid: one line, the old one stays
-         ─▶ compare ─▶ what needs a restart: one line a setting
-                    ─▶ the rest: built whole ─▶ journal ─▶ put in place, all in one step
+         ─▶ compare ─▶ what needs a restart: one line per setting
+                    ─▶ the rest: built completely ─▶ journal ─▶ put in place, all in one step
 
-Who may do what changes at once; what is listening, connected or open stays as it was started.
+Permissions change at once; what is listening, connected or open stays as it was started.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _CHANGEABLE = re.compile(
     r"|logging\.level"
     r"|channels\.(\w+|plugins\[\d+\])\.(approvers|senders)"
 )
-"""The settings that a running gateway takes over; everything else needs a restart."""
+"""The settings that a running gateway can adopt; everything else needs a restart."""
 _LONGEST = 400
 _GONE = "is empty or missing; restart the gateway to run with the defaults"
 
@@ -67,11 +67,11 @@ class Reloading:
     current: Settings = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with the configuration that the gateway was started with."""
+        """Start with the configuration that the gateway was started with."""
         self.current = self.started
 
     async def reload(self) -> bool:
-        """Read the configuration and take over what can change; say whether it could be used."""
+        """Read the configuration and adopt what can change; return whether it could be used."""
         try:
             await self._reload()
         except InvalidConfig as wrong:
@@ -145,11 +145,11 @@ def _can(key: str) -> bool:
 
 
 def _changes(old: Settings, new: Settings) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield each setting that differs, with both values in words where they are no secrets."""
+    """Yield each setting that differs, with both values as text if they are not secret."""
     before = {dotted(path): value for path, value in leaves(old)}
     after = {dotted(path): value for path, value in leaves(new)}
     missing = object()
-    # A section that came or went is one key with null on the one side, and many on the other.
+    # A section that was added or removed is one key with null on one side, and many on the other.
     whole = tuple(f"{key}." for key in before.keys() ^ after.keys() if _is_null(before, after, key))
     for key in {**before, **after}:
         if before.get(key, missing) != after.get(key, missing) and not key.startswith(whole):
@@ -166,6 +166,6 @@ def _words(value: object) -> str:
 
 
 def _with_fixed(found: Settings, started: Settings) -> Settings:
-    """Return the new settings with what policy is compiled from and only a restart changes."""
+    """Return the new settings, keeping what policy is compiled from and only a restart changes."""
     exec_ = found.tools.exec.model_copy(update={"search_path": started.tools.exec.search_path})
     return found.model_copy(update={"tools": found.tools.model_copy(update={"exec": exec_})})

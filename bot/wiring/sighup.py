@@ -1,8 +1,8 @@
 """Distinguish the two meanings of SIGHUP: the terminal closed, or somebody changed the settings.
 
-A gateway whose standard input is the terminal that controls it runs in the foreground: SIGHUP says
-that this terminal is gone, and stops it. Any other reloads its configuration: a service, one whose
-input comes from elsewhere, one that ``nohup`` started.
+A gateway whose standard input is the terminal that controls it runs in the foreground: SIGHUP means
+that this terminal is gone, and stops it. Any other gateway reloads its configuration: a service,
+one whose input comes from elsewhere, one started by ``nohup``.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-if TYPE_CHECKING:  # heavy; the signal is held back before anything heavy is imported
+if TYPE_CHECKING:  # slow to import; the signal is blocked before anything slow is imported
     from bot.service.notify import Notifier
     from bot.wiring.reload import Reloading
 
@@ -31,18 +31,18 @@ class Hangup:
 
     @classmethod
     def here(cls) -> Self:
-        """Look at this process, and hold SIGHUP back until somebody hears it.
+        """Inspect this process, and block SIGHUP until it is handled.
 
-        A gateway that still starts must neither die of a reload nor miss it.
+        A gateway that is still starting must neither die from a reload nor miss it.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, HANGUP)
         return cls(_in_foreground(), tuple(fd for fd in _STANDARD if os.isatty(fd)))
 
     def listen(self, stop: asyncio.Event) -> None:
-        """Hear the signals of this process from now on; ``stop`` is set to end it."""
+        """Handle the signals of this process from now on; ``stop`` is set to end it."""
         loop = asyncio.get_running_loop()
-        # The kernel may still see a thread that was joined. The loop has closed by then, and a
-        # signal that this thread took would end the process by its default.
+        # The kernel may still see a thread that was joined. By then the loop has closed, and a
+        # signal delivered to this thread would end the process by default.
         loop.set_default_executor(
             ThreadPoolExecutor(
                 thread_name_prefix="asyncio",
@@ -57,11 +57,11 @@ class Hangup:
 
     @staticmethod
     def end() -> None:
-        """Hear nothing more: a process that has ended in order must not die of a signal."""
+        """Stop handling signals: a process that ended in order must not die from one."""
         signal.pthread_sigmask(signal.SIG_BLOCK, ALL)
 
     def hear(self, stop: asyncio.Event) -> None:
-        """Take SIGHUP."""
+        """Handle SIGHUP."""
         if self.foreground:
             let_go(self.terminal)
             stop.set()
@@ -69,7 +69,7 @@ class Hangup:
             self._wanted.set()
 
     async def reloads(self, reloading: "Reloading", notifier: "Notifier") -> None:
-        """Reload for as long as the task lives, once for signals that come together."""
+        """Reload for as long as the task runs, once for signals that come together."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
@@ -79,7 +79,7 @@ class Hangup:
 
 
 def let_go(terminal: tuple[int, ...]) -> None:
-    """Give what is still written a place: a closed terminal fails each write, and the exit."""
+    """Redirect further output: on a closed terminal each write fails, and so does the exit."""
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for fd in terminal:
         os.dup2(null, fd)

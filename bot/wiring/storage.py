@@ -25,14 +25,14 @@ from core.store.sessions import overrides
 _log = logging.getLogger(__name__)
 _LEAVE_S = 2.0
 RESULTS = "results"
-"""Folder in the home with results that the store could not take yet."""
+"""Folder in the home with results that could not be stored yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Journal and store of one gateway; ``owner`` names this boot, ``deferred`` holds results.
+    """Journal and store of one gateway; ``owner`` names this start, ``deferred`` holds results.
 
-    ``rotate`` ends the journal's segment and begins the next. ``orphans`` are the runs of gateways
+    ``rotate`` ends the journal's segment and starts the next. ``orphans`` are the runs of gateways
     that died.
     """
 
@@ -70,9 +70,9 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
 
 
 async def _leave(store: Store, owner: str) -> None:
-    """Take this gateway from the list of those that live, where the store can be written.
+    """Remove this gateway from the list of live ones, if the store can be written.
 
-    Otherwise its heartbeat ends by itself.
+    Otherwise its heartbeat expires.
     """
     with suppress(StoreError, TimeoutError):
         async with asyncio.timeout(_LEAVE_S):
