@@ -1,17 +1,17 @@
-"""Build the programs, start and stop them; nothing imports this package.
+"""Build, start and stop the programs; nothing imports this package.
 
 ::
 
-    cli/          sayso …: one module or folder a command; heavy imports inside the command
+    cli/          sayso …: one module or folder per command; slow imports inside the command
     companion/    the screen of `sayso companion`, and its notification
-    evidence/     what a part of the past rests on, in one file that is checked offline
-    demo          the whole product in a scratch home
-    app           the gateway: what is built, in which order it starts, how it stops
+    evidence/     the evidence for a part of the past, in one file that can be checked offline
+    demo          the whole product in a temporary home
+    app           the gateway: what is built, the order in which it starts, how it stops
     wiring/       the parts of a running gateway, its reload, its log
     page/         the control page, served by the API
     api/          the methods over HTTP and WebSocket
     doctor/       the checks of `sayso doctor`
-    jobs/         background work: the outbox, approved runs, recovery, all that is done by time
+    jobs/         background work: the outbox, approved runs, recovery, all timed work
     chat/         what people do in a chat: answer, /run, /stop, /history …
     intake/       how requests come in: the socket, and the one table of methods
     policy_tools/ test, backtest and suggest policy; import rules
@@ -21,11 +21,10 @@
     executor_setup/  group, users, sudo rule and the executor's file
     service/      reports to systemd, and the unit
     health/       what works and what does not, part by part
-    gate_proof/   a harmless marked command through every entry point, to see that it is held; the
-                  notices of every lockdown
-    client        calls of a gateway over its socket
-    documentation where the documents are that messages name
-    settings/     config.json5, environment and secret files become one frozen Settings
+    gate_proof/   a harmless marked command through every entry point, to prove that it is held; the
+    notices of every lockdown client        calls to a gateway over its socket documentation where
+    the documents named in messages are settings/     config.json5, environment and secret files
+    become one frozen Settings
 
 A package imports only from those below it; a contract in pyproject.toml holds this.
 """

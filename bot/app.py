@@ -1,4 +1,4 @@
-"""Compose the gateway: what is made, in which order it starts, and how it stops.
+"""Compose the gateway: what is built, the order in which it starts, and how it stops.
 
 ::
 
@@ -7,7 +7,7 @@
           network ─▶
           proof
 
-The ways in open last, so that nobody is answered by half a gateway; everything stops in reverse.
+The entry points open last, so that no half-started gateway answers; everything stops in reverse.
 """
 
 import asyncio
@@ -65,14 +65,14 @@ if TYPE_CHECKING:  # loads the WebSocket library
 
 _log = logging.getLogger(__name__)
 _GRACE_S = 5.0
-"""Seconds that running commands go on once the gateway is asked to stop."""
+"""Seconds that running commands may continue once the gateway is asked to stop."""
 _ANSWERS_S = 0.5
-"""Seconds for answers that are under way when nothing runs any more."""
+"""Seconds for answers under way once nothing runs any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A running gateway, as its own process and the demo see it."""
+    """A running gateway, as seen by its own process and the demo."""
 
     settings: Settings
     gate: Gate
@@ -93,12 +93,13 @@ async def gateway(
 ) -> AsyncIterator[Gateway]:
     """Run a gateway for as long as the block lasts.
 
-    ``console`` is the terminal that a person sits at, ``extra`` are channels that the caller made
-    (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the start,
-    ``framed_by`` is the origin of the demo's screen, which may show the control page in a frame.
+    ``console`` is the terminal that a person sits at, ``extra`` are channels that the caller
+    created (the demo's, a test's), ``environ`` overrides the file at a reload as it did at the
+    start, ``framed_by`` is the origin of the demo's screen, which may show the control page in a
+    frame.
 
     Raises:
-        SaysoError: the gateway cannot start; the message names the cause and the way out.
+        SaysoError: the gateway cannot start; the message names the cause and what to do.
     """
     async with AsyncExitStack() as stack:
         network = Network.of(settings, framed_by)
@@ -127,7 +128,7 @@ async def gateway(
 
 
 def _channels(settings: Settings, ground: Ground, console: Console | None) -> Mapping[str, Channel]:
-    """Return the channels of the settings by their names."""
+    """Return the configured channels by name."""
     return {
         **make_channels(settings, console),
         **companion_of(settings),
@@ -144,7 +145,7 @@ async def _gate(
     node_host: "NodeHost | None",
     outbox: Outbox,
 ) -> Gate:
-    """Return the gate with its rules read and no test prompt left; their use is kept at its end."""
+    """Return the gate with its rules read and no test prompt left; save their use at its end."""
     gate = gate_of(settings, ground, machines, channels, node_host, outbox)
     stack.callback(gate.rulebook.usage.flush)
     await gate.rulebook.prepare()
@@ -159,7 +160,7 @@ def _attend_nodes(
     health: Health,
     prover: Prover,
 ) -> None:
-    """Show nodes in the health, and post what asks to be one, where nodes may connect."""
+    """If nodes may connect, show them in the health and notify people of pairing requests."""
     if node_host is None:
         return
     health.nodes = NodesLook(ground.store, node_host)
@@ -168,7 +169,7 @@ def _attend_nodes(
 
 
 async def _methods(stack: AsyncExitStack, parts: Served, node_host: "NodeHost | None") -> Table:
-    """Let nodes and other gateways connect, where they may; return the methods of all others."""
+    """Let nodes and other gateways connect, if they may; return the methods of all others."""
     settings, runner = parts.settings, parts.machines.runner
     await stack.enter_async_context(open_to_nodes(settings, node_host))
     planner = Planner(settings.tools.exec.search_path)
@@ -177,7 +178,7 @@ async def _methods(stack: AsyncExitStack, parts: Served, node_host: "NodeHost | 
 
 
 def _prove(stack: AsyncExitStack, clock: Clock, prover: Prover, settings: Settings) -> None:
-    """Prove now and by the clock, and tell people what prompts cost, once a week."""
+    """Prove now and by the clock, and send people a report of what prompts cost, once a week."""
     by_the_clock(clock, prover, settings)
     every_week(clock, prover.alarm.notify, settings)
     stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
@@ -205,7 +206,7 @@ def _inbox(
     channels: Mapping[str, Channel],
     network: Network,
 ) -> GateInbox:
-    """Let the chats answer and send; the prover's own sender tries that way."""
+    """Let the chats answer and send; the prover's own sender uses the same inbox."""
     may_send = sender.joined(senders(settings))
     gate.rulebook.senders = may_send
     elevated = settings.tools.elevated.enabled
@@ -217,7 +218,7 @@ def _inbox(
 
 
 async def _close(gate: Gate, sockets: Sequence[Server]) -> None:
-    """Take nothing new, send away who waits, and let what runs come to its end."""
+    """Accept nothing new, release callers that wait, and let running commands end."""
     for socket in sockets:
         socket.stop_taking()
     gate.close()
@@ -235,7 +236,7 @@ async def _start_channels(
 
 
 async def _stop_all(channels: Sequence[Channel]) -> None:
-    """Stop the channels side by side; one that fails keeps no other from it."""
+    """Stop the channels in parallel; one that fails does not prevent the others from stopping."""
     ended = await asyncio.gather(*(one.stop() for one in channels), return_exceptions=True)
     for channel, failure in zip(channels, ended, strict=True):
         if failure is not None:
@@ -276,7 +277,7 @@ async def _end(task: asyncio.Task[None]) -> None:
 
 
 def _must_live(task: asyncio.Task[None]) -> None:
-    """Stop the gateway when a part that must live has died: half a gateway answers wrongly."""
+    """Stop the gateway when an essential part has died: half a gateway answers wrongly."""
     if task.cancelled() or task.exception() is None:
         return
     _log.critical("a component of the gateway died; stopping", exc_info=task.exception())

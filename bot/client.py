@@ -1,8 +1,8 @@
-"""Call the gateway over its socket, blocking; made to start fast.
+"""Call the gateway over its socket, blocking; designed to start fast.
 
-``sayso run`` precedes every command of an agent, so this module imports built-in parts only:
+``sayso run`` precedes every command of an agent, so this module imports only built-in parts:
 ``_socket`` and ``_json`` are what ``socket`` and ``json`` wrap, without the 12 ms that ``enum``,
-``selectors`` and ``re`` take to import. Errors are imported when there is one.
+``selectors`` and ``re`` take to import. Errors are imported only when one occurs.
 """
 
 import _json
@@ -22,7 +22,7 @@ _LARGEST = 16 << 20
 
 
 class _Reading:
-    """What the C scanner asks its Python half for (json.decoder.JSONDecoder)."""
+    """The attributes that the C scanner reads from its Python half (json.decoder.JSONDecoder)."""
 
     strict = True
     object_hook = None
@@ -45,10 +45,10 @@ _encode = _json.make_encoder(
 
 
 class Client:
-    """A connection to the gateway, made by the first call. Not for several threads at once.
+    """A connection to the gateway, opened by the first call. Not thread-safe.
 
     ``sent`` is the method of the last request if all of it was sent, so that the gateway may have
-    acted on it; empty before that. Of a request that was cut off it takes nothing.
+    acted on it; empty before that. The gateway ignores a request that was cut off.
     """
 
     def __init__(self, path: str) -> None:
@@ -79,12 +79,12 @@ class Client:
     def call(
         self, method: str, params: "Mapping[str, object]", timeout: "float | None" = None
     ) -> "dict[str, Any]":
-        """Call a method and return its result; ``timeout`` is in seconds, ``None`` waits for ever.
+        """Call a method and return its result; ``timeout`` is in seconds, ``None`` waits forever.
 
         Raises:
-            GatewayUnreachable: nobody listens, or not all of the request could be sent.
+            GatewayUnreachable: no gateway listens, or not all of the request could be sent.
             Unanswered: it was sent, and no answer came, or not in time.
-            SaysoError: what the gateway answered; of its type where that is known here.
+            SaysoError: the error that the gateway returned, with its type if that is known here.
         """
         line = self._request(method, params)
         deadline = None if timeout is None else monotonic() + timeout
@@ -93,8 +93,8 @@ class Client:
         except OSError as error:
             self.lost(error)
         except BaseException:
-            # What was asked is still under way on this connection; its answer must not be taken
-            # for that to the next question.
+            # The request is still under way on this connection; its answer must not be taken for
+            # the answer to the next one.
             self.close()
             raise
         return self.result(answer)
@@ -108,7 +108,8 @@ class Client:
         line = self._request(method, params)
         connection = self._connected(None)
         connection.settimeout(None)
-        # A gateway that refuses to serve closes at once, after the reason, which `frames` reads.
+        # A gateway that refuses to serve sends the reason, which `frames` reads, and closes at
+        # once.
         try:
             connection.sendall(line)
             self.sent = method
@@ -117,7 +118,7 @@ class Client:
         return self._id
 
     def frames(self) -> "list[dict[str, Any]]":
-        """Return what came in: answers and notifications, in their order; waits for some bytes.
+        """Wait for input and return it: answers and notifications, in order.
 
         Raises:
             OSError: the gateway closed the connection, or does not speak JSON-RPC.
@@ -139,14 +140,14 @@ class Client:
         return [_object(line) for line in lines]
 
     def fileno(self) -> int:
-        """Return the connection's descriptor, to wait for `frames` with others; -1 without one."""
+        """Return the connection's descriptor, to wait for `frames` among others; -1 without one."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def result(self, answer: "dict[str, Any]") -> "dict[str, Any]":
-        """Return what an answer brings.
+        """Return the result in an answer.
 
         Raises:
-            SaysoError: what the gateway answered; of its type where that is known here.
+            SaysoError: the error that the gateway returned, with its type if that is known here.
         """
         if "result" not in answer:
             from bot.client_errors import refused  # noqa: PLC0415  # needed on failure only
@@ -158,7 +159,7 @@ class Client:
         return result
 
     def lost(self, error: OSError, sent: "str | None" = None) -> "NoReturn":
-        """Close the connection, and report that there is no answer.
+        """Close the connection, and return the error that there is no answer.
 
         ``sent`` is the method that the gateway may have acted on, ``None`` for the last one.
 
@@ -188,9 +189,9 @@ class Client:
             connection.sendall(line)
             self.sent = method
         except (BrokenPipeError, ConnectionResetError) as error:
-            hung_up = error  # perhaps with a reason, which is still to be read
+            hung_up = error  # perhaps with a reason that has yet to be read
         answer = _parsed(self._line(connection, deadline))
-        # A frame without id says why the gateway closes the connection.
+        # A frame without an id says why the gateway closes the connection.
         if answer.get("id") not in (self._id, None):
             raise hung_up or OSError("the response id does not match the request")
         return answer
@@ -204,9 +205,9 @@ class Client:
         return self._socket
 
     def _check_owner(self, connection: "_socket.socket") -> None:
-        """Send nothing to a socket that another user put there (SO_PEERCRED: pid, uid, gid).
+        """Refuse a socket that another user put there (SO_PEERCRED: pid, uid, gid).
 
-        A gateway of another user shares its socket in a folder that is that user's alone.
+        A gateway of another user shares its socket in a folder that only that user owns.
         """
         credentials = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         uid = int.from_bytes(credentials[4:8], sys.byteorder)
@@ -235,7 +236,7 @@ class Client:
 
 
 def _connect(connection: "_socket.socket", path: str, deadline: "float | None") -> None:
-    """Connect, and wait in line where very many do: a socket that does not block is turned away."""
+    """Connect, and wait if very many do: a non-blocking socket would be turned away."""
     while True:
         if deadline is not None:
             left = max(0.001, deadline - monotonic())
@@ -251,7 +252,7 @@ def _connect(connection: "_socket.socket", path: str, deadline: "float | None") 
 
 
 def _is_connected(connection: "_socket.socket") -> bool:
-    """Return whether it is: Python takes a wait in line that a signal interrupts for its end."""
+    """Return whether it is connected: Python takes a wait interrupted by a signal for its end."""
     try:
         connection.getpeername()
     except OSError:  # ENOTCONN

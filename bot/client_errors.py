@@ -1,4 +1,4 @@
-"""Report errors between a client and the gateway; imported only when there is one."""
+"""Report errors between a client and the gateway; imported only when one occurs."""
 
 import os
 from typing import Any
@@ -54,11 +54,11 @@ _HARMLESS = frozenset(
         "token.revoke",
     }
 )
-"""What changes nothing, or changes nothing more where it is asked for again."""
+"""Methods that change nothing, or change nothing more when repeated."""
 
 
 def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
-    """Return why nobody listens on a socket, and what to do; the gateway has taken nothing."""
+    """Return why nobody listens on a socket, and what to do; the gateway has received nothing."""
     if isinstance(error, TimeoutError):
         return errors.GatewayUnreachable(
             f"The gateway on {path} did not take the request in time; nothing was asked. Retry, "
@@ -74,7 +74,7 @@ def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
 
 
 def unanswered(path: str, error: OSError, method: str) -> errors.Unanswered:
-    """Return that a request was sent and no answer came, and how to find out what became of it."""
+    """Return the error that no answer to a request came, and how to find out what became of it."""
     if isinstance(error, TimeoutError):
         words = f"The gateway on {path} did not answer in time."
     else:
@@ -84,9 +84,9 @@ def unanswered(path: str, error: OSError, method: str) -> errors.Unanswered:
 
 
 def refused(path: str, error: dict[str, Any], method: str) -> errors.SaysoError:
-    """Return what the gateway answered, as the type that it raised."""
+    """Return the error that the gateway returned, as the type that it raised."""
     message = str(error["message"])
-    if error["code"] in {_CANCELLED, _DEADLINE}:  # it gave up waiting, not what it had begun
+    if error["code"] in {_CANCELLED, _DEADLINE}:  # it stopped waiting, not what it had begun
         return unanswered(path, OSError(message), method)
     kind = getattr(errors, str(error.get("data", {}).get("type", "")), None)
     if not (isinstance(kind, type) and issubclass(kind, errors.SaysoError)):
@@ -95,7 +95,7 @@ def refused(path: str, error: dict[str, Any], method: str) -> errors.SaysoError:
 
 
 def _doubt(method: str) -> str:
-    """Say what may have happened, and how to find out."""
+    """Format what may have happened, and how to find out."""
     if method.endswith((".get", ".list")):
         return "Retry: it asked for nothing to be changed."
     words = "It may have acted on the request, or may still act:"

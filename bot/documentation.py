@@ -1,4 +1,4 @@
-"""Find the documents that messages name, such as ``docs/tutorial/first-approval.md``."""
+"""Find the documents named in messages, such as ``docs/tutorial/first-approval.md``."""
 
 import sys
 from pathlib import Path
@@ -8,9 +8,9 @@ _EXAMPLE = "config.example.json5"
 
 
 def document(name: str) -> Path:
-    """Return the path of a document: in the checkout, else where the wheel put it.
+    """Return the path of a document: in the checkout, otherwise where the wheel installed it.
 
-    pyproject.toml (shared-data) says what the wheel carries below ``share/doc/sayso``.
+    pyproject.toml (shared-data) lists what the wheel contains below ``share/doc/sayso``.
     """
     if (_CHECKOUT / _EXAMPLE).is_file():
         return _CHECKOUT / name

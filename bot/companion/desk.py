@@ -1,4 +1,4 @@
-"""Keep the questions that wait for an answer, in their order, and how the last ones ended."""
+"""Keep the questions that wait for an answer, in order, and how the last ones ended."""
 
 import time
 from collections import deque
@@ -33,12 +33,12 @@ class Waiting:
 
 
 def _ignore(_question: Question | None = None) -> None:
-    """Take no notice."""
+    """Ignore the event."""
 
 
 @dataclass(slots=True)
 class WaitingDesk:
-    """The desk of a companion: what came first is in front until it ends.
+    """The desk of a companion: the first question stays in front until it ends.
 
     ``changed`` is called after every change, ``arrived`` for each new question.
     """
@@ -49,14 +49,14 @@ class WaitingDesk:
     ended: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_ENDED))
 
     def show(self, dialog: Dialog) -> None:
-        """Put a question behind those that wait."""
+        """Add a question after those that wait."""
         asked = dialog.question
         self.waiting[asked.id] = Waiting(dialog, time.monotonic() + asked.left_ms / 1000)
         self.arrived(asked)
         self.changed()
 
     def replied(self, question_id: str, words: str, *, accepted: bool) -> None:
-        """Show what became of an answer; one that did not count may be given again."""
+        """Show the result of an answer; one that did not count may be given again."""
         waiting = self.waiting.get(question_id)
         if waiting is not None:
             waiting.words = words
@@ -64,14 +64,14 @@ class WaitingDesk:
             self.changed()
 
     def closed(self, question_id: str, words: str) -> None:
-        """Take a question off the desk and keep how it ended."""
+        """Remove a question from the desk and keep how it ended."""
         waiting = self.waiting.pop(question_id, None)
         if waiting is not None:
             self.ended.append(f"{waiting.question.code}: {words}")
             self.changed()
 
     def answer(self, question_id: str, reply: ApprovalReply) -> bool:
-        """Send an answer once; ``False`` where it is not offered, or one is under way."""
+        """Send an answer once; ``False`` if it is not offered, or one is under way."""
         waiting = self.waiting.get(question_id)
         if waiting is None or waiting.sent is not None or reply not in waiting.question.answers:
             return False

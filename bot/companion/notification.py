@@ -1,6 +1,6 @@
-"""Send a desktop notification over the session bus, where there is one (D-Bus, freedesktop.org).
+"""Send a desktop notification over the session bus, if there is one (D-Bus, freedesktop.org).
 
-A notification only calls a person to the screen: it takes no answer, and nothing waits for it.
+A notification only calls a person to the screen: it accepts no answer, and nothing waits for it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Notifications:
     _sending: set[asyncio.Task[None]] = field(default_factory=set)
 
     def arrived(self, question: Question) -> None:
-        """Say that a question waits; a bus that fails is logged and costs nobody any time."""
+        """Announce that a question waits; a bus that fails is logged and delays nothing."""
         if not self.bus:
             return
         task = asyncio.create_task(self._notify(question))

@@ -19,7 +19,7 @@ def run(home: Path) -> None:
 
     Raises:
         ApprovalsFileError: exec-approvals.json cannot be used.
-        StateError: the socket cannot be made, or another companion owns it.
+        StateError: the socket cannot be created, or another companion owns it.
     """
     file = ApprovalsFile(home / "exec-approvals.json")
     found = file.prepare_socket()
@@ -40,10 +40,10 @@ async def _run(home: Path, file: ApprovalsFile, path: Path, token: str) -> None:
 
 @asynccontextmanager
 async def works(home: Path, file: ApprovalsFile) -> AsyncIterator[CompanionWork | None]:
-    """Make what runs commands here, where exec-approvals.json says that they run here.
+    """Create what runs commands here, if exec-approvals.json says that they run here.
 
     Raises:
-        SaysoError: it cannot be made; the message says why.
+        SaysoError: it cannot be created; the message says why.
     """
     if not file.read().socket_executes:
         yield None

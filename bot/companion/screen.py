@@ -1,7 +1,7 @@
-"""Draw the questions in a terminal: one in front, the others in a list, one key an answer.
+"""Draw the questions in a terminal: one in front, the others in a list, one key per answer.
 
-A key that was on its way when another question came to the front is not an answer to it: for a
-moment nothing counts. New questions never take the place of the one that is being read.
+A key pressed just when another question comes to the front does not answer that question: for a
+moment no key counts. New questions never take the place of the one that is being read.
 """
 
 import time
@@ -20,7 +20,7 @@ from core.companion.frames import Line
 from core.model.approval import ApprovalReply
 
 CALM_S = 0.7
-"""Seconds after a question came to the front in which no key answers it."""
+"""Seconds after a question came to the front during which no key answers it."""
 _TICK_S = 0.5
 _KEYS = {
     ApprovalReply.ALLOW_ONCE: "a  Allow once",
@@ -66,7 +66,7 @@ class CompanionScreen(App[None]):
         self.hint = ""
 
     def compose(self) -> ComposeResult:
-        """Lay the parts out."""
+        """Compose the widgets."""
         yield Static(id="list", markup=False)
         with VerticalScroll(id="card"):
             for name in ("command", "warning", "front", "details", "said"):
@@ -76,17 +76,17 @@ class CompanionScreen(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Draw what waits already, and hear of changes from now on."""
+        """Draw what already waits, and listen for changes from now on."""
         self.desk.changed = self.draw
         self.set_interval(_TICK_S, self.draw)
         self.draw()
 
     def on_unmount(self) -> None:
-        """Hear of nothing any more."""
+        """Stop listening for changes."""
         self.desk.changed = lambda: None
 
     def action_answer(self, reply: str) -> None:
-        """Answer the question in front, unless it has only just come there."""
+        """Answer the question in front, unless it has only just come to the front."""
         if not self.front_id:
             return
         if time.monotonic() - self.front_since_s < CALM_S:
@@ -110,7 +110,7 @@ class CompanionScreen(App[None]):
             self.draw()
 
     def draw(self) -> None:
-        """Draw everything as it is now; nothing while the screen is not there, or not any more."""
+        """Draw the current state; nothing before the screen is mounted or after it is gone."""
         if not self.query("#ended"):
             return
         if self.front_id not in self.desk.waiting:
@@ -156,7 +156,8 @@ class CompanionScreen(App[None]):
         return "\n".join((f"{len(waiting)} questions wait:", *rows))
 
     def _put(self, name: str, text: str) -> None:
-        # A gateway escapes what could mislead. Who else knows the token moves no cursor here.
+        # A gateway escapes what could mislead. Others who know the token must not move the cursor
+        # here.
         shown = Text(visible(text))
         part = self.query_one(f"#{name}", Static)
         part.update(shown)

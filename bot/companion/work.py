@@ -1,8 +1,8 @@
-"""Run in this context what a gateway or a node of this user orders: once, and as it was bound.
+"""Run in this context what a gateway or a node of this user orders: once, exactly as bound.
 
 The planner's digest, the drift check, the runner, the guard and the journal are those of the
-gateway. What exec-approvals.json denies is denied here too; who allowed the rest is the gateway's
-word, which the token and the kernel vouch for.
+gateway. What exec-approvals.json denies is also denied here; for who allowed the rest, the gateway
+is trusted, which the token and the kernel vouch for.
 """
 
 import asyncio
@@ -42,9 +42,10 @@ _WHY = 2_000
 
 @dataclass(slots=True)
 class CompanionWork:
-    """What one companion runs (implements ``core.companion.server.Works``).
+    """The commands that one companion runs (implements ``core.companion.server.Works``).
 
-    ``is_run`` says whether a process was started by a run of Sayso: none gives orders.
+    ``is_run`` returns whether a process was started by a run of Sayso: such a process may order
+    nothing.
     """
 
     rulebook: Rulebook
@@ -54,10 +55,10 @@ class CompanionWork:
     is_run: Callable[[int], bool]
 
     def take(self, order: RunOrder, peer: Peer) -> str:
-        """Note a run durably before it starts; return why it is not taken, ``""`` if it is.
+        """Record a run durably before it starts; return why it is refused, ``""`` if it is not.
 
         Raises:
-            StateError: it cannot be noted, so nothing may run.
+            StateError: it cannot be recorded, so nothing may run.
         """
         if self.is_run(peer.pid):
             return "a run of Sayso gives no orders"
@@ -70,7 +71,7 @@ class CompanionWork:
         return ""
 
     async def run(self, order: RunOrder) -> Ran | NotRun:
-        """Run what was taken, to its end."""
+        """Run what was accepted, to its end."""
         run_id = ApprovalId(order.id)
         try:
             verdict = await self._judged(order)
@@ -109,13 +110,13 @@ class CompanionWork:
         await self.runner.cancel(ApprovalId(order.id))
 
     def delivered(self, order: RunOrder) -> None:
-        """Keep a run that was reported for as long as its id could come again."""
+        """Keep a run that was reported for as long as its id may be sent again."""
         self.ledger.note(ApprovalId(order.id))
 
 
 @dataclass(slots=True)
 class _Watcher:
-    """Write the decision down before anything starts; the ledger has the run already."""
+    """Journals the decision before anything starts; the ledger already has the run."""
 
     work: CompanionWork
     order: RunOrder
@@ -129,7 +130,7 @@ class _Watcher:
         return True
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
-        """Note nothing: the supervisor ends what runs with this process."""
+        """Record nothing: the supervisor ends what runs when this process ends."""
 
     async def basis(self) -> Basis:
         return Basis(self.order.by, ())
@@ -139,7 +140,7 @@ class _Watcher:
 async def companion_work(
     home: Path, file: ApprovalsFile, is_run: Callable[[int], bool]
 ) -> AsyncIterator[CompanionWork]:
-    """Make what runs commands for as long as the block lasts.
+    """Provide what runs commands for as long as the block lasts.
 
     Raises:
         SaysoError: a part of it cannot be used; the message names it.

@@ -18,7 +18,7 @@ from core.model.identity import Actor, Target
 PLACES: Mapping[str, str] = MappingProxyType(
     {"telegram": "Telegram", "slack": "Slack", "discord": "Discord"}
 )
-"""The fake chats, by place, as they are called."""
+"""The names of the fake chats, by place."""
 LABELS: Mapping[ApprovalReply, str] = MappingProxyType(
     {
         ApprovalReply.ALLOW_ONCE: "Allow once",
@@ -30,7 +30,7 @@ LABELS: Mapping[ApprovalReply, str] = MappingProxyType(
 
 @dataclass(slots=True)
 class Chats:
-    """The chats of one demo; ``person`` is who presses and types."""
+    """The chats of one demo; ``person`` is the one who presses and types."""
 
     memory: MemoryChannel
     person: Actor
@@ -60,7 +60,7 @@ class Chats:
         self._keep(place, await self.memory.press_choice(target, label, self.person))
 
     async def say(self, place: str, text: str) -> None:
-        """Type a message; what is no command gets no reply, as in any chat."""
+        """Type a message; one that is not a command gets no reply, as in any chat."""
         target = Target(self.memory.name, place)
         self._keep(place, await self.memory.say(target, text, self.person))
 
@@ -71,7 +71,7 @@ class Chats:
             self.replies[place] = reply
 
     def values(self, place: str) -> dict[str, object]:
-        """Return what the template of a chat is made of."""
+        """Return the values for the template of a chat."""
         return {
             "messages": self.messages(place),
             "reply": self.replies.get(place),

@@ -1,4 +1,4 @@
-"""End the demo by a signal: once, and through all that is to be put away."""
+"""End the demo by a signal: once, and with all cleanup."""
 
 import asyncio
 import os
@@ -23,9 +23,9 @@ class Ending:
     _awaited: asyncio.Event | None = field(default=None)
 
     async def of(self, playing: Coroutine[None, None, int]) -> int:
-        """Play to the end and return the exit code; a signal cancels what is played.
+        """Play to the end and return the exit code; a signal cancels the play.
 
-        What SIGHUP is to do is left to ``nohup``, where that started the demo.
+        SIGHUP stays ignored if ``nohup`` started the demo.
         """
         loop = asyncio.get_running_loop()
         self._playing = asyncio.ensure_future(playing)
@@ -41,7 +41,7 @@ class Ending:
 
     @contextmanager
     def awaited(self) -> Iterator[asyncio.Event]:
-        """Let a signal set an event inside the block, and cancel nothing."""
+        """Have a signal set an event inside the block, without cancelling anything."""
         self._awaited = asyncio.Event()
         try:
             yield self._awaited
@@ -50,7 +50,7 @@ class Ending:
 
     def _hear(self, number: int) -> None:
         if self.by:
-            return  # another would leave behind what is being put away
+            return  # another one would interrupt the cleanup
         self.by = number
         if number == signal.SIGHUP:
             let_go(tuple(fd for fd in _STANDARD if os.isatty(fd)))

@@ -24,20 +24,20 @@ from core.model.approval import ApprovalReply
 from core.model.identity import Actor
 from core.store.engine.wakeups import wakeups
 
-_EVENT_S = 0.1  # so that the session's events stand before the result that they lead to
+_EVENT_S = 0.1  # so that the session's events precede the result that they lead to
 _BETWEEN_S = 2.0
-"""Seconds between what one agent asks and its next question, while the screen is open."""
+"""Seconds between two questions of one agent while the screen is open."""
 _NAME, _SOCKET = "sayso-demo-", "gateway.sock"
 
 
 async def show(answer: str | None, *, json_lines: bool = False) -> int:
-    """Play the demo and return the exit code: 0 when each step ended as it should.
+    """Play the demo and return the exit code: 0 if each step ended as it should.
 
-    In a terminal the viewer answers, there or on the screen; elsewhere ``answer`` is given for
-    them, and nobody looks at a screen. A signal ends it early; nothing of it is left behind.
+    In a terminal the viewer answers, there or on the screen; otherwise ``answer`` is given for
+    them, and there is no screen. A signal ends it early; nothing is left behind.
 
     Raises:
-        StateError: there is no room for a scratch home.
+        StateError: there is no place for a temporary home.
     """
     ending = Ending()
     return await ending.of(_shown(answer, ending, json_lines=json_lines))
@@ -54,7 +54,7 @@ async def _shown(answer: str | None, ending: Ending, *, json_lines: bool) -> int
                 given = ApprovalReply.ALLOW_ONCE if answer is None else ApprovalReply(answer)
                 code = await _alone(viewer, given, by_itself=answer is None)
         finally:
-            # What a signal cancels goes on in its thread, and would still write into the home.
+            # What a signal cancels continues in its thread, and would still write to the home.
             await asyncio.get_running_loop().shutdown_default_executor()
     viewer.closing()
     return code
@@ -74,7 +74,7 @@ async def _alone(viewer: Viewer, answer: ApprovalReply, *, by_itself: bool) -> i
 
 
 async def _with_viewer(viewer: Viewer, console: Console, ending: Ending) -> int:
-    """Play the steps, and go on for as long as the screen is open."""
+    """Play the steps, and continue for as long as the screen is open."""
     chats = Chats(MemoryChannel(), Actor("memory", _person(), PERSON))
     places = {"terminal": ("here",), "memory": tuple(PLACES)}
     settings = load(_configured(viewer.home, places, page=True), environ={})
@@ -93,7 +93,7 @@ async def _with_viewer(viewer: Viewer, console: Console, ending: Ending) -> int:
 
 
 async def _play(viewer: Viewer) -> list[str]:
-    """Play the steps one after the other; return how each ended."""
+    """Play the steps one after another; return how each ended."""
     ended = []
     for number, step in enumerate(STEPS, 1):
         viewer.asks(number, step)
@@ -105,7 +105,7 @@ async def _play(viewer: Viewer) -> list[str]:
 
 
 async def _go_on(viewer: Viewer, screen: Screen, ending: Ending) -> None:
-    """Ask on until the viewer ends it or nobody has the screen open any more."""
+    """Keep asking until the viewer ends it or nobody has the screen open any more."""
     viewer.goes_on()
     with ending.awaited() as ended:
         asking = [asyncio.create_task(_ask_on(viewer, steps)) for steps in MORE]
@@ -129,7 +129,7 @@ async def _ask_on(viewer: Viewer, steps: Sequence[Step]) -> None:
 
 
 def _ask(home: Path, step: Step) -> dict[str, object]:
-    """Ask as an agent does: over gateway.sock."""
+    """Send a request as an agent does: over gateway.sock."""
     with Client(str(home / "gateway.sock")) as client:
         params = {"command": step.line, "cwd": str(home / "work"), "agent": step.agent}
         answer: dict[str, object] = client.call("exec.run", {**params, "session": "demo"})
@@ -138,10 +138,10 @@ def _ask(home: Path, step: Step) -> dict[str, object]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Make a folder whose name leaves room for the paths of sockets; remove it at the end.
+    """Create a folder whose name leaves room for the paths of sockets; remove it at the end.
 
     Raises:
-        StateError: there is none.
+        StateError: there is no such folder.
     """
     longest = len(os.fsencode(tempfile.gettempdir())) + len(f"/{_NAME}12345678/{_SOCKET}")
     if longest > LONGEST_PATH:
@@ -190,7 +190,7 @@ def _person() -> str:
 
 
 def _configured(home: Path, places: Mapping[str, tuple[str, ...]], *, page: bool = False) -> Path:
-    """Write the settings: prompts go to all places of these channels, whose viewer may answer."""
+    """Write the settings: prompts go to all places of these channels, whose viewers may answer."""
     targets = [{"channel": name, "to": to} for name, all_ in places.items() for to in all_]
     approvals: dict[str, object] = {"mode": "targets", "targets": targets, "timeout": 300}
     config: dict[str, object] = {

@@ -1,7 +1,7 @@
 """Serve one screen with three fake chats and the control page in a frame.
 
-A server of its own beside the gateway's, on loopback, below an address that only the demo's viewer
-knows. In this process alone the gateway learns that this origin may frame its pages.
+A separate server next to the gateway's, on loopback, at an address that only the demo's viewer
+knows. Only in this process does the gateway accept that this origin may frame its pages.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ PERSON = "you"
 _RIGHTS = frozenset({Right.APPROVE, Right.READ, Right.ADMIN})
 _FOLDER = Path(__file__).parent
 _LOOK_S = 0.1
-"""How often an open screen looks at the chats, which are in memory."""
+"""How often an open screen checks the chats, which are in memory."""
 _ALWAYS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -51,7 +51,7 @@ _ALWAYS = {
 _LARGEST = 16 * 1024
 _PATIENCE_S = 10.0
 _LEFT_S = 10.0
-"""How long nobody may watch before the screen counts as closed: a reload takes less."""
+"""How long the screen may go unwatched before it counts as closed; a reload takes less."""
 
 
 class Act(BaseModel):
@@ -69,7 +69,7 @@ class Act(BaseModel):
 
 @dataclass(slots=True)
 class Screen:
-    """The screen of one demo; it shows the control page once ``running`` is there.
+    """The screen of one demo; it shows the control page once ``running`` is set.
 
     ``watching`` counts the browsers that have it open.
     """
@@ -85,7 +85,7 @@ class Screen:
     _router: Router = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the routes once."""
+        """Create the routes once."""
         routes = (
             Route("/{secret}/", self.show),
             Route("/{secret}/live", self.live),
@@ -96,7 +96,7 @@ class Screen:
 
     @property
     def origin(self) -> str:
-        """Return the origin that frames the page: by name, as browsers want it for passkeys."""
+        """Return the origin that frames the page: by name, as browsers require for passkeys."""
         return f"http://localhost:{self.port}"
 
     @property
@@ -115,7 +115,7 @@ class Screen:
             await of_error(error).response()(scope, receive, send)
 
     async def show(self, request: Request) -> Response:
-        """Return the screen, with a new link into the control page."""
+        """Return the screen, with a new link to the control page."""
         running = self._opened(request)
         link = await running.store.write(page_links.create, PERSON, _RIGHTS, "demo")
         page = f"{_named(running)}/login/{link.secret}"
@@ -128,10 +128,10 @@ class Screen:
         return _Stream(self)
 
     async def act(self, request: Request) -> Response:
-        """Do what was pressed or typed in a chat.
+        """Carry out what was pressed or typed in a chat.
 
         Raises:
-            Fault: it comes from no page of ours, or is malformed.
+            Fault: it does not come from our page, or is malformed.
             SaysoError: nothing was done.
         """
         self._opened(request)
@@ -150,10 +150,10 @@ class Screen:
         return self.render.assets.response(**request.path_params)
 
     def _opened(self, request: Request) -> Gateway:
-        """Return the gateway, for who knows the address.
+        """Return the gateway, for clients that know the address.
 
         Raises:
-            Fault: the address is another, or nothing runs yet.
+            Fault: the address is wrong, or nothing runs yet.
         """
         known = hmac.compare_digest(request.path_params["secret"].encode(), self.secret.encode())
         if not known or self.running is None:
@@ -183,7 +183,7 @@ class Screen:
                 return
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Yield each chat whose look has changed; the first event has all of them."""
+        """Yield each chat that has changed; the first event has all of them."""
         sent: dict[str, str] = {}
         while True:
             drawn = {
@@ -197,7 +197,7 @@ class Screen:
 
 
 class _Stream(Response):
-    """An answer that goes on until the browser leaves."""
+    """A response that continues until the browser leaves."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(media_type="text/event-stream", headers=_ALWAYS)
@@ -205,7 +205,7 @@ class _Stream(Response):
         self._screen = screen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream."""
+        """Stream the events."""
         del scope
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
@@ -227,7 +227,7 @@ async def _done(chats: Chats, act: Act) -> None:
 
 
 def _named(running: Gateway) -> str:
-    """Return where the control page is, by the name that browsers make passkeys for."""
+    """Return where the control page is, by the name that browsers create passkeys for."""
     return f"http://localhost:{urlsplit(running.api_url or '').port}"
 
 

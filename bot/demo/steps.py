@@ -1,11 +1,11 @@
-"""Define what the agents of the demo ask; each command is harmless in the scratch home."""
+"""Define what the agents of the demo ask; each command is harmless in the temporary home."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that an agent asks, and what the viewer should know before."""
+    """One request of an agent, and what the viewer should know beforehand."""
 
     agent: str
     line: str
@@ -18,7 +18,7 @@ STEPS = (
     Step("coder", "sha256sum notes.txt", "no entry allows sha256sum: a person is asked"),
 )
 COUNT_SH = "#!/bin/sh\nfor step in 1 2 3 4 5 6 7 8; do echo step $step of 8; sleep 1; done\n"
-"""A script in the scratch home that takes a while."""
+"""A script in the temporary home that takes a while."""
 MORE = (
     (
         Step("coder", "./count.sh", "it takes 8 s; the page shows its output as it comes"),
@@ -30,4 +30,4 @@ MORE = (
         Step("deployer", "rm release.txt", "it removes that file again"),
     ),
 )
-"""What agents ask side by side while the screen is open, again and again."""
+"""What agents ask in parallel while the screen is open, again and again."""

@@ -1,4 +1,4 @@
-"""Print what happens in the demo: words for people, or one JSON object a step."""
+"""Print what happens in the demo: text for people, or one JSON object per step."""
 
 import json
 import sys
@@ -18,14 +18,14 @@ _WIDTH = 76
 
 @dataclass(slots=True)
 class Viewer:
-    """Print what happens: words for people, or one JSON object a step."""
+    """Print what happens: text for people, or one JSON object per step."""
 
     home: Path
     json_lines: bool = False
     out: TextIO = sys.stdout
 
     def opening(self, *, by_itself: bool, screen: str = "") -> None:
-        """Say what is about to be seen, and where the screen is."""
+        """Print what is about to happen, and where the screen is."""
         alone = "This is no terminal, so the demo answers the prompt itself.\n" if by_itself else ""
         look = f"In a browser, with three fake chats and the control page: {screen}\n"
         self._say(
@@ -43,7 +43,7 @@ class Viewer:
         )
 
     def goes_on(self) -> None:
-        """Say that the agents ask on while the screen is open."""
+        """Print that the agents keep asking while the screen is open."""
         self._say(
             {"step": "goes on"},
             "\nThe screen is open, so the agents ask on. Ctrl-C ends the demo.\n",
@@ -58,7 +58,7 @@ class Viewer:
         )
 
     def event(self, event: dict[str, object]) -> None:
-        """Show a session event as the agent's session hears it."""
+        """Show a session event as the agent's session receives it."""
         lines = [redact(line).text for line in str(event["text"]).rstrip("\n").split("\n")]
         text = "\n          ".join(lines)
         self._say({"step": "event", **event}, f"   event  {text}\n")
@@ -72,7 +72,7 @@ class Viewer:
         self._say({"step": "end", **result}, f"{redact(words).text}\n")
 
     def closing(self) -> None:
-        """Say where to go on."""
+        """Print where to go next."""
         self._say(
             {"step": "closing"},
             "\nThat was a real gateway with real commands; its temporary home is now removed.\n"

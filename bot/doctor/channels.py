@@ -1,7 +1,8 @@
-"""Prove the channels: tokens, scopes, people, and by a real prompt that answers come back.
+"""Check the channels: tokens, scopes, people, and by a real prompt that answers come back.
 
-The first half asks each platform and sends nothing. The second half goes the whole way: a question
-about ``true`` through the running gateway, its copies as the outbox knows them, and the answer.
+The first half asks each platform and sends nothing. The second half tests the whole path: a
+question about ``true`` through the running gateway, its copies as the outbox reports them, and the
+answer.
 """
 
 import asyncio
@@ -65,7 +66,7 @@ def _verdict(proof: Proof) -> Verdict:
 
 
 def prove_by_prompt(settings: Settings, seconds: float) -> Iterator[Finding]:
-    """Ask about ``true`` everywhere, and wait for one answer; each finding as it comes.
+    """Ask about ``true`` everywhere, and wait for one answer; yield each finding as it comes.
 
     Raises:
         SaysoError: no gateway runs, or it could not ask.
@@ -88,7 +89,7 @@ def prove_by_prompt(settings: Settings, seconds: float) -> Iterator[Finding]:
 
 
 def _copies(client: Client, approval: str) -> Iterator[Finding]:
-    """Wait until every copy was accepted or given up, and say which."""
+    """Wait until every copy was accepted or given up, and report which."""
     until = time.monotonic() + _DELIVERY_S
     while True:
         copies = client.call("exec.approval.copies", {"id": approval})["copies"]
@@ -108,7 +109,7 @@ def _copies(client: Client, approval: str) -> Iterator[Finding]:
 
 
 def _wait_until_closed(client: Client, approval: str) -> None:
-    """Wait until no copy has buttons any more, a little while: a gateway may stop right after."""
+    """Wait a little while until no copy has buttons any more: a gateway may stop right after."""
     until = time.monotonic() + _DELIVERY_S / 3
     while time.monotonic() < until:
         copies = client.call("exec.approval.copies", {"id": approval})["copies"]
@@ -135,7 +136,7 @@ def _answer(client: Client, approval: str, code: str, seconds: float) -> Finding
 
 
 def _failing_channels(client: Client) -> str:
-    """Return what the gateway says of channels through which no answer can come; may be empty."""
+    """Return what the gateway reports about channels that bring no answers; may be empty."""
     parts = client.call("health.get", {})["parts"].items()
     bad = (f"{name}: {part['detail']}" for name, part in parts if not part["ok"])
     return "; ".join(one for one in bad if one.startswith("channel "))

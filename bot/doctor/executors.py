@@ -1,4 +1,4 @@
-"""Look whether executors can run here: the checks of `sayso doctor executor`."""
+"""Check whether executors can run here: the checks of `sayso doctor executor`."""
 
 import asyncio
 import os
@@ -29,14 +29,14 @@ _OPEN = (
 
 
 class _Nowhere:
-    """The journal of a check: what it calls concerns nobody's request."""
+    """The journal of a check: its calls belong to no request."""
 
     async def append(self, kind: str, record: dict[str, object]) -> None:
         """Keep nothing."""
 
 
 def executors(settings: Settings) -> Iterator[Finding]:
-    """Yield each check with what to do where it does not end well."""
+    """Yield each check, with what to do if it does not end well."""
     on = settings.execution.run_as_unix_user
     words = "is on" if on else "is off: commands of the host gateway run as the gateway's own user"
     yield Finding(Verdict.OK if on else Verdict.WARN, "execution.runAsUnixUser", words)
@@ -95,7 +95,7 @@ def _home(settings: Settings) -> Finding:
 
 
 def _containment(settings: Settings) -> Finding:
-    """Say whether executors get cgroups: those of the gateway that runs, else of one from here."""
+    """Report whether executors get cgroups: from the running gateway, or one started here."""
     pid = _gateway(settings)
     where = "the gateway" if pid is not None else "a gateway that is started here"
     if delegated(pid) is None:
@@ -108,7 +108,7 @@ def _containment(settings: Settings) -> Finding:
 
 
 def _gateway(settings: Settings) -> int | None:
-    """Return the gateway's process, ``None`` where none listens."""
+    """Return the gateway's process, ``None`` if none listens."""
     with socket.socket(socket.AF_UNIX) as sock:
         try:
             sock.connect(str(settings.home / "gateway.sock"))
@@ -136,7 +136,7 @@ def _user(user: str, settings: Settings) -> Iterator[Finding]:
 
 
 async def _started(user: str, settings: Settings) -> Finding:
-    """Start an executor as the gateway would, and see whose process answers."""
+    """Start an executor as the gateway would, and check whose process answers."""
     timeout_s = settings.execution.ipc.connection_timeout_ms / 1000
     tokens = SessionTokens(1, 1, time.monotonic)
     options = Options(build_id(), connection_timeout_s=timeout_s)

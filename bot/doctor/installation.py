@@ -1,4 +1,4 @@
-"""Examine an installation: settings, state, people, hosts, names."""
+"""Check an installation: settings, state, people, hosts, names."""
 
 import asyncio
 import importlib.metadata
@@ -77,9 +77,9 @@ def _settings(home: Path) -> Finding:
 
 
 def _deduplicated(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return each finding once, at its worst.
+    """Return each finding once, with its worst result.
 
-    A running gateway also reports parts that were proved here.
+    A running gateway also reports parts that were checked here.
     """
     kept: list[Finding] = []
     for one in found:
@@ -117,7 +117,7 @@ def _policy(settings: Settings) -> Iterator[Finding]:
 
 
 def _sandbox(settings: Settings) -> Iterator[Finding]:
-    """Prove the sandbox; where it does not work, that host is denied and nothing else happens."""
+    """Check the sandbox; if it does not work, that host is denied and nothing else changes."""
     name, why = asyncio.run(prove_sandbox(settings))
     if name:
         what = "which change only " + (settings.sandbox.workspace or "the project they run in")
@@ -138,7 +138,7 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
 
 
 def _scripts(_settings: Settings) -> Iterator[Finding]:
-    """Find out whether approved scripts can be handed over (docs/explanation/running.md)."""
+    """Check whether approved scripts can be handed over (docs/explanation/running.md)."""
     why = open_notifier.fault()
     if not why:
         yield Finding(Verdict.OK, "scripts", "are read as they were approved, whatever is there")
@@ -148,7 +148,7 @@ def _scripts(_settings: Settings) -> Iterator[Finding]:
 
 
 def _journal(settings: Settings) -> Iterator[Finding]:
-    """Check the file that the journal is written to; ended segments are `sayso audit verify`'s."""
+    """Check the file that the journal is written to; `sayso audit verify` checks ended segments."""
     path = settings.audit_path
     if not path.exists() and not path.with_name(f"{path.name}.head").exists():
         return
@@ -176,7 +176,7 @@ def _approvals(settings: Settings) -> Iterator[Finding]:
 
 
 def _overruled(settings: Settings, file: ApprovalsFile) -> Iterator[str]:
-    """Word which limits of the file are wider than the configuration, so that they do nothing."""
+    """Report which limits of the file are wider than the configuration and so have no effect."""
     for agent in (DEFAULT_AGENT, *file.read().agents):
         layer = file.layer(agent)
         place = layer.source.removeprefix("exec-approvals.json ")
@@ -197,7 +197,7 @@ def _skills(settings: Settings) -> Iterator[Finding]:
 
 
 def _lockdown(settings: Settings) -> Iterator[Finding]:
-    """Find a lockdown by its file, where no gateway reports it."""
+    """Report a lockdown by its file, if no gateway reports it."""
     found = lockdown(Lockdown(settings.home / NAME))
     if not found.ok:
         yield found

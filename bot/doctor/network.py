@@ -1,4 +1,4 @@
-"""Examine what lets others in: the API, other users of this machine, and remote exec."""
+"""Check what lets others in: the API, other users of this machine, and remote exec."""
 
 import os
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def api(settings: Settings) -> Iterator[Finding]:
 
 
 def other_users(settings: Settings) -> Iterator[Finding]:
-    """Report which other users of this machine may ask, and where.
+    """Report which other users of this machine may send requests, and where.
 
     Raises:
         ConfigError: a listed user does not exist.
@@ -53,7 +53,7 @@ def other_users(settings: Settings) -> Iterator[Finding]:
 
 
 def remote_exec(settings: Settings) -> Iterator[Finding]:
-    """Report on the listener, the access list and the contacts, which only together let anybody in.
+    """Report on the listener, the access list and the contacts, which let in callers only together.
 
     Raises:
         SaysoError: the access list or the contacts cannot be used.
@@ -80,7 +80,7 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
 
 
 def _running(settings: Settings) -> str | None:
-    """Return what a gateway that was started with --exec-acl serves; ``None`` where none does."""
+    """Return what a gateway started with --exec-acl serves; ``None`` if none does."""
     try:
         with Client(str(settings.home / "gateway.sock")) as client:
             found = client.call("exec.remote.diagnostics", {}, _PATIENCE_S)
@@ -97,7 +97,7 @@ def _running(settings: Settings) -> str | None:
 
 
 def _strangers(acl: Acl, settings: Settings) -> Iterator[Finding]:
-    """Find who is listed and yet refused, for nobody here trusts them."""
+    """Report agents that are listed but refused, because they are not trusted here."""
     contacts = ContactsFile(settings.home).read()
     for entry in acl.entries.values():
         if not contacts.trusts(entry.agent_id, entry.machine_id):

@@ -1,4 +1,4 @@
-"""Examine a node: its files, its key, its gateway, its clock; and what a gateway sees of each."""
+"""Check a node: its files, key, gateway and clock; and what a gateway knows about each node."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def examine_node(environ: Mapping[str, str]) -> tuple[Finding, ...]:
-    """Check this home as a node's, as a gateway's, or as both, as far as it is one."""
+    """Check this home as a node's, a gateway's, or both, whichever it is."""
     home = home_folder(None, environ)
     found: list[Finding] = []
     if (home / NODE_FILE).exists() or (home / NODE_KEY).exists():
@@ -106,7 +106,7 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
 
 
 async def _dialled(file: NodeFile) -> Sequence[Finding]:
-    """Dial the gateway, hear who it is and what time it has, and say nothing."""
+    """Dial the gateway, read its identity and its time, and send nothing."""
     try:
         link = await connect(file.host, file.port, file.gateway_key)
     except WrongKey as error:
@@ -141,7 +141,7 @@ async def _heard(file: NodeFile, link: NodeLink) -> Sequence[Finding]:
 
 
 def _of_gateway(home: Path) -> Iterator[Finding]:
-    """Report what a gateway that runs here sees of each node."""
+    """Report what a gateway that runs here knows about each node."""
     if not os.path.lexists(home / "gateway.sock"):
         return
     try:

@@ -1,4 +1,4 @@
-"""Examine who can answer: approvers, the places that prompts go to, named people, quorums."""
+"""Check who can answer: approvers, the places that prompts go to, named people, quorums."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -17,13 +17,13 @@ from core.store.people.people import Person
 
 NOBODY = "no account is listed or linked, so nobody can allow anything"
 _IN_PROCESS = "memory"
-"""The channel of demos and tests, in which no gateway asks anybody."""
+"""The channel of demos and tests, on which no gateway asks anybody."""
 _PERSON = "person:"
 _NAMED = 3
 
 
 def approvers_and_targets(settings: Settings) -> Iterator[Finding]:
-    """Say who can answer, and find targets and quorums that nobody can serve."""
+    """Report who can answer, and targets and quorums that nobody can serve."""
     listed = approvers(settings)
     found = who_can_answer(settings, _known(settings))
     if not found:
@@ -69,10 +69,10 @@ def _known(settings: Settings) -> tuple[Person, ...] | None:
 
 
 def who_can_answer(settings: Settings, known: Iterable[Person] | None) -> str:
-    """Return in words where somebody can answer, with their accounts; empty where nobody can.
+    """Return as text where people can answer, with their accounts; empty if nobody can.
 
-    A named person can where an account of theirs is. ``known`` is the people directory, ``None``
-    where it cannot be read: then named people count everywhere.
+    A named person can answer where they have an account. ``known`` is the people directory,
+    ``None`` if it cannot be read: then named people count everywhere.
     """
     listed = approvers(settings)
     named = {one.removeprefix(_PERSON) for one in listed.everywhere if one.startswith(_PERSON)}
@@ -107,7 +107,7 @@ def _few(entries: Collection[str]) -> str:
 
 
 def directory(settings: Settings) -> Iterator[Finding]:
-    """Find approvers that name nobody of `sayso people`, or somebody who is revoked there."""
+    """Report approvers that name nobody in `sayso people`, or somebody revoked there."""
     named = _named(approvers(settings))
     if not named:
         return
@@ -137,7 +137,7 @@ def _named(listed: Approvers) -> set[str]:
 
 
 def _quorum(listed: Approvers, tiers: Mapping[Tier, TierTerms]) -> Iterator[Finding]:
-    """Find a quorum that cannot be met; two accounts of one person count as two here."""
+    """Report a quorum that cannot be met; two accounts of one person count as two here."""
     agents = sorted({*listed.by_agent, *listed.quorum_by_agent})
     places: dict[str, tuple[int | None, int]] = {"": (listed.listing().count(), listed.quorum)}
     for agent in agents:

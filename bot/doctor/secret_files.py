@@ -1,4 +1,4 @@
-"""Examine the files that hold secrets: where they lead, and who can read them."""
+"""Check the files that hold secrets: where they are, and which users can read them."""
 
 import stat
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ _ENTER = stat.S_IXGRP | stat.S_IXOTH
 
 
 def secret_files(reading: Reading) -> Iterator[Finding]:
-    """Report each secret file of the settings; one that others can read fails."""
+    """Report each secret file in the settings; one that others can read fails."""
     for key, path in sorted(_files(reading).items()):
         yield _finding(f"secret {key}", path)
 
 
 def exposed(reading: Reading) -> Iterator[str]:
-    """Yield a warning for each secret file that others can read, as the doctor words it."""
+    """Yield a warning for each secret file that others can read, in the doctor's words."""
     for key, path in sorted(_files(reading).items()):
         if wrong := fault_of(path):
             yield f"secret {key}: {wrong}"
 
 
 def fault_of(path: Path) -> str:
-    """Return who else can read a secret file, and what to do; empty where nobody can."""
+    """Return who else can read a secret file, and what to do; empty if nobody can."""
     found = _finding("", path)
     return "" if found.ok else found.detail
 

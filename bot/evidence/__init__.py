@@ -1,1 +1,1 @@
-"""Write what a part of the past rests on into one file that anybody can check offline."""
+"""Write the evidence for a part of the past to one file that anybody can check offline."""

@@ -1,7 +1,7 @@
 """Write an export: a header, the journal's lines, each approval with its evidence, a seal.
 
-One JSON object a line, so that a person can read it and ``verify.py`` checks it line by line. The
-journal's texts and the prompts were masked when they were stored, the rest is masked here.
+One JSON object per line, so that a person can read it and ``verify.py`` can check it line by line.
+The journal's texts and the prompts were masked when they were stored, the rest is masked here.
 """
 
 import hashlib
@@ -29,12 +29,12 @@ _AGAIN_S = 0.5
 _TIMES = 6
 Json = dict[str, object]
 Read = Callable[[tuple[str, ...]], tuple[Recorded, ...]]
-"""Returns what the store has about these ids; those that it has forgotten are left out."""
+"""Returns what the store has about these ids; those that it has deleted are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written; note ``sha256`` and ``head`` on another machine."""
+    """What was written; save ``sha256`` and ``head`` on another machine."""
 
     file: Path
     verifier: Path
@@ -68,10 +68,10 @@ class _Sealed:
 
 
 def export(journal: Path, read: Read, wanted: Wanted, to: Path) -> Written:
-    """Write an export and, beside it, the program that checks it.
+    """Write an export and, next to it, the program that checks it.
 
     Raises:
-        BadRequest: nothing is wanted, the journal cannot be read, or ``to`` cannot be written.
+        BadRequest: nothing was selected, the journal cannot be read, or ``to`` cannot be written.
     """
     found, known = _settled(journal, read, wanted)
     verifier = to.with_name(VERIFIER)
@@ -96,7 +96,7 @@ def export(journal: Path, read: Read, wanted: Wanted, to: Path) -> Written:
 
 
 def _settled(journal: Path, read: Read, wanted: Wanted) -> tuple[Slice, tuple[Recorded, ...]]:
-    """Read both until the journal has the end of each decision: it is written right after it."""
+    """Read both until the journal has the end of each decision, which it gets right afterwards."""
     for _ in range(_TIMES):
         found, known = _read(journal, read, wanted)
         if all(one.approval.id in found.ended or _waits(one.approval) for one in known):

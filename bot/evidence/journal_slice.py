@@ -1,4 +1,4 @@
-"""Choose the part of a journal that an export holds: whole lines without a gap."""
+"""Select the part of a journal that an export contains: whole lines without a gap."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Wanted:
 class Slice:
     """The records from ``first`` to ``last``, and the questions among them.
 
-    ``ended`` are those of which the journal says how they ended. ``prev`` is the hash before the
+    ``ended`` are those whose end the journal records. ``prev`` is the hash before the
     first record, ``head`` that of the last one.
     """
 
@@ -38,7 +38,7 @@ class Slice:
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """Yield the whole lines of a journal over all its segments, the oldest first.
+    """Yield the whole lines of a journal over all its segments, oldest first.
 
     Raises:
         BadRequest: it cannot be read.
@@ -56,10 +56,10 @@ def lines_of(path: Path) -> Iterator[bytes]:
 
 
 def slice_of(path: Path, wanted: Wanted) -> Slice:
-    """Return the shortest part that holds all that is wanted, with the end of each question in it.
+    """Return the shortest part that contains all that is wanted, with the end of each question.
 
     Raises:
-        BadRequest: nothing of it is wanted, or it is no journal.
+        BadRequest: it contains nothing that is wanted, or is not a journal.
     """
     found = Slice()
     for line in lines_of(path):
@@ -73,7 +73,7 @@ def slice_of(path: Path, wanted: Wanted) -> Slice:
 
 
 def _with_questions(found: Slice, path: Path) -> Slice:
-    """Name each question of the part that was chosen, those of others in between too."""
+    """Add the questions of the selected part, including unrelated ones in between."""
     found.ids, found.ended = {}, set()
     for line in lines_of(path):
         record = json.loads(line)

@@ -1,7 +1,7 @@
 """Speak the Agent Client Protocol's few messages with an agent: one session, one prompt.
 
-Version 1 of the protocol, JSON-RPC 2.0, one object a line. This client offers neither files nor
-terminals, so an agent uses its own, as the Unix user that it runs as.
+Version 1 of the protocol, JSON-RPC 2.0, one object per line. This client offers neither files nor
+terminals, so an agent uses its own, as the Unix user under which it runs.
 """
 
 import json
@@ -12,32 +12,32 @@ from core.isolation import wire
 
 VERSION = 1
 LONGEST_INPUT = 256 * 1024
-"""Bytes of what a tool call is about; more than that nobody could judge."""
+"""Bytes that describe a tool call; nobody could judge more than that."""
 _AUTH_REQUIRED = -32000
 _MOST_WORDS = 2_000
 
 Answer = Callable[[str], None]
-"""Takes how a permission was decided: ``allow``, ``deny`` or ``cancelled``."""
+"""Called with how a permission was decided: ``allow``, ``deny`` or ``cancelled``."""
 
 
 class Hearer(Protocol):
-    """What hears how a prompt goes."""
+    """Receives the progress of a prompt."""
 
     def said(self, text: str) -> None:
-        """Hear a piece of what the agent says."""
+        """Receive a piece of what the agent says."""
 
     def reported(self, kind: str, data: wire.Object) -> None:
-        """Hear of a tool call."""
+        """Receive a tool call."""
 
     def asked(self, tool_call: wire.Object, answer: Answer) -> None:
         """Decide on a tool call, now or later."""
 
     def over(self, status: str, data: wire.Object) -> None:
-        """Hear how the prompt ended, once."""
+        """Receive how the prompt ended, once."""
 
 
 class Conversation:
-    """One prompt to one agent; ``send`` takes the lines for it."""
+    """One prompt to one agent; ``send`` sends it lines."""
 
     def __init__(self, send: Callable[[bytes], None], hearer: Hearer, cwd: str, text: str) -> None:
         self._send = send
@@ -53,14 +53,14 @@ class Conversation:
         self._open: list[Answer] = []
 
     def begin(self) -> None:
-        """Begin: greet, open a session, give it the prompt."""
+        """Start: initialise, open a session, send the prompt."""
         none: wire.Object = {"readTextFile": False, "writeTextFile": False}
         offered: wire.Object = {"fs": none, "terminal": False}
         params: wire.Object = {"protocolVersion": VERSION, "clientCapabilities": offered}
         self._call("initialize", params, self._greeted)
 
     def hear(self, line: bytes) -> None:
-        """Take a line of the agent's; what is no message is a remark of its program's."""
+        """Process a line of the agent's; what is not a message is output of its program."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ class Conversation:
             waiting(result if isinstance(result, dict) else {})
 
     def cancel(self) -> None:
-        """Ask the agent to stop, and answer all that it asked with ``cancelled``."""
+        """Ask the agent to stop, and answer everything that it asked with ``cancelled``."""
         self._cancelled = True
         for answer in tuple(self._open):
             answer("cancelled")
@@ -132,7 +132,7 @@ class Conversation:
         )
 
     def _refused(self, waiting: Callable[[wire.Object], None], failure: wire.Object) -> None:
-        """Log in where that is what a new session wants, else end."""
+        """Log in if a new session requires that, else end."""
         login, self._login = self._login, ""
         if waiting == self._opened and login and failure.get("code") == _AUTH_REQUIRED:
             self._call("authenticate", {"methodId": login}, self._open_session)
@@ -171,7 +171,7 @@ class Conversation:
             self._usage = {"usedTokens": update["used"]}
 
     def _permit(self, number: object, params: wire.Object) -> None:
-        """Have a permission decided; pass on what allows or rejects once, and nothing else."""
+        """Have a permission decided; pass on only what allows or rejects once."""
         ids = _once(params.get("options"))
         done = False
 
@@ -182,7 +182,7 @@ class Conversation:
             done = True
             self._open.remove(answer)
             kind = {"allow": "allow_once", "deny": "reject_once"}.get(outcome, "")
-            # An agent that offers no single allow gets a rejection, never an allow for good.
+            # An agent that offers no one-time allow gets a rejection, never a permanent allow.
             chosen = ids.get(kind) or (ids.get("reject_once") if outcome == "allow" else None)
             self._send(wire.result(number, {"outcome": _outcome(chosen)}))
 
@@ -211,9 +211,9 @@ def _outcome(chosen: str | None) -> wire.Object:
 
 
 def _once(options: object) -> dict[str, str]:
-    """Return the options' ids by kind, the first of each.
+    """Return the ids of the options by kind, the first of each.
 
-    An id that two options share says nothing: it could mean more than what was decided.
+    An id shared by two options is ambiguous: it could mean more than what was decided.
     """
     found: dict[str, str] = {}
     names: list[str] = []
@@ -226,7 +226,7 @@ def _once(options: object) -> dict[str, str]:
 
 
 def _about(call: wire.Object) -> wire.Object:
-    """Return what a person needs to see of a tool call: all that it says of its input."""
+    """Return what a person needs to see of a tool call: everything that it reports of its input."""
     given = call.get("rawInput") or call.get("content") or call.get("locations") or {}
     command = given.get("command") if isinstance(given, dict) else None
     is_line = call.get("kind") == "execute" and isinstance(command, str)
@@ -245,7 +245,7 @@ def _shown(update: wire.Object) -> wire.Object:
 
 
 def _by_key(methods: object) -> str:
-    """Return the way to log in that an API key opens, ``""`` where there is none."""
+    """Return the login method that uses an API key, ``""`` if there is none."""
     for one in methods if isinstance(methods, list) else []:
         name = one.get("id") if isinstance(one, dict) else None
         if isinstance(name, str) and "api-key" in name:
@@ -254,7 +254,7 @@ def _by_key(methods: object) -> str:
 
 
 def _google(meta: object) -> object:
-    """Return the counts where gemini has them."""
+    """Return the counts from where gemini puts them."""
     quota = meta.get("quota") if isinstance(meta, dict) else None
     counts = quota.get("token_count") if isinstance(quota, dict) else None
     return counts if isinstance(counts, dict) else None

@@ -8,9 +8,9 @@ from core.runner.supervisor.processes import procfs
 
 
 def by_descendant(port: int, to: int) -> bool:
-    """Return whether this process, or one that stems from it, holds the connection from ``port``.
+    """Return whether this process, or a descendant, holds the connection from ``port``.
 
-    Neither a process of another user does, nor one of this user that something else has started.
+    This is false for another user's processes, and for this user's started by something else.
     """
     inode = _inode(port, to)
     if not inode:
@@ -31,7 +31,7 @@ def _family() -> Iterator[int]:
 
 
 def _inode(port: int, to: int) -> str:
-    """Return what the kernel knows this user's end of a connection by, ``""`` if there is none."""
+    """Return the inode of this user's end of a connection, ``""`` if there is none."""
     local, remote = f":{port:04X}", f":{to:04X}"
     for end in tcp_peer.ends():
         if end.local.endswith(local) and end.remote.endswith(remote):

@@ -1,4 +1,4 @@
-"""Hold the executor's end of its socket: lines, and the descriptors that come with them."""
+"""Handle the executor's end of its socket: lines, and the descriptors that come with them."""
 
 import _thread
 import os
@@ -12,7 +12,7 @@ _CHUNK = 64 * 1024
 
 
 class Connection:
-    """The gateway's calls; the end of the stream means that nobody wants anything any more."""
+    """The gateway's calls; the end of the stream means that nothing more is wanted."""
 
     __slots__ = ("_attached", "_fds", "_lines", "_next", "_sending", "_sock", "_waiting", "fd")
 
@@ -22,12 +22,12 @@ class Connection:
         self._lines = wire.Lines()
         self._fds: list[int] = []
         self._attached: list[int] = []
-        self._sending = _thread.allocate_lock()  # the threads of a model proxy call as well
+        self._sending = _thread.allocate_lock()  # the threads of a model proxy also call this
         self._waiting: dict[int, Callable[[wire.Object], None]] = {}
         self._next = 0
 
     def receive(self) -> list[bytes] | None:
-        """Take the lines that have come; ``None`` at the end of the stream, or of sense."""
+        """Return the lines received; ``None`` at the end of the stream, or for invalid input."""
         try:
             data, fds = protocol.receive(self._sock, _CHUNK)
             self._fds += fds
@@ -36,11 +36,11 @@ class Connection:
             return None
 
     def send(self, line: bytes) -> None:
-        """Send a line; one that nobody takes any more is dropped, for the end comes next."""
+        """Send a line; one that nobody reads any more is dropped, because the end comes next."""
         with self._sending:
             attached, self._attached = self._attached, []
             try:
-                # A descriptor goes with the first byte; the rest may follow in pieces.
+                # A descriptor is sent with the first byte; the rest may follow in pieces.
                 sent = socket.send_fds(self._sock, [line], attached) if attached else 0
                 self._sock.sendall(line[sent:])
             except OSError:
@@ -50,11 +50,11 @@ class Connection:
                     os.close(fd)
 
     def attach(self, fd: int) -> None:
-        """Send a descriptor with the next line; this process's copy is closed then."""
+        """Send a descriptor with the next line; this process's copy is closed afterwards."""
         self._attached.append(fd)
 
     def call(self, method: str, params: wire.Object, then: Callable[[wire.Object], None]) -> None:
-        """Call a method of the gateway; ``then`` takes the whole answer, in the loop's thread."""
+        """Call a method of the gateway; ``then`` gets the whole answer, in the loop's thread."""
         with self._sending:
             self._next += 1
             number = self._next
@@ -62,7 +62,7 @@ class Connection:
         self.send(wire.request(number, method, params))
 
     def settle(self, message: wire.Object) -> bool:
-        """Give an answer to who waits for it; ``False`` if nobody does."""
+        """Pass an answer to the call that waits for it; ``False`` if none does."""
         number = message.get("id")
         then = self._waiting.pop(number, None) if type(number) is int else None
         if then is None:
@@ -71,11 +71,11 @@ class Connection:
         return True
 
     def take_descriptor(self) -> int | None:
-        """Return the descriptor that came first and was not taken, ``None`` where none came."""
+        """Return the first descriptor received and not yet taken, ``None`` if there is none."""
         return self._fds.pop(0) if self._fds else None
 
     def close(self) -> None:
-        """Close this copy: in a forked child it would hide the gateway's end from nobody."""
+        """Close this copy of the socket, which a forked child must not keep."""
         self._sock.close()
         for fd in self._fds:
             os.close(fd)

@@ -23,13 +23,13 @@ _Handler = Callable[[wire.Object], wire.Object | None]
 
 
 class Refused(Exception):
-    """A call that cannot be carried out; its words are the answer."""
+    """A call that cannot be carried out; its message is the answer."""
 
 
 class Executor:
-    """The loop over calls, deaths and signals. ``build`` names what this file was made from.
+    """The loop over calls, child exits and signals. ``build`` identifies the sources of this file.
 
-    ``closed``: other processes of the user were kept out before the first instruction.
+    ``closed``: other processes of the user were locked out before the first instruction.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Executor:
         }
 
     def serve(self) -> bool:
-        """Serve until the connection ends or TERM comes; then end everything at once.
+        """Serve until the connection ends or TERM arrives; then end everything at once.
 
         Return whether nothing is left.
         """
@@ -121,7 +121,7 @@ class Executor:
             self._connection.send(answer)
 
     def _answered(self, number: object, method: str, params: object) -> bytes | None:
-        """Return the answer's line, ``None`` where it comes later."""
+        """Return the answer's line, ``None`` if it comes later."""
         handler = self._handlers.get(method)
         if handler is None:
             return wire.error(number, wire.UNKNOWN_METHOD, f"Unknown method: {method}")
@@ -148,7 +148,7 @@ class Executor:
         return {"pong": True, "timestamp": now, "closed": self._closed}
 
     def _run(self, params: wire.Object) -> wire.Object:
-        """Fork a supervisor for the socket that came with the call; the job comes through that."""
+        """Fork a supervisor for the socket that came with the call; it receives the job there."""
         token, build = str(params["session_token"]), params["build"]
         fd = self._connection.take_descriptor()
         if fd is None:
@@ -163,13 +163,13 @@ class Executor:
             self._connection.close()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             become_supervisor(sock)
-        sock.close()  # at once: a copy would hide the gateway's death from the supervisor
+        sock.close()  # at once, since a copy would hide the gateway's death from the supervisor
         self._supervisors[pid] = token
         leaders = [procfs.identity(pid), procfs.identity(os.getpid())]
         return {"pid": pid, "leaders": leaders}
 
     def _make_private(self, wanted: object) -> None:
-        """Make the folder that a sandboxed run has of its own."""
+        """Create the private folder of a sandboxed run."""
         if isinstance(wanted, dict):
             from bot.executor import private_folder  # noqa: PLC0415 - few runs need it
 
@@ -197,7 +197,7 @@ class Executor:
         return {"cancelled": self._prompt is not None}
 
     def _spawn_terminal(self, params: wire.Object) -> wire.Object:
-        """Start a shell in a terminal; the descriptor of the terminal goes with the answer."""
+        """Start a shell in a terminal; the descriptor of the terminal is sent with the answer."""
         from bot.executor.terminal import Terminal  # noqa: PLC0415 - as above
 
         self._reserve(params)
@@ -210,10 +210,10 @@ class Executor:
         return {"ending": self._terminal is not None}
 
     def _reserve(self, params: wire.Object) -> None:
-        """See that this executor may begin its one request.
+        """Check that this executor may begin its only request.
 
         Raises:
-            Refused: it is of another version, or has begun one.
+            Refused: it has another version, or has already begun one.
         """
         if params["build"] != self._build:
             raise Refused("this executor is of another version; run `sudo sayso executor setup`")
@@ -223,7 +223,7 @@ class Executor:
     def _bury(self) -> None:
         """Collect dead supervisors, kill what one left behind, and report each one's end."""
         ended, _ = reaper.reap()
-        if self._prompt is not None:  # its agent's orphans are ended with it
+        if self._prompt is not None:  # its agent's orphans end with it
             for agent, how in ended.items():
                 self._prompt.ended(agent, how)
             return
@@ -247,7 +247,7 @@ class Executor:
 
 
 def _end_run(params: wire.Object) -> wire.Object:
-    """Kill what an executor that died left of a run: its mark and its family lead to it."""
+    """Kill what a dead executor left of a run, found by its mark and its process family."""
     mark, leaders = str(params["mark"]), params["leaders"]
     if not isinstance(leaders, list) or not mark:
         raise TypeError("`leaders` is not a list, or `mark` is empty")

@@ -1,4 +1,4 @@
-"""Start `sayso-executor`: take the socket, close what others could look into, serve.
+"""Start `sayso-executor`: take the socket, block inspection by others, serve.
 
 ::
 
@@ -39,9 +39,9 @@ def main(build: str = "") -> None:
     closed = process_setup.is_closed_to_others()
     process_setup.close_to_others()
     process_setup.settle()
-    signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # heard by the loop
+    signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # handled by the loop
     procfs.keep_spare()
-    open_notifier.fault()  # looked up here, so that each fork knows
+    open_notifier.fault()  # looked up here, so that each fork has it
     wake = process_setup.wake_on_child()
     # A collection in a forked child would touch, and so copy, every page that is shared.
     gc.disable()

@@ -1,7 +1,7 @@
-"""Send an agent's requests on to its model with the API key, which the agent never holds.
+"""Forward an agent's requests to its model with the API key, which the agent never has.
 
-The agent's requests come to a port on 127.0.0.1 with a token of this run in the key's place. The
-key is fetched from the gateway for each request, put in, and forgotten.
+The agent sends its requests to a port on 127.0.0.1 with a token of this run in place of the key.
+The key is fetched from the gateway for each request, inserted, and forgotten.
 """
 
 import hmac
@@ -26,11 +26,11 @@ _OF_ONE_HOP = frozenset(
 
 
 class NoKey(Exception):
-    """The gateway gives no key; its words say why."""
+    """The gateway gives no key; the message says why."""
 
 
 class Upstream(NamedTuple):
-    """Where a model is, and the header that its key goes into, after ``prefix``."""
+    """Where a model is, and the header for its key, after ``prefix``."""
 
     url: str
     header: str
@@ -38,7 +38,7 @@ class Upstream(NamedTuple):
 
 
 class _Server(ThreadingHTTPServer):
-    """Serve processes that stem from this one; others of this machine get no further."""
+    """Serves descendants of this process; other processes of this machine are rejected."""
 
     daemon_threads = True
 
@@ -48,7 +48,7 @@ class _Server(ThreadingHTTPServer):
         return connected.by_descendant(int(port), self.server_port)
 
     def handle_error(self, _request: object, _client_address: object) -> None:
-        """Report nothing: a peer that went away is no fault, and nobody reads this output."""
+        """Report nothing: a peer that disconnects is not an error, and nobody reads this output."""
 
 
 class ModelProxy:
@@ -58,7 +58,7 @@ class ModelProxy:
         """Listen.
 
         Raises:
-            OSError: there is no port.
+            OSError: no port is free.
         """
         self.token = secrets.token_urlsafe(32)
         expected = self.token
@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._forward()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-        """Log nothing: requests hold what people and agents say."""
+        """Log nothing: requests contain what people and agents say."""
 
     def _forward(self) -> None:
         self.close_connection = True
@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(502, f"the model cannot be reached: {type(failure).__name__}")
 
     def _is_ours(self) -> bool:
-        """Return whether the run's token is there: anybody on this machine can reach the port."""
+        """Check for the run's token, because anybody on this machine can reach the port."""
         given = [self.headers.get(name, "").removeprefix("Bearer ") for name in _KEYS]
         return any(hmac.compare_digest(one.encode(), self.token.encode()) for one in given)
 
@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
             connection.close()
 
     def _pass_back(self, answer: http.client.HTTPResponse, key: str) -> None:
-        """Pass the answer back as it comes; a key that it repeats is struck out."""
+        """Pass the response back as it comes; a key that it repeats is removed."""
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in _OF_ONE_HOP:
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
             for piece in without(key.encode(), iter(lambda: answer.read1(_CHUNK), b"")):
                 self.wfile.write(piece)
         except (OSError, http.client.HTTPException):
-            return  # the head is out: a body that ends early is all that can be said
+            return  # the head is sent: ending the body early is the only way left to report it
 
     def _refuse(self, status: int, words: str) -> None:
         body = words.encode()
@@ -171,9 +171,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def without(key: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield a stream with each occurrence of the key struck out, wherever it is cut.
+    """Yield a stream with each occurrence of the key removed, however it is chunked.
 
-    Held back is only what may be the beginning of one.
+    Only what may be the beginning of one is held back.
     """
     struck, held = _STRUCK.encode() * len(key), b""
     for piece in pieces:

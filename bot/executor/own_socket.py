@@ -1,4 +1,4 @@
-"""Listen at ``--socket PATH`` for the one client that may connect, as S2 writes it."""
+"""Listen at ``--socket PATH`` for the one client that may connect, as S2 defines."""
 
 import os
 import socket
@@ -10,11 +10,11 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class NoClient(Exception):
-    """Nobody is served; the words say why."""
+    """Nobody is served; the message says why."""
 
 
 def accepted(path: str, patience_s: float = PATIENCE_S) -> socket.socket:
-    """Return the connection of the first client, which must be of the same user, or root.
+    """Return the connection of the first client, which must be the same user, or root.
 
     Raises:
         NoClient: the folder is open to others, the path cannot be used, or nobody connected.

@@ -1,4 +1,4 @@
-"""Make the folder that a sandboxed run has as its /tmp, in the home of the user, and remove it."""
+"""Create the folder that is a sandboxed run's /tmp, in the user's home, and remove it."""
 
 import os
 import pwd
@@ -11,10 +11,10 @@ _NAME = re.compile(r"[A-Za-z0-9]{1,64}")
 
 
 def make(run_id: str, holds: str) -> str:
-    """Make a run's folder, with the folder ``holds`` in it; return its path.
+    """Create a run's folder, with the folder ``holds`` in it; return its path.
 
     Raises:
-        OSError: it cannot be made, or what it is to be in is not this user's alone.
+        OSError: it cannot be created, or its parent folder is not only this user's.
         ValueError: a name leads elsewhere.
     """
     path = _path(run_id)

@@ -1,4 +1,4 @@
-"""Run one prompt: start the agent, speak with it, pass on what it asks and says, end it."""
+"""Run one prompt: start the agent, talk to it, pass on what it asks and says, end it."""
 
 import os
 import queue
@@ -17,19 +17,19 @@ from core.runner.supervisor.processes import procfs, reaper
 _LONGEST_LINE = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
 _FLUSH_S = 0.04
-"""Between two reports of text: half of what a session token is good for."""
+"""Time between two reports of text: half of what a session token allows."""
 _MOST_TEXT = 16 * 1024
 """Characters of what an agent says in one report."""
 _GRACE_S = 5.0
-"""How long an agent may take to stop once it was asked to."""
+"""How long an agent may take to stop when asked to."""
 _KEY_PATIENCE_S = 30.0
 _LAST_WORDS = 2_000
 _MOST_UNREAD = 32 * 1024 * 1024
-"""Bytes for an agent that does not read them."""
+"""Maximum of buffered bytes for an agent that does not read them."""
 
 
 class Prompt:
-    """The call ``execute_prompt``: under way from its start until ``answer`` is there.
+    """The call ``execute_prompt``: under way from its start until ``answer`` is set.
 
     Raises:
         KeyError, TypeError, ValueError: a parameter is missing or wrong.
@@ -50,7 +50,7 @@ class Prompt:
         if not isinstance(command, list) or not command:
             raise TypeError("`command` is no list of words")
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
-            signal.signal(number, _unheeded)  # caught, so that what is started has the default
+            signal.signal(number, _unheeded)  # caught, so that children have the default
         self._process = subprocess.Popen(  # noqa: S603 - the gateway's call names it
             [str(word) for word in command],
             stdin=subprocess.PIPE,
@@ -68,12 +68,12 @@ class Prompt:
 
     @property
     def patience_ms(self) -> int | None:
-        """Return after how long ``turn`` is due though nothing came, ``None`` for never."""
+        """Return how long to wait for input until ``turn`` is due, ``None`` for no limit."""
         due = [at for at in (self._flush_at, self._kill_at) if at]
         return max(0, round((min(due) - time.monotonic()) * 1000) + 1) if due else None
 
     def register(self, poll: select.poll) -> None:
-        """Register what it waits for."""
+        """Register the descriptors that it waits for."""
         stdin, *readable = self._pipes
         for fd in readable:
             if fd >= 0:
@@ -82,7 +82,7 @@ class Prompt:
             poll.register(stdin, select.POLLOUT)
 
     def turn(self, ready: set[int]) -> None:
-        """Take what has come, and do what is due."""
+        """Process what has arrived, and do what is due."""
         stdin, stdout, stderr = self._pipes
         if stderr in ready:
             self._last_words = (self._last_words + self._read(2))[-_LAST_WORDS:]
@@ -97,7 +97,7 @@ class Prompt:
             self.over("cancelled", {})
 
     def ended(self, pid: int, status: int) -> None:
-        """Hear that a child ended: without its agent there is no answer to wait for."""
+        """Handle the end of a child: without its agent there is no answer to wait for."""
         if pid != self._process.pid:
             return
         self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -108,12 +108,12 @@ class Prompt:
         self.over("failed", {"error": f"{how}: {said}" if said else how})
 
     def cancel(self) -> None:
-        """Ask the agent to stop, and end it where it does not."""
+        """Ask the agent to stop, and end it if it does not."""
         self._kill_at = time.monotonic() + _GRACE_S
         self._talk.cancel()
 
     def said(self, text: str) -> None:
-        """Report what the agent says at once, and what follows closely in pieces."""
+        """Report what the agent says at once, and what follows closely in batches."""
         self._text += text
         now = time.monotonic()
         if len(self._text) >= _MOST_TEXT or now >= self._reported_at + _FLUSH_S:
@@ -127,7 +127,7 @@ class Prompt:
         self._report(kind, data)
 
     def asked(self, tool_call: wire.Object, answer: Answer) -> None:
-        """Have the gateway decide; whatever is no clear allow denies."""
+        """Have the gateway decide; anything other than a clear allow denies."""
         self._flush()
 
         def decided(message: wire.Object) -> None:
@@ -139,7 +139,7 @@ class Prompt:
         self._connection.call(wire.REQUEST_PERMISSION, params, decided)
 
     def over(self, status: str, data: wire.Object) -> None:
-        """End the agent and all that it started, then have an answer."""
+        """End the agent and everything that it started, then set the answer."""
         if self.answer is not None:
             return
         self._flush()
@@ -194,7 +194,7 @@ class Prompt:
             self.over("failed", {"error": "the agent sent a line that is too long"})
 
     def _read(self, which: int) -> bytes:
-        """Return all that has come on a stream; close it at its end."""
+        """Return everything received on a stream; close it at its end."""
         data = b""
         while self._pipes[which] >= 0 and len(data) < 16 * _CHUNK:
             try:
@@ -218,13 +218,13 @@ class Prompt:
                 self._out.clear()
                 self.over("failed", {"error": "the agent does not read what is sent to it"})
         except OSError:
-            self._out.clear()  # it has ended, which is heard of elsewhere
+            self._out.clear()  # it has ended, which is handled elsewhere
 
     def _flush(self) -> None:
         text, self._text, self._flush_at = self._text, "", 0.0
         if text:
             self._reported_at = time.monotonic()
-        for start in range(0, len(text), _MOST_TEXT):  # one report is one line, and no long one
+        for start in range(0, len(text), _MOST_TEXT):  # one report is one line, and not a long one
             self._report("agent_message", {"text": text[start : start + _MOST_TEXT]})
 
     def _report(self, kind: str, data: wire.Object) -> None:

@@ -1,7 +1,7 @@
-"""Start a shell in a terminal of its own; the gateway gets the terminal's other end.
+"""Start a shell in its own terminal; the gateway gets the terminal's other end.
 
 What is typed and shown never passes through this process: it only starts the shell, ends it, and
-says how it ended.
+reports how it ended.
 """
 
 import fcntl
@@ -17,11 +17,11 @@ from core.runner.supervisor.processes import procfs, reaper
 
 _SIZE = struct.Struct("HHHH")
 _GRACE_S = 5.0
-"""How long the programs of a terminal may take to end once they were asked to."""
+"""How long the programs of a terminal may take to end when asked to."""
 _CANNOT_START = 126
 _LARGEST_SIDE = 10_000
 _GENTLY = (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT)
-"""An interactive shell ends by HUP, most others by TERM; who is stopped hears of it by CONT."""
+"""An interactive shell ends on HUP, most others on TERM; stopped ones need CONT to get it."""
 
 
 class Terminal:
@@ -29,7 +29,7 @@ class Terminal:
 
     Raises:
         KeyError, TypeError, ValueError: a parameter is missing or wrong.
-        OSError: there can be no terminal.
+        OSError: no terminal can be created.
     """
 
     def __init__(self, connection: Connection, params: wire.Object) -> None:
@@ -43,7 +43,7 @@ class Terminal:
         if not shell.startswith("/") or not isinstance(environ, dict):
             raise ValueError("`shell` is no absolute path, or `env` no object")
         self._master, slave = os.openpty()
-        os.fchmod(slave, 0o600)  # as made, the group `tty` could write to it
+        os.fchmod(slave, 0o600)  # as created, the group `tty` could write to it
         resize(self._master, params.get("rows"), params.get("columns"))
         self._pid = os.fork()  # noqa: TID251 - the executor starts the shells of terminals
         if self._pid == 0:
@@ -55,13 +55,13 @@ class Terminal:
 
     @property
     def patience_ms(self) -> int | None:
-        """Return after how long ``turn`` is due though nothing came, ``None`` for never."""
+        """Return how long to wait for input until ``turn`` is due, ``None`` for no limit."""
         if not self._kill_at or self._over:
             return None
         return max(0, round((self._kill_at - time.monotonic()) * 1000) + 1)
 
     def opened(self) -> wire.Object:
-        """Return the answer: ``pty_fd`` is the place of its descriptor among those that come."""
+        """Return the answer: ``pty_fd`` is the index of its descriptor among those sent."""
         self._connection.attach(self._master)
         return {"terminal_id": self._id, "pty_fd": 0, "pid": self._pid}
 
@@ -73,7 +73,7 @@ class Terminal:
                 _ask(pid)
 
     def ended(self, pid: int, status: int) -> None:
-        """Hear that a child ended; with the shell everything in the terminal does."""
+        """Handle the end of a child; with the shell everything in the terminal ends."""
         if pid == self._pid and self._status is None:
             self._status = status
             if procfs.own_children():
@@ -114,7 +114,7 @@ def resize(master: int, rows: object, columns: object) -> None:
     """Set the size of a terminal.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: it is not a valid size.
     """
     sizes = (rows, columns)
     if not all(type(one) is int and 0 < one <= _LARGEST_SIDE for one in sizes):
@@ -123,7 +123,7 @@ def resize(master: int, rows: object, columns: object) -> None:
 
 
 def _become_shell(slave: int, shell: str, cwd: str, environ: dict[str, str]) -> None:
-    """Be the shell: leader of a session whose terminal this is, with nothing else of ours."""
+    """Become the shell: leader of a session with this terminal, and no other descriptor of ours."""
     try:
         os.setsid()
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)

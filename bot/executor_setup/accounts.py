@@ -1,4 +1,4 @@
-"""Look at, create and remove the Unix users that executors run as."""
+"""Inspect, create and remove the Unix users that executors run as."""
 
 import grp
 import os
@@ -43,7 +43,7 @@ def home_of(user: str) -> Path:
 
 
 def is_closed(user: str) -> bool:
-    """Return whether a user's home is the user's own, and nobody else may look into it."""
+    """Return whether a user's home is the user's own, and closed to everybody else."""
     try:
         found = home_of(user).lstat()
     except OSError:
@@ -93,7 +93,7 @@ def join(user: str) -> None:
 
 
 def leave(user: str) -> None:
-    """Let executors run as a user no longer."""
+    """Stop letting executors run as a user."""
     _run("/usr/bin/gpasswd", "--delete", user, GROUP)
 
 

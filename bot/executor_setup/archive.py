@@ -1,7 +1,7 @@
-"""Pack the executor into one file that a Python of the system runs.
+"""Pack the executor into one file that the system's Python runs.
 
-The modules are stored as they are, with their compiled form beside them: a zip file from which
-Python imports without unpacking. Equal sources make equal files, so whoever looks can compare.
+The modules are stored as they are, next to their compiled form: a zip file from which Python
+imports without unpacking. Equal sources make equal files, so that files can be compared.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ _OPTIONS = "-ISXutf8"
 
 
 def modules() -> Iterator[tuple[str, bytes]]:
-    """Yield the executor's modules, by their paths in the file."""
+    """Yield the executor's modules, with their paths in the file."""
     for name in _SINGLE:
         yield name, (_ROOT / name).read_bytes()
     for folder in _WHOLE:
@@ -53,7 +53,7 @@ def modules() -> Iterator[tuple[str, bytes]]:
 
 
 def build_id() -> str:
-    """Return what names this version of the executor: the SHA-256 of its sources, shortened."""
+    """Return the id of this version of the executor: the SHA-256 of its sources, shortened."""
     whole = hashlib.sha256()
     for name, source in modules():
         whole.update(f"{name}\0{len(source)}\0".encode() + source)
@@ -61,7 +61,7 @@ def build_id() -> str:
 
 
 def archive(python: str) -> bytes:
-    """Return the file, to be run by this interpreter."""
+    """Return the file's content, to be run by this interpreter."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file, tempfile.TemporaryDirectory() as scratch:
         for name, source in (("__main__.py", _MAIN.format(build_id()).encode()), *modules()):
@@ -80,10 +80,10 @@ def _compiled(name: str, source: bytes, scratch: Path) -> bytes:
 
 
 def interpreter() -> str:
-    """Return a Python that root owns and everybody may run.
+    """Return a Python that is owned by root and that everybody may run.
 
     Raises:
-        HostUnavailable: there is none of a version that Sayso needs.
+        HostUnavailable: there is none in a version that Sayso needs.
     """
     for path in (os.path.realpath(sys.executable), *_NEWEST_FIRST):
         real = os.path.realpath(path)
@@ -97,7 +97,7 @@ def interpreter() -> str:
 
 
 def exposed(path: str) -> str:
-    """Return the file, or the folder above it, that another than root could change, or ``""``."""
+    """Return the file, or the folder above it, that others than root could change, or ``""``."""
     place = Path(path)
     for one in (place, *place.parents):
         found = one.stat()

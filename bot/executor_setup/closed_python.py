@@ -1,8 +1,8 @@
-"""Keep a copy of the interpreter that executors run by and nobody may read.
+"""Keep a copy of the executors' interpreter that nobody may read.
 
 The kernel lets no process of a user trace, or look into, a program that the user may not read
 (execve(2), PR_SET_DUMPABLE). So an executor is closed to its own user from its first instruction
-on; with a Python that everybody may read it would be open until it had closed itself, 20 ms later.
+on; with a Python that everybody may read, it would be open until it closed itself, 20 ms later.
 """
 
 import os
@@ -19,9 +19,9 @@ _CONFIG = "pyvenv.cfg"
 
 
 def is_copied(python: str, to: str = INTERPRETER) -> bool:
-    """Return whether the copy is of this interpreter as it is now, and root's alone.
+    """Return whether the copy matches this interpreter as it is now, and is only root's.
 
-    Size and time of change, not content: the gateway's user may not read it either.
+    By size and modification time, not content: the gateway's user may not read it either.
     """
     try:
         found, origin = os.lstat(to), os.stat(python)  # noqa: PTH116 - beside `lstat`
@@ -34,10 +34,10 @@ def is_copied(python: str, to: str = INTERPRETER) -> bool:
 
 
 def copy(python: str, to: str = INTERPRETER) -> None:
-    """Copy an interpreter, with a file beside it that says where its library is.
+    """Copy an interpreter, with a file next to it that says where its library is.
 
     Raises:
-        StateError: another than root could change the copy.
+        StateError: users other than root could change the copy.
     """
     path = Path(to)
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def copy(python: str, to: str = INTERPRETER) -> None:
 
 
 def is_there(to: str = INTERPRETER) -> bool:
-    """Return whether anything of the copy is there."""
+    """Return whether any part of the copy exists."""
     return os.path.lexists(Path(to).parent)
 
 

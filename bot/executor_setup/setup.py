@@ -1,4 +1,4 @@
-"""The steps of `sayso executor`: each is taken only where it is needed, so all can be repeated."""
+"""Define the steps of `sayso executor`: each is taken only if needed, so all can be repeated."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ _MODE = 0o755
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change of the machine: ``what`` it is, whether it ``is_done``, and how it is made."""
+    """One change to the machine: ``what`` it is, whether it ``is_done``, and how it is made."""
 
     what: str
     is_done: Callable[[], bool]
@@ -24,10 +24,10 @@ class Step:
 
 
 def take(steps: Sequence[Step], *, dry_run: bool) -> Iterator[tuple[str, bool]]:
-    """Take each step that is needed; yield what it is, and whether it was.
+    """Take each step that is needed; yield each step, and whether it was needed.
 
     Raises:
-        StateError: a step failed; those before it were taken, and it can be repeated.
+        StateError: a step failed; those before it were taken, and all can be repeated.
     """
     for step in steps:
         needed = not step.is_done()
@@ -67,7 +67,7 @@ def setup(gateway_user: str, executor_user: str) -> list[Step]:
 
 
 def user_add(user: str, gateway_user: str) -> list[Step]:
-    """Return the steps that let executors run as a user, who is created where there is none.
+    """Return the steps that let executors run as a user, who is created if there is none.
 
     Raises:
         BadRequest: it is root, or the gateway's own user.
@@ -90,7 +90,7 @@ def user_add(user: str, gateway_user: str) -> list[Step]:
 
 
 def user_remove(user: str, *, account: bool) -> list[Step]:
-    """Return the steps after which executors run as a user no longer, and none starts as it."""
+    """Return the steps after which executors no longer run as a user, and none starts as it."""
     steps = [
         Step(
             f"remove {user} from {sudoers.GROUP}",
@@ -105,10 +105,10 @@ def user_remove(user: str, *, account: bool) -> list[Step]:
 
 
 def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
-    """Return the step that makes a folder for the gateway and one of the executors' users.
+    """Return the step that creates a folder for the gateway and one of the executors' users.
 
     Raises:
-        BadRequest: this folder cannot be it.
+        BadRequest: this folder cannot be used.
     """
     if user in {"root", gateway_user}:
         raise BadRequest(f"A workspace is shared with another user than {user}.")
@@ -124,7 +124,7 @@ def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
 
 
 def undo(*, account: bool) -> list[Step]:
-    """Return the steps that take back what setup did; accounts stay unless they are to go, too."""
+    """Return the steps that undo what setup did; accounts stay unless they are to go, too."""
     steps = [
         Step(f"remove {sudoers.PATH}", lambda: not _is_there(sudoers.PATH), sudoers.PATH.unlink),
         Step(f"remove {EXECUTOR}", lambda: not _is_there(Path(EXECUTOR)), Path(EXECUTOR).unlink),
@@ -141,7 +141,7 @@ def undo(*, account: bool) -> list[Step]:
 
 
 def is_installed(file: bytes) -> bool:
-    """Return whether the executor is this one, and root's alone to change."""
+    """Return whether the installed executor is this version, and only root can change it."""
     path = Path(EXECUTOR)
     try:
         return (

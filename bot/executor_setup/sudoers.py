@@ -1,4 +1,4 @@
-"""The sudo rule by which the gateway's user may start executors, and nothing else."""
+"""Write the sudo rule by which the gateway's user may start executors, and nothing else."""
 
 import os
 from pathlib import Path
@@ -14,10 +14,10 @@ _VISUDO = "/usr/sbin/visudo"
 
 
 def rule(gateway_user: str, executor: str = EXECUTOR) -> str:
-    """Return the file.
+    """Return the content of the file.
 
-    A group, since sudo knows no wildcards where it says as whom; ``""`` allows no argument. Neither
-    a terminal nor a PAM session is made: nobody logs in.
+    It names a group, since sudo has no wildcards for the target user; ``""`` allows no argument.
+    Neither a terminal nor a PAM session is created: nobody logs in.
     """
     return (
         "# Written by `sayso executor setup`; `sayso executor undo` removes it.\n"
@@ -27,7 +27,7 @@ def rule(gateway_user: str, executor: str = EXECUTOR) -> str:
 
 
 def is_written(text: str, path: Path = PATH) -> bool:
-    """Return whether the rule is there, root's, and closed."""
+    """Return whether the rule exists, is root's, and is closed to others."""
     try:
         found = path.stat()
         return path.read_text() == text and (found.st_uid, found.st_mode & 0o777) == (0, _MODE)
@@ -36,13 +36,13 @@ def is_written(text: str, path: Path = PATH) -> bool:
 
 
 def write(text: str, path: Path = PATH) -> None:
-    """Write the rule once visudo has accepted it; what was there stays if it does not.
+    """Write the rule if visudo accepts it; otherwise the old one stays.
 
     Raises:
         StateError: sudo would not accept it, or all of its rules together with it.
     """
     path.parent.mkdir(mode=0o750, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")  # sudo passes over names with a dot
+    fresh = path.with_name(f".{path.name}.new")  # sudo skips names with a dot
     fresh.unlink(missing_ok=True)
     try:
         fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)

@@ -1,8 +1,8 @@
-"""Make a folder in which the gateway and one other user both work, and nobody else does.
+"""Create a folder in which the gateway and one other user both work, and nobody else does.
 
-An access list (acl(5)) names both, for the folder and as the default of what is made in it. A group
-would not do: the gateway's service learns of a new one at its next start only, and files that are
-made with umask 022 are closed to their group. The list overrides the umask.
+An access list (acl(5)) names both, for the folder and as the default for what is created in it. A
+group would not do: the gateway's service gets a new group only at its next start, and files created
+with umask 022 are closed to their group. The list overrides the umask.
 """
 
 import os
@@ -25,7 +25,7 @@ _OPENED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def refuse(folder: Path, user: str, gateway_user: str) -> None:
-    """See that a folder may be made, or changed, by root, and that the user could enter it.
+    """Check that root may create or change a folder, and that the user could enter it.
 
     Raises:
         BadRequest: its path is relative, or somebody else could put another folder there, or the
@@ -46,7 +46,7 @@ def refuse(folder: Path, user: str, gateway_user: str) -> None:
 
 
 def _see_safe(above: Path, user: str, owners: Collection[int]) -> None:
-    """See that only these owners change a folder above the workspace, and the user can enter it."""
+    """Check that only these owners can change a folder above it, and that the user can enter it."""
     if not above.exists():
         raise BadRequest(f"{above} does not exist; create it first.")
     found = above.stat()
@@ -58,7 +58,7 @@ def _see_safe(above: Path, user: str, owners: Collection[int]) -> None:
 
 
 def is_shared(folder: Path, user: str, gateway_user: str) -> bool:
-    """Return whether it is the user's, and both, and nobody else, may work in it."""
+    """Return whether it is the user's, and whether both, and nobody else, may work in it."""
     try:
         with _opened(folder) as fd:
             found = os.fstat(fd)
@@ -70,7 +70,7 @@ def is_shared(folder: Path, user: str, gateway_user: str) -> bool:
 
 
 def share(folder: Path, user: str, gateway_user: str) -> None:
-    """Make it, or take an empty one, and let both work in it.
+    """Create it, or take an empty one, and let both work in it.
 
     Raises:
         StateError: its file system has no access lists.
@@ -101,7 +101,7 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _list(*uids: int) -> bytes:
-    """Return an access list: these users and the owner everything, all others nothing."""
+    """Return an access list: everything for these users and the owner, nothing for all others."""
     named = [(_USER, _ALL, uid) for uid in sorted(uids)]
     entries = [
         (_OWNER, _ALL, _NOBODY),
@@ -117,7 +117,7 @@ def _uid(user: str) -> int:
     """Return a user's number.
 
     Raises:
-        BadRequest: there is none of this name.
+        BadRequest: no user has this name.
     """
     try:
         return pwd.getpwnam(user).pw_uid
