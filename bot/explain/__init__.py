@@ -1,1 +1,1 @@
-"""Judge without running: the work behind `sayso policy explain`."""
+"""Judge without running: the implementation of `sayso policy explain`."""

@@ -1,4 +1,4 @@
-"""Return what a question would need: how many people, by its tier, and in what time."""
+"""Return what a question would need: how many people, by its tier, and within what time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from core.model.identity import AgentId, SessionKey, Target
 
 
 class Terms(Protocol):
-    """Who is asked, and in what time; ``core.approvals.ask.Asking`` is one."""
+    """Who is asked, and within what time; ``core.approvals.ask.Asking`` is one."""
 
     @property
     def approvers(self) -> Approvers:
@@ -32,16 +32,16 @@ class Terms(Protocol):
 
     @property
     def tiers(self) -> Mapping[Tier, TierTerms]:
-        """Return what heavier questions need."""
+        """Return what the tiers of riskier questions need."""
 
     @property
     def reachable(self) -> Callable[[Target], bool]:
-        """Return whether the channel of a place runs."""
+        """Return whether the channel of a place is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredTerms:
-    """The terms of a configuration, beside the gateway: every channel counts as running."""
+    """The terms of a configuration, outside of the gateway: every channel counts as running."""
 
     approvers: Approvers
     forwarding: Forwarding
@@ -58,7 +58,7 @@ class ConfiguredTerms:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a question needs. ``timeout_ms`` is how long it is open, in ms."""
+    """What a question needs. ``timeout_ms`` is how long it stays open, in ms."""
 
     tier: Tier
     quorum: int
@@ -66,17 +66,17 @@ class Asks:
 
     @property
     def words(self) -> str:
-        """Return it for a terminal."""
+        """Return it as text for a terminal."""
         people = "1 person" if self.quorum == 1 else f"{self.quorum} people"
         return f"{people} must allow it within {self.timeout_ms / 1000:g} s (tier {self.tier})"
 
     def as_json(self) -> dict[str, object]:
-        """Return it for programs."""
+        """Return it as JSON for programs."""
         return {"tier": self.tier, "quorum": self.quorum, "timeoutMs": self.timeout_ms}
 
 
 def asks_of(terms: Terms, agent: AgentId, session: SessionKey, verdict: Evaluation) -> Asks | None:
-    """Return what the question about a verdict would need, ``None`` where nobody is asked."""
+    """Return what the question about a verdict would need, ``None`` if nobody is asked."""
     if verdict.decision is not Decision.ASK:
         return None
     people, tier = terms.approvers, terms.tiers.get(verdict.tier, NO_TERMS)

@@ -1,4 +1,4 @@
-"""Judge JSON lines, one answer a line in the same order; a bad line never stops the batch."""
+"""Judge JSON lines, one answer per line in the same order; a bad line never stops the batch."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def _judged(entry: Entry, planner: Planner) -> dict[str, object]:
 
 
 def evaluated(evaluation: Evaluation) -> dict[str, object]:
-    """Return an evaluation in the words of the batch contract."""
+    """Return an evaluation in the form of the batch contract."""
     return {
         "decision": evaluation.decision.word,
         "reason": evaluation.reason.value,

@@ -1,4 +1,4 @@
-"""Read one line of a batch: who would ask, what, and under which policy of its own."""
+"""Parse one line of a batch: who would ask, for what, and under which policy."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ SESSION = SessionKey("explain")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a batch, understood."""
+    """One parsed line of a batch."""
 
     request: ExecRequest
     policy: ExecPolicy
@@ -40,7 +40,7 @@ def parse_line(line: bytes) -> dict[str, object]:
     """Return the JSON object of a line.
 
     Raises:
-        BadRequest: the line is no JSON object.
+        BadRequest: the line is not a JSON object.
     """
     try:
         found = json.loads(line)
@@ -52,11 +52,11 @@ def parse_line(line: bytes) -> dict[str, object]:
 
 
 def entry_of(fields: Mapping[str, object], cwd: str) -> Entry:
-    """Understand a batch object; keys that the batch does not know are passed over.
+    """Parse a batch object; unknown keys are ignored.
 
     Raises:
         BadRequest: a field has another type than the contract says.
-        ConfigError: the ACL holds an unknown template.
+        ConfigError: the ACL contains an unknown template.
     """
     request = ExecRequest(
         requester=REQUESTER,

@@ -1,4 +1,4 @@
-"""Judge one command as the gate does, in the gateway or beside it: nothing runs, no grant is used.
+"""Judge one command as the gate does, in the gateway or outside it; nothing runs, no grant is used.
 
 The only way to explain: ``policy.explain`` and ``sayso policy explain`` both end here.
 """
@@ -37,10 +37,10 @@ def _nothing_withheld(_plan: ExecPlan, _requester: Requester) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A verdict with the policy that gave it; ``verdict`` is a refusal where no plan exists.
+    """A verdict with the policy that gave it; ``verdict`` is a refusal if no plan exists.
 
-    ``idle`` lists the entries that would cover a program of it, were they not idle. For a node
-    ``node`` is what it said, ``gateway`` our own verdict.
+    ``idle`` lists the entries that would cover one of its programs, were they not idle. For a node,
+    ``node`` is its verdict, ``gateway`` our own.
     """
 
     policy: ExecPolicy
@@ -57,10 +57,11 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explaining:
-    """All that a command is judged by.
+    """Everything that a command is judged by.
 
-    ``names``: whoever reads it may know which grant counted and who gave it. ``withheld`` is what
-    the gate refuses to some who ask (``Execution.withheld``); to the gateway's own user nothing is.
+    ``names``: the reader may know which grant counted and who gave it. ``withheld`` is what the
+    gate refuses to some requesters (``Execution.withheld``); nothing is withheld from the gateway's
+    own user.
     """
 
     rulebook: Rulebook
@@ -70,7 +71,7 @@ class Explaining:
     withheld: Callable[[ExecPlan, Requester], Refusal | None] = _nothing_withheld
 
     def explain(self, request: ExecRequest, context: SessionContext) -> Explained:
-        """Judge a request; ``context`` is what holds for its session.
+        """Judge a request; ``context`` is what applies to its session.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe.
@@ -83,7 +84,7 @@ class Explaining:
     async def explain_anywhere(
         self, request: ExecRequest, context: SessionContext, nodes: NodePlanning | None
     ) -> Explained:
-        """Judge a request; one for a node is read, bound and judged there too; nothing runs.
+        """Judge a request; one for a node is also read, bound and judged there; nothing runs.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe.
@@ -130,7 +131,7 @@ class Explaining:
 
 
 def _unnamed(verdict: Evaluation, needed: Sequence[Grant]) -> Evaluation:
-    """Say that people granted it, not who and by which grant: that is for those who may read."""
+    """Return a verdict that says that people granted it, but not who and by which grant."""
     rule = "; ".join(rule_of(grant) for grant in needed)
     segments = tuple(
         replace(one, rule=_UNNAMED) if one.rule == rule else one for one in verdict.segments
@@ -139,7 +140,7 @@ def _unnamed(verdict: Evaluation, needed: Sequence[Grant]) -> Evaluation:
 
 
 def idle_words(plan: ExecPlan, entries: Sorted) -> tuple[str, ...]:
-    """Return the entries that would cover a command of a plan, were they not idle, in words."""
+    """Return the entries that would cover a command of a plan, were they not idle, as text."""
     commands = [one for command in plan.commands for one in (command, *command.effective)]
     return tuple(
         describe_idle(entry, at)

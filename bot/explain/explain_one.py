@@ -34,8 +34,8 @@ def explain_one(
 ) -> Explained:
     """Judge one command as the gateway of this home would; nothing is run or stored.
 
-    ``host`` is what the call would name, ``None``: nothing. ``session`` and ``task`` are whose
-    settings and grants count.
+    ``host`` is the host that the call would name, ``None`` for none. The settings and grants of
+    ``session`` and ``task`` count.
 
     Raises:
         SaysoError: the configuration or the approvals file cannot be used.
@@ -58,7 +58,7 @@ def explain_one(
 
 
 def to_json(explained: Explained) -> dict[str, object]:
-    """Return everything that ``shown`` prints, for programs."""
+    """Return everything that ``shown`` prints, as JSON for programs."""
     verdict = explained.verdict
     if isinstance(verdict, Refusal):
         judged: dict[str, object] = {
@@ -84,7 +84,7 @@ def to_json(explained: Explained) -> dict[str, object]:
 
 
 def _both_judges(explained: Explained) -> dict[str, object]:
-    """Return what gateway and node each say of a plan for a node; nothing of other plans."""
+    """Return the verdicts of gateway and node on a plan for a node; nothing for other plans."""
     plan, node, gateway = explained.plan, explained.node, explained.gateway
     if plan is None or node is None or gateway is None:
         return {}
@@ -103,7 +103,7 @@ def _both_judges(explained: Explained) -> dict[str, object]:
 
 
 def shown(explained: Explained) -> str:
-    """Word the verdict for a terminal: decision first, then each command, then each setting."""
+    """Format the verdict for a terminal: decision first, then each command, then each setting."""
     verdict = explained.verdict
     if isinstance(verdict, Refusal):
         head = [f"DENY  {verdict.reason.value}: {verdict.why}"]

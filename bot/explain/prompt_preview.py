@@ -1,4 +1,4 @@
-"""Show what a person would see: a prompt as a platform's payloads, sent nowhere."""
+"""Show what a person would see: a prompt as a platform's payloads, without sending it."""
 
 import json
 import os
@@ -30,11 +30,11 @@ _ANYWHERE = "/"
 def render_batch(lines: Iterable[bytes], out: TextIO, channel: str) -> None:
     """Answer JSON lines ``{"id", "command" | "argv", "cwd", "agent", "env"?}`` in order.
 
-    No configuration counts: each line is judged as ``policy explain --batch`` judges it, and its
-    folder need not exist here.
+    No configuration applies: each line is judged as by ``policy explain --batch``, and its folder
+    does not have to exist here.
 
-    Each answer is ``{"id", "payloads", "approvable"}``; a line that cannot be understood, or a
-    command that can never run, gets an ``error`` and is not approvable.
+    Each answer is ``{"id", "payloads", "approvable"}``; a line that cannot be parsed, or a command
+    that can never run, gets an ``error`` and is not approvable.
     """
     planner = Planner()
     for line in lines:
@@ -57,7 +57,7 @@ def render(fields: Mapping[str, object], planner: Planner, channel: str) -> dict
     """Return the payloads of one request's prompt, and whether it could be allowed there.
 
     Raises:
-        SaysoError: the request cannot be understood.
+        SaysoError: the request cannot be parsed.
     """
     if isinstance(fields.get("command"), list):
         fields = {**fields, "argv": fields["command"], "command": None}
@@ -75,10 +75,10 @@ def render(fields: Mapping[str, object], planner: Planner, channel: str) -> dict
 def render_here(
     params: Mapping[str, object], explained: Explained, channel: str
 ) -> dict[str, object]:
-    """Return the payloads of the question that the configuration in effect leads to.
+    """Return the payloads of the question that the configuration in effect would cause.
 
-    Where it leads to none, ``unasked`` says why, and the payloads are those of a question about the
-    same command under an empty allowlist.
+    If it causes none, ``unasked`` says why, and the payloads are those of a question about the same
+    command under an empty allowlist.
     """
     verdict, plan, asks = explained.verdict, explained.plan, explained.asks
     if isinstance(verdict, Refusal) or plan is None:
@@ -96,7 +96,7 @@ def _shown(approval: Approval, channel: str) -> dict[str, object]:
 
 
 def _at(plan: ExecPlan, cwd: str) -> ExecPlan:
-    """Move a plan to a folder that is not here: only its name is shown."""
+    """Move a plan to a folder that does not exist here: only its name is shown."""
     return bind(replace(plan, cwd=PinnedDirectory(cwd, 0, 0)))
 
 

@@ -1,4 +1,4 @@
-"""Show which rules were looked at for a command, and which one decided."""
+"""Show which rules were checked for a command, and which one decided."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from core.policy.matching.matchers import surroundings
 from core.policy.rules.rules import Looked, Rules, Ruling
 
 _MOST_MISSED = 12
-"""Rules without a match that are listed for a terminal; more are counted."""
+"""Number of rules without a match that are listed for a terminal; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleTrace:
     """The rules checked for one command of a plan; ``ruling`` is the winner, if one matched.
 
-    ``argv`` is the command itself, or one that a wrapper in it runs.
+    ``argv`` is the command itself, or one that its wrapper runs.
     """
 
     argv: tuple[str, ...]
@@ -25,7 +25,7 @@ class RuleTrace:
 
 
 def traces_of(plan: ExecPlan, rules: Rules, trust: Trust = Trust.STRICT) -> tuple[RuleTrace, ...]:
-    """Return what each command met, in the plan's order; nothing where there are no rules."""
+    """Return the rules checked for each command, in the plan's order; nothing without rules."""
     if not rules.rules:
         return ()
     strict = trust is Trust.STRICT
@@ -51,7 +51,7 @@ def _traces(
 
 
 def to_json(traces: tuple[RuleTrace, ...]) -> list[dict[str, object]]:
-    """Return each command with its rules, for programs."""
+    """Return each command with its rules, as JSON for programs."""
     return [
         {
             "argv": list(look.argv),
@@ -71,7 +71,7 @@ def to_json(traces: tuple[RuleTrace, ...]) -> list[dict[str, object]]:
 
 
 def shown(traces: tuple[RuleTrace, ...]) -> list[str]:
-    """Word the rules for a terminal: the winner marked, many that do not match only counted."""
+    """Format the rules for a terminal: the winner marked, many that do not match only counted."""
     lines: list[str] = []
     for look in traces:
         lines += ["", f"rules checked for {'  '.join(ascii(word) for word in look.argv)}:"]

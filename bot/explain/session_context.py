@@ -1,4 +1,4 @@
-"""Look up what people set for a session and what they granted for a while."""
+"""Look up what people set for a session, and what they granted for a while."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ MAIN = "main"
 
 @dataclass(frozen=True, slots=True)
 class SessionContext:
-    """What holds for a session besides files; ``unread`` says why that could not be looked up."""
+    """What applies to a session in addition to files; ``unread`` says why it could not be read."""
 
     layer: PolicyLayer | None = None
     grants: tuple[Grant, ...] = ()
@@ -30,9 +30,9 @@ class SessionContext:
 
 
 def read_session_context(url: str, request: ExecRequest, idle_ms: int | None) -> SessionContext:
-    """Read it beside the gateway, whether one holds the store or not; without a store it is none.
+    """Read it outside of the gateway, whether or not one uses the store; empty without a store.
 
-    ``idle_ms``: grants that were not used for so long are left out.
+    ``idle_ms``: grants that were not used for that long are left out.
     """
     if url.startswith(_SQLITE) and not Path("/" + url.removeprefix(_SQLITE).lstrip("/")).exists():
         return SessionContext()

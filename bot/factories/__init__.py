@@ -1,4 +1,4 @@
-"""Make channels, policy, rules, the sandbox and remote exec from the settings.
+"""Build channels, policy, rules, the sandbox and remote exec from the settings.
 
 No gateway is needed for these: `sayso doctor`, `sayso policy` and the methods that explain use
 them as well as ``bot.wiring``.

@@ -1,4 +1,4 @@
-"""Make what runs agents from the settings: their runtimes, and their keys, each time anew."""
+"""Build what runs agents from the settings: their runtimes, and their keys, read each time."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from core.settings.isolation import KeySection, ModelApi, RuntimeSection
 
 
 class _Api(NamedTuple):
-    """How an API is asked, and the variables that say so to a program."""
+    """How to call an API, and the variables that pass this to a program."""
 
     url: str
     header: str
@@ -54,7 +54,7 @@ _APIS = MappingProxyType(
 
 
 def agents_of(settings: Settings, executors: Executors | None, guard: SpawnGuard) -> Agents | None:
-    """Return what runs agents, ``None`` where nothing runs as other users."""
+    """Return what runs agents, ``None`` if nothing runs as other users."""
     if executors is None:
         return None
 
@@ -68,7 +68,7 @@ def agents_of(settings: Settings, executors: Executors | None, guard: SpawnGuard
 def prompt_folders(settings: Settings) -> Mapping[AgentId, Callable[[str], str]] | None:
     """Return the agents that take prompts, and the folder that one of an account works in.
 
-    ``None`` where nothing runs as other users, so no agent is started.
+    ``None`` if nothing runs as other users, so that no agent can be started.
     """
     if not settings.execution.run_as_unix_user:
         return None
@@ -99,16 +99,16 @@ def runtime_of(section: RuntimeSection) -> Runtime:
 
 
 class Keys:
-    """The keys of services; each is read when it is wanted, and kept nowhere."""
+    """The keys of services; each is read when needed, and not kept."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     async def key(self, service: str, account: str) -> str:
-        """Return the key of a service for who gave a prompt.
+        """Return the key of a service for the person who gave a prompt.
 
         Raises:
-            SaysoError: there is none; the words name no secret.
+            SaysoError: there is none; the message contains no secret.
         """
         found = self._settings.secrets.key_of(service, account)
         if found is None:

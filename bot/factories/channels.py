@@ -1,4 +1,4 @@
-"""Make the channels that the configuration names, and the rules that lead to people."""
+"""Build the channels that the configuration names, and the rules for reaching people."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,15 +23,15 @@ S = TypeVar("S", SlackSettings, DiscordSettings)
 
 
 class _Lists(Protocol):
-    """The section of a channel, as far as it lists people."""
+    """The lists of people in the section of a channel."""
 
     @property
     def approvers(self) -> tuple[str, ...]:
-        """Who may answer."""
+        """Return who may answer."""
 
     @property
     def senders(self) -> tuple[str, ...]:
-        """Who may send commands."""
+        """Return who may send commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class Console:
 
     @classmethod
     def here(cls) -> Self | None:
-        """Return this process's terminal, ``None`` where it has none."""
+        """Return this process's terminal, ``None`` if it has none."""
         if sys.stdin.isatty() and sys.stdout.isatty():
             return cls(sys.stdin, sys.stdout)
         return None
 
 
 def approvers(settings: Settings) -> Approvers:
-    """Return who may answer: in each channel, over all of them, and for single agents."""
+    """Return who may answer: per channel, across all of them, and for single agents."""
     section, agents = settings.approvals.exec, settings.agents.entries
     return Approvers(
         by_channel={name: frozenset(part.approvers) for name, part in _people(settings)},
@@ -114,21 +114,21 @@ def _quiet(section: QuietHoursSection) -> QuietHours:
 
 
 def timing(settings: Settings) -> Timing:
-    """Return how long a question is open where there is no ladder; it is repeated at half time."""
+    """Return how long a question is open if there is no ladder; it is repeated at half time."""
     section = settings.approvals.exec
     half_ms = (section.timeout_ms + 1) // 2
     return Timing(section.timeout_ms, half_ms if section.remind else None)
 
 
 def make_channels(settings: Settings, console: Console | None) -> Mapping[str, Channel]:
-    """Return the channels to start: those that are configured, the terminal where there is one."""
+    """Return the channels to start: those that are configured, and the terminal if there is one."""
     made: dict[str, Channel] = {}
     if settings.channels.telegram is not None:
         made["telegram"] = load("telegram")(settings.channels.telegram)
     if settings.channels.slack is not None:
         made["slack"] = load("slack")(_knowing(settings, "slack", settings.channels.slack))
     if settings.channels.discord is not None:
-        # The session's place is kept, so that presses made while we were away are replayed.
+        # The session's position is kept, so that presses made while we were offline are replayed.
         session = settings.home / "discord-session.json"
         knowing = _knowing(settings, "discord", settings.channels.discord)
         made["discord"] = load("discord")(knowing, session)
@@ -144,7 +144,7 @@ def make_channels(settings: Settings, console: Console | None) -> Mapping[str, C
 def _knowing(settings: Settings, name: str, section: S) -> S:
     """Return a channel's section with the groups and roles that lists outside of it name.
 
-    A platform is asked about the groups that its own section names, and about no others.
+    A platform is only asked about the groups that its own section names.
     """
     head = f"{name}:"
     outside: set[str] = {

@@ -1,4 +1,4 @@
-"""Make the executors from the settings."""
+"""Build the executors from the settings."""
 
 import time
 
@@ -20,7 +20,7 @@ from core.ports import Journal, SpawnGuard
 
 
 def executors_of(settings: Settings, journal: Journal, guard: SpawnGuard) -> Executors | None:
-    """Return what runs commands as other users, ``None`` where nothing does."""
+    """Return what runs commands as other users, ``None`` if nothing does."""
     section = settings.execution
     if not section.run_as_unix_user:
         return None
@@ -41,7 +41,7 @@ def executors_of(settings: Settings, journal: Journal, guard: SpawnGuard) -> Exe
 def terminals_of(
     settings: Settings, executors: Executors | None, journal: Journal, guard: SpawnGuard
 ) -> Terminals | None:
-    """Return what opens terminals as other users, ``None`` where nothing runs as one."""
+    """Return what opens terminals as other users, ``None`` if nothing runs as one."""
     if executors is None:
         return None
     section = settings.execution.terminals
@@ -58,7 +58,7 @@ def terminals_of(
 
 
 def run_as_of(settings: Settings) -> RunAs | None:
-    """Return what names the user that a request's commands run as, ``None`` where all are ours."""
+    """Return a lookup of the user that a request's commands run as, ``None`` if always ours."""
     section = settings.execution
     if not section.run_as_unix_user:
         return None
@@ -72,7 +72,7 @@ def run_as_of(settings: Settings) -> RunAs | None:
 
 
 def bound_hosts(settings: Settings) -> tuple[ExecHost, ...]:
-    """Return the hosts whose commands run as other users, where any do."""
+    """Return the hosts whose commands run as other users, if any do."""
     sandboxed = (ExecHost.SANDBOX,) if encloses_others(settings) else ()
     return (ExecHost.GATEWAY, *sandboxed)
 

@@ -1,4 +1,4 @@
-"""Make the rulebook of a configuration: the gateway's own, or one to look things up with."""
+"""Build the rulebook of a configuration: the gateway's own, or a read-only one."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from core.gate.effective_policy import Rulebook
 
 
 def idle_of(settings: Settings, home: Path) -> Idle:
-    """Return what knows which entries of the file in a home count no longer."""
+    """Return a check of which entries of the file in a home no longer count."""
     return _idle_of(settings, ApprovalsFile(home / "exec-approvals.json"), home)
 
 
@@ -23,10 +23,10 @@ def _idle_of(settings: Settings, file: ApprovalsFile, home: Path) -> Idle:
 def rulebook_of(
     settings: Settings, approvals: Path | None = None, *, read_only: bool = False
 ) -> Rulebook:
-    """Return what the agents of a home may do now; skills and roots are looked up now.
+    """Return what the agents of a home may do; skills and roots are looked up now.
 
-    ``approvals`` is the approvals file, ``None``: that of the home. ``read_only``: it is for
-    a reader beside a gateway, and marks no entry as used.
+    ``approvals`` is the approvals file, ``None``: that of the home. ``read_only``: it is for a
+    reader outside the gateway, and marks no entry as used.
     """
     path = approvals or settings.home / "exec-approvals.json"
     file = ApprovalsFile(path)

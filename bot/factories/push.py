@@ -1,4 +1,4 @@
-"""Make the channel that pushes to browsers, and keep what it needs in the store."""
+"""Build the channel that pushes to browsers, and keep what it needs in the store."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _LOST = "The key of web push cannot be opened. Restore store.key from a backup."
 
 @dataclass(slots=True)
 class PushKeys:
-    """The key that signs what is pushed: sealed in the store, made at the first use."""
+    """The key that signs what is pushed: sealed in the store, created on first use."""
 
     store: Store
     seals: Seals
@@ -35,7 +35,7 @@ class PushKeys:
         """Return the private key.
 
         Raises:
-            StateError: it cannot be opened, or the sealing key cannot be read or made.
+            StateError: it cannot be opened, or the sealing key cannot be read or created.
         """
         if not self._known:
             sealed = await self.store.read(push.key)
@@ -51,14 +51,14 @@ class PushKeys:
 
 @dataclass(frozen=True, slots=True)
 class StoredBrowsers:
-    """The browsers of the store, as the channel asks for them."""
+    """The browsers in the store, for the channel."""
 
     store: Store
     seals: Seals
     keys: PushKeys
 
     async def browser(self, place: str) -> "Browser | None":
-        """Return a browser whose session is signed in; ``None`` if there is none of this id."""
+        """Return a browser whose session is signed in; ``None`` if none has this id."""
         from channels.push.channel import Browser  # noqa: PLC0415 - loaded where it is wanted only
 
         found = await self.store.read(push.get, place)
@@ -68,13 +68,13 @@ class StoredBrowsers:
         return None if text is None else Browser(**json.loads(text))
 
     async def answer(self, place: str, card: PromptCard) -> str:
-        """Draw what a notification answers with; nothing where a press is not enough."""
+        """Create the token that a notification answers with; empty if a press is not enough."""
         found = await self.store.read(approvals.get, card.id)
         if found is None or found.step_up or found.evaluation.tier is not Tier.ROUTINE:
             return ""
         about = Answerable(place, card.id, found.plan.digest)
         # The time to answer starts with the first copy, so the deadline may move by as much again;
-        # after it the approval itself takes no answer.
+        # after it the approval itself accepts no answer.
         until_ms = card.expires_at_ms + card.answer_within_ms
         return await self.store.write(push.draw, about, until_ms)
 
@@ -88,7 +88,7 @@ class StoredBrowsers:
 
 
 def push_of(settings: Settings, store: Store) -> Mapping[str, Channel]:
-    """Return the channel by its name; nothing where the page or push is off."""
+    """Return the channel by its name; nothing if the page or push is off."""
     if not settings.http.enabled or not settings.http.push.enabled:
         return {}
     from channels.push.channel import PushChannel  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""Wire remote exec (S4): the host's side where one is wanted, the client's when first used."""
+"""Build remote exec (S4): the host's side if enabled, the client's when first used."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ from core.trust.identity import Identity
 
 _log = logging.getLogger(__name__)
 LOG_NAME = "exec-audit.jsonl"
-"""The exec log in the home, where the access list names none."""
+"""The exec log in the home, if the access list names none."""
 
 
 @dataclass(slots=True)
@@ -44,15 +44,15 @@ class RemoteExec:
 
     @property
     def enabled(self) -> bool:
-        """Return whether anybody could be served: a list in force, and a door."""
+        """Return whether anybody could be served: an access list in force, and an address."""
         return self.service is not None and self.acl is not None and self.acl.table.enabled
 
     @property
     def client(self) -> Client:
-        """Return the client's side; the keys of this home are made when it is first used.
+        """Return the client's side; the keys of this home are created when it is first used.
 
         Raises:
-            StateError: a key file is unsafe, damaged, or cannot be made.
+            StateError: a key file is unsafe, damaged, or cannot be created.
         """
         if self._client is None:
             self._client = Client(Identity.load(self.home), ContactsFile(self.home))
@@ -60,7 +60,7 @@ class RemoteExec:
 
     @property
     def counters(self) -> Counters:
-        """Return what was counted here."""
+        """Return the counters."""
         return Counters() if self.service is None else self.service.counters
 
     @property
@@ -78,9 +78,9 @@ class RemoteExec:
 async def remote_exec(
     settings: Settings, runner: Runner, planner: Planner, prover: Prover
 ) -> AsyncIterator[RemoteExec]:
-    """Serve other machines for as long as the block lasts, where ``remote.listen`` says so.
+    """Serve other machines for as long as the block lasts, if ``remote.listen`` says so.
 
-    Each door is added to the prover.
+    Each address is added to the prover.
 
     Raises:
         ConfigError: the access list is malformed, or the one that was named is missing.
@@ -144,7 +144,7 @@ def _log_path(home: Path, acl: Acl | None) -> Path:
 
 
 def _here(identity: Identity, address: Address, fingerprint: str) -> Contact:
-    """Return this machine, as others know it at one of its doors."""
+    """Return this machine, as others know it at one of its addresses."""
     return Contact(
         name="here",
         agent_id=identity.agent_id,
@@ -155,7 +155,7 @@ def _here(identity: Identity, address: Address, fingerprint: str) -> Contact:
 
 
 async def _open(listener: Listener, settings: Settings) -> str:
-    """Open every door and return the fingerprint of the certificate that they show."""
+    """Open every address and return the fingerprint of the certificate that they present."""
     context, fingerprint = server_context(settings.home)
     for text in settings.remote.listen:
         try:

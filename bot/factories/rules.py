@@ -9,10 +9,10 @@ from core.policy.rules.compiled import Compiled, compiled
 
 
 def provisions_of(settings: Settings) -> Compiled:
-    """Return what each agent's commands are held to; skills and roots are looked up now.
+    """Return the provisions for each agent's commands; skills and roots are looked up now.
 
     Raises:
-        BadRule: a rule is ill written; ``bot.settings.read`` has found that before.
+        BadRule: a rule is malformed, which ``bot.settings.read`` normally reports earlier.
     """
     search = SearchPath(settings.tools.exec.search_path)
 

@@ -1,4 +1,4 @@
-"""Make the host ``sandbox`` from the settings: its places, and the backends in their order."""
+"""Build the host ``sandbox`` from the settings: its folders, and the backends in order."""
 
 import os
 import shutil
@@ -94,7 +94,7 @@ async def prove_sandbox(settings: Settings) -> tuple[str, str]:
 
     Raises:
         ConfigError: the workspace shares files with the gateway.
-        SpawnError: nothing can be started at all.
+        SpawnError: no process can be started at all.
     """
     with tempfile.TemporaryDirectory(prefix="sayso-doctor-") as scratch:
         runner = Runner()
@@ -138,7 +138,7 @@ def _places(settings: Settings, home: str = "~") -> Places:
 
 
 def _written(settings: Settings) -> Iterator[Path]:
-    """Yield the files that the gateway writes to, which may lie outside of its home."""
+    """Yield the files that the gateway writes to, which may be outside of its home."""
     yield settings.audit_path
     database = settings.store_url.partition("sqlite:///")[2]
     if database:
@@ -148,7 +148,7 @@ def _written(settings: Settings) -> Iterator[Path]:
 def _backends(
     settings: Settings, runner: Runner, places: Places, missing: list[str]
 ) -> Iterator[Backend]:
-    """Yield what is to be tried; why something is not goes into ``missing``."""
+    """Yield the backends to try; ``missing`` receives why others are not."""
     section = settings.sandbox
     if section.backend is SandboxBackend.NONE:
         missing.append("sandbox.backend is none")

@@ -1,4 +1,4 @@
-"""Prove, at the start and by the clock, that every entry point holds what it must hold.
+"""Prove, at the start and by the clock, that every entry point stops what it must.
 
 ::
 
@@ -7,15 +7,15 @@
        └── an answer that it ran, or the witness on disk ──────────────────────┘
 
     entry_points  what an entry point is, and how its answers are read
-    socket        gateway.sock, as a client of its own
-    tool          the tool Exec over gateway.sock, as an agent of its own, where an owner granted it
+    socket        gateway.sock, as its own client
+    tool          the tool Exec over gateway.sock, as a separate agent, if an owner granted it
     chat          /run, through the inbox that all channels use
-    remote        remote exec, as a machine of its own, where it is open
+    remote        remote exec, as a separate machine, if it is open
     rpc           the JSON-RPC frames of a proof
-    prover        one round: each entry point side by side, in bounded time
+    prover        one round: all entry points in parallel, in bounded time
     alarm         report a lockdown to people, the journal and the log
 
 ``bot.api.gate_proof`` has REST and WebSocket, ``bot.wiring.gate_proof`` gives a gateway all this.
-Nobody is woken by a proof: it asks nobody, stores nothing and is in no list; the journal alone has
-a line for each round.
+A proof disturbs nobody: it asks nobody, stores nothing and is in no list; only the journal has a
+line for each round.
 """

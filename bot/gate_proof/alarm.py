@@ -21,7 +21,7 @@ _HERE = Target("terminal", "here")
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who hears of it: the places that prompts may go to, or else the approvers, one by one.
+    """Who is notified: the places that prompts may go to, or else the approvers, one by one.
 
     ``places`` are in channels that run here, which ``channels`` names. ``approvers`` are references
     with their channel (``slack:U012AB3CD``), or people (``person:ana``).
@@ -32,9 +32,9 @@ class Audience:
     channels: frozenset[str] = frozenset()
 
     def direct(self, known: Iterable[Person]) -> tuple[Target, ...]:
-        """Return where each approver reads alone, and the terminal that the gateway runs in.
+        """Return each approver's private place, and the terminal that the gateway runs in.
 
-        ``known`` are the people of the directory. Groups and roles have no such place.
+        ``known`` are the people in the directory. Groups and roles have no such place.
         """
         named = {reference.partition(":")[::2] for reference in self.approvers}
         for person in known:
@@ -50,7 +50,7 @@ class Audience:
 def audience_of(
     forwarding: Forwarding, approvers: frozenset[str], channels: Collection[str]
 ) -> Audience:
-    """Return who hears of a lockdown: every place that prompts may go to and that runs here."""
+    """Return who is notified of a lockdown: every place for prompts whose channel runs here."""
     ladder = (place for step in forwarding.steps for place in step.targets)
     known = dict.fromkeys([*forwarding.targets, *ladder])
     places = tuple(place for place in known if place.channel in channels)
@@ -67,7 +67,7 @@ def _direct(channel: str, account: str) -> Target:
 
 @dataclass(slots=True)
 class Alarm:
-    """Announce a lockdown once, however it came about; the outbox brings it there later too."""
+    """Announces a lockdown once, whatever caused it; the outbox delivers it even later."""
 
     lockdown: Lockdown
     store: Store
@@ -76,7 +76,7 @@ class Alarm:
     _announced: Locked | None = field(default=None)
 
     async def sound(self) -> None:
-        """Announce what is locked and was not announced; what fails is tried again next time."""
+        """Announce a lockdown that was not announced yet; a failure is retried next time."""
         self.lockdown.keep()
         locked = self.lockdown.state()
         if locked is None:
@@ -94,7 +94,7 @@ class Alarm:
         self._announced = locked
 
     async def _passed(self) -> None:
-        """Announce that what locked for a while is over by itself."""
+        """Announce that a temporary lockdown has ended on its own."""
         if self._announced is None or not self._announced.passes:
             return
         self._announced = None
@@ -111,7 +111,7 @@ class Alarm:
         await self.note({"state": "off", "by": by}, words, f"lifted:{time.time_ns()}")
 
     async def note(self, record: dict[str, object], words: str, key: str) -> None:
-        """Write to the journal, and notify people even where that fails.
+        """Write to the journal, and notify people even if that fails.
 
         Raises:
             SaysoError: the journal could not be written; people were notified as far as possible.
@@ -120,7 +120,7 @@ class Alarm:
         await self.journal.append("lockdown", record)
 
     async def notify(self, words: str, key: str, more: Mapping[str, object] | None = None) -> None:
-        """Enqueue a message for every place; the same key is sent once, ``more`` is kept beside."""
+        """Enqueue a message for every place; the same key is sent once, ``more`` is stored."""
         payload = json.dumps({"text": words, **(more or {})})
         for place in await self._places():
             idem = f"{key}:{place.channel}:{place.to}:{place.thread}"

@@ -1,6 +1,6 @@
 """Send a gate proof as a chat would: ``/run`` through the inbox that every channel uses.
 
-Only listed senders may ``/run``, so this process lists one of its own for as long as it lives: an
+Only listed senders may ``/run``, so this process lists its own sender for as long as it runs: an
 account that is a random number, in a channel that does not exist.
 """
 
@@ -17,11 +17,11 @@ from core.model.identity import Actor, Target
 
 _PLACE = Target(SESSION, "proof")
 _PATIENCE_S = 1.0
-"""Shorter than a chat waits before it promises to report the end, which would fill the outbox."""
+"""Shorter than the time after which a chat promises to report the end, which fills the outbox."""
 
 
 class ProvingSender:
-    """The sender that only this process is."""
+    """The sender that only this process can be."""
 
     def __init__(self) -> None:
         self.actor = Actor(SESSION, secrets.token_hex(16), SESSION)
@@ -43,7 +43,7 @@ class ChatWay:
         self._actor = sender.actor
 
     async def submit(self, mark: Mark) -> Answer:
-        """Say ``/run …`` and read the reply: a refusal, or buttons that stop what runs."""
+        """Send ``/run …`` and read the reply: a refusal, or buttons that stop what runs."""
         said = Inbound(self._actor, _PLACE, RunLine(mark.line), f"{SESSION}:{mark.nonce}")
         async with asyncio.timeout(_PATIENCE_S):
             reply = await self._inbox.receive(said)

@@ -9,24 +9,24 @@ from core.gate.guards.canary import SESSION, Mark
 
 
 class Answer(StrEnum):
-    """What a way in answered to a marked command, as far as its own words say."""
+    """What a way in answered to a marked command, according to its own text."""
 
     HELD = "held"
     RAN = "ran"
 
 
 ORDER = ("socket", "chat", "tool", "rest", "websocket", "remote")
-"""The kinds of ways in, as they are listed everywhere; a name begins with its kind."""
+"""The kinds of ways in, in the order of all lists; a name begins with its kind."""
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return names of ways in as they are listed everywhere; unknown kinds come last."""
+    """Return names of ways in, in the order of all lists; unknown kinds come last."""
     known = {kind: place for place, kind in enumerate(ORDER)}
     return sorted(names, key=lambda name: (known.get(name.split(" ")[0], len(ORDER)), name))
 
 
 class WayIn(Protocol):
-    """One way by which requests come in. Whoever serves one adds it to the prover."""
+    """One way by which requests come in. The part that serves one adds it to the prover."""
 
     @property
     def name(self) -> str:
@@ -35,11 +35,11 @@ class WayIn(Protocol):
     async def submit(self, mark: Mark) -> Answer:
         """Send the marked command as a client of this way would, and read the answer.
 
-        It may be cancelled at any moment: what it opened is closed then.
+        It may be cancelled at any time, and then closes what it opened.
 
         Raises:
-            SaysoError: it was not answered, or not as this way answers.
-            OSError: nobody can be reached there.
+            SaysoError: there was no answer, or not one that this way gives.
+            OSError: it cannot be reached.
         """
 
 
@@ -53,7 +53,7 @@ _ANSWERS = {
 
 
 def params_of(mark: Mark) -> dict[str, object]:
-    """Return the params of ``exec.run`` for a marked command; they wait for nothing."""
+    """Return the params of ``exec.run`` for a marked command; they do not wait."""
     return {
         "argv": list(mark.argv),
         "cwd": "/",
@@ -67,7 +67,7 @@ def read_answer(result: object) -> Answer:
     """Read what ``exec.run`` answered: an object with a ``status``.
 
     Raises:
-        SaysoError: it is no such object.
+        SaysoError: it is not such an object.
     """
     status = result.get("status") if isinstance(result, Mapping) else None
     answer = _ANSWERS.get(str(status))

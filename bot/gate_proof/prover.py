@@ -1,4 +1,4 @@
-"""Prove every way in: draw a mark, send it down, see that it is held; else lock down."""
+"""Prove every way in: create a mark, send it, check that it is held; else lock down."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from core.ports import Journal
 _log = logging.getLogger(__name__)
 _PROGRAM = "touch"
 _MISSES = 3
-"""How many rounds a way may fail to answer before people are notified."""
+"""Number of rounds in which a way may fail to answer before people are notified."""
 _HELD = {Decision.ASK: "a person would be asked", Decision.DENY: "denied"}
 
 
@@ -35,7 +35,7 @@ class ProofState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One proof of one way in: how it ended, when (epoch ms), after how long, and why so."""
+    """One proof of one way in: how it ended, when (epoch ms), after how long, and why."""
 
     way: str
     state: ProofState
@@ -46,9 +46,9 @@ class Proof:
 
 @dataclass(slots=True)
 class Prover:
-    """Prove the ways in of one gateway, one round at a time.
+    """Proves the ways in of one gateway, one round at a time.
 
-    ``home`` is where the witnesses would be; ``patience_s`` bounds each way, and so the round.
+    ``home`` is where the witnesses would be; ``patience_s`` limits each way, and so the round.
     """
 
     guard: Guard
@@ -63,11 +63,11 @@ class Prover:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def add(self, way: WayIn) -> None:
-        """Prove this way as well from the next round on."""
+        """Add a way to prove from the next round on."""
         self.ways.append(way)
 
     async def by_time(self) -> None:
-        """Prove once more; a round that failed is logged, and the next one comes all the same."""
+        """Prove once more; a failed round is logged, and the next one comes all the same."""
         try:
             await self.prove()
         except Exception:  # noqa: BLE001 - logged whole; a proof that dies must not end the others
@@ -77,7 +77,7 @@ class Prover:
         """Prove every way once and return how it ended; what ran locks everything down.
 
         Raises:
-            SaysoError: the round, or the lockdown that came of it, could not be written down.
+            SaysoError: the round, or the lockdown that it caused, could not be recorded.
         """
         async with self._turn:
             proofs = await self._round()
@@ -89,10 +89,10 @@ class Prover:
         return proofs
 
     async def lift(self, by: str) -> str:
-        """Lift the lockdown if a proof of every way holds now; return what became of it.
+        """Lift the lockdown if the proof of every way now passes; return the result.
 
         Raises:
-            SaysoError: it could not be proved, lifted or written down; it stays locked.
+            SaysoError: it could not be proved, lifted or recorded; it stays locked.
         """
         lockdown = self.guard.lockdown
         if lockdown.state() is None:
@@ -133,9 +133,9 @@ class Prover:
             (self.home / FOLDER / name).unlink()
 
     async def _one(self, way: WayIn, program: str, folder: str) -> Proof:
-        """Prove a way in; where the machine may only have stood still, once more.
+        """Prove a way in; if the machine may only have been suspended, do so once more.
 
-        With another mark, for one that is known is an ordinary command to the gate.
+        Use another mark, because to the gate a known one is an ordinary command.
         """
         proof = await self._tried(way, program, folder)
         if proof.state is ProofState.INCOMPLETE:
@@ -159,7 +159,7 @@ class Prover:
             return None, str(failure) or type(failure).__name__
 
     def _seen(self, mark: Mark, answer: Answer | None, why: str, took_ms: int) -> Proof:
-        """Return how a proof ended, by the worst that gate, answer and witness report."""
+        """Return how a proof ended, by the worst of what gate, answer and witness report."""
         ran = answer is Answer.RAN or os.path.lexists(mark.witness)
         if ran:
             self.guard.trip(mark)

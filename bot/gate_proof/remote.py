@@ -1,8 +1,8 @@
 """Send a gate proof as another machine would: a signed request to remote exec (S4).
 
-A request of somebody unknown would prove the first half of the door only. So this process is a
-machine of its own: its keys live in memory, and in memory alone this host trusts it and lists it,
-for not one vector. Whatever it asks must be denied where the list is read.
+A request from somebody unknown would prove only the first half of the check. So this process acts
+as a separate machine: its keys are only in memory, and only in memory does this host trust it and
+list it, with no vector at all. Whatever it asks must be denied by the access list.
 """
 
 import secrets
@@ -33,11 +33,11 @@ _ADMITTED = frozenset(
         RemoteDenial.LOCKED_DOWN,
     )
 )
-"""Denials that only a request meets which the access list let through."""
+"""Denials that only a request gets that the access list let through."""
 
 
 class ProvingPeer:
-    """The machine that only this process is."""
+    """The machine that only this process can be."""
 
     def __init__(self) -> None:
         self.identity = Identity.new()
@@ -49,11 +49,11 @@ class ProvingPeer:
         )
 
     def known(self, contacts: Callable[[], Contacts]) -> Callable[[], Contacts]:
-        """Return what reads the contacts with this one among them; the file never has it."""
+        """Return a reader of the contacts with this one added; the file never has it."""
         return lambda: contacts().added(self._contact)
 
     def listed(self, acl: Acl | None) -> Acl | None:
-        """Return the access list with this pair on it, which may run nothing."""
+        """Return the access list with this pair added, which may run nothing."""
         if acl is None:
             return None
         pair = (self.identity.agent_id, self.identity.machine_id)
@@ -61,7 +61,7 @@ class ProvingPeer:
 
 
 def watched(marks: Marks, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Return conditions that note on a mark which of them denied it; they decide as they did."""
+    """Return conditions that record on a mark which of them denied it; they decide as before."""
     return tuple(_watched(marks, condition) for condition in conditions)
 
 
@@ -79,14 +79,14 @@ def _watched(marks: Marks, condition: Condition) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class RemoteWay:
-    """The way in by one door of remote exec; ``host`` is this machine, as others know it."""
+    """The way in by one address of remote exec; ``host`` is this machine, as others know it."""
 
     peer: ProvingPeer
     host: Contact
 
     @property
     def name(self) -> str:
-        """Return its name, which has the door's address: there may be several."""
+        """Return its name, which contains the address: there may be several."""
         return f"remote {self.host.address}"
 
     async def submit(self, mark: Mark) -> Answer:
@@ -105,10 +105,10 @@ class RemoteWay:
 
 
 def _read(frame: AnyFrame) -> Answer:
-    """Read the first thing that the door said.
+    """Read the first answer.
 
     Raises:
-        SaysoError: it denied for a reason of its own, or said something else.
+        SaysoError: it is a denial for another reason, or something else.
     """
     if isinstance(frame, Accepted):
         return Answer.RAN

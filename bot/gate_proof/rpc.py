@@ -1,4 +1,4 @@
-"""Write and read the two JSON-RPC frames of a proof."""
+"""Format and parse the two JSON-RPC frames of a proof."""
 
 import json
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ _ID = 1
 
 
 def frame_of(mark: Mark) -> bytes:
-    """Return the request for a marked command, without a line's end."""
+    """Return the request for a marked command, without a newline."""
     return _frame("exec.run", params_of(mark))
 
 
 def tool_frame_of(mark: Mark, agent: AgentId) -> bytes:
-    """Return the call of Exec with a marked vector, without a line's end."""
+    """Return the call of Exec with a marked vector, without a newline."""
     args = {"argv": list(mark.argv)}
     return _frame("tool.call", {"tool": TOOL, "args": args, "agent": agent, "session": SESSION})
 
@@ -32,7 +32,7 @@ def result_of(text: bytes | str) -> object:
     """Return the result in a frame.
 
     Raises:
-        SaysoError: it is an error, another's answer, or no frame.
+        SaysoError: it is an error, the answer to another request, or not a frame.
     """
     try:
         frame = json.loads(text)

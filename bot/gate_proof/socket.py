@@ -22,7 +22,7 @@ class SocketWay:
         self._path = path
 
     async def submit(self, mark: Mark) -> Answer:
-        """Ask to run it."""
+        """Request the marked command."""
         return read_answer(await asked(self._path, frame_of(mark)))
 
 
@@ -30,10 +30,10 @@ async def asked(path: Path, frame: bytes) -> object:
     """Connect, send a frame, read one line, disconnect; return the result in it.
 
     Raises:
-        SaysoError: it was answered with an error, or with no frame.
-        OSError: nobody can be reached there.
+        SaysoError: the answer was an error, or not a frame.
+        OSError: it cannot be reached.
     """
-    # In a thread: where many connect, a socket that does not block is turned away, not queued.
+    # In a thread: if many connect, a non-blocking socket is turned away, not queued.
     ours = await asyncio.to_thread(_connected, path)
     reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_LARGEST_ANSWER)
     try:

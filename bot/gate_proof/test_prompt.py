@@ -1,4 +1,4 @@
-"""Name what the test prompt of `sayso init` and `sayso doctor channels --prompt` is asked under."""
+"""Name the sessions of the test prompts of `sayso init` and `sayso doctor channels --prompt`."""
 
 import secrets
 
@@ -6,7 +6,7 @@ _SESSION = "test-prompt-"
 
 
 def new_session() -> str:
-    """Return a session of its own for one test prompt."""
+    """Return a new session for one test prompt."""
     return f"{_SESSION}{secrets.token_hex(4)}"
 
 

@@ -1,8 +1,8 @@
 """Send a gate proof as a tool call: ``tool.call`` of Exec over gateway.sock, as its own agent (S3).
 
-A tool needs an agent that was granted it. The owner's agents have folders in which no proof has any
-business, so this process has an agent of its own: a random name, in memory only, granted Exec for
-the folder of the witnesses. Its calls are judged like everybody's.
+A tool needs an agent that was granted it. The owner's agents have folders that no proof should
+touch, so this process has its own agent: a random name, only in memory, granted Exec for the folder
+of the witnesses. Its calls are judged like all others.
 """
 
 import os
@@ -23,23 +23,23 @@ from core.policy.rules.compiled import Compiled, Provisions
 
 
 def is_offered(compiled: Compiled) -> bool:
-    """Return whether an owner granted Exec to any agent; without that this way in is not there."""
+    """Return whether an owner granted Exec to any agent; otherwise this way in does not exist."""
     granted = (one.capabilities for one in compiled.agents.values())
     return any(limits is not None and TOOL in limits.tools for limits in granted)
 
 
 class ProvingAgent:
-    """The agent that only this process is."""
+    """The agent that only this process can be."""
 
     def __init__(self) -> None:
         self.id = AgentId(f"{SESSION}-{secrets.token_hex(16)}")
 
     def joined(self, compiled: Compiled, home: Path) -> Compiled:
-        """Return the provisions with this agent's among them, under everybody's rules."""
+        """Return the provisions with this agent's added, under the rules of all agents."""
         folder = str(home / FOLDER)
         granted = Capabilities(
             tools=frozenset({TOOL}),
-            read=("/",),  # wherever the program is; what it may run is for policy to say
+            read=("/",),  # wherever the program is; policy decides what it may run
             write=tuple(dict.fromkeys((folder, os.path.realpath(folder)))),
         )
         own = Provisions(compiled.everyone.rules, granted)
@@ -64,7 +64,7 @@ def _read(result: object) -> Answer:
     """Read what ``tool.call`` answered.
 
     Raises:
-        SaysoError: it was refused before anybody judged it, or is no such answer.
+        SaysoError: it was refused before it was judged, or is not such an answer.
     """
     if not isinstance(result, Mapping):
         raise SaysoError("the answer is not the result of a call")

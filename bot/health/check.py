@@ -1,7 +1,7 @@
-"""Report how a check ended, keep an answer for a while, and make a finding of every failure.
+"""Report how a check ended, keep a result for a while, and turn every failure into a finding.
 
-Two callers: the health of a running gateway (``bot/health/report.py``), which asks its checks again
-and again, and `sayso doctor` (``bot/doctor``), which looks at an installation once.
+Two callers: the health of a running gateway (``bot/health/report.py``), which repeats its checks,
+and `sayso doctor` (``bot/doctor``), which checks an installation once.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: its subject, how it ended, and what to do where it did not end well.
+    """One check: its subject, how it ended, and what to do if it did not end well.
 
-    ``logged``: whoever found that out has written it to the log.
+    ``logged``: it has already been written to the log.
     """
 
     verdict: Verdict
@@ -39,7 +39,7 @@ class Finding:
 
     @classmethod
     def when(cls, ok: bool, subject: str, detail: str) -> "Finding":  # noqa: FBT001 - as in `if`
-        """Return a finding that is well or a failure."""
+        """Return a finding that is a success or a failure."""
         return cls(Verdict.OK if ok else Verdict.FAIL, subject, detail)
 
     @property
@@ -53,14 +53,14 @@ class Finding:
 
 
 class Check(Protocol):
-    """Looks at one or more parts; never raises."""
+    """Checks one or more parts; never raises."""
 
     async def __call__(self) -> Sequence[Finding]:
-        """Return what is found, each part by the name under which it is shown."""
+        """Return the findings, each part by the name under which it is shown."""
 
 
 async def ask_platform(subject: str, check: Check, patience_s: float) -> Sequence[Finding]:
-    """Return what a check finds at a platform; that it fails or takes too long is a finding."""
+    """Return what a check finds at a platform; a failure or timeout is also a finding."""
     try:
         async with asyncio.timeout(patience_s):
             return await check()
@@ -79,7 +79,7 @@ async def ask_platform(subject: str, check: Check, patience_s: float) -> Sequenc
 
 @dataclass(slots=True)
 class Kept:
-    """Look once and show the same for a while: ``good_s`` where all is well, else ``bad_s``.
+    """Checks once and returns the same for a while: ``good_s`` if all is well, else ``bad_s``.
 
     A caller that comes during a check waits for its result.
     """
@@ -92,7 +92,7 @@ class Kept:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def __call__(self) -> Sequence[Finding]:
-        """Return what was seen last, or look."""
+        """Return the last result, or check again."""
         async with self._turn:
             if time.monotonic() >= self._until:
                 self._found = await self.check()

@@ -1,4 +1,4 @@
-"""Look at what keeps the gate: the last proof of each way in, and the lockdown."""
+"""Check what guards the gate: the last proof of each way in, and the lockdown."""
 
 import time
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _LATE = 3
 
 
 def lockdown(kept: Lockdown) -> Finding:
-    """Return whether all is locked down, and why."""
+    """Return whether everything is locked down, and why."""
     locked = kept.state()
     if locked is None:
         return Finding(Verdict.OK, "lockdown", "off")
@@ -25,7 +25,7 @@ def lockdown(kept: Lockdown) -> Finding:
 
 @dataclass(slots=True)
 class GateLook:
-    """Look at the prover's last round. ``every_s``: the time between rounds, ``None``: one only."""
+    """Checks the prover's last round. ``every_s``: the time between rounds, ``None``: only one."""
 
     prover: Prover
     every_s: float | None

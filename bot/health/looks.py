@@ -1,4 +1,4 @@
-"""Look at what lies around the gateway: the wall clock, the chat platforms and the sandbox."""
+"""Check what surrounds the gateway: the wall clock, the chat platforms and the sandbox."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,14 +16,14 @@ _JUMP_S = 1.0
 _REPORTED_FOR_S = 600.0
 _PATIENCE_S = 10.0
 CHANNEL_GOOD_S, CHANNEL_BAD_S = 60.0, 10.0
-"""Seconds that an answer is shown before the platform is asked again."""
+"""Seconds that a result is shown before the platform is asked again."""
 SANDBOX_GOOD_S, SANDBOX_BAD_S = 60.0, 30.0
-"""Seconds that an answer is shown before the sandbox is looked at again."""
+"""Seconds that a result is shown before the sandbox is checked again."""
 
 
 @dataclass(slots=True)
 class ClockLook:
-    """Compare the wall clock with the steady one; a jump is reported for ten minutes."""
+    """Compares the wall clock with the monotonic one; a jump is reported for ten minutes."""
 
     wall: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic
@@ -32,11 +32,11 @@ class ClockLook:
     _until: float = 0.0
 
     def __post_init__(self) -> None:
-        """Note how far apart both clocks are now."""
+        """Record how far apart both clocks are now."""
         self._apart_s = self.wall() - self.steady()
 
     def __call__(self) -> Finding:
-        """Look at both clocks."""
+        """Check both clocks."""
         apart_s = self.wall() - self.steady()
         jumped_s, self._apart_s = apart_s - self._apart_s, apart_s
         if abs(jumped_s) >= _JUMP_S:
@@ -50,7 +50,7 @@ class ClockLook:
 
 @dataclass(frozen=True, slots=True)
 class ChannelLook:
-    """Look at one channel."""
+    """Checks one channel."""
 
     channel: Channel
     name: str
@@ -69,14 +69,14 @@ class ChannelLook:
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Say whether commands of everybody, or of one agent, run in the sandbox by default."""
+    """Return whether commands of all agents, or of one, run in the sandbox by default."""
     agents = (entry.tools.exec.host for entry in settings.agents.entries)
     return ExecHost.SANDBOX in {settings.tools.exec.host, *agents}
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLook:
-    """Look at the backend that was proved to work here."""
+    """Checks the backend that was found to work here."""
 
     host: SandboxHost
 

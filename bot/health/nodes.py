@@ -1,4 +1,4 @@
-"""Look at the paired nodes: which are connected, when the others were, what runs on each."""
+"""Check the paired nodes: which are connected, when the others last were, what runs on each."""
 
 import time
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ _SHOWN = 5
 
 @dataclass(slots=True)
 class NodesLook:
-    """Look at the nodes. That one is away is no fault of the gateway: laptops sleep."""
+    """Checks the nodes. An offline one is not a fault of the gateway: laptops sleep."""
 
     store: Store
     host: "NodeHost"
     _seen: dict[str, dict[str, object]] = field(default_factory=dict)
 
     async def __call__(self) -> Sequence[Finding]:
-        """Return how many are connected, and who is away since when."""
+        """Return how many are connected, and which are offline since when."""
         try:
             paired = await self.store.read(nodes.listed)
         except StoreError as failure:

@@ -1,4 +1,4 @@
-"""Look at every part; a part that fails is named with what to do."""
+"""Check every part; a part that fails is named with what to do."""
 
 import asyncio
 import logging
@@ -23,9 +23,9 @@ _STORE_S = 2.0
 
 @dataclass(slots=True)
 class Health:
-    """The parts of one gateway. ``owner`` names its boot; ``gate`` reports proofs and lockdown.
+    """The parts of one gateway. ``owner`` names this start; ``gate`` reports proofs and lockdown.
 
-    ``nodes`` looks at the nodes, ``None`` where none may connect.
+    ``nodes`` checks the nodes, ``None`` if none may connect.
     """
 
     store: Store
@@ -39,7 +39,7 @@ class Health:
     _wrong: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Begin to keep what was seen."""
+        """Prepare to keep results."""
         checks = [ChannelLook(channel, name) for name, channel in self.channels.items()]
         self._checks = [
             Kept(StoreLook(self.store, self.owner), _STORE_S, _STORE_S),
@@ -47,13 +47,13 @@ class Health:
         ]
 
     def add(self, check: Check) -> None:
-        """Show what this finds as well; it is asked at every report, so keep what is slow."""
+        """Add a check; it is called for every report, so it should cache what is slow."""
         self._checks.append(check)
 
     async def report(self) -> dict[str, object]:
         """Return ``{"ok", "pid", "parts": {name: {"ok", "detail"}}, "openSurfaces", …}``.
 
-        With ``nodes`` where they may connect, by name.
+        Includes ``nodes``, by name, if they may connect.
         """
         parts = await self._parts()
         surfaces = await self._open_surfaces()
@@ -67,14 +67,14 @@ class Health:
         }
 
     async def _parts(self) -> Sequence[Finding]:
-        """Return one finding a part; the store's comes first."""
+        """Return one finding per part; the store's comes first."""
         more = [look for look in (self.nodes, self.gate) if look is not None]
         checks: list[Check] = [*self._checks, *more]
         (store, *rest), *others = await asyncio.gather(*(check() for check in checks))
         return (store, disk(self.settings.home), self._clock(), *rest, *chain(*others))
 
     async def watch(self) -> None:
-        """Log what is wrong, again only when something else is; runs by the clock."""
+        """Log what is wrong, again only if that changes; runs by the clock."""
         parts = await self._parts()
         wrong = {part.subject: part.detail for part in parts if not (part.ok or part.logged)}
         if wrong and frozenset(wrong) != self._wrong:

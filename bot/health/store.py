@@ -1,4 +1,4 @@
-"""Look at the store by writing to it, and at the disk below it."""
+"""Check the store by writing to it, and the disk below it."""
 
 import asyncio
 import os
@@ -22,13 +22,13 @@ _APART_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class StoreLook:
-    """Look at ``store`` and ``clock store``: how long a write takes, how far its clock is off."""
+    """Checks ``store`` and ``clock store``: how long a write takes, how far its clock is off."""
 
     store: Store
     owner: str
 
     async def __call__(self) -> Sequence[Finding]:
-        """Write once and look."""
+        """Write once and check."""
         began, asked_ms = time.monotonic(), _wall_ms()
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -65,7 +65,7 @@ def _clock(apart_ms: int) -> Finding:
 
 
 def disk(home: Path) -> Finding:
-    """Look at the room that is left for the home, and at the reserve for denials, in MiB."""
+    """Check the space that is left for the home, and the reserve for denials, in MiB."""
     try:
         space = os.statvfs(home)
     except OSError as error:
@@ -76,7 +76,7 @@ def disk(home: Path) -> Finding:
 
 
 def _reserve(home: Path) -> str:
-    """Word what the database keeps back for denials; nothing where it is elsewhere."""
+    """Format what the database reserves for denials; empty if it is on another machine."""
     try:
         (home / "state.db").stat()
         kept = (home / "state.db.ballast").stat().st_size

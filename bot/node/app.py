@@ -29,7 +29,7 @@ from core.trust.passkeys import relying_party
 
 @asynccontextmanager
 async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
-    """Make a node of a home for as long as the block lasts; ``say`` tells its person what to know.
+    """Run a home's node for as long as the block lasts; ``say`` prints what its user should know.
 
     Raises:
         BadRequest: the home does not say which gateway it belongs to.
@@ -61,10 +61,10 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
 
 
 def _approver_keys(section: NodeSection) -> ApproverKeys | None:
-    """Return the passkeys that must have signed what people allow; ``None`` where any may.
+    """Return the passkeys of which one must have signed what people allow; ``None``: not required.
 
     Raises:
-        BadRequest: the page is not one at which passkeys work.
+        BadRequest: passkeys do not work at the page.
     """
     if not section.passkeys:
         return None

@@ -1,4 +1,4 @@
-"""Do what a gateway invokes on a node besides running commands (S1 "must advertise")."""
+"""Do what a gateway invokes on a node other than running commands (S1 "must advertise")."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from core.text.render import redact
 from core.validation.model_errors import faults, place
 
 RUNS = ("system.run", "system.run.prepare")
-"""What a node takes by the frames ``run`` and ``prepare``; nothing else runs a command."""
+"""What a node accepts by the frames ``run`` and ``prepare``; nothing else runs a command."""
 _MOST_NAMES = 256
 _WHY = 2_000
 Result = dict[str, JsonValue]
@@ -45,11 +45,11 @@ class WhichParams(_Params):
 
 
 class NoParams(_Params):
-    """A command that takes none."""
+    """A command without params."""
 
 
 class FileParams(_Params):
-    """``system.execApprovals.set``: a whole new content, and the hash of what was read."""
+    """``system.execApprovals.set``: the complete new content, and the hash of what was read."""
 
     file: dict[str, JsonValue]
     base_hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -95,7 +95,7 @@ class NodeCommands:
         return found
 
     async def which(self, raw: Result) -> Result:
-        """Return the path of each program that is there; others are left out."""
+        """Return the path of each program that exists; others are left out."""
         params = _read(WhichParams, raw)
         return {"bins": await asyncio.to_thread(self._found, params.bins)}
 
@@ -117,11 +117,11 @@ class NodeCommands:
         return _JSON.validate_python(found)
 
     async def set_approvals(self, raw: Result) -> Result:
-        """Replace exec-approvals.json if it still is what was read; the socket stays this node's.
+        """Replace exec-approvals.json if it has not changed since it was read; the socket is kept.
 
         Raises:
             Conflict: it has changed.
-            BadRequest: the content names a socket, or is not understood.
+            BadRequest: the content names a socket, or is malformed.
             ApprovalsFileError: the new content is not valid; nothing was changed.
         """
         params = _read(FileParams, raw)

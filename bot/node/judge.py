@@ -1,7 +1,7 @@
 """Read, bind and judge a request by this node's own exec-approvals.json (S1 "Where it applies").
 
 The gateway judges the same plan by its own policy; the stricter of both holds. Nothing that the
-gateway sends can make this judgement laxer: what the file does not set is S0's default.
+gateway sends can make this judgement more permissive: what the file does not set is S0's default.
 """
 
 import os
@@ -47,10 +47,10 @@ class Judge:
 
     @classmethod
     def of(cls, home: Path, node_id: str, planner: Planner) -> "Judge":
-        """Return the judge that goes by the approvals file of a home.
+        """Return the judge that uses the approvals file of a home.
 
         Raises:
-            StateError: the home cannot keep which plans were made.
+            StateError: the home cannot store which plans were made.
         """
         file = ApprovalsFile(home / APPROVALS)
 
@@ -65,7 +65,7 @@ class Judge:
     def learn(self, names: Iterable[str]) -> None:
         """Look up the programs of skills that the gateway names (S1 "Auto-allow skill CLIs").
 
-        They count only for agents for which the file here sets ``autoAllowSkills``.
+        They count only for agents for which the local file sets ``autoAllowSkills``.
         """
 
         def find(name: str) -> PinnedFile | str:
@@ -97,7 +97,7 @@ class Judge:
         return Prepared(id=asked.id, plan=plan, verdict=verdict, unasked=unasked)
 
     def verdict(self, plan: ExecPlan) -> tuple[Evaluation, bool]:
-        """Return what this node says of a plan now, and whether it may run with nobody asked.
+        """Return this node's current verdict on a plan, and whether it may run with nobody asked.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe, so nothing may run.
@@ -113,7 +113,7 @@ class Judge:
 
 
 def _base(file: PolicyLayer, node_id: str) -> PolicyLayer:
-    """Return what holds where the file says nothing; where it speaks, it alone decides."""
+    """Return the defaults for what the file does not set; what it sets, it alone decides."""
     return PolicyLayer(
         source=_SOURCE,
         host=ExecHost.NODE,

@@ -1,4 +1,4 @@
-"""Do what the gateway orders: judge, run once, and deliver how it ended until it is noted."""
+"""Do what the gateway orders: judge, run once, and report how it ended until acknowledged."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ _SYNC_AFTER_S = 0.01
 
 
 class NotAllowed(Exception):
-    """This node's own policy does not let a plan run."""
+    """This node's own policy does not allow a plan to run."""
 
     def __init__(self, verdict: Evaluation, why: str) -> None:
         super().__init__(why)
@@ -60,7 +60,7 @@ class NotAllowed(Exception):
 class NodeWork:
     """What one node does for its gateway, whose id is ``gateway``.
 
-    ``approvers``: what people allow runs only where one of their passkeys signed it.
+    ``approvers``: what people allow runs only if one of their passkeys signed it.
     """
 
     gateway: str
@@ -77,10 +77,10 @@ class NodeWork:
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
 
     async def joined(self, joined: Joined) -> None:
-        """Deliver the endings that the gateway has not noted.
+        """Report the endings that the gateway has not acknowledged.
 
         Raises:
-            LinkLost: it is gone already.
+            LinkLost: it is already gone.
         """
         self._joined = joined
         for ending in self.ledger.pending():
@@ -90,7 +90,7 @@ class NodeWork:
         """Handle one frame of the gateway.
 
         Raises:
-            BadFrame: a gateway never says that.
+            BadFrame: a gateway never sends this.
         """
         match frame:
             case Prepare():
@@ -111,16 +111,16 @@ class NodeWork:
                 raise BadFrame(f"a gateway does not say {frame.t}")
 
     def left(self) -> None:
-        """Hear that the connection ended; what runs goes on."""
+        """Handle the end of the connection; what runs continues."""
         self._joined = None
 
     async def dismissed(self) -> None:
-        """End all that runs for a gateway that revoked this node."""
+        """End everything that runs for a gateway that revoked this node."""
         for run_id in tuple(self._ordered):
             await self.host.cancel(run_id)
 
     async def stop(self) -> None:
-        """Wait until what is under way has come to its end; the runner has been stopped."""
+        """Wait until what is under way has ended; the runner has been stopped."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _start(self, work: Coroutine[object, object, None]) -> None:
@@ -136,7 +136,7 @@ class NodeWork:
         await joined.link.send(answer)
 
     async def _possible(self, prepared: Prepared) -> Prepared | Unprepared:
-        """Return why a plan could not start here at all, else the plan: nobody is asked in vain."""
+        """Return the plan, or why it could not start here at all, before people are asked."""
         try:
             await self.host.check(prepared.plan)
         except HostUnavailable as refusal:
@@ -153,9 +153,9 @@ class NodeWork:
         await joined.link.send(answer)
 
     def _status(self, run_id: ApprovalId) -> AnyFrame:
-        """Return what became of a run; one that is not known never starts any more.
+        """Return what became of a run; an unknown one will never start.
 
-        Its order was for an earlier connection, so it is refused even if it still came.
+        Its order was for an earlier connection, so it is refused even if it still arrives.
         """
         try:
             ending = self.ledger.ending(run_id)
@@ -172,9 +172,9 @@ class NodeWork:
         return NotRun(run_id=run_id, reason=DenialReason.HOST_UNAVAILABLE, why=why)
 
     async def _take(self, joined: Joined, frame: Run) -> None:
-        """Begin one order, or report on a run that was ordered before.
+        """Start one order, or report on a run that was ordered before.
 
-        Nothing is waited for until its id is noted: a second order or a query finds it.
+        Nothing is awaited before its id is recorded, so that a second order or a query finds it.
         """
         try:
             order = opened(frame, self.gateway)
@@ -222,7 +222,7 @@ class NodeWork:
         """Check that an order is for this node and connection, and for a plan that it made.
 
         Raises:
-            BadOrder: saying what is wrong.
+            BadOrder: it is not; the message says what is wrong.
         """
         check(order, plan, self.judge.node_id, joined.session, joined.now_ms())
         if not self.judge.plans.knows(plan.digest):
@@ -231,10 +231,10 @@ class NodeWork:
             self.approvers.check(order, plan)
 
     def _judged(self, order: Order, plan: ExecPlan) -> Evaluation:
-        """Judge a plan once more, for the file may have changed since it was prepared.
+        """Judge a plan once more, because the file may have changed since it was prepared.
 
         Raises:
-            NotAllowed: this node does not let it run.
+            NotAllowed: this node does not allow it to run.
         """
         verdict, unasked = self.judge.verdict(plan)
         if verdict.decision is Decision.DENY:
@@ -244,7 +244,7 @@ class NodeWork:
         return verdict
 
     def started(self, run_id: ApprovalId) -> None:
-        """Report that the first process of a run is there; the ending of a short one says so."""
+        """Report that a run's first process has started; the ending of a short run implies it."""
         self._started[run_id] = time.monotonic()
         asyncio.get_running_loop().call_later(_REPORT_AFTER_S, self._report, run_id)
 
@@ -257,16 +257,16 @@ class NodeWork:
         return Started(run_id=run_id, age_ms=round(age_s * 1000))
 
     async def _say(self, frame: AnyFrame) -> None:
-        """Send a frame where the gateway is there; what it must hear is sent again anyway."""
+        """Send a frame if the gateway is connected; what it must receive is sent again anyway."""
         if self._joined is not None:
             with contextlib.suppress(LinkLost):
                 await self._joined.link.send(frame)
 
     async def _deliver(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        """Send an ending, then have it outlast a power cut here too.
+        """Send an ending, then make it survive a power cut here, too.
 
-        The gateway has it on its own disk before it tells anybody; that disk may be this one, so
-        ours waits a moment.
+        The gateway writes it to its own disk before it reports it; that disk may be this one, so
+        our own write waits a moment.
         """
         self.ledger.hold(run_id, digest, ending)
         await self._say(ending)
@@ -295,7 +295,7 @@ def _is_answered(order: Order, *, unasked: bool) -> bool:
 
 @dataclass(slots=True)
 class _Watcher:
-    """Claim a run on this node's disk, once (implements ``core.ports.RunWatcher``)."""
+    """Claims a run on this node's disk, once (implements ``core.ports.RunWatcher``)."""
 
     work: NodeWork
     order: Order
@@ -308,8 +308,8 @@ class _Watcher:
         who = Requester(Intake.REMOTE, f"gateway:{work.gateway}")
         decided = journal_records.decided(run_id, who, self.plan, self.verdict)
         claiming = asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest)
-        # Both wait for the disk at the same time. No claim may come behind the ending that the
-        # journal's failure leads to, so the one is over too when the other fails.
+        # Both wait for the disk at the same time. No claim may follow the ending that a failure of
+        # the journal causes, so one has also ended when the other fails.
         decision = asyncio.ensure_future(work.journal.append("decision", decided))
         await asyncio.wait({decision, claim := asyncio.ensure_future(claiming)})
         decision.result()
@@ -324,7 +324,7 @@ class _Watcher:
             book.note_uses(self.plan, self.verdict, now_ms)
 
     async def basis(self) -> Basis:
-        """Return what the order says."""
+        """Return the basis that the order states."""
         return Basis(self.order.by, self.order.approvers)
 
 

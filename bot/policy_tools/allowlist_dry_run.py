@@ -20,7 +20,7 @@ from core.store.views.past_commands import recent
 def would_match(
     environ: Mapping[str, str], agent: str, pattern: str, argv: tuple[str, ...] | None
 ) -> Preview:
-    """Return which of an agent's last commands an entry would have let run.
+    """Return which of an agent's last commands an entry would have allowed.
 
     Raises:
         BadRequest: the entry could never match, or no single agent is named.

@@ -1,4 +1,4 @@
-"""Try a new policy on the past: the work behind ``sayso policy backtest``."""
+"""Try a new policy on the past: the implementation of ``sayso policy backtest``."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Commands alike that the two policies decide differently; ``times`` they were asked for."""
+    """Like commands that the two policies decide differently; ``times``: how often asked for."""
 
     agent: str
     text: str
@@ -45,10 +45,10 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """What a new policy would have done, beside what the present one does.
+    """What a new policy would have done, compared with the present one.
 
     ``prompts_before`` and ``prompts_after`` count the commands that each policy asks about.
-    ``planned_anew`` commands had no stored plan and were read from their text.
+    ``planned_anew`` commands had no stored plan and were parsed from their text.
     """
 
     judged: int
@@ -59,7 +59,7 @@ class Backtest:
     unjudged: tuple[Unjudged, ...]
 
     def count(self, change: Change) -> int:
-        """Return how many commands changed in one way."""
+        """Return how many commands changed in a given way."""
         return sum(one.times for one in self.differences if change in one.changes)
 
 
@@ -103,9 +103,9 @@ def backtest(
 def changes_of(
     before: Decision, after: Decision, reply: ApprovalReply | None
 ) -> tuple[Change, ...]:
-    """Name every way in which a command is decided differently, the gravest first.
+    """List every way in which a command is decided differently, the most serious first.
 
-    What a person denied and the new policy runs is named even where the present one runs it too.
+    What a person denied and the new policy runs is listed even if the present one also runs it.
     """
     found: list[Change] = []
     if after is Decision.ALLOW and reply is ApprovalReply.DENY:

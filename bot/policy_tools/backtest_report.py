@@ -10,7 +10,7 @@ _MOST_SHOWN = 20
 
 
 def to_json(found: Backtest) -> dict[str, object]:
-    """Return everything, each difference with both verdicts; secrets in texts are masked."""
+    """Return everything as JSON, each difference with both verdicts; secrets are masked."""
     return {
         "judged": found.judged,
         "plannedAnew": found.planned_anew,
@@ -45,7 +45,7 @@ def _verdict(judged: Judged) -> dict[str, str]:
 
 
 def shown(found: Backtest) -> str:
-    """Word the backtest for a terminal: prompts, then each kind of change, the gravest first."""
+    """Format the backtest for a terminal: prompts, then kinds of change, the most serious first."""
     before, after = found.prompts_before, found.prompts_after
     lines = [f"{found.judged} commands judged: {before} prompts now, {after} under the new policy"]
     if found.planned_anew:
@@ -65,7 +65,7 @@ def _section(found: Backtest, change: Change) -> Iterator[str]:
         return
     yield ""
     yield f"{change}: {total}"
-    # A command is listed once, under the gravest of its changes.
+    # A command is listed once, under the most serious of its changes.
     listed = [one for one in found.differences if one.changes[0] is change]
     yield from (f"  {_line(one)}" for one in listed[:_MOST_SHOWN])
     if len(listed) > _MOST_SHOWN:

@@ -61,7 +61,7 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def to_json(checked: Checked) -> dict[str, object]:
-    """Return what was checked, for programs."""
+    """Return what was checked, as JSON for programs."""
     return {
         "ok": not checked.failures,
         "rules": checked.rules,
@@ -73,7 +73,7 @@ def to_json(checked: Checked) -> dict[str, object]:
 
 
 def shown(checked: Checked) -> str:
-    """Word what was checked for a terminal: each failure, then the counts."""
+    """Format what was checked for a terminal: each failure, then the counts."""
     lines = [f"WRONG  {one.place}: {one.what}" for one in checked.failures]
     counts = (
         f"{checked.rules} rules with {checked.examples} examples, {checked.profiles} shipped"

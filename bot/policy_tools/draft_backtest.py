@@ -1,7 +1,7 @@
-"""Try a draft of exec-approvals.json on the past beside a working gateway.
+"""Try a draft of exec-approvals.json on the past while the gateway works.
 
-Bounded in commands and time, with its progress, and easy to stop: each look has a thread of its
-own, and lets the others run before each command.
+It is limited in commands and time, reports its progress, and is easy to stop: each backtest has its
+own thread, which lets the others run before each command.
 """
 
 import json
@@ -27,7 +27,7 @@ from core.store.views.past_commands import PastCommand
 
 _log = logging.getLogger(__name__)
 MOST: Final = 20_000
-"""The most commands of the past that a look takes, the newest first."""
+"""The most past commands that a backtest reads, newest first."""
 _MOST_AT_ONCE = 2
 _MOST_KEPT = 16
 _LONGEST_S = 30.0
@@ -37,9 +37,9 @@ _MODE = 0o600
 
 @dataclass(slots=True)
 class DraftLook:
-    """One look at the past: whose it is, how far it is, what it found.
+    """One backtest: its owner, its progress, its result.
 
-    ``total`` is ``None`` while the commands are read. ``cut``: the time was over before the last.
+    ``total`` is ``None`` while the commands are read. ``cut``: the time ran out before the last.
     """
 
     owner: str
@@ -57,7 +57,7 @@ class DraftLook:
 
 @dataclass(slots=True)
 class DraftBacktests:
-    """The looks of one gateway; the last ones are kept for those who started them."""
+    """The backtests of one gateway; the last ones are kept for those who started them."""
 
     settings: Settings
     patience: Patience = field(default_factory=lambda: Patience(_LONGEST_S, _BREATH_S))
@@ -69,10 +69,10 @@ class DraftBacktests:
     )
 
     def start(self, owner: str, file: dict[str, object], since: str) -> str:
-        """Begin a look and return its id.
+        """Start a backtest and return its id.
 
         Raises:
-            BadRequest: somebody has one under way already, or too many have.
+            BadRequest: this caller already has one under way, or too many others have.
         """
         with self._lock:
             running = [one for one in self._looks.values() if not one.ended]
@@ -86,12 +86,12 @@ class DraftBacktests:
         return key
 
     def of(self, key: str, owner: str) -> DraftLook | None:
-        """Return a look of its owner; nobody else has one."""
+        """Return a backtest to its owner; nobody else gets it."""
         look = self._looks.get(key)
         return look if look is not None and look.owner == owner else None
 
     def stop(self) -> None:
-        """End what is under way, and take nothing more."""
+        """End what is under way, and accept nothing more."""
         self.patience.stopped.set()
         self._threads.shutdown(cancel_futures=True)
 
@@ -120,7 +120,7 @@ class DraftBacktests:
         return self.settings.home / APPROVALS_NAME
 
     def _in_time(self, look: DraftLook, commands: tuple[PastCommand, ...]) -> Iterator[PastCommand]:
-        """Yield commands until the time is over."""
+        """Yield commands until the time is up."""
         until = time.monotonic() + self.patience.longest_s
         for command in commands:
             if self.patience.stopped.wait(self.patience.breath_s) or time.monotonic() > until:

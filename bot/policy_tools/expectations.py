@@ -1,4 +1,4 @@
-"""Check that a policy decides what its owner expects: the work behind ``sayso policy test``."""
+"""Check that a policy decides what its owner expects; implements ``sayso policy test``."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ _SETTINGS = ("security", "ask", "trust", "safe_bins")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One expectation that does not hold: its location, and what is the case instead."""
+    """One expectation that fails: its location, and what happens instead."""
 
     place: str
     what: str
@@ -48,9 +48,9 @@ def examples_in(rules: Iterable[RuleSection]) -> int:
 def failures_in(
     lines: Iterable[bytes], name: str, judge: Judge, cwd: str
 ) -> tuple[int, list[Failure]]:
-    """Judge each line of expectations; return how many there are, and those that do not hold.
+    """Judge each line of expectations; return how many there are, and those that fail.
 
-    Blank lines and lines that begin with ``#`` or ``//`` are passed over.
+    Blank lines and lines that begin with ``#`` or ``//`` are skipped.
     """
     count, failures = 0, []
     for number, line in enumerate(lines, 1):
@@ -64,7 +64,7 @@ def failures_in(
 
 
 def _problem(line: bytes, judge: Judge, cwd: str) -> str | None:
-    """Return how a line's expectation is missed, ``None`` if it holds."""
+    """Return how a line's expectation fails, ``None`` if it holds."""
     try:
         fields = parse_line(line)
         expected = _expected(fields)

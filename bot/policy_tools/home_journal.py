@@ -1,4 +1,4 @@
-"""Find the journal of a home, whoever asks: what calls a command may not choose its place."""
+"""Find the journal of a home, whoever asks: the caller of a command may not choose its place."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ def journal_of(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _written(config: Path) -> str:
-    """Return what a configuration says of the journal's place that cannot be used otherwise."""
+    """Return the journal's path from a configuration that is otherwise unusable."""
     try:
         document = read_json5(config.read_text(), config.name)
     except (OSError, UnicodeDecodeError, InvalidConfig):

@@ -38,7 +38,7 @@ class Judged:
 
 
 class Judge:
-    """A configuration with the approvals file beside it, ready to judge."""
+    """A configuration with its approvals file, ready to judge."""
 
     def __init__(self, settings: Settings, approvals: Path) -> None:
         self._book = rulebook_of(settings, approvals, read_only=True)
@@ -46,7 +46,7 @@ class Judge:
         self._extended: dict[tuple[AgentId, tuple[AllowlistEntry, ...]], Allowlist] = {}
 
     def policy(self, agent: AgentId) -> ExecPolicy:
-        """Return what holds for an agent: configuration and approvals file, the stricter of both.
+        """Return what applies to an agent: the stricter of configuration and approvals file.
 
         Raises:
             ApprovalsFileError: the file is corrupt or unsafe.
@@ -64,11 +64,11 @@ class Judge:
         allowlist: Allowlist | None = None,
         acl: tuple[ArgvTemplate, ...] | None = None,
     ) -> Evaluation:
-        """Judge a plan; what is given replaces the agent's own."""
+        """Judge a plan; given arguments replace the agent's own."""
         return self._book.judge(plan, policy or self.policy(plan.agent), allowlist, acl)
 
     def allowlist(self, agent: AgentId, extra: tuple[AllowlistEntry, ...] = ()) -> Allowlist:
-        """Return an agent's allowlist, with further entries."""
+        """Return an agent's allowlist, with additional entries."""
         found = self._extended.get((agent, extra))
         if found is None:
             found = listed((*self._book.entries(agent).counted, *extra))
@@ -91,9 +91,9 @@ def present_settings(environ: Mapping[str, str]) -> Settings:
 
 
 def settings_from(config: Path, environ: Mapping[str, str]) -> Settings:
-    """Return the settings that a configuration file would give, were it the one in effect.
+    """Return the settings that a configuration file would give if it were in effect.
 
-    What it names relative to the home (files of secrets) is looked for in the present home.
+    What it names relative to the home (secret files) is looked up in the present home.
 
     Raises:
         BadRequest: the file cannot be read.

@@ -1,8 +1,8 @@
-"""Change this home's exec-approvals.json so that the journal has it: who, what, before and after.
+"""Change this home's exec-approvals.json and journal the change: who, what, before and after.
 
-A running gateway makes the change and the record, by its method; without one both are made here,
-under the journal's lock, which a gateway that starts meanwhile has to wait for. Whether one runs is
-what its lock says: a connection can fail for reasons that whoever calls has chosen.
+A running gateway makes the change and the record, through its method; without one both are made
+here, under the journal's lock, which a gateway that starts in the meantime has to wait for. Its
+lock shows whether one runs: a connection can fail for reasons under the caller's control.
 """
 
 import asyncio
@@ -53,20 +53,20 @@ _UNREACHED = (
 class OwnApprovals:
     """The file of a home.
 
-    Each change may raise Forbidden, where a running gateway does not let this caller,
-    AnotherGateway, where one runs and cannot be asked, and JournalError, where it cannot be
-    recorded; then nothing was changed.
+    Each change may raise Forbidden, if a running gateway does not permit this caller,
+    AnotherGateway, if one runs but cannot be reached, and JournalError, if it cannot be recorded;
+    then nothing was changed.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self.home = home_folder(None, environ)
         self.file = ApprovalsFile(self.home / APPROVALS_NAME)
-        # Real, for the same place can be spelled too long for a socket.
+        # The real path, because the same place can be spelled too long for a socket.
         self._socket = self.home.resolve() / "gateway.sock"
 
     def lint(self) -> tuple[str, ...]:
-        """Return one sentence for each thing in the file that a person should look at.
+        """Return one sentence for each thing in the file that a person should check.
 
         Raises:
             ApprovalsFileError: it is corrupt, unsafe or lost.
@@ -74,7 +74,7 @@ class OwnApprovals:
         return self.file.lint()
 
     def replace(self, text: str) -> None:
-        """Put a whole new text in the file's place, also of a corrupt or lost one.
+        """Replace the whole text of the file, even of a corrupt or lost one.
 
         Raises:
             ApprovalsFileError: the new text is not valid; nothing was changed.
@@ -84,7 +84,7 @@ class OwnApprovals:
         self._put(raw, present_hash(self.file))
 
     def add(self, agent: str, pattern: str, argv: tuple[str, ...] | None) -> AllowlistEntry:
-        """Add an entry and return it, or the existing one; what is listed and idle starts over.
+        """Add an entry and return it, or the existing one; an idle one starts over.
 
         Raises:
             BadRequest: the entry could never count, or it is idle and cannot be distinguished from
@@ -96,7 +96,7 @@ class OwnApprovals:
             if changed or not self._is_idle(agent, entry):
                 return entry, changed
             self._must_be_distinct(agent, entry)
-            # A new id is a new entry to a gateway that runs: its time begins when it is first seen.
+            # To a running gateway a new id is a new entry: its time starts when it is first seen.
             edit.remove_entry(raw, agent, entry.id or pattern)
             return edit.add_entry(raw, agent, pattern, argv)
 
@@ -111,7 +111,7 @@ class OwnApprovals:
         return self.change(lambda raw: (edit.remove_entry(raw, agent, pattern_or_id),) * 2)
 
     def change(self, edit_it: Callable[[Raw], tuple[Result, bool]]) -> Result:
-        """Apply an edit, which says whether it changed anything; again if the file did meanwhile.
+        """Apply an edit, which returns whether it changed anything; retry if the file has changed.
 
         Raises:
             ApprovalsFileError: the file is corrupt, unsafe or lost; it was left as it is.
@@ -151,7 +151,7 @@ class OwnApprovals:
         size = len(json.dumps(raw))
         with Client(str(self._socket)) as client:
             if size > _LARGEST:
-                client.call("lockdown.get", {})  # raises where no gateway runs
+                client.call("lockdown.get", {})  # raises if no gateway runs
                 raise BadRequest(_TOO_LARGE.format(APPROVALS_NAME, size / 1e6))
             done = client.call("exec.approvals.set", {"file": raw, "baseHash": base})
         if not done["done"]:
@@ -171,7 +171,7 @@ class OwnApprovals:
         try:
             settings = present_settings(self._environ)
         except InvalidConfig:
-            return False  # no gateway starts with it; what it would say of idle entries is unknown
+            return False  # no gateway starts with it, so which entries are idle is unknown
         owner = edit.known_agent(agent)
         idle = idle_of(settings, settings.home).sort(owner, self.file.entries(owner))
         return any(one == entry for one, _ in idle.idle)

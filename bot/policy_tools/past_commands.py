@@ -1,4 +1,4 @@
-"""Fetch the commands of the past from the store, and plan anew those that kept no plan."""
+"""Fetch past commands from the store, and plan those again that kept no plan."""
 
 import re
 import time
@@ -29,9 +29,9 @@ _HERE: Final = frozenset((ExecHost.GATEWAY.value, ExecHost.SANDBOX.value))
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A command of the past with a plan of it; ``anew``: planned now, from its text.
+    """A past command with its plan; ``anew``: planned now, from its text.
 
-    ``plan`` is a sentence where the command cannot be judged.
+    ``plan`` is a sentence if the command cannot be judged.
     """
 
     command: PastCommand
@@ -43,7 +43,7 @@ def span_ms(text: str) -> int:
     """Return the ms of a span such as ``30d``, ``12h``, ``90m`` or ``2w``.
 
     Raises:
-        BadRequest: it is no span.
+        BadRequest: it is not a span.
     """
     found = _SPAN.fullmatch(text)
     if found is None:
@@ -52,10 +52,10 @@ def span_ms(text: str) -> int:
 
 
 def past_commands(settings: Settings, since: str, most: int = _MOST) -> tuple[PastCommand, ...]:
-    """Return what was asked for within a span before now, the newest first, ``most`` at most.
+    """Return what was asked for within a span before now, newest first, at most ``most``.
 
     Raises:
-        BadRequest: ``since`` is no span.
+        BadRequest: ``since`` is not a span.
         StoreError: the store cannot be read.
     """
     begin = time.time_ns() // 1_000_000 - span_ms(since)
@@ -63,9 +63,9 @@ def past_commands(settings: Settings, since: str, most: int = _MOST) -> tuple[Pa
 
 
 def replayed(command: PastCommand, judge: Judge, cwd: str) -> Replay:
-    """Return a command with its plan: the one that the question kept, else one made now in ``cwd``.
+    """Return a command with its plan: the one that the question kept, or one made now in ``cwd``.
 
-    A run that needed nobody keeps its text only, not its folder or environment.
+    A run that needed no answer keeps only its text, not its folder or environment.
     """
     if command.plan is not None:
         return Replay(command, command.plan)

@@ -15,7 +15,7 @@ class Cost:
     """What one rule, reason or program cost.
 
     ``unanswered`` prompts ended without a person's reply. ``median_ms`` is from the first copy to
-    the reply, ``None`` where nobody replied.
+    the reply, ``None`` if nobody replied.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Cost:
 
     @property
     def accept_rate(self) -> float | None:
-        """Return the share of allows among the replies, ``None`` where there are none."""
+        """Return the share of allows among the replies, ``None`` if there are none."""
         replies = self.allowed + self.denied
         return self.allowed / replies if replies else None
 
@@ -52,7 +52,7 @@ class _Sum:
             self.times_ms.append(command.answer_ms)
 
     def cost(self, name: str) -> Cost:
-        """Return the sum under a name."""
+        """Return the total under a name."""
         return Cost(
             name,
             self.prompts,
@@ -64,7 +64,7 @@ class _Sum:
 
 
 def prompts_of(commands: Iterable[PastCommand]) -> tuple[PastCommand, ...]:
-    """Return the commands that people saw a prompt of; an identical retry shares one."""
+    """Return the commands for which people saw a prompt; an identical retry shares one."""
     return tuple(one for one in commands if one.asked and not one.joined)
 
 
@@ -77,12 +77,12 @@ def total(prompts: Iterable[PastCommand]) -> Cost:
 
 
 def by_reason(prompts: Iterable[PastCommand]) -> tuple[Cost, ...]:
-    """Return the cost of each reason, the dearest first."""
+    """Return the cost of each reason, the most expensive first."""
     return _grouped(prompts, lambda one: [one.evaluation.reason.value] if one.evaluation else [])
 
 
 def by_rule(prompts: Iterable[PastCommand]) -> tuple[Cost, ...]:
-    """Return the cost of each rule, as verdicts name it; a line counts for each that asked."""
+    """Return the cost of each rule, named as in verdicts; a line counts for each that asked."""
     return _grouped(prompts, lambda one: [segment.rule for segment in _asking(one)])
 
 

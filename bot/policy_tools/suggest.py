@@ -1,8 +1,8 @@
-"""Suggest allowlist entries for what people always allow; the work behind ``policy suggest``.
+"""Suggest allowlist entries for what people always allow; implements ``policy suggest``.
 
-An entry is suggested only if it is what allow-always would have stored, no prompt that it was
-offered in was denied, and nothing that a person denied would run with it. Shells, interpreters and
-wrappers are never suggested, carriers only with their exact arguments.
+An entry is suggested only if allow-always would have stored it, no prompt in which it was offered
+was denied, and nothing that a person denied would run with it. Shells, interpreters and wrappers
+are never suggested, carriers only with their exact arguments.
 """
 
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ from core.store.views.past_commands import PastCommand
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An entry that would have saved ``prompts`` of an agent's, each of them allowed."""
+    """An entry that would have saved ``prompts`` prompts of an agent, each of them allowed."""
 
     agent: AgentId
     entry: Promise
@@ -54,7 +54,7 @@ def report(commands: Iterable[PastCommand], judge: Judge, least: int) -> Report:
 
 
 def _frequent(prompts: Iterable[PastCommand], least: int) -> tuple[Suggestion, ...]:
-    """Return what was offered often, allowed each time that somebody answered, and never denied."""
+    """Return what was offered often, allowed whenever somebody answered, and never denied."""
     offered: Counter[tuple[AgentId, Promise]] = Counter()
     denied: set[tuple[AgentId, Promise]] = set()
     for prompt in prompts:
@@ -75,7 +75,7 @@ def _frequent(prompts: Iterable[PastCommand], least: int) -> tuple[Suggestion, .
 def _harmless(
     suggestions: tuple[Suggestion, ...], prompts: Iterable[PastCommand], judge: Judge
 ) -> tuple[Suggestion, ...]:
-    """Leave out each suggestion that has a part in letting run what a person denied."""
+    """Leave out each suggestion that helps to run what a person denied."""
     denied: defaultdict[AgentId, list[PastCommand]] = defaultdict(list)
     for prompt in prompts:
         if prompt.reply is ApprovalReply.DENY:

@@ -11,7 +11,7 @@ _MOST_SHOWN = 10
 
 
 def to_json(found: Report) -> dict[str, object]:
-    """Return everything, for programs; secrets are masked."""
+    """Return everything, as JSON for programs; secrets are masked."""
     return {
         "all": _cost(found.all),
         "reasons": [_cost(one) for one in found.reasons],
@@ -45,7 +45,7 @@ def _cost(one: Cost) -> dict[str, object]:
 
 
 def shown(found: Report) -> str:
-    """Word the report for a terminal: the costs, then the commands to copy."""
+    """Format the report for a terminal: the costs, then the commands to copy."""
     if not found.all.prompts:
         return "Nobody was asked in this period.\n"
     lines = [f"{found.all.prompts} prompts: {_answers(found.all)}"]
@@ -61,7 +61,7 @@ def shown(found: Report) -> str:
 
 
 def printable(one: Suggestion) -> bool:
-    """Return whether a suggestion can be copied: no secret in it, no character that misleads."""
+    """Return whether a suggestion can be copied: no secret in it, no misleading character."""
     command = add_command(one.agent, one.entry)
     return redact(command).text == command
 

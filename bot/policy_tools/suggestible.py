@@ -13,7 +13,7 @@ _CODE = frozenset(("-e", "-c", "-E", "-r", "--eval", "eval", "-eval"))
 
 def suggestible(entry: Promise) -> bool:
     """Return whether an entry may be suggested: no shell, interpreter, wrapper or open carrier."""
-    if entry.content:  # as it was offered it cannot be typed
+    if entry.content:  # in the form in which it was offered it cannot be typed
         return False
     names = names_of(entry.pattern)
     if wrapper_kind(names, 0) or wrapper_kind(names, 1) or is_interpreter(names):
@@ -23,7 +23,7 @@ def suggestible(entry: Promise) -> bool:
 
 def is_interpreter(names: frozenset[str]) -> bool:
     """Return whether a program of these names takes programs as its arguments or input."""
-    # make has --eval, but its programs lie in the project, as those of a test runner do.
+    # make has --eval, but its programs are in the project, as are those of a test runner.
     return any(option in _CODE and name != "make" for name, option in inline_options(names))
 
 

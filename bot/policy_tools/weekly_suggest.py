@@ -1,6 +1,7 @@
-"""Look at a week of prompts beside a working gateway: bounded in rows and time, and easy to stop.
+"""Analyse a week of prompts while the gateway works: limited in rows and time, easy to stop.
 
-Answers go first: the look has a thread of its own, and lets the others run before each verdict.
+Answers take precedence: the analysis has its own thread, which lets the others run before each
+verdict.
 """
 
 import threading
@@ -21,19 +22,19 @@ from core.policy.matching.argv_template import ArgvTemplate
 
 SPAN = "7d"
 LEAST = 3
-"""Allows that an entry needs; both as ``sayso policy suggest`` has them by default."""
+"""Allows that an entry needs; both are the defaults of ``sayso policy suggest``."""
 _MOST = 20_000
 _LONGEST_S = 60.0
 _BREATH_S = 0.0005
 
 
 class LookEnded(SaysoError):
-    """A look was stopped, or took too long."""
+    """The analysis was stopped, or took too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a look may take, and how long it rests before each verdict, in s."""
+    """How long the analysis may take, and how long it rests before each verdict, in s."""
 
     longest_s: float = _LONGEST_S
     breath_s: float = _BREATH_S
@@ -41,7 +42,7 @@ class Patience:
 
 
 class _PatientJudge(Judge):
-    """A judge who lets others go first."""
+    """A judge that lets others go first."""
 
     def __init__(self, settings: Settings, patience: Patience) -> None:
         super().__init__(settings, settings.home / APPROVALS_NAME)
@@ -58,7 +59,7 @@ class _PatientJudge(Judge):
         """Judge a plan after a rest.
 
         Raises:
-            LookEnded: the look was stopped, or its time is over.
+            LookEnded: the analysis was stopped, or its time is up.
         """
         patience = self._patience
         if patience.stopped.wait(patience.breath_s) or time.monotonic() > self._until:
@@ -70,19 +71,19 @@ class _PatientJudge(Judge):
 
 
 def week_of(settings: Settings, patience: Patience, span: str = SPAN, most: int = _MOST) -> Report:
-    """Return what the newest ``most`` prompts of the last seven days cost; for a thread.
+    """Return what the newest ``most`` prompts of the last seven days cost; to be run in a thread.
 
-    ``span`` is another time than seven days.
+    ``span`` replaces the seven days.
 
     Raises:
-        SaysoError: the store or the approvals file cannot be read, or the look ended early.
+        SaysoError: the store or the approvals file cannot be read, or the analysis ended early.
     """
     judge = _PatientJudge(settings, patience)
     return report(past_commands(settings, span, most), judge, LEAST)
 
 
 def notice_of(found: Report, least: int) -> str:
-    """Return the message to people about a week, nothing where less than ``least`` would be saved.
+    """Return the message to people about a week, empty if less than ``least`` would be saved.
 
     Numbers only: what was asked stays where it is.
     """

@@ -1,4 +1,4 @@
-"""Put the unit in its place, compare it, take it away; a person's edits are never overwritten."""
+"""Install, compare and remove the unit; a person's edits are never overwritten."""
 
 import os
 import pwd
@@ -24,7 +24,7 @@ _PASSING = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/", "/.cache/", "/archive-v"
 
 
 class UnitState(StrEnum):
-    """How the unit that is there compares with what this version writes."""
+    """How the installed unit compares with what this version writes."""
 
     MISSING = "missing"
     SAME = "same"
@@ -33,7 +33,7 @@ class UnitState(StrEnum):
 
 
 def unit_path(scope: Scope, environ: Mapping[str, str], runs: Program = Program.GATEWAY) -> Path:
-    """Return where the unit belongs."""
+    """Return the path of the unit."""
     if scope is Scope.SYSTEM:
         return Path("/etc/systemd/system") / runs.unit_name
     home = Path(environ.get("HOME") or Path.home())
@@ -43,12 +43,12 @@ def unit_path(scope: Scope, environ: Mapping[str, str], runs: Program = Program.
 
 
 def program(environ: Mapping[str, str]) -> Path:
-    """Return the path of ``sayso`` that stays as it is: the one that runs, else that on ``PATH``.
+    """Return a lasting path of ``sayso``: the one that runs, else the one on ``PATH``.
 
-    A link such as ``~/.local/bin/sayso`` is kept: an upgrade gives it another target.
+    A link such as ``~/.local/bin/sayso`` is not resolved: an upgrade gives it another target.
 
     Raises:
-        StateError: there is none, it is a passing one, or others may replace it.
+        StateError: there is none, it is temporary, or others may replace it.
     """
     started = Path(sys.argv[0]).absolute()
     beside = Path(sys.executable).with_name("sayso")
@@ -74,7 +74,7 @@ def program(environ: Mapping[str, str]) -> Path:
 
 
 def unit_state(path: Path, text: str) -> UnitState:
-    """Compare the unit that is there with the one that would be written.
+    """Compare the installed unit with the one that would be written.
 
     Raises:
         StateError: it cannot be read.
@@ -88,7 +88,7 @@ def unit_state(path: Path, text: str) -> UnitState:
 
 
 def read(path: Path) -> str | None:
-    """Return the unit that is there, ``None`` if none is.
+    """Return the installed unit, ``None`` if there is none.
 
     Raises:
         StateError: it cannot be read.
@@ -102,18 +102,18 @@ def read(path: Path) -> str | None:
 
 
 def difference(path: Path, text: str) -> str:
-    """Return what differs, as a unified diff from the unit that is there; empty if nothing does."""
+    """Return what differs, as a unified diff from the installed unit; empty if nothing does."""
     there = (read(path) or "").splitlines(keepends=True)
     wanted = text.splitlines(keepends=True)
     return "".join(unified_diff(there, wanted, str(path), "as this version writes it"))
 
 
 def verify(systemd: Systemd, text: str) -> bool:
-    """Have systemd check a unit before it is put in place; ``False`` where it cannot be asked.
+    """Have systemd check a unit before it is put in place; ``False`` if systemd cannot be run.
 
     Raises:
         StateError: systemd finds a fault in it.
-        SpawnError: nothing can be started.
+        SpawnError: no process can be started.
     """
     with tempfile.TemporaryDirectory(prefix="sayso-unit-") as folder:
         draft = Path(folder) / systemd.unit
@@ -125,7 +125,7 @@ def verify(systemd: Systemd, text: str) -> bool:
 
 
 def put(path: Path, text: str, *, force: bool) -> UnitState:
-    """Write the unit, and return how what was there before compared.
+    """Write the unit, and return how the previous one compared.
 
     Raises:
         Conflict: a person edited it, and ``force`` was not given.
@@ -162,7 +162,7 @@ def remove(path: Path, text: str, *, force: bool) -> UnitState:
     except OSError as error:
         raise StateError(f"{path} cannot be removed: {error.strerror}.") from error
     with suppress(OSError):
-        path.with_name(f"{path.name}.d").rmdir()  # only where it is empty
+        path.with_name(f"{path.name}.d").rmdir()  # only if it is empty
     return before
 
 
@@ -174,5 +174,5 @@ def lingers(uid: int) -> bool:
 
 
 def lost_settings(environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield the variables with settings that hold in this shell and will not in the service."""
+    """Yield the variables with settings that apply in this shell but will not in the service."""
     yield from sorted(name for name in environ if name.startswith("SAYSO_") and "__" in name)

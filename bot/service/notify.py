@@ -1,7 +1,7 @@
 r"""Report the gateway's state to the service manager (sd_notify(3)).
 
 One datagram of ``KEY=value`` lines to the socket that ``$NOTIFY_SOCKET`` names; a leading ``@``
-means an abstract one. A manager that is away or slow never holds the gateway up.
+means an abstract one. A manager that is gone or slow never delays the gateway.
 """
 
 import logging
@@ -19,10 +19,10 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Where to tell it: ``address`` is empty where nobody wants to know.
+    """Where to report: ``address`` is empty if nobody wants reports.
 
     ``watchdog_s`` is how long the manager waits for ``alive`` before it ends this process, ``None``
-    where it does not.
+    if it never does.
     """
 
     address: str = ""
@@ -39,17 +39,17 @@ class Notifier:
         return cls(address if known else "", int(period) / _MICROSECONDS if watched else None)
 
     def ready(self) -> None:
-        """Say that requests are served, also after a reload."""
+        """Report that requests are served, also after a reload."""
         self._send("READY=1")
 
     def reloading(self) -> None:
-        """Say that the configuration is read again; ``ready`` follows."""
-        # The manager knows by the time that this is the reload which it asked for.
+        """Report that the configuration is being read again; ``ready`` follows."""
+        # By the time, the manager knows that this is the reload that it requested.
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self._send(f"RELOADING=1\nMONOTONIC_USEC={now}")
 
     def stopping(self) -> None:
-        """Say that nothing new is taken."""
+        """Report that nothing new is accepted."""
         self._send("STOPPING=1\nSTATUS=stopping")
 
     def status(self, words: str) -> None:
@@ -57,7 +57,7 @@ class Notifier:
         self._send("STATUS=" + " ".join(words.split()))
 
     def alive(self) -> None:
-        """Start the watchdog's time anew."""
+        """Restart the watchdog's timer."""
         self._send("WATCHDOG=1")
 
     def _send(self, text: str) -> None:

@@ -1,7 +1,7 @@
-"""Write a node's service for macOS and Windows, to be put in place there by hand.
+"""Write a node's service for macOS and Windows, to be installed there by hand.
 
-They are printed, never installed: Sayso runs on Linux, and a node of another system is written
-from docs/reference/nodes.md. It is started as ``sayso node run`` is.
+They are printed, never installed: Sayso runs on Linux, and a node for another system is written
+from docs/reference/nodes.md. It is started like ``sayso node run``.
 """
 
 import plistlib

@@ -1,4 +1,4 @@
-"""Run a program of the system's for a command of ours, by a supervisor of core.runner."""
+"""Run a system program for one of our commands, under a supervisor of core.runner."""
 
 import asyncio
 import logging
@@ -25,8 +25,8 @@ def ran(argv: tuple[str, ...], environ: Mapping[str, str] | None = None) -> Done
     """Run a program to its end.
 
     Raises:
-        HostUnavailable: it is not there.
-        SpawnError: nothing can be started at all.
+        HostUnavailable: it does not exist.
+        SpawnError: no process can be started at all.
     """
     return asyncio.run(_ran(argv, environ or {}))
 

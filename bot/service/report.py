@@ -1,12 +1,12 @@
-"""Report to the service manager what the gateway does, and that it lives.
+"""Report to the service manager what the gateway does, and that it is alive.
 
-The watchdog is to end a gateway that no longer does anything, and no other:
+The watchdog should end a gateway that no longer does anything, and no other:
 
 - a loop that is stuck sends nothing, since the loop itself sends;
-- a database that is away answers with an error, which is an answer: a restart would not bring it
-  back, and who waits would lose the connection;
-- a call of the store that comes to no end at all, neither answer nor error, means that its threads
-  or connections are stuck: each call has its own time limits, which end well before ours.
+- an unreachable database causes an error, which is an answer: a restart would not bring it back,
+and waiting callers would lose their connections; - a call of the store that never ends, with
+neither answer nor error, means that its threads or connections are stuck: each call has its own
+time limits, which end well before ours.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from core.store.views import status
 
 _EVERY_S = 5.0
 _PER_PERIOD = 3
-"""How often the manager hears from us within the time that it waits."""
+"""How often we report to the manager within the time that it waits."""
 STORE_PATIENCE_S = 90.0
-"""How long a call of the store may take; one that meets a database which is away or answers
-nothing fails within 60 s, however many others wait with it."""
+"""How long a call of the store may take; if the database is unreachable or does not answer, it
+fails within 60 s, however many others wait with it."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class ServiceReport:
     _words: str = ""
 
     async def run(self) -> None:
-        """Tell it for as long as the task lives; at once where there is nobody to tell."""
+        """Report for as long as the task runs; return at once if nobody wants reports."""
         if not self.notifier.address:
             return
         looking = asyncio.create_task(self._look_on())
@@ -59,7 +59,7 @@ class ServiceReport:
             await asyncio.sleep(pause_s)
 
     def _is_alive(self) -> bool:
-        """Return whether the store answers, or has not been asked for long."""
+        """Return whether the store answers, or the call has not taken long yet."""
         return self._asked is None or time.monotonic() - self._asked < self.store_patience_s
 
     async def _look_on(self) -> None:
@@ -80,7 +80,7 @@ class ServiceReport:
         store, owner = self.gate.store, self.gate.execution.owner
         try:
             await store.write(replicas.probe, owner, replicas.LEASE_MS)
-            self._asked = time.monotonic()  # it has answered; each call has the whole time
+            self._asked = time.monotonic()  # it has answered; each call gets the full time
             waiting = await store.read(status.pending)
         except SaysoError:
             return f"{lockdown}{running}; the database does not work, nothing new runs"

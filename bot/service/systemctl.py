@@ -1,4 +1,4 @@
-"""Run systemd's own programs, as every other process is run: by a supervisor of core.runner."""
+"""Run systemd's own programs, like every other process, under a supervisor of core.runner."""
 
 import os
 import shutil
@@ -32,12 +32,12 @@ class Systemd:
 
         Raises:
             HostUnavailable: it is not installed here.
-            SpawnError: nothing can be started at all.
+            SpawnError: no process can be started at all.
         """
         return self._run("systemctl", f"--{self.scope}", "--no-pager", "--no-ask-password", *words)
 
     def state(self) -> dict[str, str]:
-        """Return what systemd knows of the unit; empty where it cannot be asked."""
+        """Return what systemd knows about the unit; empty if systemd cannot be run."""
         try:
             done = self.tell("show", self.unit, "--property", ",".join(_SHOWN))
         except SaysoError:
@@ -48,10 +48,10 @@ class Systemd:
         return {name: value for name, _, value in lines if name in _SHOWN}
 
     def faults(self, unit: str) -> str | None:
-        """Return what ``systemd-analyze verify`` says of a file; ``None`` where it is missing.
+        """Return what ``systemd-analyze verify`` says about a file; ``None`` without it.
 
         Raises:
-            SpawnError: nothing can be started at all.
+            SpawnError: no process can be started at all.
         """
         try:
             words = ("verify", f"--{self.scope}", "--man=no", unit)
@@ -62,7 +62,7 @@ class Systemd:
         return "" if done.well and not about_us else "\n".join(about_us) or done.text.strip()
 
     def _run(self, program: str, *words: str, **instead: str) -> Done:
-        """Run a program; ``instead`` are variables where this process has none."""
+        """Run a program; ``instead`` are defaults for variables that this process does not have."""
         found = shutil.which(program)
         if found is None:
             raise HostUnavailable(f"{program} is not installed; this needs systemd.")

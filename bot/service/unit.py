@@ -1,4 +1,4 @@
-"""Write the unit of a gateway or a node, each line with its reason; know one that was edited."""
+"""Write the unit of a gateway or a node, each line with its reason; detect edits."""
 
 import hashlib
 import re
@@ -16,14 +16,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@+,=-]+")
 
 
 class Program(StrEnum):
-    """What the unit runs."""
+    """The program that the unit runs."""
 
     GATEWAY = "gateway"
     NODE = "node"
 
     @property
     def unit_name(self) -> str:
-        """Return what the unit is called."""
+        """Return the name of the unit."""
         return NAME if self is Program.GATEWAY else "sayso-node.service"
 
     @property
@@ -38,7 +38,7 @@ class Program(StrEnum):
 
 
 class Scope(StrEnum):
-    """Whose service manager runs it."""
+    """The service manager that runs it."""
 
     USER = "user"
     SYSTEM = "system"
@@ -46,7 +46,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Who runs a system's unit, and whether commands may use sudo."""
+    """The user of a system unit, and whether commands may use sudo."""
 
     user: str = ""
     sudo: bool = True
@@ -54,7 +54,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What the unit says: the program, the home if it is not the default, the user of a system's.
+    """The content of the unit: the program, the home if not the default, a system unit's user.
 
     ``sudo`` is whether commands may use sudo and other set-user-ID programs.
     """
@@ -67,7 +67,7 @@ class Unit:
     runs: Program = Program.GATEWAY
 
     def text(self) -> str:
-        """Return the unit's file."""
+        """Return the content of the unit file."""
         body = _UNIT.format(
             **_OF_PROGRAM[self.runs],
             network=_NETWORK if self.scope is Scope.SYSTEM else "",
@@ -92,13 +92,13 @@ class Unit:
 
 
 def is_ours(text: str) -> bool:
-    """Return whether a unit is as some version of ``install`` wrote it."""
+    """Return whether a unit is unchanged since some version of ``install`` wrote it."""
     sign = _SIGN.search(text)
     return sign is not None and sign[1] == _digest(text[sign.end() + 1 :])
 
 
 def chosen(text: str) -> Chosen:
-    """Return what was chosen when a unit was installed; an installation over it keeps that."""
+    """Return what was chosen when a unit was installed; reinstalling keeps that."""
     user = _USER.search(text)
     return Chosen(user[1] if user else "", sudo=_NO_SUDO.splitlines()[0] not in text)
 
@@ -107,7 +107,7 @@ def quoted(word: str) -> str:
     """Return a word of a command line or an assignment as systemd reads it.
 
     Raises:
-        StateError: it holds a control character.
+        StateError: it contains a control character.
     """
     if not word.isprintable():
         raise StateError(f"{word!r} holds a control character; no unit can name it.")

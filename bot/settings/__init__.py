@@ -27,7 +27,7 @@ __all__ = [
 
 
 def load(home: Path | None = None, *, environ: Mapping[str, str]) -> Settings:
-    """Return the settings of a home, which is created with mode 0700 where there is none.
+    """Return the settings of a home, which is created with mode 0700 if there is none.
 
     Raises:
         InvalidConfig: one line for each unknown, duplicate or ill-typed key.

@@ -1,4 +1,4 @@
-"""Name the key that was probably meant."""
+"""Find the key that was probably meant."""
 
 from difflib import get_close_matches
 
@@ -7,7 +7,7 @@ from bot.settings.schema import Shape, at, walk
 
 
 def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
-    """Word an unknown key: the nearest sibling, the same word further in, or all siblings."""
+    """Format a message about an unknown key: the nearest sibling, the same word deeper, or all."""
     section = at(root, parent)
     known = () if section is None else tuple(section.fields)
     if near := nearest(key, known):
@@ -21,7 +21,7 @@ def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str | None:
-    """Return the known word that is spelt most alike, if any is near."""
+    """Return the most similar known word, if any is close."""
     by_lower = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), by_lower, n=1)
     return by_lower[found[0]] if found else None

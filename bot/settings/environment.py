@@ -1,7 +1,7 @@
 """Read settings from the environment: ``SAYSO_TOOLS__EXEC__ASK=always``.
 
-A variable names a key by its path, ``__`` between the parts, in any case. Text and words are taken
-as they are; everything else (numbers, true and false, lists, sections) is written as JSON5.
+A variable names a key by its path, ``__`` between the parts, in any case. Strings and keywords are
+taken as they are; everything else (numbers, true and false, lists, sections) is written as JSON5.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ Tree = dict[str, object]
 class Overrides:
     """The settings that the environment holds, with the variable that each came from.
 
-    ``given`` has the keys that variables name, ``places`` the values that they set: a variable
-    for a section sets each key in it.
+    ``given`` has the keys that variables name, ``places`` the values that they set: a variable for
+    a section sets each key in it.
     """
 
     def __init__(self, root: Shape) -> None:
@@ -35,7 +35,7 @@ class Overrides:
         self.problems: list[Problem] = []
 
     def read(self, environ: Mapping[str, str]) -> None:
-        """Take every variable that names a key; a variable without ``__`` is no setting."""
+        """Read every variable that names a key; a variable without ``__`` is not a setting."""
         for name in sorted(environ):
             spelt = VARIABLES.get(name, name)
             if spelt.startswith(PREFIX) and _BETWEEN in spelt.removeprefix(PREFIX):
@@ -68,7 +68,7 @@ class Overrides:
         branch = self.tree
         for key in path[:-1]:
             below = branch.setdefault(key, {})
-            if not isinstance(below, dict):  # SAYSO_A=null beside SAYSO_A__B: the deeper one rules
+            if not isinstance(below, dict):  # SAYSO_A=null next to SAYSO_A__B: the deeper one wins
                 below = branch[key] = {}
             branch = below
         branch[path[-1]] = value
@@ -78,10 +78,10 @@ class Overrides:
 
 
 def value_of(text: str, shape: Shape) -> object:
-    """Return what a variable's text says for a key of this shape.
+    """Return the value that a variable's text has for a key of this shape.
 
     Raises:
-        ValueError: the key holds no text, and this is not JSON5.
+        ValueError: the key is not a string, and this is not JSON5.
     """
     if shape.optional and text == "null":
         return None

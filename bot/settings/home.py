@@ -31,10 +31,10 @@ def expand(name: str, environ: Mapping[str, str]) -> Path:
 
 
 def ensure_home(home: Path) -> None:
-    """Create the home with mode 0700, or check the one that is there.
+    """Create the home with mode 0700, or check the existing one.
 
     Raises:
-        StateError: it cannot be created, is no folder, or is not this user's alone to write.
+        StateError: it cannot be created, is not a folder, or others than this user may write to it.
     """
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
@@ -48,10 +48,10 @@ def ensure_home(home: Path) -> None:
 
 
 def check_home(home: Path) -> None:
-    """Refuse a home in which somebody else could replace the files; none yet is fine.
+    """Refuse a home in which somebody else could replace the files; a missing one is fine.
 
     Raises:
-        StateError: it is no folder, belongs to somebody else, or others may write to it.
+        StateError: it is not a folder, belongs to somebody else, or others may write to it.
     """
     try:
         status = home.stat()
@@ -65,10 +65,10 @@ def check_home(home: Path) -> None:
 
 
 def read_config(path: Path, limit: int) -> bytes | None:
-    """Return the configuration's bytes, at most ``limit`` and one more, or ``None`` if none is.
+    """Return the configuration's bytes, at most ``limit`` plus one, or ``None`` if there is none.
 
     Raises:
-        StateError: it is unreadable, no file, or somebody else could rewrite it.
+        StateError: it is unreadable, not a file, or somebody else could rewrite it.
     """
     try:
         content, status = read_file(path, limit)
@@ -81,12 +81,12 @@ def read_config(path: Path, limit: int) -> bytes | None:
 
 
 def check_reachable(path: Path, status: os.stat_result) -> None:
-    """Refuse a file that somebody else could rewrite or replace, also where a link leads to it.
+    """Refuse a file that somebody else could rewrite or replace, even if reached through a link.
 
-    Under umask 002 editors leave files group-writable; nobody else reaches them in a 0700 folder.
+    Under umask 002 editors leave files group-writable; nobody else can reach them in a 0700 folder.
 
     Raises:
-        StateError: others can get to it, and it is theirs, or they may write to it or its folders.
+        StateError: others can reach it, and own it, or may write to it or its folders.
     """
     if not path.resolve().parent.stat().st_mode & _OTHERS_ENTER:
         return
@@ -100,12 +100,12 @@ def check_reachable(path: Path, status: os.stat_result) -> None:
 
 
 def read_file(path: Path, limit: int) -> tuple[bytes, os.stat_result]:
-    """Return up to ``limit`` bytes and one more of a regular file, and that file's status.
+    """Return up to ``limit`` plus one bytes of a regular file, and that file's status.
 
     Raises:
         OSError: it cannot be read, or is a folder, pipe or device.
     """
-    # Without O_NONBLOCK, opening a pipe would wait for a writer for ever.
+    # Without O_NONBLOCK, opening a pipe would wait for a writer forever.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

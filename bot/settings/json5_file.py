@@ -1,6 +1,6 @@
 """Read a JSON5 file together with the line of each key.
 
-The json5 library judges the syntax and gives the values, but no positions. A second, small scan
+The json5 library checks the syntax and returns the values, but no positions. A second, small scan
 of text that the library accepted finds the location of each key, and duplicate keys.
 """
 
@@ -14,7 +14,7 @@ import json5
 from bot.settings.problems import KeyPath, Problem
 
 MAX_CHARACTERS = 1_000_000
-"""A configuration beyond this is a mistake; the library reads about 0.1 MB a second."""
+"""A larger configuration is a mistake; the library parses about 0.1 MB per second."""
 
 _TOKEN = re.compile(
     r"""(?P<skip>[\s\ufeff]+|//[^\n\r\u2028\u2029]*|/\*.*?\*/)
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _NOTHING = re.compile(
-    # Each part ends in one way only, so that a long text which is something fails at once.
+    # Each part can end in only one way, so that a long text that does not match fails at once.
     r"(?:[\s\ufeff]++|//[^\n\r\u2028\u2029]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/)*"
 )
 _SYNTAX = re.compile(r"<string>:(\d+) (Unexpected .*) at column (\d+)", re.DOTALL)
@@ -40,7 +40,7 @@ class Document:
 
 
 def read_json5(text: str, name: str) -> Document:
-    """Return the value and positions of a text; ``name`` begins the problems' places."""
+    """Return the value and positions of a text; problems' places begin with ``name``."""
     if _NOTHING.fullmatch(text):
         return Document({}, {})
     value, problem = _parse(text, name)
@@ -86,7 +86,7 @@ class _Frame:
 
 
 class _Scan:
-    """Walk the tokens of valid JSON5 and note the lines of keys and list items."""
+    """Walks the tokens of valid JSON5 and records the lines of keys and list items."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -126,7 +126,7 @@ class _Scan:
         self.lines[path] = line
 
     def _value_path(self, at: int) -> KeyPath:
-        """Return the path of the value that starts here, noting a list item's line."""
+        """Return the path of the value that starts here, recording a list item's line."""
         if not self.stack:
             return ()
         frame = self.stack[-1]

@@ -1,4 +1,4 @@
-"""Join the sections of core and of the channels into one frozen whole."""
+"""Combine the sections of core and of the channels into one frozen model."""
 
 import hashlib
 from contextvars import ContextVar
@@ -22,15 +22,15 @@ from core.trust.sealing import SEALING_KEY, Seals
 
 _MARK_DIGITS: Final = 8
 trees: ContextVar[tuple[Tree, ...]] = ContextVar("trees", default=())
-"""What the sources of the ``Settings`` under construction hold, strongest first.
+"""The content of the sources of the ``Settings`` under construction, strongest first.
 
-pydantic-settings asks the class for its sources and passes nothing on; a context variable keeps
-two readings in two threads apart.
+pydantic-settings asks the class for its sources and passes nothing on; a context variable keeps two
+reads in two threads apart.
 """
 
 
 class TreeSource(PydanticBaseSettingsSource):
-    """Offer a tree that was read and examined before."""
+    """Provides a tree that has been read and examined."""
 
     def __init__(self, settings_cls: type[BaseSettings], tree: Tree) -> None:
         super().__init__(settings_cls)
@@ -38,7 +38,7 @@ class TreeSource(PydanticBaseSettingsSource):
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
         """Return one top-level section as it was read; nothing is left to decode."""
-        del field  # the tree is keyed by the file's names, which at the top are the fields' own
+        del field  # the tree is keyed by the file's names, which are the fields' own here
         return self.tree.get(field_name), field_name, False
 
     def __call__(self) -> Tree:
@@ -74,7 +74,7 @@ class ChannelsSection(Section):
 
 
 class Settings(BaseSettings, CoreSettings):
-    """Everything that was configured; ``home`` is where all state lives."""
+    """Everything that was configured; ``home`` is where all state is kept."""
 
     model_config = SettingsConfigDict(title="Sayso's settings")
 
@@ -92,17 +92,17 @@ class Settings(BaseSettings, CoreSettings):
 
     @property
     def mark(self) -> str:
-        """Return what the cookies of this gateway have in their names, which is no secret.
+        """Return the mark in the names of this gateway's cookies, which is not secret.
 
-        It is the same for gateways on one store, and another for each other store.
+        It is the same for all gateways on one store, and different for each store.
         """
-        where = urlsplit(self.store_url)  # without what may be secret: the account and the query
+        where = urlsplit(self.store_url)  # without what may be secret: account and query
         named = f"{where.scheme}://{where.netloc.rpartition('@')[2]}{where.path}"
         return hashlib.sha256(named.encode()).hexdigest()[:_MARK_DIGITS]
 
     @property
     def seals(self) -> Seals:
-        """Return what seals secrets in the store."""
+        """Return the seals that protect secrets in the store."""
         given = None if self.store.key is None else self.store.key.get_secret_value()
         return Seals(self.home / SEALING_KEY, given)
 
@@ -120,8 +120,8 @@ class Settings(BaseSettings, CoreSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put the examined trees below the arguments; pydantic-settings merges key by key."""
-        # Its own sources know neither our variable's spelling nor the location of a value.
+        """Rank the examined trees below the arguments; pydantic-settings merges key by key."""
+        # Its own sources know neither the spelling of our variables nor the location of a value.
         del env_settings, dotenv_settings, file_secret_settings
         return init_settings, *(TreeSource(settings_cls, tree) for tree in trees.get())
 

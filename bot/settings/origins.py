@@ -28,7 +28,7 @@ class Origins:
         return next(lines, "") or self._beside(path) or CONFIG_NAME
 
     def _beside(self, path: KeyPath) -> str:
-        """Return a variable that sets something else of the same section: no file has it."""
+        """Return a variable that sets something else in the same section, which no file has."""
         section = path[:-1]
         near = sorted(name for key, name in self.variables.items() if key[:-1] == section)
         return near[0] if section and near else ""

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from core.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
-"""The way to a value: keys of objects, and indexes of lists from 0."""
+"""The path of a value: keys of objects, and indexes of lists from 0."""
 
 
 def dotted(path: KeyPath) -> str:
-    """Write a path as people do: ``approvals.exec.targets[0].to``."""
+    """Format a path as people write it: ``approvals.exec.targets[0].to``."""
     words = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return words.removeprefix(".")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake: its location (``config.json5:12`` or a variable), at which key, and what."""
+    """One mistake: its location (``config.json5:12`` or a variable), the key, and what is wrong."""
 
     place: str
     path: KeyPath
@@ -25,12 +25,12 @@ class Problem:
 
     @property
     def key(self) -> str:
-        """Return the key as people write it; empty where the file as a whole is wrong."""
+        """Return the key as people write it; empty if the file as a whole is wrong."""
         return dotted(self.path)
 
     @property
     def line(self) -> str:
-        """Return the mistake in one line."""
+        """Return the mistake as one line."""
         parts = (self.place, _printable(self.key), _printable(self.message))
         return ": ".join(part for part in parts if part)
 

@@ -1,4 +1,4 @@
-"""Bring file and environment together into validated settings, with the origin of each value."""
+"""Combine file and environment into validated settings, with the origin of each value."""
 
 import os
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ READ_FROM = "; it was read from "
 class Reading:
     """The settings, and the location of each value that was set.
 
-    ``is_set``: the file is there and sets something. ``secret_files`` are the files that secrets
+    ``is_set``: the file exists and sets something. ``secret_files`` are the files that secrets
     are read from, by their keys.
     """
 
@@ -43,8 +43,8 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
 
     Raises:
         InvalidConfig: one line for each unknown, duplicate or ill-typed key, or for a rule that is
-            ill written or fails one of its examples.
-        StateError: the home or the file could be rewritten by somebody else.
+        malformed or fails one of its examples. StateError: the home or the file could be rewritten
+        by somebody else.
     """
     check_home(home)
     document = in_our_spelling(_read_document(home / CONFIG_NAME), SHAPE)
@@ -82,9 +82,9 @@ def _validate(
     problems: list[Problem],
     secrets: Mapping[KeyPath, str],
 ) -> Settings:
-    """Return the settings, or raise every problem at once in the file's order.
+    """Return the settings, or raise all problems at once in the file's order.
 
-    ``secrets`` says where the text of each is from that the configuration only points to.
+    ``secrets`` says where the text of each secret comes from that the configuration refers to.
     """
     made = _construct(home, sources)
     message = {problem.path for problem in problems}
@@ -106,12 +106,12 @@ def _validate(
 
 
 def _with_source(words: str, secrets: Mapping[KeyPath, str], path: KeyPath) -> str:
-    """Add where the text of a secret is: the place of a mistake is only what points there."""
+    """Add where the text of a secret is: the place of a mistake is only the reference to it."""
     return f"{words}{READ_FROM}{secrets[path]}" if path in secrets else words
 
 
 def _bad_rule(settings: Settings) -> BadRule | None:
-    """Compile the rules once, so that an example that does not behave stops every start."""
+    """Compile the rules once, so that a failing example stops every start."""
     try:
         compiled(settings, _folder())
     except BadRule as error:

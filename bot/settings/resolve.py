@@ -1,4 +1,4 @@
-"""Compare a source's values with the tree of keys, and fetch the secrets that it points to."""
+"""Compare a source's values with the tree of keys, and fetch the secrets that it refers to."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,10 +11,10 @@ from bot.settings.secrets import SecretMissing, fetch
 
 
 class Examination:
-    """Walk one source's values; what is unknown is left out and becomes a problem.
+    """Walks one source's values; unknown ones are left out and become problems.
 
-    ``files`` are the files that secrets are read from, by their keys; ``sources`` says of each
-    secret that the configuration points to where its text is from.
+    ``files`` are the files that secrets are read from, by their keys; ``sources`` says where the
+    text comes from of each secret that the configuration refers to.
     """
 
     def __init__(

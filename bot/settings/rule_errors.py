@@ -1,7 +1,7 @@
 """Find every rule that cannot be used, whatever else is wrong: no mistake hides another.
 
 A rule is compiled from its own section, ``tools.exec.roots`` and ``tools.exec.optionSets`` alone.
-So it is judged only where nothing else is wrong in these, nor in what holds them: a mistake that
+So it is checked only if nothing else is wrong in these, or in what contains them: a mistake that
 follows from another one is not reported.
 """
 
@@ -26,10 +26,10 @@ _ROOT_LIST = TypeAdapter(tuple[RootEntry, ...])
 def rule_problems(
     sources: tuple[Tree, ...], known: Collection[Problem], origins: Origins, home: str
 ) -> list[Problem]:
-    """Return one problem for each rule that is ill written or fails one of its examples.
+    """Return one problem for each rule that is malformed or fails one of its examples.
 
-    ``sources`` are trees without unknown keys, the strongest first; ``known`` is what is wrong with
-    them; ``home`` is the folder that ``~`` means.
+    ``sources`` are trees without unknown keys, the strongest first; ``known`` are their problems;
+    ``home`` is the folder that ``~`` means.
     """
     wrong = {problem.path for problem in known if problem.path}
     if _touched(_ROOTS, wrong) or _touched(_OPTION_SETS, wrong):
@@ -78,7 +78,7 @@ def _at(tree: object, path: KeyPath) -> object:
 
 
 def _merged(below: object, above: object) -> object:
-    """Lay one tree over another as pydantic-settings does: key by key, all else replaced whole."""
+    """Merge one tree over another as pydantic-settings does: key by key, all else is replaced."""
     if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
         return above
     both = {key: _merged(below[key], above[key]) for key in below.keys() & above.keys()}
@@ -86,5 +86,5 @@ def _merged(below: object, above: object) -> object:
 
 
 def _touched(path: KeyPath, wrong: Collection[KeyPath]) -> bool:
-    """Return whether something is wrong at a path, in it, or with what holds it."""
+    """Return whether something is wrong at a path, in it, or with what contains it."""
     return any(all(a == b for a, b in zip(path, one, strict=False)) for one in wrong)

@@ -1,4 +1,4 @@
-"""Read ``execution`` as the executors' plan writes it, too: snake_case, three short variables."""
+"""Accept ``execution`` also as the executors' plan spells it: snake_case, three short variables."""
 
 from collections.abc import Mapping
 
@@ -13,13 +13,13 @@ VARIABLES = {
     "SAYSO_EXECUTOR_UNIX_USER": "SAYSO_EXECUTION__EXECUTORUNIXUSER",
     "SAYSO_EXECUTOR_DEBUG": "SAYSO_EXECUTION__DEBUG",
 }
-"""The variables, and what they are called by the rule for all others."""
+"""The variables, and their names by the rule for all others."""
 
 
 def in_our_spelling(document: Document, root: Shape) -> Document:
     """Return a file whose section ``execution`` has our keys where it had the plan's.
 
-    A key that is there in both spellings keeps the plan's, and so is an unknown one.
+    A key that is present in both spellings keeps the plan's, as does an unknown one.
     """
     value = document.value
     if not isinstance(value, dict) or not isinstance(value.get(SECTION), dict):

@@ -14,7 +14,7 @@ from bot.settings.problems import KeyPath
 
 
 class Kind(StrEnum):
-    """What a key holds, as far as reading it needs to know."""
+    """The kind of a key's value, as far as reading it needs to know."""
 
     SECTION = "section"
     LIST = "list"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One key: what it holds, its own keys or items, and what its model says about it."""
+    """One key: its kind, its own keys or items, and what its model says about it."""
 
     kind: Kind
     optional: bool = False
@@ -57,7 +57,7 @@ def walk(shape: Shape, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Shape]]:
 
 
 def at(shape: Shape, path: KeyPath) -> Shape | None:
-    """Return the shape of the value at a path, or ``None`` where the models have none."""
+    """Return the shape of the value at a path, or ``None`` if the models have none."""
     found: Shape | None = shape
     for part in path:
         if found is None:
@@ -68,7 +68,7 @@ def at(shape: Shape, path: KeyPath) -> Shape | None:
 
 @cache
 def _fields(model: type[BaseModel]) -> Mapping[str, Shape]:
-    """Return a model's keys as files write them; what is excluded is no setting."""
+    """Return a model's keys as files write them; what is excluded is not a setting."""
     return {
         info.alias or name: shape_of(info.annotation, info)
         for name, info in model.model_fields.items()
@@ -98,7 +98,7 @@ def _leaf_kind(inner: object) -> Kind:
 
 
 def _words(inner: object) -> tuple[str, ...]:
-    """Return the words that an enumeration accepts, if it is one of words."""
+    """Return the words that an enumeration accepts, if it is one of strings."""
     if isinstance(inner, type) and issubclass(inner, Enum):
         values = tuple(member.value for member in inner)
     elif get_origin(inner) is Literal:

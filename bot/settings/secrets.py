@@ -8,7 +8,7 @@ from core.errors import ConfigError, StateError
 from core.files.unreadable import unreadable
 
 MAX_BYTES = 65_536
-"""A secret file beyond this is not a secret."""
+"""A larger secret file is not a secret."""
 
 
 class SecretMissing(ConfigError):
@@ -19,7 +19,7 @@ def fetch(reference: Mapping[str, object], home: Path, environ: Mapping[str, str
     """Return the secret that a reference names; file paths are relative to the home.
 
     Raises:
-        SecretMissing: the reference is malformed, or there is nothing where it points.
+        SecretMissing: the reference is malformed, or it refers to something that does not exist.
     """
     match list(reference.items()):
         case [("env", str(name))]:

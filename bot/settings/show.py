@@ -26,7 +26,7 @@ def shown(reading: Reading) -> Iterator[Shown]:
 
 
 def leaves(settings: Settings) -> Iterator[tuple[KeyPath, object]]:
-    """Yield each setting's path and value; secrets are not masked but ``SecretStr``."""
+    """Yield each setting's path and value; secrets are not masked but are ``SecretStr``."""
     yield from _leaves(settings.model_dump(by_alias=True), SHAPE, ())
 
 

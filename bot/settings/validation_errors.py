@@ -32,7 +32,7 @@ _BARE: Mapping[str, str] = {
 
 
 def complaint(error: ErrorDetails, root: Shape) -> str:
-    """Return one clause for one error of pydantic; a wrong value may be a secret: not shown."""
+    """Return a message for one error of pydantic, without the value, which may be a secret."""
     shape, value = at(root, path_of(error)), error["input"]
     if error["type"] in {"enum", "literal_error"} and shape is not None and shape.words:
         return _wrong_word(value, shape)

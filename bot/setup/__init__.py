@@ -3,7 +3,7 @@
 ::
 
     chosen: a platform and its tokens
-       ─▶ contact: a scratch gateway's channel waits for the code that the terminal shows
+       ─▶ contact: a temporary gateway's channel waits for the code that the terminal shows
        ─▶ config_file: tokens and config.json5, each created once with mode 0600
        ─▶ initialise: a test prompt through a real gateway, then what to type next
 """

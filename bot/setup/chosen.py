@@ -1,4 +1,4 @@
-"""Keep what a new user chose: where people are asked, with which secrets."""
+"""Define what a new user chooses: where people are asked, with which secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,12 +40,12 @@ SECRETS: Final[Mapping[Platform, tuple[Secret, ...]]] = MappingProxyType(
         ),
     }
 )
-"""docs/how-to/<platform>.md shows how to make the app or the bot."""
+"""docs/how-to/<platform>.md shows how to create the app or the bot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A platform, and by key the text of each of its secrets, and where that is from."""
+    """A platform, with the text of each of its secrets by key, and where each comes from."""
 
     platform: Platform
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -54,9 +54,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """Who answers, and where prompts are shown, as the configuration writes them.
+    """Who answers, and where prompts are shown, as written in the configuration.
 
-    ``name`` is what the platform calls the account now; it is shown, and not written.
+    ``name`` is what the platform currently calls the account; it is shown, but not written.
     """
 
     account: str

@@ -40,10 +40,10 @@ def config_text(chosen: Chosen, contact: Contact | None) -> str:
 
 
 def refuse_existing(home: Path) -> None:
-    """Refuse a home that is configured already.
+    """Refuse a home that is already configured.
 
     Raises:
-        StateError: there is a configuration.
+        StateError: it has a configuration.
     """
     path = home / CONFIG_NAME
     if path.exists() or path.is_symlink():
@@ -57,8 +57,8 @@ def write(home: Path, chosen: Chosen, contact: Contact | None) -> Path:
     """Create the home, the secrets and, last, the configuration; return its path.
 
     Raises:
-        StateError: the home is not this user's alone, or one of the files is there with other
-            contents.
+        StateError: the home is not only this user's, or one of the files exists with other
+        contents.
     """
     ensure_home(home)
     for secret in SECRETS[chosen.platform]:

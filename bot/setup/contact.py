@@ -1,6 +1,6 @@
-"""Find a person's account and chat: whoever sends the code that this terminal shows.
+"""Find a person's account and chat by the code that this terminal shows.
 
-A name can be anybody's, and whoever writes to the bot first need not be its owner; the code is
+A name can be anybody's, and the first person to write to the bot may not be its owner; the code is
 shown to nobody else.
 """
 
@@ -31,14 +31,14 @@ _LINKED: Final = "You can now answer Sayso's prompts; they are shown in this cha
 
 @dataclass(slots=True)
 class CodeInbox:
-    """Take one code from whoever sends it; everything else gets a reply and changes nothing."""
+    """Accepts one code from any sender; everything else gets a reply and changes nothing."""
 
     code: str
     found: asyncio.Future[Contact] = field(default_factory=asyncio.Future)
     tries: int = 0
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Keep the sender of the code, once."""
+        """Record the sender of the code, once."""
         if not isinstance(inbound.command, Pair):
             return Reply(phrase(_WAITING), Tone.INFO)
         if self.found.done():
@@ -54,18 +54,18 @@ class CodeInbox:
 
 
 class CodeScreen(Protocol):
-    """Where the code is shown, and what keeps it from coming in."""
+    """Shows the code, and what keeps it from arriving."""
 
     def code(self, code: str, bot: str, link: str) -> None:
-        """Show the code, what the platform says of the bot, and a link that sends the code."""
+        """Show the code, what the platform says about the bot, and a link that sends the code."""
 
     def trouble(self, detail: str) -> None:
-        """Show why nothing comes in."""
+        """Show why nothing arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for whoever sends a code on a platform, for so many seconds."""
+    """The search for the sender of a code on a platform, for a number of seconds."""
 
     settings: Settings
     platform: Platform
@@ -90,10 +90,10 @@ class Search:
             await channel.stop()
 
     async def _wait(self, channel: Channel, inbox: CodeInbox) -> Contact:
-        """Wait for the code; say each thing that is in its way once.
+        """Wait for the code; report each obstacle once.
 
         Raises:
-            ChannelError: nobody sent it in time, or somebody guesses.
+            ChannelError: nobody sent it in time, or somebody is guessing.
         """
         shown: dict[str, None] = {}
         until = time.monotonic() + self.seconds
@@ -114,7 +114,7 @@ class Search:
 
 
 async def _checked(channel: Channel) -> tuple[Proof, ...]:
-    """Return what the platform says of the tokens.
+    """Return what the platform says about the tokens.
 
     Raises:
         ChannelError: one of them does not work.

@@ -27,10 +27,10 @@ _UNTESTED: Final = (
 
 
 class Screen(CodeScreen, Protocol):
-    """Where the progress of a set-up is shown."""
+    """Shows the progress of a set-up."""
 
     def confirms(self, contact: Contact) -> bool:
-        """Show who was found; return whether that is who should approve."""
+        """Show who was found; return whether this is the person who should approve."""
 
     def written(self, path: Path) -> None:
         """Show the configuration's path."""
@@ -44,9 +44,9 @@ class Screen(CodeScreen, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """One run of ``sayso init``: over which home, for whom to wait, where to show it.
+    """One run of ``sayso init``: its home, whom to wait for, where to show it.
 
-    ``asks``: a person is at this terminal, and takes the time to answer.
+    ``asks``: a person is at this terminal, and may take time to answer.
     """
 
     home: Path
@@ -100,7 +100,7 @@ class SetUp:
 
 
 def _at_its_origin(problem: Problem, chosen: Chosen) -> Problem:
-    """Return a mistake of the scratch home where the new user made it: in a file, or by typing."""
+    """Return a mistake found in the temporary home at its origin: a file, or what was typed."""
     key = problem.path[-1] if problem.path[:-1] == ("channels", chosen.platform.value) else ""
     place = chosen.origins.get(str(key))
     if place is None:
@@ -110,7 +110,7 @@ def _at_its_origin(problem: Problem, chosen: Chosen) -> Problem:
 
 @contextmanager
 def _scratch(chosen: Chosen) -> Iterator[Path]:
-    """Yield a home with the tokens in which nobody may answer, removed afterwards."""
+    """Yield a temporary home with the tokens, in which nobody may answer; remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="sayso-init-") as folder:
         home = Path(folder) / "home"
         write(home, chosen, None)

@@ -2,9 +2,9 @@
 
 Source: code.claude.com/docs/en/permissions. Rules are ``Tool`` or ``Tool(specifier)``; deny comes
 before ask, ask before allow, however specific. In ``Bash(…)`` a ``*`` is any run of characters,
-also over several words; `` *`` and ``:*`` at the end mean "with or without more words". ``Read(…)``
-and ``Edit(…)`` take patterns as in .gitignore, which hold for shell commands as well. ``find`` with
-``-exec`` or ``-delete`` is asked about whatever is allowed.
+even across several words; `` *`` and ``:*`` at the end mean "with or without more words".
+``Read(…)`` and ``Edit(…)`` take patterns as in .gitignore, which also apply to shell commands.
+``find`` with ``-exec`` or ``-delete`` always needs an answer, whatever is allowed.
 """
 
 import json
@@ -41,7 +41,7 @@ def read(text: str, origin: Origin) -> tuple[Statement, ...]:
     """Return what the file states.
 
     Raises:
-        BadRequest: it is no settings file.
+        BadRequest: it is not a settings file.
     """
     found = read_json(text, origin.name)
     if not isinstance(found, dict):

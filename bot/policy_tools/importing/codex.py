@@ -6,7 +6,7 @@ Source: openai/codex, codex-rs/execpolicy/README.md; developers.openai.com/codex
 strictest rule counts. ``host_executable(name, paths)`` limits which files a name may mean. The
 files are Starlark; only calls with literal arguments, and names of literals, are taken, read as
 Python's grammar reads them; nothing is executed. In requirements.toml the same rules are
-``[rules] prefix_rules``; what else a TOML file holds is no rule.
+``[rules] prefix_rules``; nothing else in a TOML file is a rule.
 """
 
 import ast
@@ -43,7 +43,7 @@ def read(text: str, origin: Origin) -> tuple[Statement, ...]:
 
 
 class _File:
-    """A file of Starlark, its names of literals, and the files that its programs may be."""
+    """A Starlark file, its named literals, and the files that its programs may be."""
 
     def __init__(self, text: str, origin: Origin) -> None:
         self._origin = origin
@@ -85,7 +85,7 @@ class _File:
         return Place(self._origin.name, f"line {statement.lineno}", written[:400])
 
     def _assigned(self, statement: ast.stmt) -> bool:
-        """Keep a name of a literal, or pass over a bare string."""
+        """Store a named literal, or skip a bare string."""
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return isinstance(statement.value.value, str)
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -186,7 +186,7 @@ def _pattern(found: object) -> _Pattern:
 
 
 def _example_problem(found: _Literals, pattern: _Pattern) -> str | None:
-    """Check the examples, for Codex does not load a file in which one does not behave."""
+    """Check the examples, because Codex does not load a file in which one fails."""
     for key, wanted in (("match", True), ("not_match", False)):
         examples = found.get(key, [])
         if not isinstance(examples, list):
@@ -214,7 +214,7 @@ def _fits(pattern: _Pattern, words: Sequence[str]) -> bool:
 
 
 def _of_settings(found: Mapping[str, object], origin: Origin) -> Iterator[Statement]:
-    """Yield what requirements.toml says, and each key of config.toml that is no rule."""
+    """Yield what requirements.toml says, and each key of config.toml that is not a rule."""
     for key, value in found.items():
         if key == "rules" and isinstance(value, dict):
             yield from _of_requirements(value, origin)

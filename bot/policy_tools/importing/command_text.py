@@ -1,7 +1,7 @@
-"""Read the text of a command in which ``*`` is any run of characters, as words.
+"""Split the text of a command, in which ``*`` is any run of characters, into words.
 
-A shell would take quotes away and read ``~`` as the home; so is done here, for a rule is held
-against the words that a command really has.
+A shell would remove quotes and read ``~`` as the home; the same is done here, because a rule is
+matched against the words that a command really has.
 """
 
 import re
@@ -39,7 +39,7 @@ def words_of(text: str, home: str, *, stars: bool = True) -> tuple[str, ...] | N
 
 
 def leading_words(text: str) -> tuple[str, ...]:
-    """Return the words at the beginning of a text that are plain for certain, maybe none."""
+    """Return the words at the beginning of a text that are certainly plain, possibly none."""
     found = []
     for word in text.split():
         if _LEFT_PLAIN.fullmatch(word) is None:

@@ -1,11 +1,11 @@
 """Turn what another product states into rules and allowlist entries, never looser than it was.
 
-- A command or a prefix that was allowed becomes one rule. After a prefix any words follow, as they
-  did there; but where no more than the name of a program is given that runs others through its
-  arguments (git, find, python3), only those that its profile knows, unless ``trust_source``.
-- What was asked about or denied holds in every folder, for ``cd`` would be a way around it.
-- Shells, wrappers and inline code are never listed.
-- What narrows and could not be carried over takes the allows with it that it might be about.
+- A command or a prefix that was allowed becomes one rule. After a prefix any words may follow, as
+they could there; but if only the name of a program is given that runs others through its arguments
+(git, find, python3), only those that its profile knows, unless ``trust_source``. - What was asked
+about or denied applies in every folder, because ``cd`` would be a way around it. - Shells, wrappers
+and inline code are never listed. - If something restrictive could not be carried over, the allows
+it might be about are dropped, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,14 +50,14 @@ from core.programs.wrappers import names_of, wrapper_kind
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")
 _UNLISTED = "what is not listed is asked about here; set tools.exec.ask to off to deny it"
 _EVERY_LETTER = f"-{ascii_letters}"
-"""A cluster of every short option."""
+"""A cluster of all short options."""
 _RUN_BY_INLINE_ONLY = frozenset(("fd", "fdfind", "find", "rg", "sort"))
-"""They run others by options alone that are asked about under any rule."""
+"""They run others only by options that need an answer under any rule."""
 _EVERY_PROGRAM = "/**"
 Find = Callable[[str], PinnedFile | None]
 
 _CODE = (("-c", "x"), ("-e", "x"), ("-exec", "x"), ("x",))
-"""Further arguments in the ways in which programs take code."""
+"""Further arguments in the forms in which programs take code."""
 
 
 def carried(
@@ -68,9 +68,9 @@ def carried(
     *,
     trust_source: bool = False,
 ) -> Imported:
-    """Carry the statements of some files over, those that narrow against all that allow.
+    """Convert the statements of some files, comparing restrictive ones with all that allow.
 
-    ``find`` searches a program on the search path; ``home`` is what ``~`` means.
+    ``find`` looks up a program on the search path; ``home`` is what ``~`` means.
     """
     carrier = _Carrier(statements, find, home, trust_source=trust_source)
     return Imported(tuple(map(carrier.outcome, statements)), tuple(names))
@@ -155,7 +155,7 @@ class _Carrier:
         return Outcome(one.place, Fate.NARROWER, why, found.rules, found.entries)
 
     def _may_read(self, one: Rule) -> str | None:
-        """Say that the program may read files that a rule protects, though no word names them."""
+        """Note that the program may read files that a rule protects, though no word names them."""
         if not self._files:
             return None
         head = one.words[0]
@@ -183,7 +183,7 @@ class _Carrier:
         return None
 
     def _outranked(self, one: Rule) -> str | None:
-        """Name a rule that wins here though it gives way there, ``None`` if there is none."""
+        """Return a rule that wins here though it gives way there, ``None`` if there is none."""
         name = one.words[0].rpartition("/")[2]
         for other in (*self._narrowing.get(name, ()), *self._narrowing.get("", ())):
             less = other.rank < one.rank or other.note is not None
@@ -316,7 +316,7 @@ def _by_profile(program: str) -> str:
 
 
 def _with_inline(note: str | None, names: frozenset[str], arguments: Sequence[str]) -> str | None:
-    """Add what is asked about although the source allows it: code among further arguments."""
+    """Add what needs an answer although the source allows it: code among further arguments."""
     known = inline_of(names)
     if known is None:
         return note
@@ -343,7 +343,7 @@ def _check_counts(entry: Promise) -> None:
 
 
 def _overlap(one: Rule, other: Rule) -> bool:
-    """Return whether two rules may be about one command."""
+    """Return whether two rules may match the same command."""
     for mine, theirs in zip(one.words, other.words, strict=False):
         if any(mark in word for word in (mine, theirs) for mark in (STAR, INNER)):
             return True

@@ -1,4 +1,4 @@
-"""Read another product's file into plain values, with one clear sentence where it cannot be."""
+"""Parse another product's file into plain values, with one clear sentence if it is invalid."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from bot.settings.json5_file import read_json5
 from core.errors import BadRequest
 
 LARGEST = 1_048_576
-"""Bytes of a file that is read; a policy beyond this is none."""
+"""Maximum bytes of a file; anything larger is not a policy."""
 _DEEPEST = 64
-"""Levels of a document. The real ones have six at most."""
+"""Maximum levels of a document. Real ones have six at most."""
 _LONGEST_JSON5 = 131_072
-"""Characters of a text that is tried as JSON5, which is read at 0.1 MB a second."""
+"""Maximum characters of a text that is tried as JSON5, which is parsed at 0.1 MB per second."""
 _SKIPPED = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")|//[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _TRAILING = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*")|,(?=\s*[\]}])', re.DOTALL)
 
@@ -23,7 +23,7 @@ def read_text(path: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        BadRequest: it is no file, too large, or no UTF-8.
+        BadRequest: it is not a file, is too large, or is not UTF-8.
     """
     try:
         data, _ = read_file(path, LARGEST)
@@ -37,7 +37,7 @@ def decoded(data: bytes, name: str) -> str:
     """Return bytes as text, without a byte order mark.
 
     Raises:
-        BadRequest: there are too many, or they are no UTF-8.
+        BadRequest: there are too many, or they are not UTF-8.
     """
     if len(data) > LARGEST:
         raise BadRequest(
@@ -58,7 +58,7 @@ def read_json(text: str, name: str) -> object:
     """Return the value of JSON, with comments and trailing commas, or of JSON5.
 
     Raises:
-        BadRequest: it is none of these, is nested too deeply, or holds a key twice.
+        BadRequest: it is none of these, is nested too deeply, or has a key twice.
     """
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
@@ -100,7 +100,7 @@ def read_toml(text: str, name: str) -> dict[str, object]:
     """Return the table of a TOML document.
 
     Raises:
-        BadRequest: it is no TOML, or nested too deeply.
+        BadRequest: it is not TOML, or is nested too deeply.
     """
     try:
         found = tomllib.loads(text)
@@ -147,7 +147,7 @@ def _too_deep(name: str) -> BadRequest:
 
 
 class _Repeated(ValueError):
-    """An object holds a key twice, and which of both counts is not said."""
+    """An object has a key twice, and which of the two counts is undefined."""
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

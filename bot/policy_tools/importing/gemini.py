@@ -5,7 +5,7 @@ Of the rules that match, the one with the highest ``priority`` decides, an admin
 a user's before a workspace's; ``commandPrefix`` is a prefix of the command in whole words,
 ``commandRegex`` and ``argsPattern`` are expressions over JSON. In settings.json ``tools.allowed``
 and ``tools.exclude`` hold ``run_shell_command(PREFIX)``, of which the second wins; ``tools.core``
-limits what there is at all.
+limits which tools exist at all.
 """
 
 import re
@@ -98,14 +98,14 @@ def _of_rule(where: str, rule: _Table, origin: Origin) -> Iterator[Statement]:
 
 
 def _rank(priority: object, *, narrows: bool) -> float:
-    """Return the priority; without one, which Gemini demands, nothing is outranked by an allow."""
+    """Return the priority; without one, which Gemini requires, an allow outranks nothing."""
     if isinstance(priority, int) and 0 <= priority <= _HIGHEST:
         return priority
     return _HIGHEST if narrows else 0
 
 
 def _tier(origin: Origin) -> float:
-    """Return what a file's rules rank at least."""
+    """Return the lowest rank of a file's rules."""
     if origin.name.startswith("/etc/"):
         return 3000
     return 2000 if origin.folder is None else 1000
@@ -195,7 +195,7 @@ def _settings(text: str, origin: Origin) -> Iterator[Statement]:
 
 
 def _core(known: _Table, origin: Origin) -> tuple[tuple[str, ...], ...] | None:
-    """Return the prefixes of the only commands there are, ``None`` where any may be."""
+    """Return the prefixes of the only commands that exist, ``None`` if any may."""
     for key in _CORE:
         if key in known:
             calls = [_called(one) for one in _names(key, known[key], origin)]
@@ -252,7 +252,7 @@ def _listed(
 
 
 def _within(found: Statement, core: tuple[tuple[str, ...], ...] | None) -> Statement:
-    """Return a rule that allows if it is within what there is at all."""
+    """Return an allowing rule, if it is within the commands that exist at all."""
     if core is None or not isinstance(found, Rule):
         return found
     if any(found.words[: len(words)] == words for words in core):

@@ -13,7 +13,7 @@ _BRACKETS = re.compile(r"\[[^\]/]*\]")
 
 
 def path_pattern(pattern: str, origin: Origin) -> str | None:
-    """Return a pattern of the same paths, for which all below counts; ``None``: it takes back."""
+    """Return a pattern of the same paths, including all below; ``None`` if it is a negation."""
     text = pattern.strip()
     if text.startswith("!"):
         return None
@@ -28,7 +28,7 @@ def path_pattern(pattern: str, origin: Origin) -> str | None:
 
 
 def _base(text: str, origin: Origin) -> tuple[str, str]:
-    """Return the folder that a pattern begins at, itself a pattern, and the rest of it."""
+    """Return the folder that a pattern starts at, itself a pattern, and the rest of it."""
     folder = origin.folder or "/**"
     if text.startswith("//"):
         return "", text[2:]

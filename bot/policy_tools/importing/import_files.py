@@ -48,9 +48,9 @@ def import_files(
     folder: str | None = None,
     trust_source: bool = False,
 ) -> Imported:
-    """Return what files of another product come to here; nothing is changed.
+    """Return what files of another product translate to here; nothing is changed.
 
-    ``folder`` is the only one that the rules hold in; without it each file's own place decides.
+    ``folder`` is the only one in which the rules apply; without it each file's own place decides.
 
     Raises:
         SaysoError: a file, or the configuration in effect, cannot be used.
@@ -69,10 +69,10 @@ def import_texts(
     *,
     trust_source: bool = False,
 ) -> Imported:
-    """Return what texts come to, each rule seen to be one that a configuration may hold.
+    """Return what texts translate to, with each rule checked to be valid in a configuration.
 
     Raises:
-        BadRequest: one is no file of the product.
+        BadRequest: one is not a file of the product.
     """
     statements = tuple(one for text, origin in texts for one in _read(source, text, origin))
     names = [origin.name for _, origin in texts]
@@ -100,7 +100,7 @@ def finder(search_path: Sequence[str]) -> Callable[[str], PinnedFile | None]:
 
 
 def _usable(outcomes: Iterable[Outcome], home: str) -> Iterable[Outcome]:
-    """Yield each outcome; one with a rule that no configuration may hold has none of them."""
+    """Yield each outcome; one with a rule that is not valid in a configuration gets no rules."""
     for one in outcomes:
         why = next(filter(None, (_mistake(rule, home) for rule in one.rules)), None)
         if why is None:

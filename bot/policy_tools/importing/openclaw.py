@@ -1,7 +1,7 @@
 """Read OpenClaw's exec-approvals.json and openclaw.json.
 
-Besides what version 1 of the file knows (S1 "Settings and storage"): an agent ``*``,
-``argPattern``, generated ``=command:`` entries, text entries. Bare names are left: only later
+In addition to what version 1 of the file defines (S1 "Settings and storage"): an agent ``*``,
+``argPattern``, generated ``=command:`` entries, text entries. Bare names are left out: only later
 versions gave them a meaning. Settings are not imported: an agent that asks about everything, or
 runs nothing, gets no entries.
 """
@@ -101,7 +101,7 @@ def _agents(agents: _Object, shared: _Object, origin: Origin) -> Iterator[Statem
 
 
 def _closed(policy: _Object) -> str | None:
-    """Return why the agent's entries let nothing run unasked, ``None`` if they do."""
+    """Return why the agent's entries let nothing run unasked, ``None`` if they let some."""
     if policy.get("security") == "deny":
         return "its agent's security is deny"
     return "its agent's ask is always" if policy.get("ask") == "always" else None
@@ -118,7 +118,7 @@ def _entries(part: _Object, where: str, origin: Origin) -> list[tuple[Place, obj
 
 
 def _written(entry: object) -> str:
-    """Return an entry as people know it, without what it was last used for."""
+    """Return an entry as people know it, without its last use."""
     if not isinstance(entry, dict):
         return json.dumps(entry)[:400]
     return json.dumps({key: entry[key] for key in entry if key not in _ABOUT})[:400]
@@ -156,9 +156,9 @@ def _refused(pattern: str) -> str | None:
 
 
 def _arguments(expression: object) -> tuple[tuple[str, ...] | None, bool]:
-    """Return the words that an expression over the arguments is for certain, and if more follow.
+    """Return the words that an expression on the arguments requires, and if more may follow.
 
-    No expression is any words; ``^run test( .*)?$`` is these and any after them.
+    No expression means any words; ``^run test( .*)?$`` means these and any after them.
     """
     if expression in (None, ""):
         return (), True

@@ -1,4 +1,4 @@
-"""Format an import for people and for programs: lost denials first, and no secret of the source."""
+"""Format an import for people and for programs: lost denials first, no secrets of the source."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _HEADINGS = {
 
 
 def to_json(imported: Imported) -> dict[str, object]:
-    """Return everything, for programs."""
+    """Return everything, as JSON for programs."""
     return {
         "summary": {fate.value: count for fate, count in imported.counts()},
         "rules": [rule.json() for rule in imported.rules],
@@ -45,7 +45,7 @@ def _line(one: Outcome) -> dict[str, object]:
 
 
 def shown(imported: Imported) -> str:
-    """Word an import for a terminal: lost denials, a summary, what to copy, and all the rest."""
+    """Format an import for a terminal: lost denials, a summary, what to copy, and the rest."""
     parts = [*_lost(imported), *_summary(imported), *_rules(imported), *_entries(imported)]
     for fate, heading in _HEADINGS.items():
         found = [one for one in imported.of(fate) if one.why is not None]

@@ -1,4 +1,4 @@
-"""What an import comes to: for each line of the source its fate, its rules and its entries."""
+"""Define the result of an import: for each line of the source its fate, rules and entries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class Fate(StrEnum):
     NARROWER = "narrower"
     """It allows fewer commands."""
     DROPPED = "dropped"
-    """It allowed commands and nothing of it came over."""
+    """It allowed commands and nothing of it was carried over."""
     CARRIED = "carried"
     """It asks about or denies the same commands, or more."""
     LOST = "lost"
-    """It may ask about or deny commands, and nothing of it came over."""
+    """It may ask about or deny commands, and nothing of it was carried over."""
     IGNORED = "ignored"
-    """It is no rule about commands."""
+    """It is not a rule about commands."""
 
 
 ALLOWING = (Fate.EXACT, Fate.NARROWER, Fate.DROPPED)
@@ -31,7 +31,7 @@ ALLOWING = (Fate.EXACT, Fate.NARROWER, Fate.DROPPED)
 
 @dataclass(frozen=True, slots=True)
 class ImportedRule:
-    """A rule for ``tools.exec.rules``: one kind of match with its value, and maybe a folder."""
+    """A rule for ``tools.exec.rules``: one kind of match with its value, maybe a folder."""
 
     decide: Decision
     kind: str
@@ -40,7 +40,7 @@ class ImportedRule:
     reason: str | None = None
 
     def json(self) -> dict[str, object]:
-        """Return the rule as the configuration has it."""
+        """Return the rule as it is written in the configuration."""
         value = list(self.value) if isinstance(self.value, tuple) else self.value
         match: dict[str, object] = {self.kind: value}
         if self.cwd is not None:
@@ -59,7 +59,7 @@ class ImportedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A line of the source, what became of it, and why it is not the same."""
+    """A line of the source, its fate, and why the result is not the same."""
 
     place: Place
     fate: Fate
@@ -70,7 +70,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """All lines of all files, in their order."""
+    """All lines of all files, in order."""
 
     outcomes: tuple[Outcome, ...]
     files: tuple[str, ...] = ()
@@ -87,10 +87,10 @@ class Imported:
         return tuple(dict.fromkeys(entry for one in self.outcomes for entry in one.entries))
 
     def of(self, *fates: Fate) -> tuple[Outcome, ...]:
-        """Return the lines of some fates."""
+        """Return the lines with certain fates."""
         return tuple(one for one in self.outcomes if one.fate in fates)
 
     def counts(self) -> Iterator[tuple[Fate, int]]:
-        """Yield how many lines there are of each fate."""
+        """Yield how many lines have each fate."""
         for fate in Fate:
             yield fate, len(self.of(fate))

@@ -17,10 +17,10 @@ class Origin:
 
 
 def origin_of(path: Path, home: str, folder: str | None = None) -> Origin:
-    """Return where the rules of a file hold; ``folder`` is what a person said of it.
+    """Return where the rules of a file apply; ``folder`` is what a person specified.
 
-    A file below ``.claude``, ``.codex`` or ``.gemini`` of a folder that is not the home is that
-    folder's own. Any other is taken for the user's.
+    A file below ``.claude``, ``.codex`` or ``.gemini`` in a folder other than the home belongs to
+    that folder. Any other is taken for the user's.
     """
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links in the name are the person's
     found = folder

@@ -1,8 +1,8 @@
-"""State what another product's file says about commands, in words of our own.
+"""Represent what another product's file says about commands, in our own terms.
 
 A reader returns ``Rule`` for what decides about commands, ``FileRule`` for what protects files, and
 ``Unstated`` for everything else: each line of a source is one of the three, so that nothing can
-vanish without a word.
+vanish silently.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT, AgentId
 
 STAR = "\ue000"
-"""In a ``Rule``'s words: any run of characters, also over several words."""
+"""In a ``Rule``'s words: any run of characters, even across several words."""
 INNER = "\ue001"
-"""In a ``Rule``'s words: any run of characters of this very word, for it is quoted."""
+"""In a ``Rule``'s words: any run of characters within this word, because it is quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a source: its file, its key or line number there, and how it is written."""
+    """A line of a source: its file, its key or line number there, and its text."""
 
     file: str
     where: str
@@ -29,10 +29,10 @@ class Place:
 class Rule:
     """One rule about commands: these words, and any after them if it is a ``prefix``.
 
-    ``rank``: a rule gives way to one of a higher rank; where all rank alike the strictest counts.
-    ``paths`` are the only files that the program may be, empty: any. ``pattern``: the first word is
-    a pattern of paths. ``folder`` is the only one it holds in, and below; ``None``: any.
-    ``except_words`` are patterns of words about which the source asks all the same. ``note``: why a
+    ``rank``: a rule gives way to one of a higher rank; if all have the same rank, the strictest
+    counts. ``paths`` are the only files that the program may be, empty: any. ``pattern``: the first
+    word is a pattern of paths. ``folder`` is the only one it applies in, and below; ``None``: any.
+    ``except_words`` are patterns of words about which the source asks nevertheless. ``note``: why a
     rule that asks or denies is stricter here than there.
     """
 
@@ -54,7 +54,7 @@ class Rule:
 class FileRule:
     """One rule that asks about or denies reading files: a pattern of absolute paths.
 
-    ``everywhere``: it protects such a path in every folder, though there only in that of a session.
+    ``everywhere``: here it protects such a path in every folder, but there only in a session's.
     """
 
     place: Place
@@ -77,9 +77,9 @@ class Everything:
 class Unstated:
     """What could not be read as a rule about commands, and why.
 
-    ``allows``: it is a rule that allows, so that it counts as dropped. ``narrows``: it may ask
-    about or deny commands, of any program; then it counts as lost, and nothing that it might be
-    about may be allowed.
+    ``allows``: it is a rule that allows, so it counts as dropped. ``narrows``: it may ask about or
+    deny commands, of any program; then it counts as lost, and nothing that it might be about may be
+    allowed.
     """
 
     place: Place

@@ -12,14 +12,14 @@ ONE_WORD = f"a * before the end matches at most {_MOST_RULES} words, the first o
 
 
 class Unwritable(ValueError):
-    """No template says this."""
+    """No template can express this."""
 
 
 def vectors_of(words: tuple[str, ...], *, prefix: bool) -> tuple[list[tuple[str, ...]], str | None]:
-    """Return the vectors of arguments that allow no more than these, and what they lack.
+    """Return vectors of arguments that allow no more than these, and what they leave out.
 
     Raises:
-        Unwritable: no vector says it.
+        Unwritable: no vector can express it.
     """
     if not words:
         return [(ANY_REST,) if prefix else ()], None
@@ -65,7 +65,7 @@ def pattern_of(words: tuple[str, ...], *, prefix: bool) -> str:
 
 
 def needs_pattern(words: tuple[str, ...]) -> bool:
-    """Return whether only a pattern of words says what a rule that asks or denies is about."""
+    """Return whether a rule that asks or denies needs a pattern of words."""
     return any(STAR in word or INNER in word or looks_typed(word) for word in words)
 
 

@@ -1,4 +1,4 @@
-"""Write an import into a home, but only where the result is no looser than the source."""
+"""Write an import into a home, but only if the result is no looser than the source."""
 
 import json
 import os
@@ -24,16 +24,16 @@ _SAFE_BINS: Mapping[Source, tuple[str, ...]] = {
     Source.CLAUDE_CODE: ("grep", "head", "tail", "wc"),
     Source.OPENCLAW: ("cut", "head", "tail", "tr", "uniq", "wc"),
 }
-"""What the source, too, lets run without a rule; of others nothing is documented."""
+"""What the source also runs without a rule; for other products nothing is documented."""
 _MOST_NAMED = 10
 
 
 def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> None:
     """Add the entries to exec-approvals.json, once every rule is in the configuration.
 
-    Where there is no configuration yet, one with the rules is made, in which commands run on this
-    machine and what is not listed is asked about. An existing one is its owner's text, comments and
-    all, and is not rewritten.
+    If there is no configuration yet, one with the rules is created, in which commands run on this
+    machine and what is not listed needs an answer. An existing one is its owner's text, including
+    comments, and is not rewritten.
 
     Raises:
         BadRequest: the result would be looser than the source; nothing was written.
@@ -57,7 +57,7 @@ def write(imported: Imported, source: Source, environ: Mapping[str, str]) -> Non
 
 
 def _add(raw: Raw, imported: Imported) -> bool:
-    """Add the entries, and return whether one of them was not there."""
+    """Add the entries, and return whether any of them was new."""
     added = [
         edit.add_entry(raw, one.agent, one.entry.pattern, one.entry.argv)
         for one in imported.entries
@@ -72,7 +72,7 @@ def _create(config: Path, text: str) -> None:
 
 
 def config_text(imported: Imported, source: Source) -> str:
-    """Return a configuration that asks about all that the import does not allow."""
+    """Return a configuration that asks about everything that the import does not allow."""
     bins = json.dumps(list(_SAFE_BINS.get(source, ())))
     return (
         "{\n  tools: {\n    exec: {\n"
@@ -107,7 +107,7 @@ def _named(words: list[str]) -> str:
 
 
 def _present_allows(imported: Imported, home: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield what runs unasked in the home beside the import: rules that allow, and entries."""
+    """Yield what already runs unasked in the home: rules that allow, and entries."""
     if not home.is_dir():
         return
     settings = present_settings(environ)
@@ -159,7 +159,7 @@ def _check_existing(
 
 
 def _looser(policy: ExecPolicy) -> str | None:
-    """Return what lets run what is not listed, ``None`` where nothing does."""
+    """Return the setting that lets unlisted commands run, ``None`` if there is none."""
     if policy.host is ExecHost.SANDBOX:
         return "host is sandbox, where what is not listed runs unasked"
     if policy.security is ExecSecurity.FULL:
