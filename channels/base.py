@@ -157,7 +157,7 @@ class Channel(Protocol):
     async def post(self, target: Target, card: PromptCard) -> str:
         """Show a prompt and return the platform's message id.
 
-        Buttons that allow are offered only where the whole command was offered before.
+        Buttons that allow are offered only if the whole command was offered before.
 
         Raises:
             ChannelError: the platform refused it (``permanent``) or cannot be reached.

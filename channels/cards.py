@@ -318,7 +318,7 @@ def checked(card: PromptCard) -> tuple[Fact, ...]:
 
 
 def listed(lines: tuple[Fact, ...]) -> Redacted:
-    """Return lines as text, in which no line break in a value starts a line of ours."""
+    """Return lines as text, in which no line break in a value starts one of our lines."""
     rows = (f"{line.label}: {line.value}".replace("\n", f"\n{CONTINUATION}") for line in lines)
     return Redacted("\n".join(rows))
 
@@ -361,7 +361,7 @@ def _step_up(card: PromptCard) -> Redacted:
     if not (card.step_up and card.approvable):
         return NOTHING
     words = (
-        "type /approve {} allow-once; a button is not enough. Who has a passkey or an "
+        "type /approve {} allow-once; a button is not enough. With a passkey or an "
         "authenticator app: on the control page"
     )
     return phrase(words, Redacted(card.code))

@@ -64,7 +64,7 @@ SLASH_COMMANDS = (
 HELP = (
     "/approve CODE allow-once: run it this once\n"
     "/approve CODE allow-always: run it, and allow what the prompt names from now on\n"
-    "/approve CODE 30m, 5x, session or task: the same, but only for so long\n"
+    "/approve CODE 30m, 5x, session or task: the same, but only for that long\n"
     "/approve CODE deny REASON: do not run it; the agent reads the reason\n"
     "A reply to a prompt may be just yes, no, always, 30m or deny REASON.\n"
     + "\n".join(f"{command.line}: {command.description}" for command in SLASH_COMMANDS[1:])

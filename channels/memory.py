@@ -35,7 +35,7 @@ class Shown:
 
     @property
     def prompt(self) -> PromptCard | None:
-        """Return the only prompt of the message; ``None`` where it has none or several."""
+        """Return the only prompt of the message; ``None`` if it has none or several."""
         return next(iter(self.prompts.values())) if len(self.prompts) == 1 else None
 
     @property

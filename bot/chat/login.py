@@ -34,7 +34,7 @@ _UNLINKED = (
 
 @dataclass(frozen=True, slots=True)
 class LoginLinks:
-    """The links that people ask for in chats; ``page_url`` is empty where the page is off."""
+    """The links that people ask for in chats; ``page_url`` is empty if the page is off."""
 
     store: Store
     journal: Journal

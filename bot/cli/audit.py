@@ -25,7 +25,7 @@ sayso audit verify --from 3               where audit.jsonl.000001 and .000002 w
 sayso audit verify copy.jsonl             check a copy, or the exec log, offline
 sayso audit tail --limit 5                print the last records
 sayso audit rotate                        begin a new segment, also while the gateway runs
-sayso audit export --since 7d week.jsonl  evidence of a week; verify.py beside it checks it
+sayso audit export --since 7d week.jsonl  evidence of a week; verify.py next to it checks it
 """
 _BROKEN = 3
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -67,9 +67,9 @@ def register(commands: "Commands") -> None:
         example,
         export,
         arg("to", metavar="FILE", help="the file to write; verify.py is put beside it"),
-        arg("--since", type=_moment, metavar="T", help="from then on: 7d, or 2026-11-24T08:00"),
+        arg("--since", type=_moment, metavar="T", help="only since then: 7d, or 2026-11-24T08:00"),
         arg("--until", type=_moment, metavar="T", help="before then"),
-        arg("--id", metavar="ID", help="only the request that this id or code means"),
+        arg("--id", metavar="ID", help="only the request that this id or code matches"),
         file,
     )
     under(commands, "Safety")

@@ -18,7 +18,7 @@ sayso companion     show questions here; a: allow once, A: allow always, d: deny
 
 def register(commands: "Commands") -> None:
     """Add the command to the parser."""
-    purpose = "answer approvals in this terminal, beside the chats"
+    purpose = "answer approvals in this terminal, as well as in the chats"
     command(commands, "companion", purpose, _EXAMPLES, companion, json="print failures as JSON")
     under(commands, "Requests")
 

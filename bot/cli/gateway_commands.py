@@ -51,7 +51,7 @@ sayso token create ana-laptop --scope approve --scope read --person ana
 TOKEN=$(sayso token create dashboard --scope read)     the token alone is on standard output
 """
 _LOGIN = """\
-sayso login                       a link for the only person that there is
+sayso login                       a link for the only person there is
 sayso login --person ana
 sayso login --person ana --admin  may also change exec-approvals.json
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 _APPROVE = """\
-sayso node list                      who waits, and under which code
+sayso node list                      with the codes of those that wait
 sayso node approve K3F7QZ
 sayso node approve K3F7QZ --name build
 """
@@ -35,7 +35,7 @@ _NODE = arg("id", metavar="NODE", help="its id, name, address, or 6 characters o
 def register(commands: "Commands") -> None:
     """Add the commands to the parser."""
     inner = group(commands, "node", "pair other machines, list and revoke them", bare=show)
-    command(inner, "list", "list the nodes and who waits", "sayso node list --json", show)
+    command(inner, "list", "list the nodes and those that wait", "sayso node list --json", show)
     command(
         inner,
         "approve",
@@ -68,7 +68,7 @@ def register(commands: "Commands") -> None:
         json="log one JSON object a line",
     )
     _add_service(inner)
-    purpose = "revoke a node: it takes no commands until it is paired anew"
+    purpose = "revoke a node: it takes no commands until it is paired again"
     revoke = Call("node.revoke", "id")
     command(inner, "revoke", purpose, "sayso node revoke build", revoke, _NODE)
     under(commands, "Other machines")

@@ -36,7 +36,7 @@ _SYNONYMS = {
     "logs": "history",
     "version": "--version",
 }
-"""What other programs call commands of ours that are spelt differently."""
+"""What other programs call those of our commands that are spelt differently."""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):

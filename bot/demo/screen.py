@@ -141,7 +141,7 @@ class Screen:
         try:
             act = Act.model_validate_json(json.dumps(read_json(request.scope, body)))
         except ValidationError:
-            raise Fault(FaultCode.BAD_REQUEST, "That is no act in a chat.") from None
+            raise Fault(FaultCode.BAD_REQUEST, "That is not an action in a chat.") from None
         await _done(self.chats, act)
         return Response(status_code=204, headers=_ALWAYS)
 

@@ -26,7 +26,9 @@ class Viewer:
 
     def opening(self, *, by_itself: bool, screen: str = "") -> None:
         """Print what is about to happen, and where the screen is."""
-        alone = "This is no terminal, so the demo answers the prompt itself.\n" if by_itself else ""
+        alone = (
+            "This is not a terminal, so the demo answers the prompt itself.\n" if by_itself else ""
+        )
         look = f"In a browser, with three fake chats and the control page: {screen}\n"
         self._say(
             {"step": "opening", "home": str(self.home), "answersItself": by_itself}
@@ -46,7 +48,7 @@ class Viewer:
         """Print that the agents keep asking while the screen is open."""
         self._say(
             {"step": "goes on"},
-            "\nThe screen is open, so the agents ask on. Ctrl-C ends the demo.\n",
+            "\nThe screen is open, so the agents keep asking. Ctrl-C ends the demo.\n",
         )
 
     def prompt(self, card: PromptCard, reply: ApprovalReply) -> None:

@@ -71,7 +71,7 @@ def _executor() -> Finding:
     except (OSError, SaysoError) as failure:
         return Finding(Verdict.FAIL, "executor", f"{EXECUTOR} cannot be read ({failure}); {_SETUP}")
     if changeable:
-        why = f"{changeable} can be changed by another than root"
+        why = f"{changeable} can be changed by users other than root"
         return Finding(Verdict.FAIL, "executor", why)
     if not same:
         return Finding(Verdict.FAIL, "executor", f"{EXECUTOR} is of another version; {_SETUP}")

@@ -125,7 +125,7 @@ def _sandbox(settings: Settings) -> Iterator[Finding]:
         if settings.sandbox.unix_sockets or name != Bubblewrap.name:
             why = (
                 "lets commands connect to Unix sockets of this machine in the workspace, and to "
-                "those that come into sight later; bubblewrap without sandbox.unixSockets does not"
+                "those that appear later; bubblewrap without sandbox.unixSockets does not"
             )
             yield Finding(Verdict.WARN, "sandbox", why)
         if lacking := unprotected(settings, name):

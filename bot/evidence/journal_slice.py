@@ -66,7 +66,7 @@ def slice_of(path: Path, wanted: Wanted) -> Slice:
         try:
             _take(found, json.loads(line), wanted)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise BadRequest(f"{path} is no journal; run `sayso audit verify`.") from None
+            raise BadRequest(f"{path} is not a journal; run `sayso audit verify`.") from None
     if not found.last:
         raise BadRequest("The journal has no record of this. Nothing was written.")
     return _with_questions(found, path)

@@ -20,7 +20,7 @@ def make(run_id: str, holds: str) -> str:
     path = _path(run_id)
     parts = holds.split("/") if holds else []
     if any(part in {"", ".", ".."} for part in parts):
-        raise ValueError(f"{holds!r} is no relative path")
+        raise ValueError(f"{holds!r} is not a relative path")
     base = os.path.dirname(path)  # noqa: PTH120 - outside the import budget, as all below
     try:
         os.mkdir(base, 0o700)  # noqa: PTH102

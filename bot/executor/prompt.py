@@ -48,7 +48,7 @@ class Prompt:
         environ = self._environment(params)
         command, cwd = params["command"], str(params["cwd"])
         if not isinstance(command, list) or not command:
-            raise TypeError("`command` is no list of words")
+            raise TypeError("`command` is not a list of words")
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
             signal.signal(number, _unheeded)  # caught, so that children have the default
         self._process = subprocess.Popen(  # noqa: S603 - the gateway's call names it
@@ -155,7 +155,7 @@ class Prompt:
     def _environment(self, params: wire.Object) -> dict[str, str]:
         given, model = params["env"], params.get("model")
         if not isinstance(given, dict):
-            raise TypeError("`env` is no object")
+            raise TypeError("`env` is not an object")
         environ = {str(name): str(value) for name, value in given.items()}
         if isinstance(model, dict):
             to = Upstream(str(model["url"]), str(model["header"]), str(model["prefix"]))

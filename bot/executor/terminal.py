@@ -41,7 +41,7 @@ class Terminal:
         self._status: int | None = None
         shell, cwd, environ = str(params["shell"]), str(params["cwd"]), params["env"]
         if not shell.startswith("/") or not isinstance(environ, dict):
-            raise ValueError("`shell` is no absolute path, or `env` no object")
+            raise ValueError("`shell` is not an absolute path, or `env` is not an object")
         self._master, slave = os.openpty()
         os.fchmod(slave, 0o600)  # as created, the group `tty` could write to it
         resize(self._master, params.get("rows"), params.get("columns"))

@@ -56,7 +56,9 @@ def copy(python: str, to: str = INTERPRETER) -> None:
         os.fchmod(file.fileno(), _MODE)
     fresh.replace(path)
     if changeable := exposed(to):
-        raise StateError(f"{changeable} can be changed by another than root; sudo must not run it")
+        raise StateError(
+            f"{changeable} can be changed by users other than root; sudo must not run it"
+        )
 
 
 def is_there(to: str = INTERPRETER) -> bool:

@@ -111,7 +111,7 @@ def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
         BadRequest: this folder cannot be used.
     """
     if user in {"root", gateway_user}:
-        raise BadRequest(f"A workspace is shared with another user than {user}.")
+        raise BadRequest(f"A workspace is shared with a user other than {user}.")
     path, what = Path(folder), f"share {folder} between {gateway_user} and {user}"
     workspaces.refuse(path, user, gateway_user)
     return [
@@ -171,7 +171,9 @@ def _install(file: bytes) -> None:
         os.fchmod(fd, _MODE)
     fresh.replace(path)
     if changeable := exposed(EXECUTOR):
-        raise StateError(f"{changeable} can be changed by another than root; sudo must not run it")
+        raise StateError(
+            f"{changeable} can be changed by users other than root; sudo must not run it"
+        )
 
 
 def _is_there(path: Path) -> bool:

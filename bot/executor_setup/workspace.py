@@ -33,11 +33,11 @@ def refuse(folder: Path, user: str, gateway_user: str) -> None:
     """
     own, owners = _uid(user), {0, _uid(gateway_user)}
     if not folder.is_absolute() or folder.resolve() != folder:
-        raise BadRequest(f"{folder} is no absolute path without links; name the folder itself.")
+        raise BadRequest(f"{folder} is not an absolute path without links; name the folder itself.")
     for above in folder.parents:
         _see_safe(above, user, owners)
     if folder.exists() and folder.stat().st_uid not in {*owners, own}:
-        raise BadRequest(f"{folder} is somebody else's; choose another place.")
+        raise BadRequest(f"{folder} belongs to somebody else; choose another place.")
     if folder.exists() and not is_shared(folder, user, gateway_user) and any(folder.iterdir()):
         raise BadRequest(
             f"{folder} holds files already, which would stay closed. Share it by hand: setfacl -R "

@@ -190,7 +190,7 @@ _ADVICE = {
     Reason.SECURITY_DENY: "set security to allowlist or full, at the place named below",
     Reason.NOT_LISTED: "an allowlist entry for each program, requested one command at a time",
     Reason.UNREADABLE: "only plain words, quotes, and | && || ; between commands",
-    Reason.WRAPPER: "request the inner command by itself",
+    Reason.WRAPPER: "request the inner command on its own",
     Reason.CARRIER: "other arguments, or trust set to classical",
     Reason.SAFE_BIN_ARGUMENTS: "fewer arguments, or an allowlist entry for the program",
     Reason.ARGV_NOT_ALLOWED: _BY_ACL,

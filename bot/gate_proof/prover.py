@@ -101,7 +101,7 @@ class Prover:
         proofs = await self.prove()
         failed = [f"{one.way}: {one.detail}" for one in proofs if one.state is not ProofState.HELD]
         if failed or not proofs or lockdown.alarms != alarms:
-            return "; ".join(failed) or "it was locked down again meanwhile"
+            return "; ".join(failed) or "it was locked down again in the meantime"
         lockdown.lift()
         await self.alarm.lifted(by)
         return ""

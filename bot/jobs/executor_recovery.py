@@ -46,7 +46,9 @@ class ExecutorRecovery:
             async with asyncio.timeout(_PATIENCE_S):
                 await self._executors.pool.end_left(user, runs)
         except TimeoutError:
-            _log.error("not all that `%s` was left with by dead gateways could be ended", user)
+            _log.error(
+                "not everything that dead gateways left running as `%s` could be ended", user
+            )
 
     async def _withdraw(self) -> None:
         store, own = self._gate.store, self._gate.execution.owner

@@ -131,7 +131,7 @@ class Heart:
         try:
             await after(dead)
         except SaysoError as failure:
-            _log.error("what dead gateways ran as other users may go on: %s", failure)
+            _log.error("what dead gateways ran as other users may still be running: %s", failure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
       ▼
     login | passkeys | push | now | plans | approval | rules/ | gateway    what each address serves
     install                    what a phone asks for before it installs the page
-    records/                   what was and what is kept: history, stories, insight, lists
+    records/                   past requests and what is kept: history, stories, insight, lists
       ▼
     cards | live               cards of what waits; what changed, pushed to open pages
       ▼

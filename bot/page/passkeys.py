@@ -165,7 +165,7 @@ class PasskeyPages:
         count = checks.check(signed, challenge, self._party(), key.public_key, last)
         made = await self.store.write(page_links.enter_by_passkey, key.person, key.id, count, label)
         if made is None:
-            raise NotProven("an answer of this passkey came that is newer than this one")
+            raise NotProven("this passkey has since given a newer answer")
         return made
 
     async def _fresh(self, visit: Visit) -> Token:
@@ -218,4 +218,4 @@ def _register(session: Token) -> str:
 
 
 def _stale() -> Fault:
-    return Fault(FaultCode.CONFLICT, "This took too long, or was done already. Try once more.")
+    return Fault(FaultCode.CONFLICT, "This took too long, or was already done. Try again.")

@@ -38,12 +38,12 @@ from core.trust.vapid import are_browser_keys, public_key
 
 _BACK: Final = "/sessions#push"
 _NOT_OURS: Final = (
-    "This browser's push service is none that Sayso speaks to. Whoever runs the gateway may name "
-    "it in http.push.services."
+    "This browser's push service is not one that Sayso speaks to. The gateway's owner may add it "
+    "to http.push.services."
 )
 _OF_NOTHING: Final = (
-    "This browser is kept, and notified of nothing: you are on no list of approvers. Once you are, "
-    "it is notified."
+    "This browser is registered, but notified of nothing: you are on no list of approvers. Once "
+    "you are, it is notified."
 )
 _SPENT: Final = "This notification was answered before, is too old, or is of another session."
 
@@ -72,7 +72,7 @@ class PushPages:
         if not is_served(taken["endpoint"], self.section.services):
             raise Fault(FaultCode.BAD_REQUEST, _NOT_OURS)
         if not are_browser_keys(taken["p256dh"], taken["auth"]):
-            raise Fault(FaultCode.BAD_REQUEST, "These are no keys of a browser.")
+            raise Fault(FaultCode.BAD_REQUEST, "These are not a browser's keys.")
         made = self._draft(visit, taken)
         if not await self.gate.store.write(push.subscribe, made):
             words = f"{push.MOST} browsers are notified already. Remove one first."
@@ -104,12 +104,12 @@ class PushPages:
 
     async def answer(self, visit: Visit) -> Response:
         """Take an answer that was given by a button of a notification."""
-        # The worker has no form of ours: the token it answers with is as secret as a form's, and
+        # The worker has no form: the token it answers with is as secret as a form's, and
         # bound to the same session.
         form = await visit.form(signed=False)
         reply = form.get("decision", "")
         if reply not in {ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY}:
-            raise Fault(FaultCode.BAD_REQUEST, "A notification allows once, or denies.")
+            raise Fault(FaultCode.BAD_REQUEST, "A notification can only allow once or deny.")
         session = visit.who.token
         about = await self.gate.store.write(push.use, form.get("answer", ""), session)
         if about is None:

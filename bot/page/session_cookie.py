@@ -66,7 +66,7 @@ class SessionCookie:
             return ""
         token = next(self._opened(values, _SESSION, scope), None)
         if token is None:
-            raise Unauthenticated("this cookie is no session of who sent it")
+            raise Unauthenticated("this cookie is not a session of its sender")
         return token
 
     def sealed_browser(self, browser: str, scope: Scope) -> str | None:

@@ -244,5 +244,5 @@ def let_frame(response: Response, origin: str) -> None:
 
 
 def elsewhere(path: str) -> Response:
-    """Send a browser to another page of ours after a form."""
+    """Send a browser to another of our pages after a form."""
     return Response(status_code=303, headers={**HEADERS, "Location": path})

@@ -130,6 +130,6 @@ def proposed_judge(config: Path, approvals: Path | None, environ: Mapping[str, s
         SaysoError: a file cannot be read or used.
     """
     if approvals is not None and not approvals.is_file():
-        raise BadRequest(f"{approvals} is no file. Name an approvals file.")
+        raise BadRequest(f"{approvals} is not a file. Name an approvals file.")
     present = home_folder(None, environ) / APPROVALS_NAME
     return Judge(settings_from(config, environ), approvals or present)

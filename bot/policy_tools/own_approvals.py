@@ -46,7 +46,7 @@ _TOO_LARGE = (
 )
 _UNREACHED = (
     "A gateway runs on {} and could not be asked to make this change. Nothing was changed. Look at "
-    "`sayso status`, or stop it and repeat the command. What the attempt met: {}"
+    "`sayso status`, or stop it and repeat the command. The attempt failed with: {}"
 )
 
 

@@ -85,7 +85,7 @@ def week_of(settings: Settings, patience: Patience, span: str = SPAN, most: int 
 def notice_of(found: Report, least: int) -> str:
     """Return the message to people about a week, empty if less than ``least`` would be saved.
 
-    Numbers only: what was asked stays where it is.
+    It contains only numbers, not what was asked.
     """
     entries = sum(map(printable, found.suggestions))
     if not entries or found.saved < least:

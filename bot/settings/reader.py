@@ -84,7 +84,7 @@ def _validate(
 ) -> Settings:
     """Return the settings, or raise all problems at once in the file's order.
 
-    ``secrets`` says where the text of each secret comes from that the configuration refers to.
+    ``secrets`` says where the text of each secret that the configuration refers to comes from.
     """
     made = _construct(home, sources)
     message = {problem.path for problem in problems}

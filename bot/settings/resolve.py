@@ -14,7 +14,7 @@ class Examination:
     """Walks one source's values; unknown ones are left out and become problems.
 
     ``files`` are the files that secrets are read from, by their keys; ``sources`` says where the
-    text comes from of each secret that the configuration refers to.
+    text of each secret that the configuration refers to comes from.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ def refuse_existing(home: Path) -> None:
     path = home / CONFIG_NAME
     if path.exists() or path.is_symlink():
         raise StateError(
-            f"{path} exists, so nothing was changed. `sayso serve` starts with it. To begin anew, "
+            f"{path} exists, so nothing was changed. `sayso serve` starts with it. To start over, "
             "move it away and run `sayso init` again."
         )
 

@@ -157,7 +157,7 @@ class PushChannel:
         if browser is None:
             raise ChannelError("This browser is not signed in any more.", permanent=True)
         if not is_served(browser.endpoint, self.settings.services):
-            raise ChannelError("Its push service is none of http.push.services.", permanent=True)
+            raise ChannelError("Its push service is not one of http.push.services.", permanent=True)
         data = payload.encoded(note, answer)
         if len(data) > payload.LARGEST:
             raise ChannelError("The notification is too large.", permanent=True)

@@ -73,7 +73,7 @@ def test_system_run_goes_through_the_gate(pair: NodePair, tmp_path: Path) -> Non
 def test_the_node_is_named_beside_the_params(pair: NodePair) -> None:
     """Another host or node in the params is refused, as is an unknown command."""
     for more in ({"host": "gateway"}, {"node": "db"}):
-        with pytest.raises(BadRequest, match="named beside"):
+        with pytest.raises(BadRequest, match="named next to"):
             invoke(pair, "system.run", command="echo hi", cwd="/", **more)
     with pytest.raises(BadRequest):
         invoke(pair, "system.exec", command="echo hi")

@@ -67,7 +67,7 @@ def tighten(schema: Json) -> None:
 
 
 def _narrow_text(schema: Json, pattern: str) -> None:
-    """Give the text in a schema a pattern, also where ``null`` is allowed instead."""
+    """Add a pattern to the text in a schema, even if ``null`` is allowed instead."""
     choices = schema.get("anyOf")
     for one in choices if isinstance(choices, list) else [schema]:
         if one.get("type") == "string":

@@ -47,18 +47,18 @@ def register(commands: "Commands") -> None:
     purpose = "create group, user, executor and sudo rule; needs root"
     command(inner, "setup", purpose, _SETUP, setup, gateway, own, _DRY)
     accounts = arg("--delete-users", action="store_true", help="also the users and their homes")
-    purpose = "take back what setup did; needs root"
+    purpose = "undo what setup did; needs root"
     command(inner, "undo", purpose, "sudo sayso executor undo", undo, accounts, _DRY)
-    folder = arg("folder", metavar="FOLDER", help="its absolute path; made if need be")
+    folder = arg("folder", metavar="FOLDER", help="its absolute path; created if needed")
     other = arg("--user", metavar="NAME", required=True, help="the Unix user that works in it")
     purpose = "make a folder for the gateway and one other user, and nobody else; needs root"
     command(inner, "workspace", purpose, _WORKSPACE, workspace, folder, other, gateway, _DRY)
     users = group(inner, "user", "the Unix users that executors run as", _ADD, dest="what")
-    purpose = "let executors run as a user, who is created if need be; needs root"
+    purpose = "let executors run as a user, who is created if needed; needs root"
     agent = arg("--agent", metavar="A", action="append", default=[], help="an agent of this user")
     person = arg("--person", metavar="P", action="append", default=[], help="a person of this user")
     command(users, "add", purpose, _ADD, user_add, _USER, gateway, agent, person, _DRY)
-    purpose = "let executors run as a user no longer; needs root"
+    purpose = "stop letting executors run as a user; needs root"
     account = arg("--delete-user", action="store_true", help="also the user and its home")
     example = "sudo sayso executor user remove sayso_alice"
     command(users, "remove", purpose, example, user_remove, _USER, account, _DRY)
@@ -159,5 +159,7 @@ def _name(user: str) -> str:
     from core.settings.isolation import LOGIN_NAME  # noqa: PLC0415 - slow to import
 
     if LOGIN_NAME.fullmatch(user) is None:
-        raise BadRequest(f"`{user}` is no login name (a-z, 0-9, _ and -, 32 characters at most).")
+        raise BadRequest(
+            f"`{user}` is not a login name (a-z, 0-9, _ and -, 32 characters at most)."
+        )
     return user

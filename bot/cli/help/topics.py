@@ -19,7 +19,7 @@ FILES = {
     "config.json5": "settings; `sayso config check` reports every error",
     "exec-approvals.json": "allowlists and policy of each agent; see `sayso approvals`",
     "state.db": "pending approvals, runs, grants, people, tokens",
-    "audit.jsonl": "the journal: hash-chained, one record a line; see `sayso audit`",
+    "audit.jsonl": "the journal: hash-chained, one record per line; see `sayso audit`",
     "audit.jsonl.000001": "the first segment that `sayso audit rotate` ended; then .000002 …",
     "gateway.sock": "the socket on which the gateway answers its own user",
     "lockdown": "exists only while every request is denied; see `sayso lockdown`",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 sayso terminal                      a shell of the default agent's Unix user, here
 sayso terminal --agent coder --cwd /srv/work
-sayso terminal --attach ID          go on with one that was left with ~.
+sayso terminal --attach ID          continue one that was left with ~.
 sayso terminal --list
 """
 
@@ -34,10 +34,10 @@ def register(commands: "Commands") -> None:
         run,
         arg("--agent", default=None, metavar="A", help="the agent (default: main)"),
         arg("--session", default="main", metavar="K", help="the session that receives the events"),
-        arg("--cwd", metavar="D", help="the folder that the shell begins in (default: here)"),
+        arg("--cwd", metavar="D", help="the folder that the shell starts in (default: here)"),
         arg("--shell", default="", metavar="PATH", help="the shell (default: the user's own)"),
         arg("--timeout", type=seconds, metavar="S", help="how many seconds it may last"),
-        arg("--attach", metavar="ID", help="go on with a terminal that this shell opened"),
+        arg("--attach", metavar="ID", help="continue a terminal that this shell opened"),
         arg("--list", action="store_true", help="list the terminals"),
         json="print the list as JSON",
     )

@@ -153,7 +153,7 @@ class BacktestMethods:
                 params=BacktestRefParams,
                 scopes=READS,
                 handler=self.get,
-                summary="Report how far a backtest is, and what it found.",
+                summary="Report a backtest's progress and result.",
                 result=BacktestAnswer,
                 of_all=True,
             ),

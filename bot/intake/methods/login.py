@@ -32,7 +32,7 @@ class LoginParams(Params):
     """``page.login``: whose session it is, and whether it may change rules."""
 
     person: Name | None = Field(
-        default=None, description="who signs in; without it, the only person that there is"
+        default=None, description="who signs in; without it, the only person there is"
     )
     admin: bool = Field(
         default=False, description="the session may also change exec-approvals.json and the like"

@@ -168,7 +168,9 @@ class NodeCommandMethods:
             fixed["host"] = ExecHost.NODE.value
         doubled = sorted(fixed.keys() & raw.keys())
         if doubled:
-            raise BadRequest(f"`params` must not hold {doubled[0]}: the node is named beside them.")
+            raise BadRequest(
+                f"`params` must not hold {doubled[0]}: the node is named next to them."
+            )
         result = await invoke(self._served[params.command], {**raw, **fixed}, caller)
         found = result if isinstance(result, dict) else {}
         return InvokedAnswer(

@@ -122,7 +122,7 @@ class NodeMethods:
                 params=NodeRefParams,
                 scopes=RULES,
                 handler=self.revoke,
-                summary="Revoke a node: it takes no commands until it is paired anew.",
+                summary="Revoke a node: it takes no commands until it is paired again.",
                 result=ChangeAnswer,
             ),
         )

@@ -38,7 +38,7 @@ class TokenParams(Params):
     agent: Name | None = Field(default=None, description="the agent that asks with it")
     person: Name | None = Field(default=None, description="the person who approves with it")
     expires_s: Annotated[int, Field(ge=_SHORTEST_S, le=_LONGEST_S)] | None = Field(
-        default=None, description="how long it lasts, in seconds; until it is revoked without"
+        default=None, description="how long it lasts, in seconds; without it, until revoked"
     )
 
 

@@ -83,7 +83,7 @@ class ToolMethods:
 
 
 def tools_of(gate: Gate) -> Tools:
-    """Return the tools of a gateway. Exec is among them only where an owner granted it to an agent.
+    """Return the tools of a gateway. Exec is among them only if an owner granted it to an agent.
 
     The grant in ``agents.list[].capabilities.tools`` is the opt-in that S3 asks for.
     """

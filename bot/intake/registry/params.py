@@ -74,7 +74,7 @@ _DAY_MS = 86_400_000
 _LARGEST = 2**53 - 1  # what every JSON reader represents exactly (RFC 8259 section 6)
 
 
-_STREAM = "report status and output meanwhile (`exec.state`, `exec.output`)"
+_STREAM = "report status and output in the meantime (`exec.state`, `exec.output`)"
 
 
 ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
@@ -357,7 +357,7 @@ class PastParams(ListParams):
         default=None, description="only what this person decided: a name, or CHANNEL:ACCOUNT"
     )
     id: Name | None = Field(
-        default=None, description="only the one request that an id, code or prefix means"
+        default=None, description="only the one request that an id, code or prefix matches"
     )
 
 

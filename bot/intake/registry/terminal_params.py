@@ -22,7 +22,7 @@ Side = Annotated[int, Field(ge=1, le=1000)]
 class OpenParams(SessionParams):
     """``terminal.open``."""
 
-    cwd: str = Field(description="the folder that the shell begins in; absolute")
+    cwd: str = Field(description="the folder that the shell starts in; absolute")
     shell: Annotated[str, Field(pattern=r"^(/[^\x00-\x1f\x7f]+)?$", max_length=4096)] = Field(
         default="", description="the shell, by its absolute path; empty: the user's own"
     )

@@ -112,7 +112,7 @@ class RunningAnswer(StatusAnswer):
     status: Literal["running"]
     id: str
     task_id: str | None = Field(
-        default=None, alias="task_id", description="of a prompt: its id once more"
+        default=None, alias="task_id", description="for a prompt: its id again"
     )
 
 

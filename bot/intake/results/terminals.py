@@ -13,7 +13,7 @@ class OpenedAnswer(Answer):
     """The status of the request for a terminal; ``terminal_id`` is the id of its run."""
 
     status: Literal["pending", "running", "denied", "ended"]
-    terminal_id: str = Field(alias="terminal_id", description="the id of its run as well")
+    terminal_id: str = Field(alias="terminal_id", description="also the id of its run")
     code: str | None = Field(default=None, description="where it is asked about: the code")
     deadline_ms: Milliseconds | None = None
     why: str | None = Field(default=None, description="where it was denied: why")
@@ -35,7 +35,7 @@ class OpenedAnswer(Answer):
 class TerminalAnswer(Answer):
     """One terminal; ``ended`` says why it ended, and is empty while it is open."""
 
-    terminal_id: str = Field(alias="terminal_id", description="the id of its run as well")
+    terminal_id: str = Field(alias="terminal_id", description="also the id of its run")
     agent: str
     owner: str = Field(description="who asked for it")
     user: str = Field(description="the Unix user that it runs as")

@@ -46,7 +46,7 @@ function shown({ kind, tag, title, text, id, until, answer, place }) {
 self.addEventListener("pushsubscriptionchange", (event) => {
   event.waitUntil(shown({
     kind: "notice", tag: "ended", title: "Sayso", place: "/sessions",
-    text: "This browser is notified no more: it has ended its subscription. Open Sessions to press Notify me here again.",
+    text: "This browser is no longer notified: it has ended its subscription. Open Sessions and press Notify me here again.",
   }));
 });
 

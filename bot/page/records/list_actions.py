@@ -50,7 +50,7 @@ ACTIONS: Mapping[str, Action] = {
         "people.unlink",
         ("account",),
         _PEOPLE,
-        "Unlink this account? It is nobody's then, and approves only where it is listed itself.",
+        "Unlink this account? It is then nobody's, and approves only where it is listed itself.",
         named=True,
     ),
     "revoke-token": Action(

@@ -77,7 +77,7 @@ def _token(one: Mapping[str, Any]) -> Row:
     live = one["state"] not in {"revoked", "expired"}
     return Row(
         one["browser"] or one["name"],
-        (str(one["state"]), *(("session of the page",) if one["browser"] else ())),
+        (str(one["state"]), *(("page session",) if one["browser"] else ())),
         tuple((word, at) for word, at in times if at),
         lines,
         (Button("revoke-token", (("token", one["id"]),)),) if live else (),
@@ -155,7 +155,7 @@ LISTINGS: Mapping[str, Listing] = {
         "People",
         "people.list",
         _people,
-        "Who is one human being, with the accounts that are theirs. An authenticator app is "
+        "Each is one human being, with their accounts. An authenticator app is "
         "enrolled by sayso people totp NAME, at a terminal, and forgotten there.",
         "add-person",
         "Nobody is listed; approvers are known by their accounts alone.",
@@ -196,7 +196,7 @@ LISTINGS: Mapping[str, Listing] = {
         "Agents' sessions",
         "sessions.list",
         _sessions,
-        "What agents work on; each leads to its requests.",
+        "What agents work on; each links to its requests.",
     ),
 }
 

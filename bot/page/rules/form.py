@@ -31,7 +31,7 @@ class Form:
         """Read a form.
 
         Raises:
-            Fault: it has values that no form of ours has.
+            Fault: it has values that none of our forms has.
         """
         settings, keys = _seen(form)
         return cls(

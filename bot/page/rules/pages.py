@@ -143,7 +143,7 @@ class RulesPages:
         was = {**UNSET, **was}
         gone = edit.removed | in_bulk(now, edit)
         unsaved = Unsaved(
-            "Somebody else saved meanwhile, so nothing was changed. Check, and save again.",
+            "Somebody else saved in the meantime, so nothing was changed. Check, and save again.",
             Edit(merged(was, now.settings, edit.settings), gone, edit.added),
             clashes(was, now.settings, edit.settings),
             tuple(one.words for one in now.entries if one.key not in form.keys_seen),

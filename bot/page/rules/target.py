@@ -57,7 +57,7 @@ class Targets:
             return GATEWAY
         found = next((one for one in await self.listed(caller) if one.id == node_id), None)
         if found is None:
-            raise NotFound("No node is meant. It may have been revoked.")
+            raise NotFound("There is no such node. It may have been revoked.")
         return found
 
     async def file(self, target: Target, caller: Caller) -> dict[str, Any]:

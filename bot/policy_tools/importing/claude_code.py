@@ -96,7 +96,7 @@ def _of_rule(place: Place, rule: object, decide: Decision, origin: Origin) -> It
     allows = decide is Decision.ALLOW
     parts = _RULE.fullmatch(rule.strip()) if isinstance(rule, str) else None
     if parts is None:
-        yield Unstated(place, "it is no rule `Tool` or `Tool(…)`", allows, narrows=not allows)
+        yield Unstated(place, "it is not a rule `Tool` or `Tool(…)`", allows, narrows=not allows)
         return
     tool, inside = parts[1], parts[2]
     if tool == "Bash" or (tool == "*" and inside is None):

@@ -190,7 +190,7 @@ def _example_problem(found: _Literals, pattern: _Pattern) -> str | None:
     for key, wanted in (("match", True), ("not_match", False)):
         examples = found.get(key, [])
         if not isinstance(examples, list):
-            return f"its {key} is no list"
+            return f"its {key} is not a list"
         for example in examples:
             words = _words(example)
             if words is None or _fits(pattern, words) is not wanted:
@@ -219,7 +219,7 @@ def _of_settings(found: Mapping[str, object], origin: Origin) -> Iterator[Statem
         if key == "rules" and isinstance(value, dict):
             yield from _of_requirements(value, origin)
         else:
-            why = "it is no rule about commands; tools.exec decides about all others"
+            why = "it is not a rule about commands; tools.exec decides about all others"
             yield Unstated(Place(origin.name, key, key), why)
 
 

@@ -20,7 +20,7 @@ _LEFT_PLAIN = re.compile(r"[^\s;|&<>()$`\"'\\#!{}~*?\[\]]+")
 
 
 def words_of(text: str, home: str, *, stars: bool = True) -> tuple[str, ...] | None:
-    """Return the words of one plain command, ``None`` where a shell would do more than that.
+    """Return the words of one plain command, ``None`` if a shell would do more than that.
 
     With ``stars`` each ``*`` becomes ``STAR``, in quotes ``INNER``.
     """

@@ -188,7 +188,7 @@ class _Carrier:
         for other in (*self._narrowing.get(name, ()), *self._narrowing.get("", ())):
             less = other.rank < one.rank or other.note is not None
             if less and _overlap(one, other):
-                return f"{other.place.where} wins here, for the strictest rule counts"
+                return f"{other.place.where} wins here, because the strictest rule counts"
         return None
 
     def _entries(self, one: Rule) -> Outcome:

@@ -70,7 +70,7 @@ def read_json(text: str, name: str) -> object:
         found = _read_commented(text, name)
         if found is not None:
             return found[0]
-        raise BadRequest(f"{name} is no JSON: {error}. Correct that line.") from error
+        raise BadRequest(f"{name} is not JSON: {error}. Correct that line.") from error
 
 
 def _read_commented(text: str, name: str) -> tuple[object] | None:
@@ -92,7 +92,7 @@ def _read_commented(text: str, name: str) -> tuple[object] | None:
         return (document.value,)
     problem = document.problems[0]
     if "duplicate" in problem.message:
-        raise BadRequest(f"{problem.place}: {problem.message}. Keep one of both.")
+        raise BadRequest(f"{problem.place}: {problem.message}. Keep one of the two.")
     return None
 
 
@@ -107,7 +107,7 @@ def read_toml(text: str, name: str) -> dict[str, object]:
     except RecursionError as error:
         raise _too_deep(name) from error
     except ValueError as error:
-        raise BadRequest(f"{name} is no TOML: {error}. Correct that line.") from error
+        raise BadRequest(f"{name} is not TOML: {error}. Correct that line.") from error
     check_depth(found, name)
     return found
 
@@ -154,7 +154,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise _Repeated(f"the key {key[:60]!r} is there twice in one object. Keep one of both.")
+            raise _Repeated(
+                f"the key {key[:60]!r} appears twice in one object. Keep one of the two."
+            )
         found[key] = value
     return found
 

@@ -66,7 +66,7 @@ def _policy(text: str, origin: Origin) -> Iterator[Statement]:
         raise BadRequest(f"{origin.name}: rules must be tables [[rule]].")
     for key in found:
         if key != "rule":
-            yield Unstated(Place(origin.name, key, key), "it is no rule about commands")
+            yield Unstated(Place(origin.name, key, key), "it is not a rule about commands")
     for number, rule in enumerate(rules):
         yield from _of_rule(f"rule[{number}]", rule, origin)
 
@@ -133,7 +133,7 @@ def _problem(rule: _Table, decide: Decision | None) -> str | None:
     if condition is not None and decide is Decision.ALLOW:
         return f"it allows only under the condition {condition}, which Sayso does not know"
     if "commandPrefix" in rule and not _texts(rule["commandPrefix"]):
-        return "its commandPrefix is no text"
+        return "its commandPrefix is not a string"
     return None
 
 
@@ -191,7 +191,7 @@ def _settings(text: str, origin: Origin) -> Iterator[Statement]:
         elif key in _CORE:
             yield from _core_words(key, core, origin)
         else:
-            yield Unstated(Place(origin.name, key, key), "it is no rule about commands")
+            yield Unstated(Place(origin.name, key, key), "it is not a rule about commands")
 
 
 def _core(known: _Table, origin: Origin) -> tuple[tuple[str, ...], ...] | None:

@@ -134,7 +134,7 @@ def _statement(place: Place, entry: object, agent: AgentId, closed: str | None) 
         return Unstated(place, why, allows=True)
     arguments, prefix = _arguments(fields.get("argPattern"))
     if arguments is None:
-        why = "its argPattern is an expression that is no plain words, which no template says"
+        why = "its argPattern is an expression beyond plain words, which no template can express"
         return Unstated(place, why, allows=True)
     words = (pattern, *arguments)
     return Rule(place, Decision.ALLOW, words, prefix, agent=agent, pattern=True)
@@ -185,10 +185,10 @@ def _configuration(found: _Object, origin: Origin) -> Iterator[Statement]:
         ):
             yield Everything(_at(origin, "tools.deny", json.dumps(value)[:200]), Decision.DENY)
         else:
-            yield Unstated(_at(origin, f"tools.{key}"), "it is no rule about commands")
+            yield Unstated(_at(origin, f"tools.{key}"), "it is not a rule about commands")
     for key in found:
         if key not in {"tools", "$schema"}:
-            yield Unstated(_at(origin, key), "it is no rule about commands")
+            yield Unstated(_at(origin, key), "it is not a rule about commands")
 
 
 def _exec(part: _Object, where: str, origin: Origin) -> Iterator[Statement]:

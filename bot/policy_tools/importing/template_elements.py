@@ -54,7 +54,7 @@ def _element(word: str) -> str:
         return word
     pattern = word.replace(STAR, "*").replace(INNER, "*")
     if any(mark in word for mark in "*?<>"):
-        raise Unwritable("a * is beside a character that means something else in a rule")
+        raise Unwritable("a * is next to a character that means something else in a rule")
     return f"<GLOB:{pattern}>"
 
 

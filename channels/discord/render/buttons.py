@@ -1,6 +1,6 @@
 """Build buttons, and decode what they send back; pure.
 
-A custom id is a mark of ours and a press (``channels.button_payload``): ``appr:`` on a prompt,
+A custom id is our mark and a press (``channels.button_payload``): ``appr:`` on a prompt,
 ``pick:`` under a reply. That is at most 63 of the 100 characters that Discord allows. The id in it
 is not a secret: who may answer is checked at the press.
 """

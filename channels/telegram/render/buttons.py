@@ -1,6 +1,6 @@
 """Build buttons, and decode what they send back; nothing about them is kept in memory.
 
-The data of a press is a mark of ours and a press of ``channels.button_payload``: ``p|o:<id>`` under
+The data of a press is our mark and a press of ``channels.button_payload``: ``p|o:<id>`` under
 a prompt, ``r42|m30:<id>`` under a reply to user 42. That is 55 bytes at most; Telegram allows 64.
 """
 

@@ -149,9 +149,9 @@ def test_an_agent_that_ends_early_fails_with_its_last_words(executor_path: str) 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"command": []}, "`command` is no list of words"),
-        ({"command": "agent"}, "`command` is no list of words"),
-        ({"env": ["PATH"]}, "`env` is no object"),
+        ({"command": []}, "`command` is not a list of words"),
+        ({"command": "agent"}, "`command` is not a list of words"),
+        ({"env": ["PATH"]}, "`env` is not an object"),
         ({"command": ["/nowhere/agent"]}, "No such file or directory"),
     ],
 )

@@ -58,7 +58,7 @@ def test_no_folder_that_others_could_put_in_its_place(place: Path) -> None:
     for folder in (theirs / "work", link, link / "work", Path("work"), place / "none/work"):
         with pytest.raises(BadRequest):
             workspace.refuse(folder, OTHER, GATEWAY)
-    with pytest.raises(BadRequest, match="is somebody else's"):
+    with pytest.raises(BadRequest, match="belongs to somebody else"):
         workspace.refuse(theirs, "bin", GATEWAY)
     theirs.chmod(0o777)
     os.chown(theirs, 0, 0)

@@ -415,7 +415,7 @@ class TestLifting:
                 return Answer.HELD
 
             world.prover.add(Way("slow", presses))
-            assert "again meanwhile" in await world.prover.lift("uid:0")
+            assert "again in the meantime" in await world.prover.lift("uid:0")
             assert lockdown.state() is not None
 
     async def test_a_program_may_lock_and_never_lift(self, tmp_path: Path) -> None:

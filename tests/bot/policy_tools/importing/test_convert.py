@@ -42,7 +42,7 @@ def test_a_rule_that_is_stricter_here_narrows_the_allow() -> None:
     found = _first(ALLOW, asks)
 
     assert found.fate is Fate.NARROWER
-    assert found.why == "ASK npm test wins here, for the strictest rule counts"
+    assert found.why == "ASK npm test wins here, because the strictest rule counts"
 
 
 @pytest.mark.parametrize(("rank", "narrower"), [(-1, True), (0, False), (1, False)])

@@ -145,7 +145,7 @@ def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{"permissions": {"deny": ["Bash(rm:*)"], "deny": []}}', encoding="utf-8")
 
-    with pytest.raises(BadRequest, match=r"'deny' is there twice"):
+    with pytest.raises(BadRequest, match=r"'deny' appears twice"):
         import_files(Source.CLAUDE_CODE, [path], ENVIRON)
 
 
