@@ -40,7 +40,7 @@ JOURNAL, FOLDER = "companion-audit.jsonl", "companion-runs"
 _WHY = 2_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CompanionWork:
     """The commands that one companion runs (implements ``core.companion.server.Works``).
 
@@ -114,7 +114,7 @@ class CompanionWork:
         self.ledger.note(ApprovalId(order.id))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Watcher:
     """Journals the decision before anything starts; the ledger already has the run."""
 

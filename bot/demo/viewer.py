@@ -16,7 +16,7 @@ from core.text.render import redact
 _WIDTH = 76
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Viewer:
     """Print what happens: text for people, or one JSON object per step."""
 

@@ -293,7 +293,7 @@ def _is_answered(order: Order, *, unasked: bool) -> bool:
     return order.by is AllowedBy.PEOPLE or (order.by is AllowedBy.FALLBACK and unasked)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Watcher:
     """Claims a run on this node's disk, once (implements ``core.ports.RunWatcher``)."""
 

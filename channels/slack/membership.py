@@ -13,7 +13,7 @@ from core.errors import ChannelError
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Membership:
     """The user groups that the settings name, such as ``group:S012AB3CD``."""
 

@@ -76,7 +76,7 @@ class Export:
     sha256: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Verdict:
     """What is wrong, and what a reader should know; ``export`` is what was read."""
 

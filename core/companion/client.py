@@ -171,7 +171,7 @@ async def order_run(
     return Ordered(order, link.peer, address.token, link)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Link:
     nonce: str
     peer: Peer

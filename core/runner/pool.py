@@ -36,7 +36,7 @@ BOOTSTRAP = (
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
     """Somebody who needs a supervisor; ``fresh``: one that has served nobody yet."""
 

@@ -3,8 +3,9 @@
 ``python -m tests.project.random_mutants --seed 7 --count 150`` draws places over the product: a
 comparison, ``and``/``or``, ``not``, ``True``/``False``, a condition. Each is changed in a copy of
 the project, and the tests of the module's folder run against the copy: first those named after
-the module, then the folder's, or the next folder's up if it has none. Tests that fail without a
-mutant catch nothing: such a mutant is ``unjudged``, and counts as survived in the exit status.
+the module, then the folder's, or the next folder's up if it has none, then the one test of all
+modules that a mutant may fail. Tests that fail without a mutant catch nothing: such a mutant is
+``unjudged``, and counts as survived in the exit status.
 """
 
 import argparse
@@ -45,6 +46,8 @@ _NO_TESTS_RAN = 5
 _MARKS = "not benchmark and not deep"
 _OF_STORE = ("tests/contracts", "tests/core/store")
 """The store's tests, which are the same for both engines."""
+_OF_ALL = ("tests/project/test_frozen.py",)
+"""What holds for every module."""
 
 
 class Fate(StrEnum):
@@ -154,8 +157,8 @@ def tests_of(module: str) -> list[list[str]]:
             own += sorted((ROOT / folder).glob(f"test_{stem}_*.py"))
             named = [[str(one.relative_to(ROOT)) for one in own]] if own else []
             shared = [[*_OF_STORE]] if path.is_relative_to("core/store") else []
-            return [*named, [str(folder)], *shared]
-    return []
+            return [*named, [str(folder)], *shared, [*_OF_ALL]]
+    return [[*_OF_ALL]]
 
 
 class Copy:

@@ -28,7 +28,7 @@ class Seen:
     status: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Access:
     """Logs and counts requests; ``routes`` also name requests refused before routing."""
 

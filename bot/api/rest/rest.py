@@ -37,7 +37,7 @@ _UNDECIDED: Mapping[AnswerOutcome, FaultCode] = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Rest:
     """What the routes need: the table, the gate for streams, places for callers that wait."""
 
