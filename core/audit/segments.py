@@ -102,9 +102,8 @@ def newest_first(path: Path) -> Iterator[BinaryIO]:
         number = start_in(file).number
         yield file
     with suppress(FileNotFoundError):
-        while number > 1:
-            number -= 1
-            with segment_path(path, number).open("rb") as file:
+        for earlier in range(number - 1, 0, -1):
+            with segment_path(path, earlier).open("rb") as file:
                 yield file
 
 
