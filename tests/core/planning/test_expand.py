@@ -40,6 +40,26 @@ def words(line: str, work: Path, home: str = "/home/u") -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("line", "last", "late"),
+    [
+        ("echo $?", "0", ()),
+        ("cd src && echo $?", "0", ()),
+        ("ls; echo $?", "$?", ((1, 0),)),
+        ("ls; echo a$?", "a$?", ((1, 1),)),
+        ("cd src; ls; echo $?", "$?", ((1, 0),)),
+    ],
+)
+def test_the_last_status_is_known_before_any_command_and_after_cd(
+    line: str, last: str, late: tuple[tuple[int, int], ...], work: Path
+) -> None:
+    """It is 0 there; behind a command only the run can know it."""
+    found = expanded(line, work)
+
+    assert isinstance(found, ExpandedLine), found
+    assert (found.commands[-1].argv[-1], found.commands[-1].late) == (last, late)
+
+
+@pytest.mark.parametrize(
     ("pattern", "found"),
     [
         ("*.py", ["./-x.py", "B.py", "a.py", "b.py", "x y.py"]),

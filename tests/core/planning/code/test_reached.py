@@ -132,6 +132,8 @@ def test_a_shell_in_a_shell_takes_the_input() -> None:
 def test_a_program_goes_by_its_real_name_as_well() -> None:
     """A link to an interpreter is one."""
     assert by_vector(("./tool",), "/usr/bin/dash").takes
+    assert by_vector(("./tool",), "/usr/bin/python3").takes
+    assert by_vector(("python3",), "/opt/own/tool").takes
     assert not by_vector(("./tool",), "/usr/bin/cat").takes
 
 

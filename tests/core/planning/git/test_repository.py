@@ -320,6 +320,20 @@ def test_a_link_that_git_does_not_write_asks(written: str, tmp_path: Path) -> No
     assert f"{place}/.git" in planned(request("git status", cwd=place)).commands[0].steered
 
 
+def test_a_link_to_a_repository_is_followed_where_all_follow_it_alike(tmp_path: Path) -> None:
+    """What lies in each process's own folder is another repository for git than for the planner."""
+    place = repository(tmp_path / "place")
+    (place / ".git").rename(place / "own")
+    (place / ".git").symlink_to("own")
+    plain = planned(request("git status", cwd=place)).commands[0].steered
+    (place / ".git").unlink()
+    (place / ".git").symlink_to("/proc/self/cwd/own")
+    found = planned(request("git status", cwd=place)).commands[0].steered
+
+    assert plain == ""
+    assert f"`{place}/.git` leads each process to a file of its own" in found
+
+
 def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
     """Whatever is asked about is asked about in full, so that nothing can be added later."""
     place = repository(tmp_path / "place")

@@ -77,6 +77,32 @@ def test_a_program_is_pinned_by_where_it_leads(folder: Path, name: str, real: st
     assert isinstance(pin_directory(str(folder)), PinnedDirectory)
 
 
+@pytest.mark.parametrize("name", [b"\xff", b"link"])
+def test_a_file_whose_name_cannot_be_shown_is_not_pinned(tmp_path: Path, name: bytes) -> None:
+    """It is not UTF-8, also where a plain name leads to it; nobody could be shown what runs."""
+    real = os.fsencode(tmp_path) + b"/\xff"
+    Path(os.fsdecode(real)).write_text("x")
+    (tmp_path / "link").symlink_to(os.fsdecode(real))
+
+    found = pin_file(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+
+    assert isinstance(found, Unpinned)
+    assert found.why == "was removed meanwhile, or its real path is not UTF-8"
+
+
+def test_a_file_that_is_removed_meanwhile_is_not_pinned(folder: Path) -> None:
+    """Its content is still there for whoever has it open, under a name that is nothing's."""
+    with (folder / "plain").open() as opened:
+        path = f"/proc/self/fd/{opened.fileno()}"
+        before = pin_file(path)
+        (folder / "plain").unlink()
+        after = pin_file(path)
+
+    assert isinstance(before, PinnedFile)
+    assert isinstance(after, Unpinned)
+    assert after.why == "was removed meanwhile, or its real path is not UTF-8"
+
+
 @pytest.mark.parametrize("name", ["/proc/self/pagemap", "/proc/self/maps", "/proc/kmsg"])
 def test_what_the_kernel_makes_as_it_is_read_is_not_read_to_its_end(name: str) -> None:
     """It has no size, and may have 256 GiB; nobody can be shown what it will hold."""
