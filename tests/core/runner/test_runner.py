@@ -318,60 +318,6 @@ def supervisors(runner: Runner) -> list[str]:
     return children.read_text().split()
 
 
-async def served_by(runner: Runner) -> int:
-    """Return the number of the supervisor that ran a harmless command."""
-    result = await shell(runner, "echo $PPID")
-    return int(result.output.text)
-
-
-async def test_a_calm_supervisor_serves_again(runner: Runner) -> None:
-    """Runs that leave nothing behind do not cost a process each."""
-    served = [await served_by(runner) for _ in range(30)]
-
-    assert len(set(served)) <= 3
-
-
-LEAVING = """
-(setsid sh -c 'trap : TERM; echo >there; while :; do sleep 1; done' &)
-until [ -s there ]; do sleep 0.05; done
-"""
-
-
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        LEAVING,
-        "head -c 3000000 /dev/zero",
-        "kill -9 $PPID",
-    ],
-)
-async def test_a_disturbed_supervisor_retires(runner: Runner, tmp_path: Path, trouble: str) -> None:
-    """What left a child that stayed, printed much or hit its supervisor is not followed there."""
-    seen = {await served_by(runner) for _ in range(8)}
-    result = await shell(runner, f"cd {tmp_path}; echo $PPID; {trouble}")
-    disturbed = int(result.output.text.split()[0]) if result.output.text[0].isdigit() else None
-
-    after = {await served_by(runner) for _ in range(8)}
-
-    assert disturbed is None or disturbed not in after
-    assert seen
-    assert "ok\n" == (await shell(runner, "echo ok")).output.text
-
-
-async def test_a_cancelled_run_ends_its_supervisor(runner: Runner) -> None:
-    """A word of ours that may still be on its way never reaches the next run."""
-    watcher, run_id = Watcher(), new_run()
-    plan = planned(request("sleep 60 ; true"))
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
-    assert await runner.cancel(run_id)
-    await task
-
-    results = [await shell(runner, "echo ok") for _ in range(5)]
-
-    assert ["ok\n"] * 5 == [result.output.text for result in results]
-
-
 async def test_nothing_is_carried_from_run_to_run(runner: Runner, tmp_path: Path) -> None:
     """Folder, environment, descriptors and output of one run are not the next one's."""
     first = await run(runner, request("pwd", cwd=tmp_path, env=(("LANG", "xx"),)))

@@ -1,0 +1,51 @@
+"""What a run prints is taken from one pipe, from one for each stream, or from a terminal."""
+
+import os
+import select
+
+from core.runner.supervisor.output.drain import Drain
+from core.runner.supervisor.output.shared_buffer import Shelf
+
+ROOM = 4096
+
+
+def shelf() -> tuple[Shelf, int]:
+    """Return memory that a stream is shown in, and the descriptor that reads it."""
+    memory = os.memfd_create("shelf")
+    os.ftruncate(memory, ROOM)
+    return Shelf(memory, os.eventfd(0)), memory
+
+
+def test_streams_are_apart_with_a_shelf_for_each() -> None:
+    """Each is kept and counted by itself; the text has both."""
+    drain = Drain(select.poll())
+    (out, out_memory), (err, err_memory) = shelf(), shelf()
+    drain.keep([out, err])
+    os.write(drain.inlet, b"said")
+    os.write(drain.error_inlet, b"complained")
+    drain.rest()
+
+    assert drain.inlet != drain.error_inlet
+    assert drain.totals == [4, 10]
+    assert os.pread(out_memory, 4, 0) == b"said"
+    assert os.pread(err_memory, 10, 0) == b"complained"
+    assert drain.output.text() == ("saidcomplained", False)
+
+
+def test_they_are_one_otherwise() -> None:
+    """With one shelf for both, with a terminal, with nothing, and after the next run begins."""
+    drain = Drain(select.poll())
+    assert (drain.totals, drain.inlet) == ([], drain.error_inlet)
+
+    drain.keep([shelf()[0]])
+    assert (drain.totals, drain.inlet) == ([], drain.error_inlet)
+
+    drain.renew()
+    drain.keep([shelf()[0], shelf()[0]])
+    assert drain.totals == [0, 0]
+    drain.renew()
+    assert (drain.totals, drain.inlet) == ([], drain.error_inlet)
+
+    drain.open_terminal(os.memfd_create("typed"))
+    assert drain.totals == []
+    drain.renew()

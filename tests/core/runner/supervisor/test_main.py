@@ -1,0 +1,66 @@
+"""A supervisor takes another job only while nothing of the one before could touch it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from core.runner.runner import Runner
+from tests.support.runs import Watcher, new_run, planned, request, shell
+
+
+async def served_by(runner: Runner) -> int:
+    """Return the number of the supervisor that ran a harmless command."""
+    result = await shell(runner, "echo $PPID")
+    return int(result.output.text)
+
+
+async def test_a_calm_supervisor_serves_again(runner: Runner) -> None:
+    """Runs that leave nothing behind do not cost a process each."""
+    served = [await served_by(runner) for _ in range(30)]
+
+    assert len(set(served)) <= 3
+
+
+LEAVING = """
+(setsid sh -c 'trap : TERM; echo >there; while :; do sleep 1; done' &)
+until [ -s there ]; do sleep 0.05; done
+"""
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        LEAVING,
+        "head -c 3000000 /dev/zero",
+        "kill -9 $PPID",
+    ],
+)
+async def test_a_disturbed_supervisor_retires(runner: Runner, tmp_path: Path, trouble: str) -> None:
+    """What left a child that stayed, printed much or hit its supervisor is not followed there."""
+    seen = {await served_by(runner) for _ in range(8)}
+    result = await shell(runner, f"cd {tmp_path}; echo $PPID; {trouble}")
+    disturbed = int(result.output.text.split()[0]) if result.output.text[0].isdigit() else None
+
+    after = {await served_by(runner) for _ in range(8)}
+
+    assert disturbed is None or disturbed not in after
+    assert seen
+    assert "ok\n" == (await shell(runner, "echo ok")).output.text
+
+
+async def test_a_run_that_was_ended_ends_its_supervisor(runner: Runner) -> None:
+    """A word of ours that may still be on its way never reaches the next run."""
+    watcher, run_id = Watcher(), new_run()
+    plan = planned(request("sleep 60 ; true"))
+    task = asyncio.create_task(runner.run(run_id, plan, watcher))
+    await watcher.started.wait()
+    assert watcher.identity is not None
+    assert await runner.cancel(run_id)
+    await task
+    late = await shell(runner, "echo $PPID; sleep 60", timeout_ms=500)
+
+    after = {await served_by(runner) for _ in range(8)}
+
+    assert late.timed_out
+    assert after.isdisjoint((watcher.identity[0], int(late.output.text)))
