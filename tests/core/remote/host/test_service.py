@@ -1,0 +1,71 @@
+"""What comes while a run lasts renews its lease where it is right, and does nothing else."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from core.planning.planner import Planner
+from core.remote.acl.acl import Acl
+from core.remote.denials import RemoteDenial
+from core.remote.host.active_runs import Session
+from core.remote.host.admission import Grounds
+from core.remote.host.exec_log import open_exec_log
+from core.remote.host.lease import Lease, LeaseEnd
+from core.remote.host.service import Service
+from core.remote.trust.contacts import Contacts
+from core.remote.trust.envelope import Kind, Sealed, Sealer
+from core.remote.trust.replay_window import Freshness, wall_clock_ms
+from core.runner.runner import Runner
+from core.trust.identity import Identity
+from core.trust.ids import new_id
+from tests.support.remote_machines import acl_text, contact_of
+
+
+@dataclass
+class Host:
+    """A host with one run under way, and who started it."""
+
+    service: Service
+    session: Session
+    client: Identity
+
+    def said(self, kind: Kind, request_id: str = "", by: Identity | None = None) -> Sealed:
+        """Return what the client says of a request, by default of the run."""
+        sealer = Sealer(by or self.client, self.service.grounds.machine_id)
+        return sealer.seal(kind, request_id or self.session.request_id, wall_clock_ms())
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> Host:
+    """Return a host on which nothing is spawned."""
+    own, client = Identity.new(), Identity.new()
+    contacts = Contacts(contacts=(contact_of(client),))
+    fresh = Freshness(started_ms=wall_clock_ms() - 60_000)
+    grounds = Grounds(own.machine_id, Acl.parse(acl_text(client)), lambda: contacts, fresh)
+    log = open_exec_log(tmp_path / "exec.log", list)
+    service = Service(grounds, Runner(), Planner(), log)
+    session = Session(client.agent_id, client.machine_id, new_id(), "/bin/sleep", Lease())
+    return Host(service, session, client)
+
+
+async def test_who_started_a_run_renews_and_cancels_it(host: Host) -> None:
+    """A renewal counts as one, a cancellation ends the lease."""
+    assert host.service.take(host.said(Kind.RENEW), host.session)
+    assert host.session.lease.ended is None
+
+    assert not host.service.take(host.said(Kind.CANCEL), host.session)
+    assert host.session.lease.ended is LeaseEnd.CANCELLED
+
+
+async def test_nothing_else_renews_it(host: Host) -> None:
+    """No payload, a stranger's, the same once more, or one about another run."""
+    right = host.said(Kind.RENEW)
+    assert host.service.take(right, host.session)
+
+    assert not host.service.take(right, host.session)
+    assert not host.service.take(right.model_copy(update={"payload": "{}"}), host.session)
+    assert not host.service.take(host.said(Kind.RENEW, by=Identity.new()), host.session)
+    assert not host.service.take(host.said(Kind.CANCEL, new_id()), host.session)
+    assert host.session.lease.ended is None
+    assert host.service.counters.denied[RemoteDenial.REPLAYED] == 1
