@@ -302,6 +302,15 @@ def test_the_commands_of_concern_are_in_front_where_they_are_hard_to_find(
     )
 
 
+def test_the_one_command_that_is_asked_about_is_not_named_again() -> None:
+    """The command stands above, and the reason beside it."""
+    card = crowd(1)
+
+    assert "Not allowed by policy" not in shown(facts(card))
+    assert "Not allowed by policy" not in shown(checked(card))
+    assert shown(front(card))["Why"] == "rm is not on main's allowlist"
+
+
 def test_an_ending_says_why_it_was_asked_and_what_was_stored() -> None:
     """Who reads it later sees which rule asked, and what runs from now on."""
     always = resolved(ApprovalState.ALLOWED, ApprovalReply.ALLOW_ALWAYS)

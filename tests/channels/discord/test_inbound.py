@@ -45,6 +45,7 @@ class TestAnswers:
 
         assert firm.refused == 1
         assert sent.ephemeral
+        assert sent.replies[0]["flags"] & 4, "addresses in it are not looked up"
         assert "id 66 is not listed" in sent.notes[0]
         assert setup.can_press(message)
         assert len(setup.server.messages(CHANNEL)) == 1

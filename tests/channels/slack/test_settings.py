@@ -44,6 +44,13 @@ def test_the_defaults_are_safe() -> None:
     assert section.api_base_url == "https://slack.com/api/"
 
 
+def test_the_highest_port_is_one() -> None:
+    """One more is refused below."""
+    settings = SlackSettings.model_validate({**_TOKENS, "listen": "127.0.0.1:65535"})
+
+    assert settings.address == ("127.0.0.1", 65_535)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -17,6 +17,7 @@ from tests.contracts.channel_examples import ID, approval, resolved
 from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.webhook import WebhookService, signature
+from tests.support.ports import free_port
 
 PLACE = Target("webhook", "desk")
 PRESS = {"event": "e", "account": "ana", "to": "desk", "press": f"o:{ID}"}
@@ -234,3 +235,19 @@ async def test_an_address_in_use_is_named(service: WebhookService, inbox: Record
         await second.start(inbox)
     await second.stop()
     await first.stop()
+
+
+async def test_a_service_that_is_away_is_named_with_the_reason(
+    service: WebhookService, inbox: RecordingInbox
+) -> None:
+    """Whoever reads it knows which address, and what the machine says about it."""
+    service.url = f"http://127.0.0.1:{free_port()}/"
+    channel = channel_for(service)
+    await channel.start(inbox)
+
+    with pytest.raises(ChannelError) as raised:
+        await channel.post(PLACE, build_prompt(approval()))
+    await channel.stop()
+
+    assert str(raised.value).startswith(f"The webhook {service.url} cannot be reached: Cannot ")
+    assert not raised.value.permanent

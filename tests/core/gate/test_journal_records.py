@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.gate.journal_records import finished, result_of
+from core.gate.journal_records import finished, resolved, result_of
+from core.model.approval import ApprovalState
+from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
+from tests.contracts import channel_examples
 
 RUN = ApprovalId("01jz0000000000000000000000")
 ENDED = Finished(RUN, 3, None, Output(), 12)
@@ -37,3 +40,16 @@ def test_what_was_printed_is_lost_but_not_that_it_was() -> None:
     assert output.truncated
     assert "the output was lost when the gateway died" in output.text
     assert output.text == output.tail
+
+
+def test_an_end_has_its_denial_where_it_is_one() -> None:
+    """Nothing of one where it was allowed, nor while nobody has decided."""
+    denied = replace(
+        channel_examples.resolved(ApprovalState.DENIED, None, None), reason=DenialReason.NO_ROUTE
+    )
+    ends = (denied, channel_examples.resolved(), None)
+
+    records = [resolved(channel_examples.approval(resolution=end)) for end in ends]
+
+    assert [one["state"] for one in records] == ["denied", "allowed", "pending"]
+    assert [one.get("denial", "none") for one in records] == ["no_route", "none", "none"]

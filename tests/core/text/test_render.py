@@ -13,7 +13,9 @@ from core.text.render import (
     Redacted,
     command_text,
     join,
+    own_lines,
     phrase,
+    printed,
     redact,
     shell_statement,
     show_argv,
@@ -96,6 +98,13 @@ def test_what_is_shown(text: str, shown: str) -> None:
 def test_strict_is_ascii() -> None:
     """Names show nothing outside ASCII."""
     assert redact("caf\u00e9", strict=True).text == "caf\\u{00E9}"
+
+
+def test_lines_of_our_own_have_no_mark() -> None:
+    """They break as they are; all else in them is shown for what it is, and output ends it."""
+    assert own_lines("one\n\ntwo\x1b[0m").text == "one\n\ntwo\\u{001B}[0m"
+    assert printed("one\ntwo\n\n").text == "one\ntwo"
+    assert printed("x" * 9 + "\nlast", most=6).text == "…x\nlast"
 
 
 def test_a_line_feed_is_marked_before_the_line_breaks() -> None:

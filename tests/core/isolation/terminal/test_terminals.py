@@ -55,6 +55,7 @@ async def test_a_person_is_asked_in_words(desk: Desk) -> None:
     assert question.plan.text == words
     assert question.evaluation.promise == ()
     assert desk.terminals.all() == ()
+    assert await desk.terminals.tail(asked.run_id) is None
 
 
 async def test_whoami_is_right(desk: Desk) -> None:

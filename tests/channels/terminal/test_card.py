@@ -1,0 +1,25 @@
+"""What is drawn for a terminal fits its width and loses nothing."""
+
+import pytest
+
+from channels.terminal.card import wrapped
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("x" * 20, ["x" * 20]),
+        ("x" * 21, ["x" * 20, "x"]),
+        ("a" * 12 + " " + "b" * 7, ["a" * 12 + " " + "b" * 7]),
+        ("a" * 12 + " " + "b" * 8, ["a" * 12 + " ", "b" * 8]),
+        ("a\n" + "b" * 40, ["a", "b" * 20, "b" * 20]),
+        ("\u4e2d" * 11, ["\u4e2d" * 10, "\u4e2d"]),
+        ("e\u0301" * 20, ["e\u0301" * 20]),
+    ],
+)
+@pytest.mark.parametrize("width", [20, 3])
+def test_a_line_is_broken_behind_its_last_blank(text: str, lines: list[str], width: int) -> None:
+    """At the width itself nothing is; a terminal is taken to be 20 columns wide at least."""
+    assert list(wrapped(text, width)) == lines
+    assert "".join(lines) == text.replace("\n", "")
