@@ -15,6 +15,7 @@ from core.planning import shims
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH
 from core.planning.planner import Planner
 from core.policy.judge.evaluate import evaluate
+from core.programs import carriers
 from core.programs.profiles.tables import section, table
 from core.programs.shims import managers
 from core.runner.runner import Runner
@@ -125,6 +126,32 @@ def test_a_tool_in_no_table_may_be_a_shim_too(tmp_path: Path, tree: Path, tool: 
     (tree / "rust-toolchain.toml").write_text('[toolchain]\npath = "/x"\n')
 
     assert "rustup" in plan_of(f"{shim} x", tree).commands[0].steered
+
+
+@pytest.mark.parametrize(
+    ("install", "tool", "known"),
+    [
+        (hard_linked_elsewhere, "some-tool", True),
+        (copied, "cargo", True),
+        (copied, "some-tool", False),
+    ],
+)
+def test_a_binary_of_the_distribution_is_what_its_name_says(
+    tmp_path: Path,
+    tree: Path,
+    install: Install,
+    tool: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    known: bool,
+) -> None:
+    """Unless it has other names too, or one that a manager serves: then its content is read."""
+    made = manager(tmp_path / "bin", "rustup", "x", "rust-toolchain.toml")
+    shim = install(made, made.with_name(tool))
+    (tree / "rust-toolchain.toml").write_text('[toolchain]\npath = "/x"\n')
+    monkeypatch.setattr(carriers, "SYSTEM_DIRECTORIES", f"{tmp_path}/bin/")
+
+    assert ("rustup" in plan_of(f"{shim} x", tree).commands[0].steered) is known
 
 
 def test_another_binary_of_that_name_is_itself(tmp_path: Path, tree: Path) -> None:

@@ -44,6 +44,12 @@ def test_thousands_of_links_are_read() -> None:
         ("rg $x", "R4"),
         ("rg $'x'", "R4"),
         ('rg "$x"', "R7"),
+        ("ls; rg $x", "R4"),
+        ('ls && rg "$x"', "R7"),
+        ("for x in a; do rg $x; done; rg $x", "R4"),
+        ("for x in $y; do rg $x; done", "R4"),
+        ("for x in a; do $x; done", "R4"),
+        ("for x in a; do rg $y; done", "R4"),
         ("A=1 ls", "R8"),
         ("rg {a}", "R5"),
         ("rg {a,{b,c}}", "R5"),
@@ -89,6 +95,16 @@ def test_quotes_are_removed_as_a_shell_does(line: str, word: str) -> None:
     reading = read(line)
     assert isinstance(reading, Reading)
     assert reading.argvs == (("rg", word),)
+
+
+def test_a_variable_is_read_in_the_loop_that_gives_it_its_values() -> None:
+    """The control of those above: there, and HOME and PWD anywhere, as the first word as well."""
+    lines = (
+        "for x in a; do rg $x; done; ls",
+        'for x in "$HOME"; do rg "$x" $PWD; done',
+        "ls; $HOME/x $PWD",
+    )
+    assert [line for line in lines if not isinstance(read(line), Reading)] == []
 
 
 def test_nothing_is_parsed_at_import() -> None:
