@@ -1,6 +1,9 @@
 import asyncio
+import os
+import signal
 import sys
 import time
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +11,8 @@ import pytest
 
 from core.errors import PlanDrift, SpawnError
 from core.model.identity import ApprovalId
+from core.model.result import OutputChunk
+from core.model.stdio import Capture, Stdio
 from core.runner.limits import Limits
 from core.runner.pool import MOST_IDLE
 from core.runner.runner import Runner
@@ -423,6 +428,34 @@ async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Pa
     assert [seen, seen] == list(both)
     assert (0, "begun\ndone\n") == (done.exit_code, done.output.text)
     assert await runner.tail(run_id) is None
+
+
+async def test_what_was_printed_before_the_supervisor_died_is_kept(runner: Runner) -> None:
+    """Whoever reads along hears the end, and the result has what came, but no code."""
+    watcher, run_id = Watcher(), new_run()
+    wish = request(
+        argv=("/bin/sh", "-c", "echo so far; sleep 60"), stdio=Stdio(capture=Capture.SEPARATE)
+    )
+    task = asyncio.create_task(runner.run(run_id, planned(wish), watcher))
+    await watcher.started.wait()
+    assert watcher.identity is not None
+    chunks = [chunk async for chunk in _until_first(runner, run_id, watcher.identity[0])]
+
+    done = await task
+
+    assert [one.data for one in chunks] == [b"so far\n"]
+    assert (done.exit_code, done.signal, done.timed_out) == (None, None, False)
+    assert done.streams is not None
+    assert done.streams.stdout.data == b"so far\n"
+
+
+async def _until_first(
+    runner: Runner, run_id: ApprovalId, supervisor: int
+) -> AsyncIterator[OutputChunk]:
+    """Yield what a run prints; kill its supervisor when the first of it is there."""
+    async for chunk in runner.watch(run_id):
+        os.kill(supervisor, signal.SIGKILL)
+        yield chunk
 
 
 async def test_asking_for_output_never_spoils_the_next_run(runner: Runner) -> None:
