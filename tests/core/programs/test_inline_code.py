@@ -35,6 +35,13 @@ awk '/[/],/{print "id" | "sh"};/x/'
 awk '{x=1/2; print "id" | "sh"; y=1/2}' f
 awk '{x++ / 2; print "id" | "sh"; y=1/2}' f
 awk '{print "a" "\"" | "sh"}' f
+awk '{print /"/; system("id"); print /"/}' f
+awk '{if (1) /"/; system("id"); /"/}' f
+awk '{x = 1 + /"/; system("id"); y = $/"/}' f
+awk '{length /"/; system("id"); x++ /"/}' f
+awk '{x = 1 / /"/; system("id"); y = 1 / /"/}' f
+awk '{print length/"/;print "id" | "sh"; x = length/"/}' f
+awk '{x = 1system("id")}' f
 gawk -e 'BEGIN{system("id")}'
 gawk --source 'BEGIN{system("id")}'
 gawk --sourc 'BEGIN{system("id")}'
@@ -59,6 +66,12 @@ sed sx1xidxge f
 sed '/1/Isa1aida2e' f
 sed 'p;sa1aidae' f
 sed se1eidee f
+sed '\a1ae id' f
+sed '\a1aIe id' f
+sed '\a1a!e id' f
+sed '\s1se id' f
+sed 'p;\a1asxaxidxe' f
+sed '1,\b2b e id' f
 git -c alias.x='!id' x
 git -calias.x='!id' x
 git -C d -c core.pager=id log
@@ -205,6 +218,11 @@ awk -f prog.awk f
 awk '{gsub(/[|]/,"x"); print}' f
 gawk --version
 mawk '{s+=$1} END{printf "%d\n", s}' f
+awk '{printf "%d|%.2f\n", $1, ($2 + $3) / 2}' f
+awk '{print a[1] / 2 "|" NF / 2}' f
+awk '{if ($1 ~ /a|b/) print ($1 + 1) / 2}' f
+awk '{print length / 2, $1}' f
+awk '/a/{print 1e3 / 2}' f
 sed -n 1,5p src/even.py
 sed 's/foo/bar/g' f
 sed -i 's/foo/bar/' even.txt
@@ -212,6 +230,7 @@ sed -i.bak -e '/^export /d' f
 sed -e 1d -e '$d' f
 sed 's/a/b/w out' f
 sed '/x/a some text that has a letter more than once' f
+sed 's/,\s*[/]x/,/' f
 sed -f script.sed f
 sed --version
 tar tf a.tar
@@ -315,6 +334,9 @@ def test_plain_uses_pass_under_classical_trust(line: str) -> None:
         ("x" * 5000, True),
         ("/a/ || /b/", False),
         ("{x = 1 / 2; y = 3 | 4 / 5}", True),
+        ("{x++ / 2}", False),
+        ("{x++ //}", True),
+        ("x /1 " * 70, True),
     ],
 )
 def test_what_awk_may_run(script: str, runs: bool) -> None:
