@@ -72,6 +72,98 @@ sed '\a1a!e id' f
 sed '\s1se id' f
 sed 'p;\a1asxaxidxe' f
 sed '1,\b2b e id' f
+gdb -batch -ev 'shell id'
+gdb -batch -eval 'shell id'
+gdb -batch -init-e 'shell id'
+openssl engine -t ./x.so
+python3 -m timeit -n1 id
+python3 -Bm timeit id
+python3 -m cProfile -m timeit id
+python3 -m trace --module=timeit id
+python3 -m pdb -c '!id' x.py
+python3 -m idlelib -c id
+node --import=data:text/javascript,id x.js
+node --import ' DATA:text/javascript,id' x.js
+node --experimental-loader 'data:text/javascript,id' x.js
+node --test --test-reporter=data:text/javascript,id x.js
+bun exec id
+make -E 'all:;id'
+make -Eall:;id
+make -sE 'all:;id'
+cmake -E __run_co_compile --tidy=id --source=x -- true
+cmake -S p -B b -D CMAKE_C_COMPILER=id
+cmake -S p -B b -D CMAKE_C_COMPILER:FILEPATH=id
+cmake -S p -B b -DCMAKE_CXX_CLANG_TIDY=id
+cmake -S p -B b -DPython3_EXECUTABLE=./x
+cmake --build b -- --eval=all:;id
+cmake --build b -- -sE all:;id
+cmake --build b -j4 -- 'SHELL=id'
+ctest --build-and-test p b --build-generator Ninja --test-command id
+ctest --build-and-test p b --build-generator Ninja --build-makeprogram id
+ctest --build-and-test p b --build-options -DCMAKE_C_COMPILER=id
+ctest -T Build --overwrite MakeCommand=id
+cpack -G TGZ -D CPACK_INSTALL_COMMANDS=id
+npm -script-shell=./x run z
+npm -scr ./x run z
+npm config --ed ./x edit
+npm exec -call id
+npx -call id
+npm explore pkg -- id
+sqlite3 x '.once |id' 'select 1'
+sqlite3 x '.output "|id"'
+sqlite3 x '.imp "|id" t'
+sqlite3 x '.once -e' 'select 1'
+git clone -c core.sshCommand=id ssh://h/x
+git clone -qc core.fsmonitor=id a b
+git clone -ccore.sshCommand=id ssh://h/x
+git clone --config core.sshCommand=id ssh://h/x
+git clone --conf=core.hooksPath=x a b
+git clone --template=x a b
+git remote-ext a 'sh -c id'
+git daemon --access-hook=id
+gcc a.c -Xlinker -plugin -Xlinker ./x.so
+gcc --prefix=./x a.c
+gcc --prefix ./x a.c
+nm --plug ./x.so a
+psql -c '\set x `id`'
+psql -c '\out |id'
+psql -c 'select 1 \gx |id'
+psql -c "copy x from/**/program 'id'"
+mysql -e 'pager id; select 1'
+mysql '-esystem id'
+gpg --photo-v=id -k
+java -Xrunjdwp:onthrow=x,launch=id Y
+java -XX:VMOptionsFile=x Y
+pandoc --filt id x
+pandoc -t x.lua y
+pandoc --from=x.lua y
+pdflatex -cnf-line shell_escape=t x
+latexmk -xelatex=id x
+dvips '-o!id' x
+gs '-sOutputFile=|id' x
+convert '|id' y.png
+convert x.png 'png:|id'
+magick -script x
+exiftool '-x<${y;system("id")}' z
+exiftool -@ x
+helm install a b --post-renderer id
+gh repo clone a/b -- -c core.sshCommand=id
+gh repo clone a/b -- --upload-pack=id
+gh alias set x '!id'
+restic -o rclone.program=id backup x
+rclone --sftp-ssh id ls a:
+rclone lsf ':sftp,ssh=id:'
+borg with-lock x id
+apt-get -o APT::Compressor::xz::Binary=id update
+apt-get -o APT::Key::GpgvCommand=id update
+octave --eva id
+R -d id
+ghc -F -pgmF id x.hs
+mix run -e id
+iex -e id
+racket -e id
+rake -e id
+swift -e id
 git -c alias.x='!id' x
 git -calias.x='!id' x
 git -C d -c core.pager=id log
@@ -231,6 +323,40 @@ sed -e 1d -e '$d' f
 sed 's/a/b/w out' f
 sed '/x/a some text that has a letter more than once' f
 sed 's/,\s*[/]x/,/' f
+gdb -q -nx
+openssl engine -t
+python3 -m pytest -c x timeit
+python3 -m timeit --help
+python3 -m trace --count x.py timeit
+node --import ./x.js y.js
+node --test --test-reporter=spec
+make -j4 -C Engine
+make -CEngine all
+cmake -S . -B b -D CMAKE_BUILD_TYPE=Debug
+cmake -S . -B b -DBUILD_EXECUTABLE=ON -DCMAKE_INSTALL_PREFIX=/x
+cmake --build b --target all -- -j4
+ctest --test-dir b -R x --output-on-failure
+cpack -G TGZ -D CPACK_PACKAGE_NAME=x
+npm --prefix x run build
+npm -g ls
+npm explore pkg
+sqlite3 x '.separator |' 'select a||b from c'
+sqlite3 x '.import --csv x.csv t'
+sqlite3 x '.output x.txt' 'select 1'
+git clone -b topic -c core.autocrlf=false a b
+git clone -c user.name=x --depth 1 a b
+git clone --config color.ui=false a b
+gcc a.c -Xlinker -rpath -Xlinker /x
+psql -c '\echo x'
+psql -c '\encoding'
+mysql -e 'select 1'
+gpg --list-options show-notations -k
+java -XX:MaxRAMPercentage=50 Y
+pandoc -t html -f markdown x -o y
+convert x.png -resize 50% y.png
+exiftool -a -G x
+helm install a b --wait
+gh repo clone a/b -- --depth=1
 sed -f script.sed f
 sed --version
 tar tf a.tar
