@@ -16,7 +16,14 @@ from os.path import basename, join
 from typing import Final
 
 from core.planning.code.assigned import sets_data
-from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
+from core.planning.code.interpreters import (
+    SHELL,
+    Interpreter,
+    Reader,
+    configured_by,
+    interpreter_of,
+    is_wrapper,
+)
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
 from core.planning.library_modules import modules_of
@@ -35,10 +42,17 @@ _MOST_STARTED = 8
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     """Yield the words of a vector that may name code, by its name and its program's real one."""
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
+    yield from configuring(argv, realpath)
     if reader is not None:
         yield from read_by(reader, argv[1:])
     elif is_wrapper(argv[0]) or is_wrapper(realpath):
         yield from _behind_wrapper(argv)
+
+
+def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
+    """Yield the files of options that words name, by which a program starts others."""
+    reader = configured_by(argv[0]) or configured_by(realpath)
+    return iter(()) if reader is None else _named(reader, argv[1:])
 
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
@@ -158,6 +172,9 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
         if found is not None:
             glued = found.group(1)
             yield CodeWord(glued or following, sure=not glued)
+        set_here = reader.setting.fullmatch(word)
+        if set_here is not None:
+            yield CodeWord(set_here[1])
         said = word.removeprefix("-D")  # cmake's
         if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
             yield from map(CodeWord, pieces_of(word))
