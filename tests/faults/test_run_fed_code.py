@@ -521,6 +521,8 @@ async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
         "cmake -P c.cmake log",
         "cat log | awk '{ print $1 }'",
         "awk '{ print $1 | \"sort -rn\" }' log",
+        "awk '{ print | \"cat 1>&2\" }' log",
+        "sed -i '1i #!/usr/bin/env python3' log",
         'cat log | awk \'{ print | "sort" } END { close("sort"); system("date +%s") }\'',
         "awk 'BEGIN { \"date\" | getline d } { print d, $1 }' log",
         "cat log | grep -E time",

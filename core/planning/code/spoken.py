@@ -25,7 +25,7 @@ _OF_SED: Final = re.compile(r"s(?=([\w./-]))")
 
 _SED_ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|o([0-7]{1,3})|d(\d{1,3})|[tnfvr])")
 _KNOWN_TO_AWK: Final = re.compile(
-    r"""(?:\|&?|\bsystem\()\s*"([\w ./:,=+%@-]*)"\)?(?=\s*(?:[;})]|$))"""
+    r"""(?:\|&?|\bsystem\()\s*"((?:[\w ./:,=+%@>-]|>&[12])*)"\)?(?=\s*(?:[;})]|$))"""
     r"""|"([\w ./:,=+%@-]*)"\s*\|&?\s*getline\b"""
 )
 """What a program of awk starts by a plain text."""

@@ -36,6 +36,11 @@ _BY_LETTER: Final = re.compile(r"(?<![A-Za-z])[IM]*s([A-Za-z])")
 _ADDRESS_BY_LETTER: Final = re.compile(r"(?:\A|[\s;{},!])\\([A-Za-z])")
 """The same of an address: `\\a1ae date`."""
 
+_TEXT_ONLY: Final = re.compile(
+    r"\s*(?:[0-9]+|\$|/(?:[^/\\\n\[]|\\[^\n])+/I?)?\s*[aic][ \\][^\n\\]*"
+)
+"""A script that adds one line of text, in which no letter is a command."""
+
 _MOST_BY_LETTER: Final = 16
 _MOST_SLASHES: Final = 64
 _LIMIT: Final = 4000
@@ -124,7 +129,7 @@ def sed_may_run(script: str) -> bool:
     """Return whether a sed script may hold the command ``e``, or ``s`` with that flag."""
     if not script:  # BSD reads the empty word behind -i as a suffix, and the next one as the script
         return True
-    if sed_problem(script) is None:
+    if sed_problem(script) is None or _TEXT_ONLY.fullmatch(script):
         return False
     return (
         _SED_E.search(script) is not None or _runs_by_letter(script) or _runs_behind_letter(script)

@@ -72,6 +72,8 @@ sed '\a1a!e id' f
 sed '\s1se id' f
 sed 'p;\a1asxaxidxe' f
 sed '1,\b2b e id' f
+sed 's/x;1i /id/e' f
+sed '/x/s/i /id/e' f
 gdb -batch -ev 'shell id'
 gdb -batch -eval 'shell id'
 gdb -batch -init-e 'shell id'
@@ -323,6 +325,9 @@ sed -e 1d -e '$d' f
 sed 's/a/b/w out' f
 sed '/x/a some text that has a letter more than once' f
 sed 's/,\s*[/]x/,/' f
+sed -i '1i #!/usr/bin/env python3' f
+sed -i '/import os/a import these; e' f
+cmake -S . -B b -DPython3_EXECUTABLE=/usr/bin/python3
 gdb -q -nx
 openssl engine -t
 python3 -m pytest -c x timeit
