@@ -165,6 +165,22 @@ mix run -e id
 iex -e id
 racket -e id
 rake -e id
+c99-gcc -wrapper ./x a.c
+gcc-nm --plugin ./x.so a
+gcc-ar-12 --plugin ./x.so r a
+gdbtui -ev 'shell id'
+git instaweb --httpd=./x
+python3 -m pip --python ./x list
+pip config --edito ./x edit
+prove -e ./x t
+prove --exec ./x t
+jrunscript -e id
+groff -U x
+rpcgen -Y ./x y
+ssh-keygen -t ecdsa-sk -w ./x.so
+ssh-add -S ./x.so -K
+sotruss id
+debconf -oowner id
 swift -e id
 git -c alias.x='!id' x
 git -calias.x='!id' x
@@ -326,6 +342,9 @@ sed 's/a/b/w out' f
 sed '/x/a some text that has a letter more than once' f
 sed 's/,\s*[/]x/,/' f
 sed -i '1i #!/usr/bin/env python3' f
+prove -lr t
+ssh-keygen -t ed25519 -f k -N x
+python3 -m pip install --editable .
 sed -i '/import os/a import these; e' f
 cmake -S . -B b -DPython3_EXECUTABLE=/usr/bin/python3
 gdb -q -nx
