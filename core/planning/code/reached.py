@@ -320,7 +320,7 @@ def _tail(word: str) -> Iterator[str]:
 def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: int) -> Reached:
     if reader is SHELL:
         return _by_shell(words, depth)
-    runs = tuple(runs_of(reader, words))
+    runs = tuple(runs_of(reader, words, lambda text: by_text(text, None, depth + 1).takes))
     if runs:
         return Reached(runs, runs, takes=True)
     code = [word.path for word in read_by(reader, words)]

@@ -1,7 +1,8 @@
 """Find the texts that start an interpreter or another program, wherever in a word they begin."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -11,7 +12,6 @@ from core.planning.code.interpreters import (
     Interpreter,
     Reader,
     interpreter_of,
-    is_wrapper,
 )
 from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of
 from core.programs.inline_code import inline_of
@@ -43,10 +43,12 @@ def with_interpreter(word: str) -> Iterator[str]:
             yield from pieces
 
 
-def runs_of(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[str]:
+def runs_of(
+    reader: Interpreter | Reader, words: Sequence[str], takes: Callable[[str], bool]
+) -> Iterator[str]:
     """Yield what sed or awk may run by a script that starts programs: also what it is to read.
 
-    Of awk nothing, where all that it starts is known to take no code, as in `print | "sort"`.
+    Of awk nothing, where none of what it starts ``takes`` code: `print | "sort"`.
     """
     if reader is SED and _may_run("sed", words):
         for word in islice(words, _MOST_WORDS):
@@ -54,7 +56,8 @@ def runs_of(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[str]
             yield word
     elif reader is AWK:
         certain = [word.replace(UNCERTAIN, "x") for word in words]
-        unknown = [_KNOWN_TO_AWK.sub(_kept, word) for word in certain]
+        kept = partial(_kept, takes)
+        unknown = [_KNOWN_TO_AWK.sub(kept, word) for word in certain]
         yield from islice(words, _MOST_WORDS) if _may_run("awk", unknown) else ()
 
 
@@ -63,10 +66,9 @@ def _may_run(program: str, words: Sequence[str]) -> bool:
     return inline is not None and inline.problem(words) is not None
 
 
-def _kept(found: re.Match[str]) -> str:
+def _kept(takes: Callable[[str], bool], found: re.Match[str]) -> str:
     """Return what of a command in a program of awk counts: nothing, if it takes no code."""
-    named = (found[1] or found[2] or "").split()
-    return found[0] if any(map(interpreter_of, named)) or any(map(is_wrapper, named)) else " "
+    return found[0] if takes(found[1] or found[2] or "") else " "
 
 
 def _in_script(script: str) -> Iterator[str]:
