@@ -15,9 +15,9 @@ from core.planning.code.assigned import (
     filled,
     filled_in,
     loaded,
-    spoken,
     texts,
     values,
+    with_own_values,
 )
 from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
 from core.planning.code.inputs import inserts, takes_input
@@ -173,7 +173,7 @@ def by_text(
     if depth > DEEPEST_TEXT:
         return Reached(named=(text,), takes=True)
     if not depth and "$" in text:
-        said = spoken(text)
+        said = with_own_values(text)
         if len(said) > 1:
             return joined(by_text(one, values, 1, captured=captured) for one in said)
     found = cut(text, values)
