@@ -209,12 +209,17 @@ def configured_by(path: str) -> Reader | None:
     return next((reader for names, reader in _CONFIGURED if names.fullmatch(name)), None)
 
 
-_STARTERS: Final = re.compile(r"g?find")
-"""Programs that start the first program named behind them, beside the wrappers of the policy."""
+_FIND: Final = re.compile(r"g?find")
+"""It starts the first program named behind it, beside the wrappers of the policy."""
+
+
+def is_find(path: str) -> bool:
+    """Return whether a program is `find`."""
+    return _FIND.fullmatch(basename(path)) is not None
 
 
 @lru_cache(maxsize=1024)
 def is_wrapper(path: str) -> bool:
     """Return whether a program starts another that is named behind it."""
     name = basename(path)
-    return _STARTERS.fullmatch(name) is not None or wrapper_kind(names_of(name), 1) is not None
+    return is_find(name) or wrapper_kind(names_of(name), 1) is not None

@@ -27,6 +27,7 @@ from core.planning.code.interpreters import (
     Interpreter,
     Reader,
     interpreter_of,
+    is_find,
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
@@ -377,7 +378,7 @@ def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Read
 
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
     """Yield what each interpreter behind a wrapper makes code of: `sudo -u sh bash x`."""
-    finds = argv[0].rpartition("/")[2] in {"find", "gfind"}
+    finds = is_find(argv[0])
     left = max(_MOST_READ, len(argv) * _MOST_AGAIN)
     for place, inner in islice(_interpreters(argv), _MOST_STARTED):
         left -= len(argv) - place

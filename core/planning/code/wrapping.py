@@ -14,6 +14,7 @@ from core.planning.code.interpreters import (
     Interpreter,
     Reader,
     interpreter_of,
+    is_find,
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
@@ -62,7 +63,6 @@ _REPLACED_GLUED: Final = re.compile(r"(?:-[A-Za-z0]*?[Ii]|--[a-z-]+=)(.+)", re.D
 _NUMBER: Final = re.compile(r"[\d.]*")
 _SSH_VALUE: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 
-_FINDS: Final = frozenset(("find", "gfind"))
 _FIND_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
 _LIST_OF_FIND: Final = "-files0-from"
@@ -77,13 +77,12 @@ _ESCAPED_BLANK: Final = re.compile(r"\\[_tnfvr]")
 
 def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the commands that a wrapper starts, where its words are understood."""
-    name = argv[0].rpartition("/")[2]
-    if name in _FINDS:
+    if is_find(argv[0]):
         runs = [place for place, word in enumerate(argv) if word in _FIND_RUNS]
         for place, end in pairwise((*runs, len(argv))):
             yield argv[place + 1 : end]
         return
-    grammar = grammars().get(name)
+    grammar = grammars().get(argv[0].rpartition("/")[2])
     start = None if grammar is None else find_command(grammar, argv)
     if isinstance(start, Start):
         yield argv[start.at :]
@@ -111,7 +110,7 @@ def _is_start(word: str) -> bool:
 
 def starts_unknown(argv: Sequence[str]) -> bool:
     """Return whether a word that is not certain may be the command of a wrapper."""
-    if not any(UNCERTAIN in word for word in argv) or argv[0].rpartition("/")[2] in _FINDS:
+    if not any(UNCERTAIN in word for word in argv) or is_find(argv[0]):
         return False
     for before, word in pairwise(argv):
         if word[:1] == "-" or _ASSIGNMENT.match(word):
