@@ -43,7 +43,8 @@ class Reader:
     options ``asks`` it does so in any case. ``program``: its first operand is code without ``-f``.
     ``speaks``: what its words say may name files of code. ``letter`` may be a class of letters, a
     long option may be abbreviated, and may have the ``prefix`` of another spelling. ``setting`` has
-    in its group what names a file in a whole word.
+    in its group what names a file in a whole word. ``enters``: before it reads what its words name
+    it may change to a folder of these.
     """
 
     letter: str
@@ -57,6 +58,7 @@ class Reader:
     speaks: bool = False
     prefix: str = "--"
     setting: re.Pattern[str] = _NEVER
+    enters: bool = False
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
@@ -66,8 +68,8 @@ SHELL: Final = Interpreter(_NEVER, _NEVER)
 SED: Final = Reader("f", frozenset(("file",)), program=True)
 MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)
 AWK: Final = Reader("[fEi]", frozenset(("file", "exec", "include")), program=True, prefix="-W")
-CMAKE: Final = Reader("[PC]", frozenset(("toolchain",)), speaks=True)
-CTEST: Final = Reader("SP?", frozenset(("script", "script-new-process")), speaks=True)
+CMAKE: Final = Reader("[PC]", frozenset(("toolchain",)), speaks=True, enters=True)
+CTEST: Final = Reader("SP?", frozenset(("script", "script-new-process")), speaks=True, enters=True)
 _ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
 _CODE_OF_PERL: Final = re.compile(r"-[aclnpwWtTX]*[eE]")
 
@@ -126,10 +128,10 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     ),
     (re.compile(r"cmake3?"), CMAKE),
     (re.compile(r"ctest3?"), CTEST),
-    (re.compile(r"cpack3?"), Reader("(?!)", frozenset(("config",)))),
+    (re.compile(r"cpack3?"), Reader("(?!)", frozenset(("config",)), enters=True)),
     (
         re.compile(r"ninja(?:-build)?|just|rake|scons"),
-        Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct"))),
+        Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct")), enters=True),
     ),
     (re.compile(r"g?sed"), SED),
     (re.compile(r"[gmn]?awk|original-awk"), AWK),
