@@ -5,28 +5,32 @@ option may have taken counts as well, and only a word in a place where no option
 ``sure`` to be code: if no such file is there, it must not come about before the run.
 """
 
-# ruff: noqa: PTH118, PTH119
+# ruff: noqa: PTH118
 # pathlib is ten times slower here.
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice, pairwise
-from os.path import basename, join
+from os.path import join
 from typing import Final
 
 from core.planning.code.assigned import sets_data
-from core.planning.code.interpreters import SHELL, Interpreter, Reader, interpreter_of, is_wrapper
+from core.planning.code.interpreters import (
+    MAKE,
+    SHELL,
+    Interpreter,
+    Reader,
+    configured_by,
+    interpreter_of,
+    is_wrapper,
+)
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
 from core.planning.library_modules import modules_of
 from core.planning.python_modules import imported
 
-_MAKE: Final = re.compile(r"g?make")
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
-_ENTERS: Final = re.compile(r"c(?:make|test|pack)3?|ninja(?:-build)?|just|rake|scons")
-"""Programs that change to a folder of their words, before they read what these name."""
-
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
@@ -35,10 +39,17 @@ _MOST_STARTED = 8
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     """Yield the words of a vector that may name code, by its name and its program's real one."""
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
+    yield from configuring(argv, realpath)
     if reader is not None:
         yield from read_by(reader, argv[1:])
     elif is_wrapper(argv[0]) or is_wrapper(realpath):
         yield from _behind_wrapper(argv)
+
+
+def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
+    """Yield the files of options that words name, by which a program starts others."""
+    reader = configured_by(argv[0]) or configured_by(realpath)
+    return iter(()) if reader is None else _named(reader, argv[1:])
 
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
@@ -53,8 +64,9 @@ def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
-    if interpreter_of(argv[0]) or interpreter_of(realpath):
-        if any(_ENTERS.fullmatch(basename(path)) for path in (argv[0], realpath)):
+    readers = (interpreter_of(argv[0]), interpreter_of(realpath))
+    if any(readers):
+        if any(isinstance(one, Reader) and one.enters for one in readers):
             for word in islice(argv, 1, None):
                 yield word
                 yield from held(word)
@@ -82,7 +94,7 @@ def inline_text(argv: Sequence[str], realpath: str) -> str:
 
 def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
     """Yield the folders in which a program searches for its code when given no file."""
-    if not any(_MAKE.fullmatch(basename(path)) for path in (argv[0], realpath)):
+    if MAKE not in (interpreter_of(argv[0]), interpreter_of(realpath)):
         return
     yield cwd
     for word in _named(_CHANGES_FOLDER, argv[1:]):
@@ -158,6 +170,9 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
         if found is not None:
             glued = found.group(1)
             yield CodeWord(glued or following, sure=not glued)
+        set_here = reader.setting.fullmatch(word)
+        if set_here is not None:
+            yield CodeWord(set_here[1])
         said = word.removeprefix("-D")  # cmake's
         if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
             yield from map(CodeWord, pieces_of(word))

@@ -29,22 +29,22 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
     return {one[1]: one[2] for one in found if len(one[2]) <= _LONGEST_SET}
 
 
-def settings_in(text: str) -> dict[str, str]:
+def _settings_in(text: str) -> dict[str, str]:
     """Return the same of a text, in which any of it may be a command."""
     found = islice(_SET_IN_TEXT.finditer(text), _MOST_SET)
     return {one[1]: one[3] for one in found if len(one[3]) <= _LONGEST_SET}
 
 
-def with_values(text: str, known: dict[str, str]) -> str:
+def _with_values(text: str, known: dict[str, str]) -> str:
     """Return a text with known values where it uses their variables, in whatever quotes."""
     if not known or "$" not in text:
         return text
     return _USED.sub(lambda used: known.get(used[1] or used[2], used[0]), text)
 
 
-def spoken(text: str) -> tuple[str, ...]:
+def with_own_values(text: str) -> tuple[str, ...]:
     """Return a text, and what it is with the values that it sets where that is another."""
-    return tuple(dict.fromkeys((text, with_values(text, settings_in(text)))))
+    return tuple(dict.fromkeys((text, _with_values(text, _settings_in(text)))))
 
 
 def filled(words: Sequence[str]) -> Sequence[str] | None:
@@ -52,7 +52,7 @@ def filled(words: Sequence[str]) -> Sequence[str] | None:
     if not any("$" in word for word in words):
         return None
     known = _settings(words)
-    found = tuple(with_values(word, known) for word in words)
+    found = tuple(_with_values(word, known) for word in words)
     return None if found == tuple(words) else found
 
 

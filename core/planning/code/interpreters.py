@@ -42,7 +42,9 @@ class Reader:
     unless it has that many ``operands``; ``alone`` matches options that take no word. By the
     options ``asks`` it does so in any case. ``program``: its first operand is code without ``-f``.
     ``speaks``: what its words say may name files of code. ``letter`` may be a class of letters, a
-    long option may be abbreviated, and may have the ``prefix`` of another spelling.
+    long option may be abbreviated, and may have the ``prefix`` of another spelling. ``setting`` has
+    in its group what names a file in a whole word. ``enters``: before it reads what its words name
+    it may change to a folder of these.
     """
 
     letter: str
@@ -55,6 +57,8 @@ class Reader:
     program: bool = False
     speaks: bool = False
     prefix: str = "--"
+    setting: re.Pattern[str] = _NEVER
+    enters: bool = False
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench"))
@@ -63,6 +67,9 @@ SHELL: Final = Interpreter(_NEVER, _NEVER)
 
 SED: Final = Reader("f", frozenset(("file",)), program=True)
 MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)
+AWK: Final = Reader("[fEi]", frozenset(("file", "exec", "include")), program=True, prefix="-W")
+CMAKE: Final = Reader("[PC]", frozenset(("toolchain",)), speaks=True, enters=True)
+CTEST: Final = Reader("SP?", frozenset(("script", "script-new-process")), speaks=True, enters=True)
 _ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
 _CODE_OF_PERL: Final = re.compile(r"-[aclnpwWtTX]*[eE]")
 
@@ -119,21 +126,15 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         re.compile(r"groovy|elixir|escript|m4"),
         Interpreter(re.compile(r"--[a-z-]+=.*|-[DIU].+"), re.compile(r"-e")),
     ),
-    (re.compile(r"cmake3?"), Reader("[PC]", frozenset(("toolchain",)), speaks=True)),
-    (
-        re.compile(r"ctest3?"),
-        Reader("SP?", frozenset(("script", "script-new-process")), speaks=True),
-    ),
-    (re.compile(r"cpack3?"), Reader("(?!)", frozenset(("config",)))),
+    (re.compile(r"cmake3?"), CMAKE),
+    (re.compile(r"ctest3?"), CTEST),
+    (re.compile(r"cpack3?"), Reader("(?!)", frozenset(("config",)), enters=True)),
     (
         re.compile(r"ninja(?:-build)?|just|rake|scons"),
-        Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct"))),
+        Reader("f", frozenset(("file", "justfile", "rakefile", "sconstruct")), enters=True),
     ),
     (re.compile(r"g?sed"), SED),
-    (
-        re.compile(r"[gmn]?awk|original-awk"),
-        Reader("[fEi]", frozenset(("file", "exec", "include")), program=True, prefix="-W"),
-    ),
+    (re.compile(r"[gmn]?awk|original-awk"), AWK),
     (
         re.compile(r"psql"),
         Reader(
@@ -162,7 +163,12 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (re.compile(r"g?make"), MAKE),
     (
         re.compile(r"gdb"),
-        Reader("x", frozenset(("command", "init-command")), fed=True, speaks=True),
+        Reader(
+            "(?:x|com[a-z]*|init-c[a-z]*)=?",
+            frozenset(("command", "init-command")),
+            fed=True,
+            speaks=True,
+        ),
     ),
     (
         re.compile(r"(?:g?vim(?:\.\w+)?|n?vi|nvim|view|[gr]?vimdiff)"),
@@ -180,12 +186,42 @@ def interpreter_of(path: str) -> Interpreter | Reader | None:
     return next((reader for names, reader in _KNOWN if names.fullmatch(name)), None)
 
 
-_STARTERS: Final = re.compile(r"g?find")
-"""Programs that start the first program named behind them, beside the wrappers of the policy."""
+_CONFIGURED: Final = (
+    (re.compile(r"ssh|slogin|autossh|scp|sftp|sshfs"), Reader("F", frozenset())),
+    (re.compile(r"tmux"), Reader("f", frozenset())),
+    (re.compile(r"screen"), Reader("c", frozenset())),
+    (
+        re.compile(r"git"),
+        Reader("(?!)", frozenset(), setting=re.compile(r"(?is:include(?:if\..*)?\.path=(.+))")),
+    ),
+    (
+        re.compile(
+            r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|cpp|clang|clang\+\+|ld|ar|rustc|javac)(?:-[0-9.]+)?"
+        ),
+        Reader("(?!)", frozenset(("specs",)), setting=re.compile(r"@(.+)", re.DOTALL)),
+    ),
+)
+"""Programs that start others as a file of options says which their words name."""
+
+
+@lru_cache(maxsize=1024)
+def configured_by(path: str) -> Reader | None:
+    """Return how the words of a program name such a file, ``None`` if they name none."""
+    name = basename(path)
+    return next((reader for names, reader in _CONFIGURED if names.fullmatch(name)), None)
+
+
+_FIND: Final = re.compile(r"g?find")
+"""It starts the first program named behind it, beside the wrappers of the policy."""
+
+
+def is_find(path: str) -> bool:
+    """Return whether a program is `find`."""
+    return _FIND.fullmatch(basename(path)) is not None
 
 
 @lru_cache(maxsize=1024)
 def is_wrapper(path: str) -> bool:
     """Return whether a program starts another that is named behind it."""
     name = basename(path)
-    return _STARTERS.fullmatch(name) is not None or wrapper_kind(names_of(name), 1) is not None
+    return is_find(name) or wrapper_kind(names_of(name), 1) is not None

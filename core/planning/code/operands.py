@@ -12,7 +12,7 @@ from itertools import islice
 from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
 from core.planning.code.arguments import code_folders, code_words, entered, named_in
-from core.planning.code.assigned import filled, spoken
+from core.planning.code.assigned import filled, with_own_values
 from core.planning.code.search import Guesses, Search
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
@@ -108,7 +108,7 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     A shell decides what it does with them, and in which of the folders that the text names; a
     script that is swapped behind the answer is noticed.
     """
-    words = [word.path for said in spoken(text) for word in named_in(said)]
+    words = [word.path for said in with_own_values(text) for word in named_in(said)]
     folders = _folders(cwd, words)
     glued = [tail for word in words for tail in tails(word)]
     named = (*words, *glued)

@@ -7,31 +7,31 @@ code from its input, everything that it names may be that code.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import dropwhile, islice, pairwise, takewhile
+from itertools import islice, pairwise
 from typing import Final
 
-from core.planning.code.arguments import read_by
+from core.planning.code.arguments import configuring, read_by
 from core.planning.code.assigned import (
     filled,
     filled_in,
     loaded,
-    spoken,
     texts,
     values,
+    with_own_values,
 )
 from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
 from core.planning.code.inputs import inserts, takes_input
 from core.planning.code.interpreters import (
     MAKE,
-    SED,
     SHELL,
     Interpreter,
     Reader,
     interpreter_of,
+    is_find,
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
-from core.planning.code.spoken import runs_of_sed, with_interpreter
+from core.planning.code.spoken import runs_of, with_interpreter
 from core.planning.code.words import (
     ENDS_OF_WORDS,
     fed_names,
@@ -40,7 +40,9 @@ from core.planning.code.words import (
     resolved,
 )
 from core.planning.code.wrapping import (
+    command_of_build,
     commands_in,
+    looked_through,
     option_texts,
     shelled_words,
     split_text,
@@ -82,8 +84,6 @@ _MOST_AGAIN: Final = 8
 """Words behind all interpreters of one vector: so many, or so often all of its words."""
 
 _FOUND: Final = "{}"
-_OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
-_STARTS_OF_CMAKE: Final = frozenset(("env", "time", "chdir"))
 _MOST_TEXTS: Final = 256
 """Words of one command that are read as texts."""
 
@@ -110,14 +110,20 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     """Return what a vector makes code of; ``takes``: its input as well."""
     if not depth and (said := filled(argv)) is not None:
         return joined((by_vector(argv, realpath, 1), by_vector(said, realpath, 1)))
+    options = tuple(one.path for one in configuring(argv, realpath))
+    found = _by_program(argv, realpath, depth)
+    return joined((found, Reached(options))) if options else found
+
+
+def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:
     name = argv[0].rpartition("/")[2]
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     if reader is None and is_shell(names_of(argv[0]) | names_of(realpath)):
         reader = SHELL
-    if len(argv) > len("-E") and argv[1] == "-E" and argv[2] in _STARTS_OF_CMAKE:
-        return _by_wrapper(argv[2:], depth)
     if reader is not None:
-        return _by_interpreter(reader, argv[1:], depth)
+        started = command_of_build(reader, argv)
+        own = _by_interpreter(reader, argv[1:], depth)
+        return joined((own, _by_wrapper(started, depth))) if started else own
     if _FED.fullmatch(name) or name == "crontab":
         return _by_schedule(name, argv[1:])
     if _ELSEWHERE.fullmatch(name):
@@ -168,7 +174,7 @@ def by_text(
     if depth > DEEPEST_TEXT:
         return Reached(named=(text,), takes=True)
     if not depth and "$" in text:
-        said = spoken(text)
+        said = with_own_values(text)
         if len(said) > 1:
             return joined(by_text(one, values, 1, captured=captured) for one in said)
     found = cut(text, values)
@@ -315,7 +321,7 @@ def _tail(word: str) -> Iterator[str]:
 def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: int) -> Reached:
     if reader is SHELL:
         return _by_shell(words, depth)
-    runs = tuple(runs_of_sed(words)) if reader is SED else ()
+    runs = tuple(runs_of(reader, words, lambda text: by_text(text, None, depth + 1).takes))
     if runs:
         return Reached(runs, runs, takes=True)
     code = [word.path for word in read_by(reader, words)]
@@ -362,11 +368,6 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
     return replace(found, paths=(*found.paths, *values(argv[1:])))
 
 
-def _is_start(word: str) -> bool:
-    """Return whether a word of `find`, from its first on, is where it starts."""
-    return word[:1] not in {"-", "(", "!"}
-
-
 def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Reader]]:
     """Yield the places of the words behind a wrapper's name that name an interpreter, with it."""
     for place in range(1, len(argv)):
@@ -377,7 +378,7 @@ def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Read
 
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
     """Yield what each interpreter behind a wrapper makes code of: `sudo -u sh bash x`."""
-    finds = argv[0].rpartition("/")[2] in {"find", "gfind"}
+    finds = is_find(argv[0])
     left = max(_MOST_READ, len(argv) * _MOST_AGAIN)
     for place, inner in islice(_interpreters(argv), _MOST_STARTED):
         left -= len(argv) - place
@@ -388,7 +389,7 @@ def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
         found = _by_interpreter(inner, argv[place + 1 : end], depth)
         yield found
         if finds and any(_FOUND in path for path in found.paths):
-            yield Reached(tuple(takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))))
+            yield Reached(tuple(looked_through(argv)))
     shelled = shelled_words(argv)
     if shelled is not None:
         yield _by_shell(shelled, depth)

@@ -1,20 +1,35 @@
 """Find the texts that start an interpreter or another program, wherever in a word they begin."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
-from core.planning.code.interpreters import interpreter_of
+from core.planning.code.interpreters import (
+    AWK,
+    SED,
+    Interpreter,
+    Reader,
+    interpreter_of,
+)
 from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of
 from core.programs.inline_code import inline_of
+from core.shell.unread_commands import UNCERTAIN
 
 _PARTED: Final = re.compile(r"[\s,;|&<>()`'\"{}$:]")
 _SOURCING: Final = frozenset((".", "source"))
 
-_SED: Final = frozenset(("sed",))
-_OF_SED: Final = re.compile(r"e|s(?=(.))", re.DOTALL)
+_OF_SED: Final = re.compile(r"s(?=([\w./-]))")
+"""A substitution between whose parts no word ends by itself: `s_a_x_e`."""
+
 _SED_ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|o([0-7]{1,3})|d(\d{1,3})|[tnfvr])")
+_KNOWN_TO_AWK: Final = re.compile(
+    r"""(?:\|&?|\bsystem\()\s*"((?:[\w ./:,=+%@>-]|>&[12])*)"\)?(?=\s*(?:[;})]|$))"""
+    r"""|"([\w ./:,=+%@-]*)"\s*\|&?\s*getline\b"""
+)
+"""What a program of awk starts by a plain text."""
+
 _MOST_IN_SED: Final = 64
 _MOST_WORDS: Final = 256
 
@@ -28,21 +43,40 @@ def with_interpreter(word: str) -> Iterator[str]:
             yield from pieces
 
 
-def runs_of_sed(words: Sequence[str]) -> Iterator[str]:
-    """Yield what sed may run by a script that starts programs: also what it is given to read."""
-    inline = inline_of(_SED)
-    if inline is not None and inline.problem(words) is not None:
+def runs_of(
+    reader: Interpreter | Reader, words: Sequence[str], takes: Callable[[str], bool]
+) -> Iterator[str]:
+    """Yield what sed or awk may run by a script that starts programs: also what it is to read.
+
+    Of awk nothing, where none of what it starts ``takes`` code: `print | "sort"`.
+    """
+    if reader is SED and _may_run("sed", words):
         for word in islice(words, _MOST_WORDS):
             yield from _in_script(word)
             yield word
+    elif reader is AWK:
+        certain = [word.replace(UNCERTAIN, "x") for word in words]
+        kept = partial(_kept, takes)
+        unknown = [_KNOWN_TO_AWK.sub(kept, word) for word in certain]
+        yield from islice(words, _MOST_WORDS) if _may_run("awk", unknown) else ()
+
+
+def _may_run(program: str, words: Sequence[str]) -> bool:
+    inline = inline_of(frozenset((program,)))
+    return inline is not None and inline.problem(words) is not None
+
+
+def _kept(takes: Callable[[str], bool], found: re.Match[str]) -> str:
+    """Return what of a command in a program of awk counts: nothing, if it takes no code."""
+    return found[0] if takes(found[1] or found[2] or "") else " "
 
 
 def _in_script(script: str) -> Iterator[str]:
     """Yield what of a script may be named in a text for a shell: by `e x`, or in `s_a_x_e`."""
     text = _SED_ESCAPE.sub(_meant_by_sed, script)
+    yield from filter(None, ENDS_OF_WORDS.split(text))
     for found in islice(_OF_SED.finditer(text), _MOST_IN_SED):
-        behind = text[found.end() :]
-        parts = (behind,) if found[1] is None else behind[1:].split(found[1], 2)[:2]
+        parts = text[found.end() + 1 :].split(found[1], 2)[:2]
         yield from (one for part in parts for one in ENDS_OF_WORDS.split(part) if one)
 
 

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
 from core.planning.code.arguments import read_by
 from core.planning.code.inputs import takes_input
 from core.planning.code.interpreters import (
+    CMAKE,
+    CTEST,
     SHELL,
     Interpreter,
     Reader,
     interpreter_of,
+    is_find,
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
@@ -60,8 +63,11 @@ _REPLACED_GLUED: Final = re.compile(r"(?:-[A-Za-z0]*?[Ii]|--[a-z-]+=)(.+)", re.D
 _NUMBER: Final = re.compile(r"[\d.]*")
 _SSH_VALUE: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 
-_FINDS: Final = frozenset(("find", "gfind"))
 _FIND_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
+_LIST_OF_FIND: Final = "-files0-from"
+_STARTS_OF_CMAKE: Final = frozenset(("env", "time", "chdir", "__run_co_compile"))
+_STARTS_OF_CTEST: Final = "--test-command"
 _SPLITS: Final = re.compile(r"(?:-[A-Za-z]*?S|--s[a-z-]*=?)(.*)", re.DOTALL)
 """The option of ``env`` whose value has words in it, alone or with the value."""
 
@@ -71,21 +77,40 @@ _ESCAPED_BLANK: Final = re.compile(r"\\[_tnfvr]")
 
 def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the commands that a wrapper starts, where its words are understood."""
-    name = argv[0].rpartition("/")[2]
-    if name in _FINDS:
+    if is_find(argv[0]):
         runs = [place for place, word in enumerate(argv) if word in _FIND_RUNS]
         for place, end in pairwise((*runs, len(argv))):
             yield argv[place + 1 : end]
         return
-    grammar = grammars().get(name)
+    grammar = grammars().get(argv[0].rpartition("/")[2])
     start = None if grammar is None else find_command(grammar, argv)
     if isinstance(start, Start):
         yield argv[start.at :]
 
 
+def command_of_build(reader: Interpreter | Reader, argv: Sequence[str]) -> Sequence[str]:
+    """Return the words of cmake or ctest behind which a command follows, from that one on."""
+    if reader is CMAKE and argv[1:2] and argv[1] == "-E" and argv[2:3]:
+        return argv[2:] if argv[2] in _STARTS_OF_CMAKE else ()
+    if reader is CTEST and _STARTS_OF_CTEST in argv:
+        return argv[argv.index(_STARTS_OF_CTEST) :]
+    return ()
+
+
+def looked_through(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the words that say where `find` starts, or that name a list of such places."""
+    yield from takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))
+    yield from (word for before, word in pairwise(argv) if before == _LIST_OF_FIND)
+
+
+def _is_start(word: str) -> bool:
+    """Return whether a word of `find`, from its first on, is where it starts."""
+    return word[:1] not in {"-", "(", "!"}
+
+
 def starts_unknown(argv: Sequence[str]) -> bool:
     """Return whether a word that is not certain may be the command of a wrapper."""
-    if not any(UNCERTAIN in word for word in argv) or argv[0].rpartition("/")[2] in _FINDS:
+    if not any(UNCERTAIN in word for word in argv) or is_find(argv[0]):
         return False
     for before, word in pairwise(argv):
         if word[:1] == "-" or _ASSIGNMENT.match(word):

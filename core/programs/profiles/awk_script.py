@@ -57,6 +57,8 @@ _REFUSED: Final = _words(
     "ARGV ARGC ARGIND ENVIRON PROCINFO SYMTAB FUNCTAB TEXTDOMAIN LINT BEGINFILE ENDFILE dcgettext "
     "dcngettext bindtextdomain asort asorti patsplit typeof isarray mkbool _"
 )
+WORDS_OF_AWK: Final = _CALLED | _REFUSED
+"""Names that are no variables of the program's own."""
 
 
 class _Reader:

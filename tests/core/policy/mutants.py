@@ -380,8 +380,22 @@ PROFILES = (
     Mutant(
         "a slash in brackets ends no regular expression",
         "programs/profiles/script_effects.py",
-        "            if regex is None or not _CLOSED.fullmatch(regex[1]):\n",
-        "            if regex is None:\n",
+        "    if regex is None or not _CLOSED.fullmatch(regex[1]):\n",
+        "    if regex is None:\n",
+        "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
+    ),
+    Mutant(
+        "a slash behind a word of awk divides",
+        "programs/profiles/script_effects.py",
+        "return True if _NAME.fullmatch(word) and word not in WORDS_OF_AWK else None",
+        "return True",
+        "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
+    ),
+    Mutant(
+        "no letter ends an address of sed",
+        "programs/profiles/script_effects.py",
+        " or _runs_behind_letter(script)",
+        "",
         "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
     ),
     Mutant(

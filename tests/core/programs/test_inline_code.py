@@ -35,6 +35,13 @@ awk '/[/],/{print "id" | "sh"};/x/'
 awk '{x=1/2; print "id" | "sh"; y=1/2}' f
 awk '{x++ / 2; print "id" | "sh"; y=1/2}' f
 awk '{print "a" "\"" | "sh"}' f
+awk '{print /"/; system("id"); print /"/}' f
+awk '{if (1) /"/; system("id"); /"/}' f
+awk '{x = 1 + /"/; system("id"); y = $/"/}' f
+awk '{length /"/; system("id"); x++ /"/}' f
+awk '{x = 1 / /"/; system("id"); y = 1 / /"/}' f
+awk '{print length/"/;print "id" | "sh"; x = length/"/}' f
+awk '{x = 1system("id")}' f
 gawk -e 'BEGIN{system("id")}'
 gawk --source 'BEGIN{system("id")}'
 gawk --sourc 'BEGIN{system("id")}'
@@ -59,6 +66,122 @@ sed sx1xidxge f
 sed '/1/Isa1aida2e' f
 sed 'p;sa1aidae' f
 sed se1eidee f
+sed '\a1ae id' f
+sed '\a1aIe id' f
+sed '\a1a!e id' f
+sed '\s1se id' f
+sed 'p;\a1asxaxidxe' f
+sed '1,\b2b e id' f
+sed 's/x;1i /id/e' f
+sed '/x/s/i /id/e' f
+gdb -batch -ev 'shell id'
+gdb -batch -eval 'shell id'
+gdb -batch -init-e 'shell id'
+openssl engine -t ./x.so
+python3 -m timeit -n1 id
+python3 -Bm timeit id
+python3 -m cProfile -m timeit id
+python3 -m trace --module=timeit id
+python3 -m pdb -c '!id' x.py
+python3 -m idlelib -c id
+node --import=data:text/javascript,id x.js
+node --import ' DATA:text/javascript,id' x.js
+node --experimental-loader 'data:text/javascript,id' x.js
+node --test --test-reporter=data:text/javascript,id x.js
+bun exec id
+make -E 'all:;id'
+make -Eall:;id
+make -sE 'all:;id'
+cmake -E __run_co_compile --tidy=id --source=x -- true
+cmake -S p -B b -D CMAKE_C_COMPILER=id
+cmake -S p -B b -D CMAKE_C_COMPILER:FILEPATH=id
+cmake -S p -B b -DCMAKE_CXX_CLANG_TIDY=id
+cmake -S p -B b -DPython3_EXECUTABLE=./x
+cmake --build b -- --eval=all:;id
+cmake --build b -- -sE all:;id
+cmake --build b -j4 -- 'SHELL=id'
+ctest --build-and-test p b --build-generator Ninja --test-command id
+ctest --build-and-test p b --build-generator Ninja --build-makeprogram id
+ctest --build-and-test p b --build-options -DCMAKE_C_COMPILER=id
+ctest -T Build --overwrite MakeCommand=id
+cpack -G TGZ -D CPACK_INSTALL_COMMANDS=id
+npm -script-shell=./x run z
+npm -scr ./x run z
+npm config --ed ./x edit
+npm exec -call id
+npx -call id
+npm explore pkg -- id
+sqlite3 x '.once |id' 'select 1'
+sqlite3 x '.output "|id"'
+sqlite3 x '.imp "|id" t'
+sqlite3 x '.once -e' 'select 1'
+git clone -c core.sshCommand=id ssh://h/x
+git clone -qc core.fsmonitor=id a b
+git clone -ccore.sshCommand=id ssh://h/x
+git clone --config core.sshCommand=id ssh://h/x
+git clone --conf=core.hooksPath=x a b
+git clone --template=x a b
+git remote-ext a 'sh -c id'
+git daemon --access-hook=id
+gcc a.c -Xlinker -plugin -Xlinker ./x.so
+gcc --prefix=./x a.c
+gcc --prefix ./x a.c
+nm --plug ./x.so a
+psql -c '\set x `id`'
+psql -c '\out |id'
+psql -c 'select 1 \gx |id'
+psql -c "copy x from/**/program 'id'"
+mysql -e 'pager id; select 1'
+mysql '-esystem id'
+gpg --photo-v=id -k
+java -Xrunjdwp:onthrow=x,launch=id Y
+java -XX:VMOptionsFile=x Y
+pandoc --filt id x
+pandoc -t x.lua y
+pandoc --from=x.lua y
+pdflatex -cnf-line shell_escape=t x
+latexmk -xelatex=id x
+dvips '-o!id' x
+gs '-sOutputFile=|id' x
+convert '|id' y.png
+convert x.png 'png:|id'
+magick -script x
+exiftool '-x<${y;system("id")}' z
+exiftool -@ x
+helm install a b --post-renderer id
+gh repo clone a/b -- -c core.sshCommand=id
+gh repo clone a/b -- --upload-pack=id
+gh alias set x '!id'
+restic -o rclone.program=id backup x
+rclone --sftp-ssh id ls a:
+rclone lsf ':sftp,ssh=id:'
+borg with-lock x id
+apt-get -o APT::Compressor::xz::Binary=id update
+apt-get -o APT::Key::GpgvCommand=id update
+octave --eva id
+R -d id
+ghc -F -pgmF id x.hs
+mix run -e id
+iex -e id
+racket -e id
+rake -e id
+c99-gcc -wrapper ./x a.c
+gcc-nm --plugin ./x.so a
+gcc-ar-12 --plugin ./x.so r a
+gdbtui -ev 'shell id'
+git instaweb --httpd=./x
+python3 -m pip --python ./x list
+pip config --edito ./x edit
+prove -e ./x t
+prove --exec ./x t
+jrunscript -e id
+groff -U x
+rpcgen -Y ./x y
+ssh-keygen -t ecdsa-sk -w ./x.so
+ssh-add -S ./x.so -K
+sotruss id
+debconf -oowner id
+swift -e id
 git -c alias.x='!id' x
 git -calias.x='!id' x
 git -C d -c core.pager=id log
@@ -205,6 +328,11 @@ awk -f prog.awk f
 awk '{gsub(/[|]/,"x"); print}' f
 gawk --version
 mawk '{s+=$1} END{printf "%d\n", s}' f
+awk '{printf "%d|%.2f\n", $1, ($2 + $3) / 2}' f
+awk '{print a[1] / 2 "|" NF / 2}' f
+awk '{if ($1 ~ /a|b/) print ($1 + 1) / 2}' f
+awk '{print length / 2, $1}' f
+awk '/a/{print 1e3 / 2}' f
 sed -n 1,5p src/even.py
 sed 's/foo/bar/g' f
 sed -i 's/foo/bar/' even.txt
@@ -212,6 +340,47 @@ sed -i.bak -e '/^export /d' f
 sed -e 1d -e '$d' f
 sed 's/a/b/w out' f
 sed '/x/a some text that has a letter more than once' f
+sed 's/,\s*[/]x/,/' f
+sed -i '1i #!/usr/bin/env python3' f
+prove -lr t
+ssh-keygen -t ed25519 -f k -N x
+python3 -m pip install --editable .
+sed -i '/import os/a import these; e' f
+cmake -S . -B b -DPython3_EXECUTABLE=/usr/bin/python3
+gdb -q -nx
+openssl engine -t
+python3 -m pytest -c x timeit
+python3 -m timeit --help
+python3 -m trace --count x.py timeit
+node --import ./x.js y.js
+node --test --test-reporter=spec
+make -j4 -C Engine
+make -CEngine all
+cmake -S . -B b -D CMAKE_BUILD_TYPE=Debug
+cmake -S . -B b -DBUILD_EXECUTABLE=ON -DCMAKE_INSTALL_PREFIX=/x
+cmake --build b --target all -- -j4
+ctest --test-dir b -R x --output-on-failure
+cpack -G TGZ -D CPACK_PACKAGE_NAME=x
+npm --prefix x run build
+npm -g ls
+npm explore pkg
+sqlite3 x '.separator |' 'select a||b from c'
+sqlite3 x '.import --csv x.csv t'
+sqlite3 x '.output x.txt' 'select 1'
+git clone -b topic -c core.autocrlf=false a b
+git clone -c user.name=x --depth 1 a b
+git clone --config color.ui=false a b
+gcc a.c -Xlinker -rpath -Xlinker /x
+psql -c '\echo x'
+psql -c '\encoding'
+mysql -e 'select 1'
+gpg --list-options show-notations -k
+java -XX:MaxRAMPercentage=50 Y
+pandoc -t html -f markdown x -o y
+convert x.png -resize 50% y.png
+exiftool -a -G x
+helm install a b --wait
+gh repo clone a/b -- --depth=1
 sed -f script.sed f
 sed --version
 tar tf a.tar
@@ -315,6 +484,9 @@ def test_plain_uses_pass_under_classical_trust(line: str) -> None:
         ("x" * 5000, True),
         ("/a/ || /b/", False),
         ("{x = 1 / 2; y = 3 | 4 / 5}", True),
+        ("{x++ / 2}", False),
+        ("{x++ //}", True),
+        ("x /1 " * 70, True),
     ],
 )
 def test_what_awk_may_run(script: str, runs: bool) -> None:

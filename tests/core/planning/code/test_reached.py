@@ -46,6 +46,8 @@ TAKING = (
     ),
     *("xargs --replace=@ sh -c @", "xargs -n2 strace -o a", "xargs -I 1 sh -c 1", "parallel -j 4"),
     *("fish -c source", "fish --command=source", "xargs awk", "pkexec", "timeout 5 setarch x86_64"),
+    *('awk {print|"sh"}', 'awk {print|"R"}', 'awk {print|"su"}', "sed e", "cmake -E env sh"),
+    *("ctest --build-and-test a b --test-command sh", "timeout 5 awk {system($0)}"),
     *("env -S sh", "env -Ssh", "sudo -u sh bash", "command sh", "exec sh"),
 )
 LEAVING = (
@@ -68,6 +70,7 @@ LEAVING = (
         "perl -ne x",
     ),
     *("node x.js", "node --inspect x.js", "node -e 1", "deno run x.ts", "ruby -e 1", "php x.php"),
+    *('awk {print|"sort"}', "grep -E env", "grep -E chdir"),
     *("awk x", "awk -f x.awk", "sed s/a/b/", "make", "psql -c x", "psql -f x.sql"),
     *("sudo tail log", "sudo -u bob grep x", "sudo sh x.sh", "su - bob x", "env cat", "nohup cat"),
     *("ssh host cat", "docker exec -i c cat", "kubectl apply -f -", "script -c cat log"),
