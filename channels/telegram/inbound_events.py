@@ -1,7 +1,7 @@
 """Turn Telegram's updates into what a person did; pure.
 
-Bots, channels and anonymous admins are nobody. A forwarded message, or one written by an inline
-bot or by one that acts for a business account, was not written by its sender, so it answers nothing.
+Bots, channels and anonymous admins are nobody. A forwarded message, or one of an inline bot or of
+one that writes for a business account, was not written by its sender, so it answers nothing.
 """
 
 from dataclasses import dataclass
