@@ -89,7 +89,7 @@ def _approvals(home: Path, settings: Settings) -> Iterator[Finding]:
     except SaysoError as failure:
         yield Finding(Verdict.FAIL, APPROVALS, f"nothing may run here: {failure}")
         return
-    who = "may" if settings.node.remote_approvals else "may not"
+    who = "may" if settings.node.opens_approvals else "may not"
     yield Finding(Verdict.OK, APPROVALS, f"is readable; the gateway {who} replace it")
 
 

@@ -7,15 +7,18 @@ from core.runner import remains, tcp_peer
 from core.runner.supervisor.processes import procfs
 
 
-def by_descendant(port: int, to: int) -> bool:
-    """Return whether this process, or a descendant, holds the connection from ``port``.
+def by_descendant(peer: tcp_peer.Address, own: tcp_peer.Address) -> bool:
+    """Return whether this process, or a descendant, holds the end ``peer``.
 
     This is false for another user's processes, and for this user's started by something else.
     """
-    inode = _inode(port, to)
-    if not inode:
+    try:
+        found = tcp_peer.holder_of(peer, own)
+    except OSError:
         return False
-    wanted = f"socket:[{inode}]"
+    if found is None or found.uid != os.geteuid():
+        return False
+    wanted = f"socket:[{found.inode}]"
     return any(wanted in _open_files(pid) for pid in _family())
 
 
@@ -28,15 +31,6 @@ def _family() -> Iterator[int]:
     leader = procfs.process(own)  # a kernel without CONFIG_PROC_CHILDREN
     if leader is not None:
         yield from (one.pid for one in remains.descendants(leader, procfs.processes()))
-
-
-def _inode(port: int, to: int) -> str:
-    """Return the inode of this user's end of a connection, ``""`` if there is none."""
-    local, remote = f":{port:04X}", f":{to:04X}"
-    for end in tcp_peer.ends():
-        if end.local.endswith(local) and end.remote.endswith(remote):
-            return end.inode if end.uid == os.geteuid() else ""
-    return ""
 
 
 def _open_files(pid: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bot.executor import connected
 
+_HOST = "127.0.0.1"
 _LONGEST_BODY = 64 * 1024 * 1024
 _PATIENCE_S = 600.0
 _CHUNK = 64 * 1024
@@ -44,8 +45,10 @@ class _Server(ThreadingHTTPServer):
 
     def verify_request(self, _request: object, client_address: object) -> bool:
         """Return whether the process that connected is one of the agent's."""
-        port = client_address[1] if isinstance(client_address, tuple) else 0
-        return connected.by_descendant(int(port), self.server_port)
+        if not isinstance(client_address, tuple):
+            return False
+        peer = (str(client_address[0]), int(client_address[1]))
+        return connected.by_descendant(peer, (_HOST, self.server_port))
 
     def handle_error(self, _request: object, _client_address: object) -> None:
         """Report nothing: a peer that disconnects is not an error, and nobody reads this output."""
@@ -68,8 +71,8 @@ class ModelProxy:
             to = upstream
             key = staticmethod(fetch_key)
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = _Server((_HOST, 0), Handler)
+        self.url = f"http://{_HOST}:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
 

@@ -46,7 +46,7 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
         judge = Judge.of(home, file.node_id, Planner(settings.tools.exec.search_path))
         stack.callback(judge.rulebook.usage.flush)
         commands = NodeCommands(
-            file.gateway_key, judge, journal, remote_approvals=settings.node.remote_approvals
+            file.gateway_key, judge, journal, remote_approvals=settings.node.opens_approvals
         )
         runs = runner_of(judge.rulebook.file, runner, guard, judge.rulebook)
         sandbox = sandbox_of(settings, runner) if settings.node.sandbox else None

@@ -34,6 +34,7 @@ from core.policy.rules.skills import skills_of
 
 APPROVALS = "exec-approvals.json"
 _SOURCE = "this node"
+_NO_PART = "a node runs commands, and nothing that an agent does itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class Judge:
     async def prepare(self, asked: Prepare) -> Prepared | Unprepared:
         """Return the plan and this node's verdict, or why there is no plan."""
         request = asked.request
+        if request.part is not None:  # judged otherwise: a prompt needs no list
+            return Unprepared(id=asked.id, reason=DenialReason.BAD_REQUEST, why=_NO_PART)
         try:
             await self.rulebook.ready(request.agent)
             policy = self.rulebook.agent_policy(request.agent)

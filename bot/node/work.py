@@ -98,7 +98,7 @@ class NodeWork:
             case Invoke():
                 self._start(self._invoke(joined, frame))
             case Skills():
-                await asyncio.to_thread(self.judge.learn, frame.bins)
+                await self._learn(frame)
             case Run():
                 await self._take(joined, frame)
             case Cancel():
@@ -127,6 +127,11 @@ class NodeWork:
         task = asyncio.ensure_future(_logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _learn(self, frame: Skills) -> None:
+        """Take the names of skills, where the gateway's word lets something run."""
+        if self.approvers is None:
+            await asyncio.to_thread(self.judge.learn, frame.bins)
 
     async def _prepare(self, joined: Joined, frame: Prepare) -> None:
         async with self._turns:
@@ -307,7 +312,8 @@ class _Watcher:
         run_id, work = self.order.run_id, self.work
         who = Requester(Intake.REMOTE, f"gateway:{work.gateway}")
         decided = journal_records.decided(run_id, who, self.plan, self.verdict)
-        claiming = asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest)
+        signed = bool(self.order.proofs)
+        claiming = asyncio.to_thread(work.ledger.claim, run_id, self.plan.digest, signed=signed)
         # Both wait for the disk at the same time. No claim may follow the ending that a failure of
         # the journal causes, so one has also ended when the other fails.
         decision = asyncio.ensure_future(work.journal.append("decision", decided))

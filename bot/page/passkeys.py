@@ -84,15 +84,11 @@ class PasskeyPages:
         name = browser_label(header(visit.scope, b"user-agent") or b"")
         record: dict[str, object] = {"by": session.ref, "what": "passkey", "whom": visit.person}
         await self.journal.append("people", {**record, "passkey": made.id})
-        done = await self.store.write(
-            passkeys.add,
-            visit.person,
-            made.id,
-            made.public_key,
-            made.sign_count,
-            name,
-            session.by,
-        )
+        key = (made.id, made.public_key, made.sign_count, name)
+        try:
+            done = await self.store.write(page_links.register, session, *key)
+        except BadRequest as error:
+            raise Fault(FaultCode.FORBIDDEN, str(error)) from None
         words = "The passkey is registered." if done else "This passkey is registered already."
         return data({"done": done, "sentence": words}, 200 if done else 409)
 

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from bot.settings.problems import KeyPath, dotted
 from bot.settings.schema import Shape, at, walk
 
+_TIMES_LONGER = 3
+
 
 def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
     """Format a message about an unknown key: the nearest sibling, the same word deeper, or all."""
@@ -23,5 +25,7 @@ def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
 def nearest(word: str, known: tuple[str, ...]) -> str | None:
     """Return the most similar known word, if any is close."""
     by_lower = {name.lower(): name for name in known}
+    if len(word) > _TIMES_LONGER * max(map(len, known), default=0):
+        return None  # alike by half at most, and difflib takes a second for 8 MiB
     found = get_close_matches(word.lower(), by_lower, n=1)
     return by_lower[found[0]] if found else None

@@ -1,7 +1,7 @@
 """Turn Telegram's updates into what a person did; pure.
 
 Bots, channels and anonymous admins are ignored. A forwarded message, or one written by an inline
-bot, was not written by its sender, so it answers nothing.
+bot or by a bot of a business account, was not written by its sender, so it answers nothing.
 """
 
 from dataclasses import dataclass
@@ -60,6 +60,8 @@ def _typed(message: Message, us: Identity, key: str) -> Inbound | None:
     if sender is None or sender.is_bot or message.sender_chat is not None or not message.text:
         return None
     if message.forward_origin is not None or message.via_bot is not None:
+        return None
+    if message.sender_business_bot is not None:
         return None
     prompt = _ours(message.reply_to_message, us)
     private = message.chat.type == ChatType.PRIVATE

@@ -150,7 +150,7 @@ class NodeHost:
         self._orders.settle(node_id, ending, _STORED_AFTER_S)
         if isinstance(ending, NotRun):
             raise failure_of(ending.reason, ending.why)
-        return bounded(ending.result)
+        return ending.result
 
     async def _order(
         self, connection: Connection, run_id: ApprovalId, plan: ExecPlan, basis: Basis
@@ -237,7 +237,7 @@ class NodeHost:
             case Started():
                 await self._orders.began(connection.node.id, frame)
             case Ended() | NotRun():
-                await self._orders.ended(connection.node.id, frame)
+                await self._orders.ended(connection.node.id, bounded(frame))
             case Underway():
                 pass
             case _:

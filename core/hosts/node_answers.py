@@ -11,12 +11,12 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.node import Node, NodeId
 from core.model.policy import ExecHost, ExecPolicy
-from core.model.result import Finished
 from core.nodes.frames import Ended, NotRun
 from core.planning.digest import digest_of
 from core.planning.planner import Refusal
 
 _MOST_TEXT, _MOST_TAIL = 200_000, 20_000
+_MOST_WORDS, _MOST_FINDINGS = 2_000, 100
 
 
 class NodeRuns(Protocol):
@@ -75,8 +75,17 @@ def _argv(plan: ExecPlan) -> tuple[str, ...]:
     return plan.commands[0].argv if len(plan.commands) == 1 else ()
 
 
-def bounded(result: Finished) -> Finished:
-    """Return a result no longer than our own runner's; a node must not fill the store."""
-    output = result.output
-    short = replace(output, text=output.text[:_MOST_TEXT], tail=output.tail[-_MOST_TAIL:])
-    return replace(result, output=short, streams=None)
+def bounded(ending: Ended | NotRun) -> Ended | NotRun:
+    """Return an ending no longer than our own runner's; a node must not fill the store."""
+    if isinstance(ending, NotRun):
+        return ending
+    result, output = ending.result, ending.result.output
+    short = replace(
+        result,
+        output=replace(output, text=output.text[:_MOST_TEXT], tail=output.tail[-_MOST_TAIL:]),
+        streams=None,
+        drift=result.drift[:_MOST_WORDS],
+        findings=tuple(one[:_MOST_WORDS] for one in result.findings[:_MOST_FINDINGS]),
+        token_usage=(),
+    )
+    return Ended(run_id=ending.run_id, result=short)

@@ -30,14 +30,14 @@ def read_object(text: bytes) -> dict[str, object]:
     return value
 
 
-def parsed(line: bytes, decoder: json.JSONDecoder | None = None) -> object:
-    """Return what one text of JSON holds.
+def parsed(line: bytes, decoder: json.JSONDecoder | None = None, most: int = MOST_PARTS) -> object:
+    """Return what one text of JSON holds, ``most`` values at most.
 
     Raises:
         FrameError: with the code and the words to answer.
     """
-    if _has_too_many(line):
-        raise FrameError(Code.PARSE_ERROR, f"the frame has more than {MOST_PARTS} values")
+    if _has_too_many(line, most):
+        raise FrameError(Code.PARSE_ERROR, f"the frame has more than {most} values")
     try:
         return (decoder or _DECODER).decode(line.decode())
     except UnicodeDecodeError:
@@ -51,16 +51,16 @@ def parsed(line: bytes, decoder: json.JSONDecoder | None = None) -> object:
         raise FrameError(Code.PARSE_ERROR, f"the frame is not JSON: {error}") from None
 
 
-def _has_too_many(text: bytes) -> bool:
+def _has_too_many(text: bytes, most: int) -> bool:
     """Return whether there are too many values; what is within strings is none.
 
     As many values have twice as many strings at most, with the keys.
     """
-    if _parts(text) <= MOST_PARTS:
+    if _parts(text) <= most:
         return False
     unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    between_strings = unescaped.split(b'"', 4 * MOST_PARTS)[::2]
-    return _parts(b"".join(between_strings)) > MOST_PARTS
+    between_strings = unescaped.split(b'"', 4 * most)[::2]
+    return _parts(b"".join(between_strings)) > most
 
 
 def _parts(text: bytes) -> int:

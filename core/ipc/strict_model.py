@@ -12,6 +12,7 @@ from core.ipc.errors import Code, FrameError
 from core.ipc.strict_json import parsed
 
 T = TypeVar("T")
+_MOST_FAULTS = 100
 
 
 class StrictFrame(BaseModel):
@@ -35,8 +36,14 @@ def read_model(
     try:
         return adapter.validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the frame"
-        raise FrameError(Code.INVALID_PARAMS, f"{place}: {first['msg']}") from None
+        raise FrameError(Code.INVALID_PARAMS, _first_of(error)) from None
     except RecursionError:
         raise FrameError(Code.PARSE_ERROR, "the frame is nested too deeply") from None
+
+
+def _first_of(error: ValidationError) -> str:
+    if error.error_count() > _MOST_FAULTS:  # they are made one by one, and the first cannot be had
+        return f"the frame: {error.error_count()} values are wrong"
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the frame"
+    return f"{place}: {first['msg']}"

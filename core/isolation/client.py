@@ -3,7 +3,6 @@
 import array
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import struct
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from core.errors import SaysoError
 from core.ipc.allowance import Allowance
+from core.ipc.strict_json import parsed
 from core.isolation import wire
 
 _CHUNK = 64 * 1024
@@ -157,8 +157,8 @@ class Client:
             if wait_s:
                 self.pause(wait_s)
             for line in lines:
-                self._hear(json.loads(line))
-        except (wire.LongLine, ValueError, TypeError, AttributeError, RecursionError):
+                self._hear(_message(line))
+        except (wire.LongLine, ValueError, TypeError, AttributeError):
             self._end()
 
     def _is_from_it(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
@@ -210,3 +210,15 @@ class Client:
                 answer.set_exception(ExecutorGone(TERMINATED))
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon(self._on_end)
+
+
+def _message(line: bytes) -> wire.Object:
+    """Read one message, which is an object of few enough values.
+
+    Raises:
+        FrameError, TypeError: it is none.
+    """
+    message = parsed(line)
+    if not isinstance(message, dict):
+        raise TypeError("a message is an object")
+    return message

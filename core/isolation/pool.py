@@ -143,10 +143,9 @@ class ExecutorPool:
         executor.talk = talk
         self._tokens.begin(executor.token, holder)
         asked = {"session_token": executor.token, "build": self._options.build, **params}
-        patience_s = self._options.connection_timeout_s
         with self._noted(executor, wire.SPAWN_TERMINAL, asked):
             call = executor.client.call_for_descriptor
-            return await call(wire.SPAWN_TERMINAL, asked, patience_s)
+            return await call(wire.SPAWN_TERMINAL, asked, self._options.connection_timeout_s)
 
     async def end_terminal(self, executor: Executor) -> None:
         """Ask an executor to end its terminal; end it where it does not answer."""
@@ -197,7 +196,7 @@ class ExecutorPool:
     async def _started(self, user: str, *, cleaner: bool = False) -> Executor:
         uid = uid_of(user)
         if not cleaner:
-            await self._room()
+            await self._room(user)
         executor = Executor(secrets.token_hex(8), user)
         self._live.add(executor)
         try:
@@ -235,13 +234,14 @@ class ExecutorPool:
         if executor.cgroup is not None:
             await executor.cgroup.hold(executor.process.pid, executor.process.exited)
 
-    async def _room(self) -> None:
-        """Wait until there may be one more; a spare of any user makes room."""
-        while len(self._live) >= self._options.max_executors:
+    async def _room(self, user: str) -> None:
+        """Wait until there may be one more for a user; a spare of any user makes room."""
+        patience = upkeep.Patience(user, self._stuck)
+        while patience.is_full(self._live, self._options.max_executors):
             if self._spares:
                 self._end_spare(next(iter(self._spares)))
             self._gone.clear()
-            await self._gone.wait()
+            await patience.wait(self._gone)
 
     def _keep_spare(self, user: str) -> None:
         """Have one more executor of a user ready, until nobody has wanted one for a while."""

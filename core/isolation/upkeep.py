@@ -1,16 +1,20 @@
 """Keep executors: how many, whether one that answers is the right one, what one left behind."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Awaitable, Collection, Sequence
+from dataclasses import dataclass, field
 
-from core.errors import SaysoError
+from core.errors import HostUnavailable, SaysoError
 from core.isolation import wire
 from core.isolation.client import CallFailed, ExecutorGone
 from core.isolation.executor import Executor
+from core.isolation.process import unavailable
 from core.planning.environment import RUN_MARK
 
 _log = logging.getLogger(__name__)
+_FOR_STUCK_S = 10.0
 _STUCK = (
     "executor %s of %s cannot be ended, and keeps its place until it has: it, or %s processes that "
     "it left, wait for a device"
@@ -52,6 +56,42 @@ async def failure(
     if executor.client.uid != uid:
         return f"the process that answered is of user {executor.client.uid}"
     return ""
+
+
+@dataclass(slots=True)
+class Patience:
+    """How a user waits for a place; ``stuck`` are the executors of all that cannot be ended.
+
+    Those keep the places of their own user alone: a command may stop its user's executors (SIGSTOP)
+    while they start, and must not lock the other users out. Whoever waits for such a place waits
+    not for long, for those who come behind it do as well.
+    """
+
+    user: str
+    stuck: Collection[Executor]
+    _ends: float = field(default_factory=lambda: time.monotonic() + _FOR_STUCK_S)
+
+    def is_full(self, live: Collection[Executor], most: int) -> bool:
+        """Return whether no place is left, of ``most`` for all."""
+        return len(live) - len(self.stuck) + self._held >= most
+
+    async def wait(self, gone: asyncio.Event) -> None:
+        """Wait until some executor has ended.
+
+        Raises:
+            HostUnavailable: none has, and this user's keep places that they may never leave.
+        """
+        left = max(0.0, self._ends - time.monotonic())
+        try:
+            async with asyncio.timeout(left if self._held else None):
+                await gone.wait()
+        except TimeoutError:
+            why = f"{self._held} of its executors cannot be ended and keep their places"
+            raise HostUnavailable(unavailable(self.user, why)) from None
+
+    @property
+    def _held(self) -> int:
+        return sum(one.user == self.user for one in self.stuck)
 
 
 def report(executor: str, user: str, left: int) -> None:

@@ -78,13 +78,15 @@ def opened(frame: Run, gateway: str) -> Order:
 
 
 def check(order: Order, plan: ExecPlan, node: str, session: str, now_ms: int) -> None:
-    """Refuse an order for another plan, node, connection or time.
+    """Refuse an order for another plan, node, connection or time, and for what is no command.
 
     Raises:
         BadOrder: saying which.
     """
     if order.node != node or plan.node != node or plan.host is not ExecHost.NODE:
         raise BadOrder("the order is for another node")
+    if plan.part is not None:
+        raise BadOrder("the order is for what an agent does itself, which no node runs")
     if order.session != session:
         raise BadOrder("the order was made for an earlier connection")
     if not order.digest == plan.digest == digest_of(plan):

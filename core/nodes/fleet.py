@@ -16,8 +16,19 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from core.errors import BadRequest, StoreError
+from core.ipc.allowance import Allowance
 from core.model.node import Node, NodeId, PairingRequest
-from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting, Welcome, proof
+from core.nodes.frames import (
+    LARGEST,
+    AnyFrame,
+    Auth,
+    BadFrame,
+    Hello,
+    Refused,
+    Waiting,
+    Welcome,
+    proof,
+)
 from core.nodes.link import LinkLost, NodeLink
 from core.trust.identity import is_signed
 
@@ -30,6 +41,10 @@ _EXPIRES_MS = 30_000
 store's clock may be another one."""
 _DENIED_S = 3_600.0
 _MOST_DENIED = 1_000
+_RATE = 4 << 20
+"""Bytes a second that are read of one node, however often it connects."""
+_A_FRAME = 2 << 10
+"""Bytes that a frame counts as besides its own."""
 MOST_UNKNOWN = 64
 """Connections at a time whose node is not let in yet."""
 
@@ -137,6 +152,7 @@ class Fleet:
     _leaving: set[NodeId] = field(default_factory=set)
     _unknown: int = 0
     _denied: dict[NodeId, float] = field(default_factory=dict)
+    _allowances: dict[NodeId, Allowance] = field(default_factory=dict)
 
     def connection(self, node_id: str | None) -> Connection | None:
         """Return the connection of a node, ``None`` if it is not connected."""
@@ -154,12 +170,16 @@ class Fleet:
                 connection = await self._let_in(link) if room else None
             if connection is None:
                 return
-            link.trust()
+            link.trust(self._allowance_of(connection.node.id))
             await self._stay(connection)
         except LinkLost:
             pass
         except BadFrame as error:
             _log.warning("the connection from %s ends: %s", link.peer, error)
+
+    def _allowance_of(self, node_id: NodeId) -> Allowance:
+        """Return what may be read of a node: a new connection gives it no more."""
+        return self._allowances.setdefault(node_id, Allowance(_RATE, LARGEST, _A_FRAME))
 
     async def watch(self) -> None:
         """End the connections of nodes that are revoked, for as long as the task lives."""
@@ -175,6 +195,8 @@ class Fleet:
                     if connection.node.id not in paired:
                         self._end(connection)
                 self.answering.forget(frozenset(paired | self._leaving))
+                for node_id in self._allowances.keys() - paired:
+                    del self._allowances[node_id]
 
     def _end(self, connection: Connection) -> None:
         """End what a revoked node runs, then its connection; it gets nothing new from now on."""

@@ -22,11 +22,12 @@
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter, model_validator
 
 from core.ipc.errors import FrameError
+from core.ipc.strict_json import LARGEST_NUMBER
 from core.ipc.strict_model import StrictFrame, read_model
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import DenialReason, Evaluation
@@ -44,6 +45,7 @@ _LONGEST_WORDS = 2_000
 _MOST_CAPS = 32
 _MOST_BINS = 10_000
 _LONGEST_RUN_MS = 365 * 86_400_000
+_MOST_CODES = 1 << 31
 
 Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 RunId = Annotated[ApprovalId, Field(pattern="^[0-9a-z]{26}$")]
@@ -202,11 +204,27 @@ class Started(StrictFrame):
 
 
 class Ended(StrictFrame):
-    """The node: how a run ended; sent again until it is noted."""
+    """The node: how a run ended; sent again until it is noted.
+
+    The result says of which run it is, too, and is kept by that: it must be the same one.
+    """
 
     t: Literal["ended"] = "ended"
     run_id: RunId
     result: Finished
+
+    @model_validator(mode="after")
+    def _is_of_its_run(self) -> Self:
+        result = self.result
+        if result.run_id != self.run_id:
+            raise ValueError("the result is that of another run")
+        codes = (result.exit_code or 0, result.signal or 0)
+        counts = (result.duration_ms, result.output.total_bytes)
+        if not all(abs(code) < _MOST_CODES for code in codes):
+            raise ValueError("no program ends with such a code")
+        if not all(0 <= count <= LARGEST_NUMBER for count in counts):
+            raise ValueError("a number cannot be kept")
+        return self
 
 
 class NotRun(StrictFrame):

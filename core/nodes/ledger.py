@@ -32,19 +32,27 @@ _log = logging.getLogger(__name__)
 FOLDER = "node-runs"
 _SUFFIX, _NOTED = ".json", ".noted.json"
 _KEPT_S = 30 * 86_400
-"""How long a run that the gateway has noted is kept; its order was for one connection anyway."""
+"""How long a run that the gateway has noted is kept; its order was for one connection anyway.
+
+What an approver's passkey signed is for this run on any connection: a gateway that was taken over
+could order it anew, so such a run is kept for ever.
+"""
 
 Ending = Annotated[Ended | NotRun, Field(discriminator="t")]
 
 
 class Entry(BaseModel):
-    """What is known of one run; no ``ending``: it was claimed and has not ended."""
+    """What is known of one run; no ``ending``: it was claimed and has not ended.
+
+    ``signed``: what allowed it counts without end, so its id is never forgotten.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
 
     v: Literal[1] = 1
     digest: KeyId
     ending: Ending | None = None
+    signed: bool = Field(default=False, exclude_if=lambda value: value is False)
 
 
 @dataclass(slots=True)
@@ -95,15 +103,17 @@ class Ledger:
         found = tuple(self._runs.values())  # in one step: threads claim and note meanwhile
         return tuple(one.ending for one in found if one.ending is not None)
 
-    def claim(self, run_id: ApprovalId, digest: str) -> bool:
+    def claim(self, run_id: ApprovalId, digest: str, *, signed: bool = False) -> bool:
         """Note durably that a run starts; ``False`` if it was noted before.
+
+        ``signed``: a passkey allowed it, so it is never forgotten.
 
         Raises:
             StateError: it cannot be written, so nothing may run.
         """
         if self.knows(run_id):
             return False
-        entry = Entry(digest=digest)
+        entry = Entry(digest=digest, signed=signed)
         if not create_private(self._path(run_id), _text(entry)):
             return False
         self._runs[run_id] = entry
@@ -119,7 +129,9 @@ class Ledger:
 
         ``save`` has it outlast a power cut.
         """
-        entry = Entry(digest=digest, ending=ending)
+        known = self._runs.get(run_id)
+        signed = known is not None and known.signed
+        entry = Entry(digest=digest, ending=ending, signed=signed)
         (self._unsynced if self._append(run_id, entry) else self._unwritten).add(run_id)
         self._runs[run_id] = entry  # from here on it may be noted
 
@@ -172,7 +184,7 @@ class Ledger:
 
     def _take(self, path: Path) -> None:
         if path.name.endswith(_NOTED):
-            if time.time() - path.stat().st_mtime > _KEPT_S:
+            if _is_over(path):
                 path.unlink(missing_ok=True)
             else:
                 self._noted.add(ApprovalId(path.name.removesuffix(_NOTED)))
@@ -190,6 +202,17 @@ class Ledger:
 def unseen(run_id: ApprovalId) -> Ended:
     """Return the ending of a run that began, and of which nobody knows how it ended."""
     return Ended(run_id=run_id, result=Finished(run_id, None, None, Output(), duration_ms=0))
+
+
+def _is_over(path: Path) -> bool:
+    """Return whether a noted run may be forgotten."""
+    if time.time() - path.stat().st_mtime <= _KEPT_S:
+        return False
+    try:
+        return not _read(path).signed
+    except StateError as damage:
+        _log.warning("%s", damage)
+        return False
 
 
 def _read(path: Path) -> Entry:

@@ -39,17 +39,17 @@ class WrongKey(LinkLost):
     """Somebody else than the pinned gateway answers; nothing was said to them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class NodeLink:
     """One connection; ``peer`` is the address of the other side, which proves nothing.
 
-    ``known`` is called when the other side has proven who it is. ``allowance`` bounds what is read.
+    ``known`` is called when the other side has proven who it is.
     """
 
     socket: Connection
     peer: str
     known: Callable[[], None] | None = None
-    allowance: Allowance | None = None
+    _allowance: Allowance | None = None
 
     async def send(self, frame: AnyFrame) -> None:
         """Send a frame; several may send at a time.
@@ -81,12 +81,16 @@ class NodeLink:
             raise LinkLost(f"nothing received within {within_s} s") from None
         except (ConnectionClosed, OSError) as error:
             raise LinkLost(f"the connection ended: {error}") from error
-        if self.allowance is not None:
-            await asyncio.sleep(self.allowance.take(len(said), 1))
+        if self._allowance is not None:
+            await asyncio.sleep(self._allowance.take(len(said), 1))
         return decode(said)
 
-    def trust(self) -> None:
-        """Take large frames from now on: the other side has proven who it is."""
+    def trust(self, allowance: Allowance) -> None:
+        """Take large frames from now on: the other side has proven who it is.
+
+        ``allowance`` bounds what is read of it, on whatever connections it makes.
+        """
+        self._allowance = allowance
         self.socket.protocol.max_message_size = LARGEST
         if self.known is not None:
             self.known()

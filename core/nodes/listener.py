@@ -10,9 +10,8 @@ from functools import partial
 from websockets.asyncio.server import ServerConnection, serve
 
 from core.errors import StateError
-from core.ipc.allowance import Allowance
 from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
-from core.nodes.frames import LARGEST, LARGEST_UNKNOWN
+from core.nodes.frames import LARGEST_UNKNOWN
 from core.nodes.link import OPTIONS, NodeLink
 from core.trust.certificate import key_context
 from core.trust.identity import SigningKey
@@ -21,10 +20,6 @@ _log = logging.getLogger(__name__)
 _LIBRARY = _log.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
-_RATE = 4 << 20
-"""Bytes a second that are read of one node."""
-_A_FRAME = 2 << 10
-"""Bytes that a frame counts as besides its own."""
 SSLProtocol.max_size = 32 << 10
 """Bytes that each connection keeps to read into: two TLS records. asyncio's 256 KiB a connection
 make up most of what a node that does nothing costs (docs/decisions/0032)."""
@@ -57,8 +52,7 @@ async def _served(
 ) -> AsyncIterator[None]:
     async def served(socket: ServerConnection) -> None:
         known = partial(door.know, socket.transport)
-        allowance = Allowance(_RATE, LARGEST, _A_FRAME)
-        link = NodeLink(socket, str(socket.remote_address[0]), known, allowance)
+        link = NodeLink(socket, str(socket.remote_address[0]), known)
         try:
             await answer(link)
         except Exception:  # noqa: BLE001 - one connection's bug must not end the others

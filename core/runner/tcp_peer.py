@@ -58,6 +58,23 @@ def is_known() -> bool:
     return os.access(_TABLES[0], os.R_OK)
 
 
+class Holder(NamedTuple):
+    """Who holds one end: the Unix user, and the inode by which its processes have the socket."""
+
+    uid: int
+    inode: int
+
+
+def holder_of(peer: Address, own: Address) -> Holder | None:
+    """Return who holds the end ``peer`` of a connection to ``own``, ``None`` as ``uid_of`` does.
+
+    Raises:
+        OSError: the kernel could not be asked.
+    """
+    found = _asked(peer, own) if _answers() else _looked_up(peer, own)
+    return None if found is None or _is_masked(found.uid) else found
+
+
 def uid_of(peer: Address, own: Address) -> int | None:
     """Return the Unix user whose process holds the end ``peer`` of a connection to ``own``.
 
@@ -67,8 +84,8 @@ def uid_of(peer: Address, own: Address) -> int | None:
     Raises:
         OSError: the kernel could not be asked.
     """
-    uid = _asked(peer, own) if _answers() else _looked_up(peer, own)
-    return None if uid is None or _is_masked(uid) else uid
+    found = holder_of(peer, own)
+    return None if found is None else found.uid
 
 
 @cache
@@ -86,8 +103,8 @@ def _answers() -> bool:
         return False
 
 
-def _asked(local: Address, remote: Address) -> int | None:
-    """Ask the kernel for the user of one end of one connection.
+def _asked(local: Address, remote: Address) -> Holder | None:
+    """Ask the kernel who holds one end of one connection.
 
     Raises:
         OSError: it takes no such question.
@@ -105,14 +122,14 @@ def _asked(local: Address, remote: Address) -> int | None:
     if _HEAD.unpack_from(answer)[1] != _BY_FAMILY:
         return None
     _, state, _, _, _, _, _, uid, inode = _FOUND.unpack_from(answer, _HEAD.size)
-    return uid if inode and state != _LISTENING else None
+    return Holder(uid, inode) if inode and state != _LISTENING else None
 
 
-def _looked_up(peer: Address, own: Address) -> int | None:
+def _looked_up(peer: Address, own: Address) -> Holder | None:
     wanted = set(zip(_written(peer), _written(own), strict=True))
     for end in ends():
         if (end.local, end.remote) in wanted:
-            return end.uid if end.inode != _NO_PROCESS else None
+            return Holder(end.uid, int(end.inode)) if end.inode != _NO_PROCESS else None
     return None
 
 

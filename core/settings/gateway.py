@@ -126,7 +126,8 @@ class NodeSection(Section):
     )
     remote_approvals: bool = Field(
         default=True,
-        description="let the gateway show and replace this machine's exec-approvals.json",
+        description="let the gateway show and replace this machine's exec-approvals.json; with "
+        "`passkeys` it never may",
     )
     page: Word | None = Field(
         default=None,
@@ -137,6 +138,14 @@ class NodeSection(Section):
         description="approvers' passkeys: what people allow runs here only where one of these "
         "signed it; empty: the gateway's word is enough",
     )
+
+    @property
+    def opens_approvals(self) -> bool:
+        """Return whether the gateway may show and replace exec-approvals.json.
+
+        Where passkeys are wanted it may not: it could let everything run without one.
+        """
+        return self.remote_approvals and not self.passkeys
 
 
 class StoreSection(Section):

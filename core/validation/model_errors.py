@@ -6,6 +6,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 _EMPTY = "too_short"
+_MOST_FAULTS = 100
+"""To compare each with each takes minutes where there are 60,000."""
 _WORDS: Mapping[str, str] = {
     "missing": "is missing; add it",
     "extra_forbidden": "is not a known key; remove it, or correct its name",
@@ -37,8 +39,12 @@ _PATTERNS: Mapping[str, str] = {
 def faults(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield where each fault is and what is wrong there.
 
-    A list is called empty where all its items were refused: those are reported already.
+    A list is called empty where all its items were refused: those are reported already. Of more
+    than a hundred faults their number is all that is said.
     """
+    if error.error_count() > _MOST_FAULTS:
+        yield (), f"{error.error_count()} values cannot be used"
+        return
     found = error.errors(include_url=False, include_input=False)
     places = [fault["loc"] for fault in found]
     for fault in found:

@@ -266,6 +266,29 @@ async def test_who_is_revoked_does_not_sign_in(bench: OpenStore) -> None:
     assert isinstance(await _by_key(bench), NewToken)
 
 
+@pytest.mark.parametrize("how", ["signed out", "revoked", "the person is", "none"])
+async def test_a_session_that_has_ended_registers_no_passkey(bench: OpenStore, how: str) -> None:
+    """Whoever stole it would come back by the key; the page looked at the session a while ago.
+
+    The control is a session that goes on.
+    """
+    session = (await _session(bench)).token
+    if how == "signed out":
+        assert await bench.store.write(tokens.sign_out, session.id)
+    elif how == "revoked":
+        assert await bench.store.write(tokens.revoke, session.id)
+    elif how == "the person is":
+        assert await bench.store.write(people.revoke, "ana")
+    key = ("key", "public", 0, "a browser")
+    if how == "none":
+        assert await bench.store.write(page_links.register, session, *key)
+        assert not await bench.store.write(page_links.register, session, *key)
+        return
+    with pytest.raises(BadRequest, match="has ended"):
+        await bench.store.write(page_links.register, session, *key)
+    assert await bench.store.read(passkeys.listed) == ()
+
+
 async def test_a_passkey_that_is_forgotten_ends_the_sessions_it_began(bench: OpenStore) -> None:
     """Whoever found the device is out; a session of another passkey goes on."""
     await bench.store.write(people.add, "ana")

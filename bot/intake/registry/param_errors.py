@@ -10,6 +10,9 @@ from bot.settings.did_you_mean import nearest
 from core.model.identity import TASK_NAME, TASK_WORDS
 
 Fields = Mapping[str, FieldInfo]
+_MOST_FAULTS = 100
+"""Faults that are worded: to word each of countless takes seconds, in which nothing is served."""
+_LONGEST_PLACE = 200
 _KINDS: Mapping[type[object], str] = {
     type(None): "null",
     bool: "true or false",
@@ -61,7 +64,10 @@ _PATTERNS: Mapping[str, str] = {
 
 
 def complaints(kind: type[BaseModel], wrong: ValidationError) -> str:
-    """Return a message for each wrong field, in the order of the fields."""
+    """Return a message for each wrong field, in the order of the fields; of too many, the number."""
+    if wrong.error_count() > _MOST_FAULTS:
+        number = wrong.error_count()
+        return f"{number} values are wrong, too many to name each; give what the method takes alone"
     fields = {info.alias or name: info for name, info in kind.model_fields.items()}
     found = wrong.errors(include_url=False)
     return "; ".join(_complaint(one, fields) for one in found if not _is_hollow(one, found))
@@ -85,7 +91,8 @@ def _place(parts: Iterable[int | str]) -> str:
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.removeprefix(".")
+    text = text.removeprefix(".")
+    return text if len(text) <= _LONGEST_PLACE else f"{text[:_LONGEST_PLACE]}…"
 
 
 def _words(error: ErrorDetails, fields: Fields) -> str:

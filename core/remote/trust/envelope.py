@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, TypeAdapter, field_validator, model_validator
 
 from core.ipc.errors import FrameError
 from core.ipc.strict_json import parsed
+from core.ipc.strict_model import StrictFrame, read_model
 from core.trust.identity import Identity, is_signed
 from core.trust.ids import KeyId, RequestId, new_id
 
@@ -28,8 +29,19 @@ LIFE_MS = 30_000
 _LONGEST_WORD = 4096
 _MOST_WORDS = 256
 _LARGEST_STDIN_TEXT = 2 << 20
+_MOST_VALUES = 1_024
+"""Values in what is sent: all words of a request, and each of its keys, are fewer."""
 
 Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+
+def few_values(text: bytes) -> object:
+    """Return what a frame or a payload holds; nobody is known to have sent it.
+
+    Raises:
+        FrameError: it holds more values than any has, or none.
+    """
+    return parsed(text, most=_MOST_VALUES)
 
 
 class BadEnvelope(ValueError):
@@ -44,11 +56,7 @@ class Kind(StrEnum):
     CANCEL = "cancel"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class Order(_Strict):
+class Order(StrictFrame):
     """What to run. ``cwd`` is there to be refused (S4); ``timeout_ms`` is wall clock."""
 
     argv: Annotated[
@@ -74,7 +82,7 @@ class Order(_Strict):
         return None if self.stdin_b64 is None else base64.b64decode(self.stdin_b64)
 
 
-class Payload(_Strict):
+class Payload(StrictFrame):
     """What is signed. Times are epoch ms of the sender's clock; ``run`` is set for a run only."""
 
     v: Literal[1] = 1
@@ -95,7 +103,10 @@ class Payload(_Strict):
         return self
 
 
-class Sealed(_Strict):
+_PAYLOAD = TypeAdapter(Payload)
+
+
+class Sealed(StrictFrame):
     """A payload's text with its two signatures, as it travels."""
 
     t: Literal["envelope"] = "envelope"
@@ -110,9 +121,8 @@ class Sealed(_Strict):
             BadEnvelope: it is not a payload of this version, or holds a key twice.
         """
         try:
-            parsed(self.payload.encode())  # pydantic would take the last of two equal keys
-            payload = Payload.model_validate_json(self.payload)
-        except (FrameError, UnicodeEncodeError, ValidationError, RecursionError):
+            payload = read_model(_PAYLOAD, self.payload.encode(), few_values)
+        except (FrameError, UnicodeEncodeError):
             raise BadEnvelope("the payload is not one of version 1") from None
         return Opened(payload, self)
 

@@ -7,12 +7,14 @@ import base64
 import struct
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
+from core.ipc.errors import FrameError
+from core.ipc.strict_model import StrictFrame, read_model
 from core.model.result import StreamName
 from core.remote.acl.acl import LONGEST_RUN_S
 from core.remote.denials import Notice, RemoteDenial
-from core.remote.trust.envelope import Sealed
+from core.remote.trust.envelope import Sealed, few_values
 from core.trust.ids import RequestId
 
 PREFIX = b"sayso-exec-v1\0"
@@ -30,11 +32,7 @@ class BadFrame(ValueError):
     """What came is not an exec frame: too large, without the prefix, or not of a known form."""
 
 
-class _Frame(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class Accepted(_Frame):
+class Accepted(StrictFrame):
     """The host: the run was admitted; renew its lease, and wait no longer than its end."""
 
     t: Literal["accepted"] = "accepted"
@@ -42,13 +40,13 @@ class Accepted(_Frame):
     longest_ms: Annotated[int, Field(ge=1, le=LONGEST_MS)]
 
 
-class Renewed(_Frame):
+class Renewed(StrictFrame):
     """The host: the lease is renewed."""
 
     t: Literal["renewed"] = "renewed"
 
 
-class Piece(_Frame):
+class Piece(StrictFrame):
     """The host: what the command printed next on one stream, in base64."""
 
     t: Literal["piece"] = "piece"
@@ -70,7 +68,7 @@ class Piece(_Frame):
         return base64.b64decode(self.data, validate=True)
 
 
-class End(_Frame):
+class End(StrictFrame):
     """The host: how it ended. Sizes in bytes, of all that was printed."""
 
     t: Literal["end"] = "end"
@@ -122,6 +120,6 @@ def decode(body: bytes) -> AnyFrame:
     if not body.startswith(PREFIX):
         raise BadFrame("it does not begin with the prefix of exec frames")
     try:
-        return _READER.validate_json(body[len(PREFIX) :])
-    except (ValidationError, RecursionError):
+        return read_model(_READER, body[len(PREFIX) :], few_values)
+    except FrameError:
         raise BadFrame("unknown frame") from None

@@ -19,7 +19,7 @@ from core.model.access import Scope
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
 from core.store.people import begun, passkeys, people, tokens
-from core.store.people.tokens import NewToken, TokenDraft
+from core.store.people.tokens import NewToken, Token, TokenDraft
 from core.store.schema.people_tables import page_links
 
 LIFE_MS: Final = 10 * 60_000
@@ -158,6 +158,19 @@ def enter_by_passkey(
         return None
     scopes = frozenset({Scope.APPROVE, Scope.READ})
     return _session(conn, person, scopes, passkeys.maker(key_id), label)
+
+
+def register(
+    conn: Connection, session: Token, key_id: str, public_key: str, count: int, name: str
+) -> bool:
+    """Give the person of a session a passkey; ``False`` if this one is known already.
+
+    Raises:
+        BadRequest: the session has ended meanwhile: a key of whoever had it would outlast that.
+    """
+    if session.person is None or not tokens.is_held_live(conn, session.id):
+        raise BadRequest("The session has ended, so no passkey was registered.")
+    return passkeys.add(conn, session.person, key_id, public_key, count, name, session.by)
 
 
 def _session(

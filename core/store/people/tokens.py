@@ -66,6 +66,7 @@ _END = (
     .values(expires_ms=bindparam("p_now"))
 )
 _BY_ID = select(tokens).where(tokens.c.id == bindparam("p_id"))
+_HOLD = select(tokens.c.id).where(tokens.c.id == bindparam("p_id")).with_for_update()
 _REVOKE = (
     update(tokens)
     .where(tokens.c.id == bindparam("p_id"), tokens.c.revoked_ms.is_(None))
@@ -214,6 +215,15 @@ def holder_is_revoked(conn: Connection, token_id: str, person: str | None) -> bo
         return True
     # The link may have been removed; the person it was made for still counts.
     return person is not None and people.is_revoked(conn, person)
+
+
+def is_held_live(conn: Connection, token_id: str) -> bool:
+    """Return whether a token is live, and see that it stays so until the transaction ends."""
+    conn.execute(_HOLD, {"p_id": token_id})
+    token = by_id(conn, token_id)
+    if token is None or token.state is not TokenState.LIVE:
+        return False
+    return not holder_is_revoked(conn, token_id, token.person)
 
 
 def used(conn: Connection, token_id: str) -> None:

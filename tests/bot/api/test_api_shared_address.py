@@ -54,11 +54,10 @@ sys.stdin.read()
 """
 
 
-_MANY = """
+_FROM = """
 import os, select, socket, sys
-port, kind, number, most = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-held = []
-for each in range(number):
+port, kind, number = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+def connected(each):
     if kind == "uids":
         os.setresuid(200_000 + each, 200_000 + each, 0)
     made = socket.socket()
@@ -67,9 +66,26 @@ for each in range(number):
     else:
         made.bind((f"127.0.1.{each + 1}", 0))
     made.connect(("127.0.0.1", port))
-    own = f"127.0.0.1:{port}"
-    head = f"POST /login/passkey HTTP/1.1\\r\\nHost: {own}\\r\\nOrigin: http://{own}\\r\\n"
-    made.sendall(f"{head}Content-Length: 9\\r\\n\\r\\nno".encode())
+    return made
+"""
+"""Connects from many addresses of one user, or as many uids."""
+_GUESSES = f"""{_FROM}
+found = []
+for each in range(number):
+    with connected(each) as made:
+        head = f"GET /login/{"A" * 43} HTTP/1.1\\r\\nHost: 127.0.0.1:{{port}}\\r\\n"
+        made.sendall(f"{{head}}Connection: close\\r\\n\\r\\n".encode())
+        found.append(made.recv(65536)[9:12].decode())
+print(*found, flush=True)
+sys.stdin.read()
+"""
+_MANY = f"""{_FROM}
+most, held = int(sys.argv[4]), []
+for each in range(number):
+    made = connected(each)
+    own = f"127.0.0.1:{{port}}"
+    head = f"POST /login/passkey HTTP/1.1\\r\\nHost: {{own}}\\r\\nOrigin: http://{{own}}\\r\\n"
+    made.sendall(f"{{head}}Content-Length: 9\\r\\n\\r\\nno".encode())
     held.append(made)
 while len(select.select(held, (), (), 1)[0]) < number - most:
     pass
@@ -154,8 +170,23 @@ def _seen_by(ana: PageBrowser) -> set[int]:
         return set(threads.map(status, ["/", "/history", "/sessions", "/offline"]))
 
 
+@pytest.mark.parametrize(("kind", "uid"), [("addresses", UID - 2), ("uids", 0)])
+def test_guesses_from_many_addresses_and_uids_are_one_users(
+    home: ApiGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, uid: int
+) -> None:
+    """Each had three wrong links of its own, when each was a client of its own."""
+    subordinate = tmp_path / "subuid"
+    subordinate.write_text("eve:200000:65536\n")
+    monkeypatch.setattr(users, "SUBORDINATE", subordinate)
+    with doing(uid, _GUESSES, home.address[1], kind, 12) as said:
+        assert said.split() == ["403"] * 3 + ["429"] * 9
+
+
 def test_a_user_with_many_addresses_is_one_user(home: ApiGateway) -> None:
-    """Its requests under way give no place, and all addresses of loopback are everybody's."""
+    """All addresses of loopback are everybody's, so it holds no more than its share.
+
+    That what has not come whole gives its place is needed where each is another user, below.
+    """
     ana = PageBrowser.signed_in(home)
     with _held_by_bodies(home, "addresses", UID):
         assert _seen_by(ana) == {200}

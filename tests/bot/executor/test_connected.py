@@ -11,6 +11,7 @@ from bot.executor import connected
 from bot.executor_setup.archive import interpreter
 from tests.support.executors import UID
 
+HOST, OTHER = "127.0.0.1", "127.0.0.2"
 CONNECT = (
     "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
     "print(s.getsockname()[1], flush=True); sys.stdin.read()"
@@ -59,16 +60,29 @@ def test_only_the_own_family_is_let_in(
     listener: socket.socket, code: str, uid: int | None, expected: bool
 ) -> None:
     """Neither another user's process nor one that something else has started is believed."""
-    to = listener.getsockname()[1]
-    with connecting(code, to, uid) as port:
-        assert connected.by_descendant(port, to) is expected
+    own = listener.getsockname()
+    with connecting(code, own[1], uid) as port:
+        assert connected.by_descendant((HOST, port), own) is expected
+
+
+def test_the_port_of_the_own_familys_connection_lets_nobody_in(listener: socket.socket) -> None:
+    """Another user takes it on another address of loopback; both have the same port then."""
+    own = listener.getsockname()
+    with connecting(CONNECT, own[1]) as port:
+        from_there = CONNECT.replace(
+            "int(sys.argv[1]))", f"int(sys.argv[1])), None, ({OTHER!r}, {port})"
+        )
+        with connecting(from_there, own[1], UID) as same:
+            assert same == port
+            assert connected.by_descendant((HOST, port), own)
+            assert not connected.by_descendant((OTHER, port), own)
 
 
 def test_a_connection_that_is_gone_is_nobodys(listener: socket.socket) -> None:
     """Nor is a port that never was one."""
-    to = listener.getsockname()[1]
-    with socket.create_connection(("127.0.0.1", to)) as client:
-        port = client.getsockname()[1]
-        assert connected.by_descendant(port, to)
-        assert not connected.by_descendant(port, to + 1)
-    assert not connected.by_descendant(0, to)
+    own = listener.getsockname()
+    with socket.create_connection(own) as client:
+        peer = client.getsockname()
+        assert connected.by_descendant(peer, own)
+        assert not connected.by_descendant(peer, (HOST, own[1] + 1))
+    assert not connected.by_descendant((HOST, 0), own)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,15 @@ async def test_programs_are_looked_up(bench: Bench) -> None:
         refused = await bench.says("system.which", **wrong)
         assert isinstance(refused, NotInvoked)
         assert refused.error is Fault.BAD_REQUEST
+
+
+async def test_countless_wrong_keys_are_refused_at_once(bench: Bench) -> None:
+    """Each mistake was compared with each other one, in which the node did nothing else."""
+    began = time.process_time()
+    refused = await bench.says("system.which", bins=[], **{f"k{one}": 1 for one in range(10_000)})
+    assert isinstance(refused, NotInvoked)
+    assert "10000 values cannot be used" in refused.why
+    assert time.process_time() - began < 0.5
 
 
 async def test_the_file_is_replaced_by_its_hash_and_keeps_its_socket(bench: Bench) -> None:

@@ -11,21 +11,22 @@ import pytest
 from bot.node.work import NodeWork
 from core.errors import HostUnavailable, PlanDrift, SpawnError
 from core.hosts.gateway import GatewayHost
-from core.model.command import ExecPlan
+from core.model.command import AgentPart, AgentPartKind, ExecPlan, ExecRequest
 from core.model.decision import AllowedBy, Decision, DenialReason
 from core.model.identity import ApprovalId
 from core.model.node import NodePlan
 from core.model.policy import ExecHost
 from core.model.result import Finished
 from core.model.stdio import Capture, Stdio
-from core.nodes.frames import AnyFrame, Ended, NotRun, Query
-from core.nodes.member import Joined
+from core.nodes.frames import AnyFrame, Ended, NotRun, Prepare, Prepared, Query, Unprepared
+from core.nodes.member import Joined, Member
 from core.planning.digest import bind
 from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.runner.runner import Runner
 from core.store import Store, open_store
 from core.trust.identity import Identity
+from core.trust.ids import new_id
 from tests.support.node_bench import POLICY, Bench, node_bench, request
 from tests.support.runs import Watcher, marked, new_run
 from tests.support.waiting import until
@@ -329,3 +330,40 @@ async def test_standard_input_reaches_the_command(bench: Bench) -> None:
     result = await bench.host.run(new_run(), found.plan, Watcher())
     assert result.output.text.strip() == "256000"
     assert bind(found.plan) == found.plan
+
+
+@pytest.mark.parametrize("kind", list(AgentPartKind))
+@pytest.mark.parametrize("sandbox", [False, True], ids=["runner", "sandbox"])
+async def test_what_an_agent_does_itself_runs_on_no_node(
+    tmp_path: Path, store: Store, kind: AgentPartKind, *, sandbox: bool
+) -> None:
+    """A prompt needs no list, so a gateway that lies had any line let pass as one.
+
+    The sandbox ran it, whatever the node's file said. The control is the line by itself, which the
+    file's list decides on; an order for a plan from before is refused as well.
+    """
+    made = tmp_path / "work"
+    made.mkdir()
+    lie = replace(request("/usr/bin/touch made"), cwd=str(made), part=AgentPart(kind, unasked=True))
+    async with node_bench(tmp_path, store, {"node": {"sandbox": sandbox}}) as bench:
+        bench.approvals(security="allowlist", ask="off")
+        answer = await _prepared(bench, lie)
+        assert isinstance(answer, Unprepared)
+        assert answer.reason is DenialReason.BAD_REQUEST
+        honest = await _prepared(bench, replace(lie, part=None))
+        assert isinstance(honest, Prepared)
+        assert honest.verdict.decision is Decision.DENY
+
+        work = cast("NodeWork", cast("Member", bench.member).work)
+        earlier = bind(replace(honest.plan, part=lie.part))
+        work.judge.plans.note(earlier.digest)
+        said = await bench.says(bench.order(earlier, new_run()))
+        assert isinstance(said, NotRun)
+        assert "which no node runs" in said.why
+    assert not (made / "made").exists()
+
+
+async def _prepared(bench: Bench, asked: ExecRequest) -> AnyFrame:
+    """Return what the node answers to a gateway that asks what none should."""
+    frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
+    return await bench.host._questions.ask(bench.connection, frame, 10)

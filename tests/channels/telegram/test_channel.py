@@ -81,6 +81,7 @@ async def test_a_bare_reply_to_the_prompt_is_an_answer(
         {"from": {"id": 7, "is_bot": True, "first_name": "Other bot"}},
         {"sender_chat": {"id": -5, "type": "channel", "title": "News"}},
         {"via_bot": {"id": 7, "is_bot": True, "first_name": "Inline"}},
+        {"sender_business_bot": {"id": 7, "is_bot": True, "first_name": "Secretary"}},
         {
             "forward_origin": {
                 "type": "user",
@@ -89,7 +90,7 @@ async def test_a_bare_reply_to_the_prompt_is_an_answer(
             }
         },
     ],
-    ids=["bot", "channel", "inline bot", "forwarded"],
+    ids=["bot", "channel", "inline bot", "business bot", "forwarded"],
 )
 async def test_words_that_their_sender_did_not_write_answer_nothing(
     setup: TelegramUsers, inbox: RecordingInbox, extra: dict[str, object]

@@ -57,12 +57,13 @@ def test_a_typed_command_is_its_senders() -> None:
         {"sender_chat": GROUP},
         {"forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "Ana"}},
         {"via_bot": OTHER_BOT},
+        {"sender_business_bot": OTHER_BOT},
         {"text": ""},
         {"from": None},
     ],
 )
 def test_who_did_not_write_it_answers_nothing(more: dict[str, Any]) -> None:
-    """Another bot, an anonymous admin, a forwarded message, one of an inline bot."""
+    """Another bot, an anonymous admin, a forwarded message, one of an inline or a business bot."""
     assert typed("/approve 7K3F9Q allow-once", **more) is None
 
 

@@ -1,3 +1,4 @@
+import time
 from typing import Literal
 
 import pytest
@@ -45,6 +46,17 @@ def test_what_is_none_is_refused_with_a_sentence(text: bytes, why: str) -> None:
     """By whatever reads it first; nothing hangs and nothing else is raised."""
     with pytest.raises(FrameError, match=why):
         read_model(SAID, text)
+
+
+def test_countless_wrong_values_are_counted_and_not_told() -> None:
+    """To make an error of each takes a quarter of a second; of one the first is told."""
+    many = TypeAdapter(tuple[int, ...])
+    began = time.process_time()
+    with pytest.raises(FrameError, match="60000 values are wrong"):
+        read_model(many, b"[" + b",".join([b'""'] * 60_000) + b"]")
+    assert time.process_time() - began < 0.15
+    with pytest.raises(FrameError, match=r"^1: Input should be a valid integer"):
+        read_model(many, b'[0,"",""]')
 
 
 def test_a_request_holds_nothing_that_no_program_could_be_given() -> None:

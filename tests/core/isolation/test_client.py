@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -202,3 +203,18 @@ async def test_a_flood_is_read_slowly() -> None:
         client.close()
 
     assert 2_000 < read < 16_000
+
+
+async def test_countless_values_end_the_connection_unread() -> None:
+    """A line as long as one may be held up the gateway for 0.2 s, again and again."""
+    line = b'{"id":99,"x":[' + b"[]," * 340_000 + b"[]]}\n"
+
+    def serve(sock: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            for _ in range(20):
+                sock.sendall(line)
+
+    began = time.process_time()
+    async with talking(serve) as (_, _, over):
+        await asyncio.wait_for(over.wait(), 20)
+    assert time.process_time() - began < 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import HostUnavailable, SpawnError
-from core.isolation import pool, process
+from core.isolation import pool, process, upkeep
 from core.isolation.client import TERMINATED, CallFailed
 from core.isolation.executor import Executor
 from core.isolation.upkeep import Options
@@ -17,10 +17,13 @@ from core.model.identity import SessionKey
 from core.runner.supervisor.processes import procfs
 from core.runner.supply import Order
 from tests.support.executors import BUILD, UID, USER, as_user, executors
+from tests.support.other_users import doing
 from tests.support.runs import alive, new_run
 from tests.support.waiting import until
 
 OPTIONS = Options(BUILD)
+_OTHER = "games"
+"""A user of every machine who is neither us nor the one whose executors are stopped."""
 
 
 def order() -> Order:
@@ -176,6 +179,50 @@ async def test_what_does_not_end_keeps_its_place(
     assert second is not first
     assert alive(second.process.pid)
     os.kill(second.process.pid, signal.SIGKILL)
+
+
+_STOPS = """
+import os, select, signal, sys
+print("ready", flush=True)
+stopped = set()
+while not select.select([sys.stdin], [], [], 0)[0]:
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{name}/cmdline", "rb").read()
+            if name not in stopped and os.fsencode(sys.argv[1]) in words.split(b"\\0")[1:]:
+                if int(name) != os.getpid():
+                    os.kill(int(name), signal.SIGSTOP)
+                    stopped.add(name)
+        except OSError:
+            pass
+"""
+"""Stops each executor of a file as it starts, as a command of its user can."""
+
+
+async def test_who_stops_its_executors_locks_out_itself_alone(
+    executor_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user had to wait for ever, and so did each run that waited before it in the line."""
+    monkeypatch.setattr(pool, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(upkeep, "_FOR_STUCK_S", 0.5)
+    options = replace(OPTIONS, max_executors=2, connection_timeout_s=1.5)
+    async with executors(executor_path, options=options) as world:
+        world.pool._command = lambda user: as_user(executor_path, user)
+        with doing(UID, _STOPS, executor_path):
+            for _ in range(options.max_executors):
+                with pytest.raises(HostUnavailable, match="did not answer"):
+                    await world.pool.take(USER)
+            await until(lambda: len(world.pool._stuck) == options.max_executors)
+            with pytest.raises(HostUnavailable, match="2 of its executors cannot be ended"):
+                await world.pool.take(USER)
+            for _ in range(3):
+                async with asyncio.timeout(10):
+                    world.pool.drop(await world.pool.take(_OTHER))
+        for one in world.pool._stuck:
+            os.kill(one.process.pid, signal.SIGKILL)
+        await until(lambda: not world.pool._live)
+        async with asyncio.timeout(10):
+            world.pool.drop(await world.pool.take(USER))
 
 
 async def test_a_spare_is_used_once_and_goes_when_nobody_wants_it(executor_path: str) -> None:

@@ -1,6 +1,7 @@
 """A node and a gateway over real TLS on loopback: who is let in, who is not, and who comes back."""
 
 import asyncio
+import contextlib
 import json
 import ssl
 import time
@@ -19,7 +20,7 @@ from core.store import Store, open_store
 from core.store.people import nodes
 from core.trust.certificate import client_context
 from core.trust.identity import SigningKey, key_id, load_key
-from tests.support.node_links import NodeGateway, member_of, node_gateway
+from tests.support.node_links import NodeGateway, RunningMember, member_of, node_gateway
 from tests.support.ports import free_port
 
 
@@ -258,6 +259,33 @@ async def test_a_node_that_says_much_is_heard_slowly(tmp_path: Path, store: Stor
         flood.cancel()
 
     assert 1_500 < heard < 8_000
+
+
+async def test_a_node_that_comes_again_may_say_no_more(tmp_path: Path, store: Store) -> None:
+    """Each connection had an allowance of its own, so that a node that reconnects had no bound."""
+    frame = json.dumps({"t": "started", "run_id": "0" * 26, "age_ms": 1})
+    async with (
+        node_gateway(tmp_path / "gateway", store) as gateway,
+        member_of(tmp_path / "node", gateway.port, key_id(gateway.key)) as node,
+    ):
+        await gateway.approved()
+        began = time.monotonic()
+        for round_ in range(1, 6):
+            link = await _link_of(node, round_)
+            with contextlib.suppress(ConnectionClosed, TimeoutError):
+                await asyncio.wait_for(_flood(link, frame, 1_500), 2)
+            link.socket.transport.abort()
+        await asyncio.sleep(0.5)
+        heard, seconds = len(gateway.heard.frames), time.monotonic() - began
+
+    most = 2_100 * (1 + seconds)  # 4 MiB at once, and 4 MiB a second, by frames of 2 KiB
+    assert 1_000 < heard < most
+
+
+async def _link_of(node: RunningMember, number: int) -> NodeLink:
+    """Return a node's side of the connection that it has made as often."""
+    await until(lambda: len(node.heard.joins) >= number)
+    return node.heard.joins[-1].link
 
 
 async def _flood(link: NodeLink, frame: str, number: int) -> None:

@@ -1,5 +1,7 @@
+import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,29 @@ def test_a_run_is_claimed_once_over_restarts(tmp_path: Path) -> None:
     assert not again.claim(ONE, DIGEST)
     assert again.claim(TWO, DIGEST)
     assert not ledger.claim(TWO, DIGEST)  # the first process did not see that claim
+
+
+def test_what_a_passkey_allowed_is_never_forgotten(tmp_path: Path) -> None:
+    """Its proof has no end: a gateway could order the run anew once its id is free.
+
+    The control is a run that the gateway's word allowed: it goes after a month. What is damaged is
+    kept as well.
+    """
+    ledger = Ledger.of(tmp_path)
+    damaged = ApprovalId("3" * 26)
+    for run_id, signed in ((ONE, True), (TWO, False), (damaged, False)):
+        ledger.claim(run_id, DIGEST, signed=signed)
+        ledger.end(run_id, DIGEST, _ended(run_id))
+        ledger.note(run_id)
+    long_ago = time.time() - 31 * 86_400
+    for path in (tmp_path / FOLDER).iterdir():
+        if damaged in path.name:
+            path.write_text("{")
+        os.utime(path, (long_ago, long_ago))
+
+    again = Ledger.of(tmp_path)
+    assert [again.knows(one) for one in (ONE, TWO, damaged)] == [True, False, True]
+    assert not again.claim(ONE, DIGEST, signed=True)
 
 
 def test_an_ending_is_delivered_until_it_is_noted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What is told of params that are wrong: the field, what is wrong, what to give; no value."""
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,38 @@ def test_each_mistake_has_words_of_its_own(
 ) -> None:
     """The field by its path, what is wrong with it, and what would be right."""
     assert told(kind, **params).startswith(words)
+
+
+COUNTLESS = 60_000
+LARGE = 8 << 20
+QUICK_S = 0.5
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {f"timeoutm{one}": 1 for one in range(COUNTLESS)},
+        {**LS, "env": {f"k{one}": 1 for one in range(COUNTLESS)}},
+        {"cwd": "/", "argv": [1] * COUNTLESS},
+        {**LS, "host": "gatewa" * (LARGE // 6)},
+        {**LS, "timeout" * (LARGE // 7): 1},
+    ],
+    ids=["unknown keys", "variables", "words", "a long choice", "a long key"],
+)
+def test_countless_mistakes_hold_up_nobody(params: dict[str, Any]) -> None:
+    """To word each took 5 s on the loop, and the answer was longer than what was sent."""
+    began = time.process_time()
+    words = told(RunParams, **params)
+    assert time.process_time() - began < QUICK_S
+    assert len(words) < 1_000
+
+
+def test_as_many_mistakes_as_anybody_makes_are_told_one_by_one() -> None:
+    """A hundred; of one more their number is told."""
+    hundred = told(RunParams, **LS, **{f"k{one}": 1 for one in range(100)})
+    assert hundred.count("is not known here") == 100
+    more = told(RunParams, **LS, **{f"k{one}": 1 for one in range(101)})
+    assert more.startswith("101 values are wrong, too many to name each")
 
 
 def test_every_mistake_is_told_at_once() -> None:

@@ -15,6 +15,7 @@ from core.errors import StateError
 from core.ipc.door import MOST_STRANGERS
 from core.remote.denials import RemoteDenial
 from core.remote.host.counters import Strangers
+from core.remote.trust.envelope import Sealed
 from core.remote.wire.frames import (
     HEADER,
     LARGEST,
@@ -75,6 +76,48 @@ async def test_what_is_no_request_is_denied_and_the_host_lives(tmp_path: Path, d
     async with two_machines(tmp_path) as host:
         assert (await told(host, data)).denial_reason is D.BAD_REQUEST
         assert (await host.run("echo", "hello")).code == 0
+
+
+_QUICK_S = 0.5
+
+
+def _many(begin: bytes, each: bytes, end: bytes) -> bytes:
+    """Return a frame that is as long as one may be, of one thing over and over."""
+    room = LARGEST - len(PREFIX) - len(begin) - len(end)
+    body = PREFIX + begin + each * (room // len(each)) + end
+    return HEADER.pack(len(body)) + body
+
+
+def _in_payload(payload: str) -> bytes:
+    """Return an envelope around a payload that nobody signed."""
+    return encode(Sealed(payload=payload, signature="0" * 128, binding="0" * 128))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        _many(b'{"t":"end","warnings":[', b"1,", b"1]}"),
+        _many(b'{"t":"envelope","payload":[', b"{},", b"{}]}"),
+        _many(b'{"t":"envelope","payload":[', b"[[]],", b"[]]}"),
+        _in_payload('{"v":1,"run":{"argv":[' + "1," * 400_000 + "1]}}"),
+        _in_payload('{"v":1,"run":[' + "{}," * 300_000 + "{}]}"),
+    ],
+    ids=["warnings", "objects", "lists", "words of a payload", "objects of a payload"],
+)
+async def test_a_stranger_occupies_nobody_by_countless_values(tmp_path: Path, data: bytes) -> None:
+    """Before it has proven anything: one frame held the host up for 6 s."""
+    async with two_machines(tmp_path) as host:
+        began = time.process_time()
+        assert (await told(host, data)).denial_reason is D.BAD_REQUEST
+        assert time.process_time() - began < _QUICK_S
+        assert (await host.run("echo", "hello")).code == 0
+
+
+async def test_as_many_words_as_a_request_may_have_are_read(tmp_path: Path) -> None:
+    """With commas and quotes in each: what is within a word is no value."""
+    async with two_machines(tmp_path) as host:
+        words = ('"a,b",{[' * 16,) * 255
+        assert (await host.run("echo", *words)).denial_reason is not D.BAD_REQUEST
 
 
 async def test_random_bytes_are_survived(tmp_path: Path) -> None:
