@@ -1,8 +1,8 @@
 """Run in this context what a gateway or a node of this user orders: once, exactly as bound.
 
 The planner's digest, the drift check, the runner, the guard and the journal are those of the
-gateway. What exec-approvals.json denies is also denied here; for who allowed the rest, the gateway
-is trusted, which the token and the kernel vouch for.
+gateway. What exec-approvals.json denies is also denied here; about who allowed the rest, the
+gateway is trusted, which the token and the kernel vouch for.
 """
 
 import asyncio

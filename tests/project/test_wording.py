@@ -9,7 +9,8 @@ from tests.project.tracked import ROOT, files, modules
 
 _FORBIDDEN = re.compile(
     r"(?<![a-z])(mends?|mended|tells? (?:of|how|that)|told|wish(?:es)?|standing|stands|aside|knobs?"
-    r"|hangs? up|hung up|lost sight|in peace|nobody is there|lays? out|by itself alone)(?![a-z])",
+    r"|hangs? up|hung up|lost sight|in peace|nobody is there|lays? out|by itself alone"
+    r"|(?:for|to|by|from|than|let) who|(?:come|comes|came) about)(?![a-z])",
     re.IGNORECASE,
 )
 _NOWHERE = re.compile(

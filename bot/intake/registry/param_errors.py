@@ -64,10 +64,10 @@ _PATTERNS: Mapping[str, str] = {
 
 
 def complaints(kind: type[BaseModel], wrong: ValidationError) -> str:
-    """Return a message for each wrong field, in the order of the fields; of too many, the number."""
+    """Return a message for each wrong field, in the order of the fields; if too many, a count."""
     if wrong.error_count() > _MOST_FAULTS:
         number = wrong.error_count()
-        return f"{number} values are wrong, too many to name each; give what the method takes alone"
+        return f"{number} values are wrong, too many to list; send only what the method takes"
     fields = {info.alias or name: info for name, info in kind.model_fields.items()}
     found = wrong.errors(include_url=False)
     return "; ".join(_complaint(one, fields) for one in found if not _is_hollow(one, found))

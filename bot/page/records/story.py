@@ -150,7 +150,7 @@ def _decided(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
         denied = row["state"] == "denied"
         word = str(row["how"]) if denied else "allowed without asking"
         return [Step("Decided by policy", None, (word,), "denied" if denied else "")]
-    steps = [Step("Counted", None, (f"{who} allowed it",)) for who in known["votes"]]
+    steps = [Step("Counted", None, (f"{voter} allowed it",)) for voter in known["votes"]]
     if known["state"] == "pending":
         return [*steps, Step("Waiting for an answer", kind="open")]
     lines = [f"by {known['by']}"] if known["by"] else []

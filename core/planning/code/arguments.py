@@ -2,7 +2,7 @@
 
 One word too many makes a changed data file deny the run; one too few runs changed code. So what an
 option may have taken counts as well, and only a word in a place where no option can have it is
-``sure`` to be code: if no such file is there, it must not come about before the run.
+``sure`` to be code: if no such file exists, none may appear before the run.
 """
 
 # ruff: noqa: PTH118

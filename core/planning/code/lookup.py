@@ -1,7 +1,7 @@
 """Name the files that an interpreter tries for a word, in its order, and which come first.
 
-What is tried before the file that is found, and is not there, must not come about: it would run
-instead.
+A path that is tried before the file that is found, and does not exist, must not appear: it would
+run instead.
 """
 
 import os

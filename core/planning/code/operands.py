@@ -142,8 +142,8 @@ def reached_files(
 def programs_named(argv: Sequence[str], cwd: str) -> Code:
     """Pin the programs outside the system's folders that a vector names by a path.
 
-    A program that starts others may start them. Behind ``PATH=`` a name alone is enough, and none
-    may come about in a folder that is searched before the one where it is.
+    A program that starts others may start them. After ``PATH=`` a name alone is enough, and no
+    such program may appear in a folder that is searched before the one where it is.
     """
     words = dict.fromkeys((*argv[1:], *(filled(argv[1:]) or ())))
     pieces = {piece for word in words if "/" in word for piece in _programs_in(word)}

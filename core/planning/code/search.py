@@ -35,7 +35,7 @@ _IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
 
 
 class Search:
-    """What the words of a vector lead to: files, and paths at which none may come about."""
+    """What the words of a vector lead to: files, and paths at which no file may appear."""
 
     def __init__(self, argv: Sequence[str], realpath: str, folders: Sequence[str]) -> None:
         self.files: dict[str, None] = {}
@@ -83,7 +83,7 @@ class Search:
         return tuple(self._ahead), tuple(caches_of(kept, self._tags, self._argv, self._folders[0]))
 
     def _note_absent(self, missing: Sequence[str]) -> None:
-        """Note that there is nothing: no promise can be made about what comes about instead."""
+        """Note that nothing was found: no promise can be made about what appears instead."""
         new = [one for one in missing if not is_there(one)]
         first = 1 if new[:1] == list(missing[:1]) else len(new)
         self.absent |= dict.fromkeys(new[:first])

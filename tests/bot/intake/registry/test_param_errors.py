@@ -122,7 +122,7 @@ def test_as_many_mistakes_as_anybody_makes_are_told_one_by_one() -> None:
     hundred = told(RunParams, **LS, **{f"k{one}": 1 for one in range(100)})
     assert hundred.count("is not known here") == 100
     more = told(RunParams, **LS, **{f"k{one}": 1 for one in range(101)})
-    assert more.startswith("101 values are wrong, too many to name each")
+    assert more.startswith("101 values are wrong, too many to list")
 
 
 def test_every_mistake_is_told_at_once() -> None:
