@@ -1,6 +1,6 @@
 """Name the files of modules that options of perl and ruby load: `perl -Ilib -MTool`, `ruby -rtool`.
 
-They are looked for in the folders that the options name, in their order.
+They are looked for in the folders that the options name, in that order.
 """
 
 import re
@@ -17,7 +17,7 @@ _LISTED: Final = re.compile(r"[\s=,'\"():;]+")
 _REQUIRES: Final = re.compile(r"-[A-Za-z]*r(.*)|--require=?(.*)", re.DOTALL)
 
 MODULES: Final = {"perl": (".pmc", ".pm"), "ruby": (".rb", ".so")}
-"""How the files of a module end, in the order in which they are tried."""
+"""The endings of a module's files, in the order in which they are tried."""
 
 
 def modules_of(language: str, words: Sequence[str]) -> Iterator[str]:
@@ -30,7 +30,7 @@ def modules_of(language: str, words: Sequence[str]) -> Iterator[str]:
 
 
 def _named(language: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the folders that are searched, and the modules by their paths in these."""
+    """Return the folders that are searched, and the paths of the modules within them."""
     folders: list[str] = []
     names: list[str] = []
     for word, following in pairwise((*words, "")):

@@ -1,1 +1,1 @@
-"""Find what of a command is code: by its words, by its input, in a text that nobody read."""
+"""Find the code that a command runs: named by its words, fed by its input, or in unread texts."""

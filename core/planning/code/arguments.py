@@ -1,7 +1,7 @@
-"""Name the words of a vector that a program will read as code.
+"""Name the words of a command that a program will read as code.
 
-One word too many makes a changed data file deny the run; one too few runs changed code. So what an
-option may have taken counts as well, and only a word in a place where no option can have it is
+With one word too many, a changed data file denies the run; with one too few, changed code runs. So
+words that an option may have taken count as well, and only a word that no option can have taken is
 ``sure`` to be code: if no such file exists, none may appear before the run.
 """
 
@@ -37,7 +37,7 @@ _MOST_STARTED = 8
 
 
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
-    """Yield the words of a vector that may name code, by its name and its program's real one."""
+    """Yield the words of a command that may name code, by its name and its program's real path."""
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     yield from configuring(argv, realpath)
     if reader is not None:
@@ -47,13 +47,13 @@ def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
-    """Yield the files of options that words name, by which a program starts others."""
+    """Yield the files of options that a command names and that make it start programs."""
     reader = configured_by(argv[0]) or configured_by(realpath)
     return iter(()) if reader is None else _named(reader, argv[1:])
 
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
-    """Yield the words of each interpreter that is named; a name may be a value: `sudo -u sh`."""
+    """Yield the code words of each interpreter named; a name may be a value: `sudo -u sh`."""
     known = (place for place, word in enumerate(argv) if place and interpreter_of(word))
     for count, place in enumerate(islice(known, _MOST_STARTED)):
         inner = interpreter_of(argv[place])
@@ -87,7 +87,7 @@ def inline_text(argv: Sequence[str], realpath: str) -> str:
     if isinstance(reader, Interpreter):
         for word, following in pairwise((*argv[1:], "")):
             if reader.inline.fullmatch(word):
-                # A word alone is a module, or a command that is looked up on the search path.
+                # A single word is a module, or a command that is looked up on the search path.
                 return following if ENDS_OF_WORDS.search(following) else ""
     return ""
 
@@ -102,7 +102,7 @@ def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
 
 
 def named_in(text: str) -> Iterator[CodeWord]:
-    """Yield what may name a file in a text that is not read for certain; of much text the first."""
+    """Yield the words of a text that is not parsed which may name a file; of many, the first."""
     words = dict.fromkeys(filter(None, ENDS_OF_WORDS.split(text[:65_536])))
     yield from map(CodeWord, islice(words, _MOST_NAMED))
 
@@ -124,7 +124,7 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
 
 
 def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
-    """Yield the script, and before it each word that an option may have taken or holds."""
+    """Yield each word that an option may have taken or contains, and then the script."""
     taken = False
     for place, word in enumerate(words):
         if reader.inline.fullmatch(word):
@@ -134,7 +134,7 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
             return
         if reader.listed and word[:1] == "@":
             yield CodeWord(word[1:])
-            taken = True  # by an option in there
+            taken = True  # by an option in that file
         elif word[:1] == "-" and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
             yield from map(CodeWord, held(word))
@@ -146,7 +146,7 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
 
 
 def _beside_code(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
-    """Yield what options behind the code load: `node -e 1 -r ./x`; Python has none there."""
+    """Yield what options after the code load: `node -e 1 -r ./x`; Python has none there."""
     for before, word in pairwise(("", *words)):
         if reader.modules or word == "--":
             return
@@ -159,7 +159,7 @@ def _beside_code(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord
 
 
 def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
-    """Yield the values of the options that name code: next to them, glued, or behind ``=``."""
+    """Yield the values of the options that name code: in the next word, glued, or after ``=``."""
     cluster = _cluster(reader.letter)
     words = words if reader.prefix == "--" else tuple(_spelled(reader, words))
     for word, following in pairwise((*words, "")):

@@ -1,4 +1,4 @@
-"""What the variables that words set hold: files that programs load by them, or code."""
+"""Read the variables that words set: they may name files that programs load, or contain code."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ _LOADED: Final = re.compile(
     r"|PERL5\w+|RUBYLIB|GIT_CONFIG\w*|CONF|HOOK|SCRIPT|CMD|EXEC|WRAPPER|RUNNER|EXTERNAL_?DIFF|PS4"
     r"|PAGER|EDITOR|VISUAL|COMMAND|SSH|SHELL|ASKPASS|LESSOPEN|LESSCLOSE|BROWSER)|PYTHONPATH|CMAKE_\w+"
 )
-"""Variables by which programs load files, take options, or start others."""
+"""Variables through which programs load files, take options, or start others."""
 
 
 _SET_IN_TEXT: Final = re.compile(r"""\b([A-Za-z_]\w*)=(["']?)([^\s"'`$;|&<>()]+)\2""")
@@ -30,25 +30,25 @@ def _settings(words: Iterable[str]) -> dict[str, str]:
 
 
 def _settings_in(text: str) -> dict[str, str]:
-    """Return the same of a text, in which any of it may be a command."""
+    """Return the same for a text, any part of which may be a command."""
     found = islice(_SET_IN_TEXT.finditer(text), _MOST_SET)
     return {one[1]: one[3] for one in found if len(one[3]) <= _LONGEST_SET}
 
 
 def _with_values(text: str, known: dict[str, str]) -> str:
-    """Return a text with known values where it uses their variables, in whatever quotes."""
+    """Return a text with the variables that it uses replaced by known values, in any quotes."""
     if not known or "$" not in text:
         return text
     return _USED.sub(lambda used: known.get(used[1] or used[2], used[0]), text)
 
 
 def with_own_values(text: str) -> tuple[str, ...]:
-    """Return a text, and what it is with the values that it sets where that is another."""
+    """Return a text, and the text with the values that it sets filled in, if that differs."""
     return tuple(dict.fromkeys((text, _with_values(text, _settings_in(text)))))
 
 
 def filled(words: Sequence[str]) -> Sequence[str] | None:
-    """Return words with the values that they set, ``None`` where none of them is used."""
+    """Return words with the values that they set filled in, ``None`` if they use none of them."""
     if not any("$" in word for word in words):
         return None
     known = _settings(words)
@@ -57,12 +57,12 @@ def filled(words: Sequence[str]) -> Sequence[str] | None:
 
 
 def loads(name: str) -> bool:
-    """Return whether programs may load or start what a variable of this name names."""
+    """Return whether programs may load or start what a variable with this name holds."""
     return _LOADED.fullmatch(name) is not None
 
 
 def loaded(words: Iterable[str]) -> Iterator[str]:
-    """Yield what may name a file of code in their values, and where an interpreter is named."""
+    """Yield possible names of code in the values of such variables, or next to an interpreter."""
     for found in islice(filter(None, map(_SETS.fullmatch, words)), _MOST_SET):
         yield from with_interpreter(found[2])
         if loads(found[1]):
@@ -73,19 +73,19 @@ def loaded(words: Iterable[str]) -> Iterator[str]:
 
 
 def sets_data(word: str) -> bool:
-    """Return whether a word sets a variable to one word, by which nothing is loaded as code."""
+    """Return whether a word sets a variable to one word that no program loads as code."""
     found = _SETS.fullmatch(word)
     return found is not None and not (loads(found[1]) or ENDS_OF_WORDS.search(found[2]))
 
 
 def texts(words: Iterable[str]) -> Iterator[str]:
-    """Yield the values of such variables that have more than one word in them."""
+    """Yield the values of more than one word that programs may load or start."""
     found = (_SETS.fullmatch(word) for word in words)
     yield from (one[2] for one in found if one and loads(one[1]) and ENDS_OF_WORDS.search(one[2]))
 
 
 def filled_in(words: Iterable[str], spare: Iterable[str]) -> Iterator[str]:
-    """Yield what may name a file in values that code may have in it; a word alone is no code."""
+    """Yield possible file names in values that code may contain; a single word is not code."""
     found = (_SETS.fullmatch(word) for word in words)
     values = (*(one[2] for one in found if one is not None), *spare)
     for value in values:
@@ -94,7 +94,7 @@ def filled_in(words: Iterable[str], spare: Iterable[str]) -> Iterator[str]:
 
 
 def values(words: Iterable[str]) -> Iterator[str]:
-    """Yield what may name a file in the values of all variables that are set."""
+    """Yield possible file names in the values of all variables that words set."""
     for word in words:
         found = _SETS.fullmatch(word)
         if found is not None:

@@ -1,6 +1,6 @@
-"""Name the files in which Python keeps what it made of code, and bind them where that is needed.
+"""Name the files in which Python caches compiled code, and bind them where that is needed.
 
-Elsewhere a command does not find them (``core.model.command.PlannedCommand.cached``).
+Elsewhere, a command is kept from finding them (``core.model.command.PlannedCommand.cached``).
 """
 
 # ruff: noqa: PTH116, PTH118
@@ -22,15 +22,15 @@ _SET_ID: Final = stat.S_ISUID | stat.S_ISGID
 _LEVELS: Final = ("", ".opt-1", ".opt-2", ".opt-3")
 _PREFIX: Final = re.compile(r"(?i:pycache_?prefix)=(.+)", re.DOTALL)
 _MOST: Final = 16
-"""Modules; of more the first."""
+"""For how many modules caches are named."""
 
 
 def caches_of(
     paths: Iterable[str], tags: Sequence[str], argv: Iterable[str], cwd: str
 ) -> Iterator[str]:
-    """Yield the files in which Python may keep what it made of files of code (PEP 3147, 488).
+    """Yield the files in which Python may cache the compiled code of ``paths`` (PEP 3147, 488).
 
-    ``tags`` are what its versions may put into their names.
+    ``tags`` are what its versions may put into the names of these.
     """
     given = [found[1] for found in map(_PREFIX.search, argv) if found is not None]
     modules = (path for path in dict.fromkeys(paths) if path.endswith(".py"))
@@ -43,7 +43,7 @@ def caches_of(
 
 
 def with_caches(command: PlannedCommand) -> PlannedCommand:
-    """Return a command with the cached files bound as they are, in it and in what it starts."""
+    """Return a command with its cached files bound as they are, and those of what it starts."""
     if not any(one.cached for one in command.all_of_it):
         return command
     there = [one for one in command.cached if is_file(one)]
@@ -59,7 +59,7 @@ def with_caches(command: PlannedCommand) -> PlannedCommand:
 
 
 def raises_rights(program: PinnedFile) -> bool:
-    """Return whether a program gets its owner's rights, so that its openings are not answered."""
+    """Return whether a program gets its owner's rights, so that its opens cannot be intercepted."""
     try:
         return bool(os.stat(program.realpath).st_mode & _SET_ID)
     except OSError:

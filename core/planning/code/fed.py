@@ -1,4 +1,4 @@
-"""Bind what a pipeline feeds to an interpreter: the files that the commands before it name."""
+"""Bind the files that a pipeline feeds to an interpreter: those that the earlier commands name."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.wrappers import names_of
 
 _WRITES = "tee"
-"""Its operands are written, so their content is of the pipeline's own making."""
+"""It writes its operands, so their content comes from the pipeline itself."""
 
 
 def with_fed(
     commands: tuple[PlannedCommand, ...], connectors: Sequence[Connector], cwd: str
 ) -> tuple[PlannedCommand, ...]:
-    """Return commands with the files bound whose content a pipe makes code."""
+    """Return the commands, with the files bound that pipes feed to an interpreter as code."""
     if Connector.PIPE not in connectors:
         return commands
     feeding = set(_feeding(commands, connectors))

@@ -1,4 +1,4 @@
-"""What of a vector or a text becomes code."""
+"""Describe what a command or a text would run as code."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from core.planning.code.words import fed_names
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """``paths`` may be code whatever they look like; so are ``named`` where input ``takes`` part.
+    """The words that may name code, and whether the input or a variable's value is code as well.
 
-    ``folders`` may be entered before. ``inserts``: code has in it what a variable holds, which may
-    be the content of a file. ``made`` are makefiles, which make makes anew of others.
+    ``paths`` may be code whatever they look like; so may ``named`` if input is run (``takes``).
+    ``folders`` may be entered first. ``inserts``: code contains the value of a variable, which may
+    be the content of a file. ``made`` are makefiles, which make may rebuild from others.
     """
 
     paths: tuple[str, ...] = ()
@@ -24,14 +25,14 @@ class Reached:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Return the words that may name code."""
+        """Return the words that may name a file of code."""
         if not self.takes:
             return tuple(dict.fromkeys(self.paths))
         return tuple(dict.fromkeys((*self.paths, *fed_names(self.named, self.named))))
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Return the words that may name a folder in which code is."""
+        """Return the words that may name a folder that contains code."""
         words = (*self.named, *self.folders)
         return (*words, *(word.partition("=")[2] for word in words if "=" in word))
 
@@ -42,7 +43,7 @@ INSERTS: Final = Reached(inserts=True)
 
 
 def joined(parts: Iterable[Reached]) -> Reached:
-    """Return all that some parts reach."""
+    """Return the union of some results."""
     found = [one for one in parts if one is not NOTHING]
     if len(found) < 2:  # noqa: PLR2004 - nothing to join
         return found[0] if found else NOTHING
@@ -57,9 +58,9 @@ def joined(parts: Iterable[Reached]) -> Reached:
 
 
 def within(text: Reached, given: Iterable[str] = ()) -> Reached:
-    """Return what a text in one word makes code of; its words are no others'.
+    """Return the result of a text inside a word, whose ``named`` words depend on that text alone.
 
-    ``given`` are words behind the text, which it may name (`$1`).
+    ``given`` are the words after the text, which it may use (`$1`).
     """
     words = tuple(given)
     more = fed_names(words, ()) if text.takes else ()

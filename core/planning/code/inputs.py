@@ -1,4 +1,4 @@
-"""Whether an interpreter takes code from its input, or has what a variable holds in its code."""
+"""Decide whether an interpreter runs code from its input, or code with a variable's value in it."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from core.shell.unread_commands import UNCERTAIN
 _CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))
 _PROMPTS: Final = re.compile(r"-[A-Za-z]*m(.*)", re.DOTALL)
 _PROMPTING: Final = frozenset(("code", "asyncio", "pdb"))
-"""Modules of Python's own that run what they read, behind the option that runs a module."""
+"""Modules of Python's library that run what they read, after the option that runs a module."""
 
 _RUNS_MODULES: Final = frozenset(("runpy", "cProfile", "profile", "trace"))
 
@@ -20,7 +20,7 @@ _DATA_NEXT: Final = frozenset(("-v", "--assign", "-F", "--field-separator", "-l"
 
 
 def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
-    """Return whether an interpreter that is no shell takes code from its input."""
+    """Return whether an interpreter other than a shell takes code from its input."""
     if isinstance(reader, Reader):
         if any(map(reader.asks.fullmatch, words)):
             return True
@@ -49,7 +49,7 @@ def _lacks_code(
 ) -> bool:
     """Return whether an option that takes code has none, as in `node -p < notes`.
 
-    Or it is a module that runs its input: `python3 -m code < notes`.
+    It is also true of a module that runs its input: `python3 -m code < notes`.
     """
     found = _PROMPTS.fullmatch(option) if reader.modules else None
     if found is not None:
@@ -63,7 +63,7 @@ def _lacks_code(
 
 
 def _plain(reader: Reader, words: Sequence[str]) -> int:
-    """Return how many words are operands for certain."""
+    """Return how many words are certainly operands."""
     return sum(
         word[:1] != "-" and (before[:1] != "-" or reader.alone.fullmatch(before) is not None)
         for before, word in pairwise(("", *words))
@@ -71,7 +71,7 @@ def _plain(reader: Reader, words: Sequence[str]) -> int:
 
 
 def inserts(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
-    """Return whether code among the words has in it what a shell puts there."""
+    """Return whether code among the words contains something that a shell fills in."""
     if not any(UNCERTAIN in word for word in words):
         return False
     if isinstance(reader, Interpreter):
@@ -81,7 +81,7 @@ def inserts(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
 
 
 def _in_program(words: Sequence[str]) -> bool:
-    """Return the same where the first operand is the code, or what ``-e`` names."""
+    """Return the same for a program whose code is the first operand, or the word after ``-e``."""
     before, seen = "", False
     for word in words:
         code = word[:1] == "-" or before in _CODE_NEXT or not (seen or before in _DATA_NEXT)

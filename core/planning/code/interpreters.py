@@ -1,4 +1,4 @@
-"""Recognise interpreters by name, and how each takes its code: by its words, by its input."""
+"""Recognise interpreters by name, and define how each takes code from its words or its input."""
 
 # ruff: noqa: PTH119
 # pathlib is ten times slower here.
@@ -19,10 +19,10 @@ class Interpreter:
     """Interpreters with one style of options.
 
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
-    the code itself. What neither matches may or may not take the next word. ``verbs`` are plain
-    words before the script. ``fed`` matches options by which it reads code from its input, whatever
-    else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a word `@x`
-    means the words in the file `x`. ``library``: by whose rules options load modules.
+    the code itself. An option that neither matches may or may not take the next word. ``verbs`` are
+    plain words before the script. ``fed`` matches options that make it read code from its input,
+    whatever else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a
+    word `@x` means the words in the file `x`. ``library``: the language whose options load modules.
     """
 
     alone: re.Pattern[str]
@@ -36,15 +36,15 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Programs whose plain operands are data; ``letter`` and ``names`` are options before code.
+    """Programs whose plain operands are data; options ``letter`` and ``names`` take files of code.
 
-    Without any of ``inline``, options that say what to do, a ``fed`` one reads code from its input,
-    unless it has that many ``operands``; ``alone`` matches options that take no word. By the
-    options ``asks`` it does so in any case. ``program``: its first operand is code without ``-f``.
-    ``speaks``: what its words say may name files of code. ``letter`` may be a class of letters, a
-    long option may be abbreviated, and may have the ``prefix`` of another spelling. ``setting`` has
-    in its group what names a file in a whole word. ``enters``: before it reads what its words name
-    it may change to a folder of these.
+    A ``fed`` program reads code from its input, unless an ``inline`` option says what to do or it
+    has as many operands as ``operands``; ``alone`` matches options that take no word. With one of
+    the options ``asks`` it always does. ``program``: without ``-f``, its first operand is code.
+    ``speaks``: texts in its words may name files of code. ``letter`` may be a class of letters, and
+    a long option may be abbreviated, or spelled with ``prefix``. ``setting`` matches a whole word;
+    its group names a file. ``enters``: before it reads the files that its words name, it may change
+    to a folder that they name.
     """
 
     letter: str
@@ -112,7 +112,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         ),
     ),
     (
-        re.compile(r"java"),  # of `-cp FOLDER NAME` nothing is known: NAME is no file
+        re.compile(r"java"),  # `-cp FOLDER NAME` is not followed, because NAME is not a file
         Interpreter(
             re.compile(
                 r"-(?:jar|server|client|X.*|D.*|d?s?a|e?s?a|ea:.*|da:.*|verbose.*|showversion)"
@@ -201,18 +201,18 @@ _CONFIGURED: Final = (
         Reader("(?!)", frozenset(("specs",)), setting=re.compile(r"@(.+)", re.DOTALL)),
     ),
 )
-"""Programs that start others as a file of options says which their words name."""
+"""Programs that start others if a file of options, which their words name, says so."""
 
 
 @lru_cache(maxsize=1024)
 def configured_by(path: str) -> Reader | None:
-    """Return how the words of a program name such a file, ``None`` if they name none."""
+    """Return how the words of a program name a file of options, ``None`` if they name none."""
     name = basename(path)
     return next((reader for names, reader in _CONFIGURED if names.fullmatch(name)), None)
 
 
 _FIND: Final = re.compile(r"g?find")
-"""It starts the first program named behind it, beside the wrappers of the policy."""
+"""It starts the first program named after it, as the wrappers of the policy do."""
 
 
 def is_find(path: str) -> bool:
@@ -222,6 +222,6 @@ def is_find(path: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_wrapper(path: str) -> bool:
-    """Return whether a program starts another that is named behind it."""
+    """Return whether a program starts another that is named after it."""
     name = basename(path)
     return is_find(name) or wrapper_kind(names_of(name), 1) is not None

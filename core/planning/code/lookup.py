@@ -1,6 +1,6 @@
-"""Name the files that an interpreter tries for a word, in its order, and which come first.
+"""Name the files that an interpreter tries for a word, in the order in which it tries them.
 
-A path that is tried before the file that is found, and does not exist, must not appear: it would
+If a path that is tried before the file that is found does not exist, it must not appear: it would
 run instead.
 """
 
@@ -24,23 +24,23 @@ _LOADERS: Final = (
     *(f"/{PACKAGE}", "/index.tsx", "/index.ts", "/index.mjs", "/index.js", "/index.node"),
 )
 WITHIN: Final = tuple(dict.fromkeys((*_NODE, *_LOADERS, *_FOLDER)))
-"""What any interpreter reads for a word that is a folder, or a module without its suffix."""
+"""What interpreters add to a word that names a folder, or a module without its suffix."""
 
 
 _OF_MAKE: Final = (
     *("%.sh", "%.o", "%.c", "%.cc", "%.C", "%.cpp", "%.p", "%.f", "%.F", "%.m", "%.r", "%.s"),
     *("%.S", "%.mod", "%,v", "RCS/%,v", "RCS/%", "s.%", "SCCS/s.%"),
 )
-"""What the implicit rules of make make a file of, also a makefile (`make -p -f /dev/null`)."""
+"""From what make's implicit rules build a file, even a makefile (`make -p -f /dev/null`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """How interpreters find a file: what they add to a word, in order; and whether by its letters.
+    """How the interpreters called ``names`` find a file: which ``endings`` they add, in order.
 
-    ``lexical``: `..` takes off what is before it, also where that is a link. ``any_order``: which
-    of those that are there is taken is not known. ``sources`` are the names (``%`` is its own) of
-    which the program makes the file anew before it goes on.
+    ``lexical``: `..` removes the part before it, even if that is a link. ``any_order``: it is not
+    known which of several existing files is taken. ``sources`` are the names (``%`` is the file's
+    own) from which the program rebuilds the file before it continues.
     """
 
     names: re.Pattern[str]
@@ -69,9 +69,9 @@ _ADDRESS: Final = re.compile(r"[?#].*", re.DOTALL)
 
 @dataclass(slots=True)
 class Looked:
-    """The files that are there for a path, and those that are not and would be taken before them.
+    """The files that exist for a path, and the missing ones that would be taken ``ahead`` of them.
 
-    One that ends in ``/`` is a folder.
+    A path that ends in ``/`` is a folder.
     """
 
     files: list[str] = field(default_factory=list)
@@ -79,14 +79,14 @@ class Looked:
 
 
 def lookups(argv: Sequence[str], realpath: str) -> tuple[Lookup, ...]:
-    """Return how the interpreters look that a vector names."""
+    """Return how the interpreters that a command names look for their files."""
     own = interpreter_of(argv[0]) or interpreter_of(realpath)
     named = {os.path.basename(word) for word in ((argv[0], realpath) if own else argv)}  # noqa: PTH119 - pathlib is ten times slower here
     return tuple(one for one in _KNOWN if any(map(one.names.fullmatch, named)))
 
 
 def look(path: str, lookup: Lookup) -> Looked:
-    """Return what is there for a path, and what would be taken before it."""
+    """Return the files that exist for a path, and the missing ones that would be taken first."""
     found, missing, first = Looked(), list[str](), -1
     for one in _tried(path, lookup.endings):
         if is_file(one):
@@ -115,9 +115,9 @@ def _tried(path: str, endings: Sequence[str]) -> Iterator[str]:
 
 
 def readings(path: str, cwd: str, lookup: Lookup) -> tuple[str, ...]:
-    """Return the paths that a word may mean, the likeliest first: by its letters, as it is written.
+    """Return the paths that a word may mean, the likeliest first: without its `..`, as written.
 
-    An address (`./x.js?1`, `./%78.js`) is taken for the path as well.
+    A URL (`./x.js?1`, `./%78.js`) is also read as the path that it encodes.
     """
     if not lookup.lexical:
         return (os.path.join(cwd, path),)  # noqa: PTH118 - as above
@@ -127,7 +127,7 @@ def readings(path: str, cwd: str, lookup: Lookup) -> tuple[str, ...]:
 
 
 def required(argv: Sequence[str]) -> frozenset[str]:
-    """Return the paths that options of node name as code: there must be some."""
+    """Return the paths of code that options of node require, for which a file must exist."""
     found = []
     for word, following in pairwise((*argv, "")):
         option = _REQUIRES.fullmatch(word)

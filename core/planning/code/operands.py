@@ -1,4 +1,4 @@
-"""Find the files in a command that are code: what an interpreter will read is bound as well."""
+"""Find and pin the files that a command runs as code besides its program, such as scripts."""
 
 # ruff: noqa: PTH118
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
@@ -38,7 +38,7 @@ _NO_FILES = ("/dev/", "/proc/", "/sys/")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a command runs besides its program; at ``absent`` paths it would, were there any.
+    """The files that a command runs besides its program; files at ``absent`` would be run too.
 
     ``ahead`` and ``cached`` are as in ``core.model.command.PlannedCommand``.
     """
@@ -63,7 +63,7 @@ def code_operands(
 ) -> Code | Unpinned:
     """Pin what a command runs besides its executable.
 
-    That is the interpreter that a ``#!`` line names (through ``env`` the one behind it), and the
+    That is the interpreter that a ``#!`` line names (with ``env``, the one after it), and the
     script files that an interpreter, wrapped or not, is given to read.
     """
     pinned: list[PinnedFile] = []
@@ -89,7 +89,7 @@ def _searched(
     words: Iterable[CodeWord],
     pinned: list[PinnedFile],
 ) -> Code | Unpinned:
-    """Pin the files that words name, beside what is pinned already."""
+    """Pin the files that words name, in addition to those that are already pinned."""
     inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
     seen = Search(argv, executable.realpath, _folders(cwd, inside))
     for word in words:
@@ -105,8 +105,8 @@ def _searched(
 def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     """Pin the files that look like code among those that an unread text may name.
 
-    A shell decides what it does with them, and in which of the folders that the text names; a
-    script that is swapped behind the answer is noticed.
+    The shell decides what to do with them, and in which of the folders that the text names; the
+    pins detect a script that is swapped after the answer.
     """
     words = [word.path for said in with_own_values(text) for word in named_in(said)]
     folders = _folders(cwd, words)
@@ -120,10 +120,10 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
 def reached_files(
     words: Iterable[str], cwd: str, folders: Iterable[str] = (), made: Sequence[str] = ()
 ) -> Code:
-    """Pin the regular files that words name, whatever they look like; of many the first.
+    """Pin the regular files that words name, whatever they look like; of many, the first.
 
-    Those that are ``made`` are looked for as make does. What cannot be pinned (it is too large, or
-    closed to this user) is left as it is.
+    ``made`` are makefiles, for which the files are pinned from which make would rebuild them. A
+    file that cannot be pinned (it is too large, or closed to this user) is skipped.
     """
     kept = dict.fromkeys(islice(dict.fromkeys(filter(None, words)), _MOST_REACHED))
     if not kept:
@@ -142,8 +142,8 @@ def reached_files(
 def programs_named(argv: Sequence[str], cwd: str) -> Code:
     """Pin the programs outside the system's folders that a vector names by a path.
 
-    A program that starts others may start them. After ``PATH=`` a name alone is enough, and no
-    such program may appear in a folder that is searched before the one where it is.
+    A program that starts others may start them. After ``PATH=``, a plain name is enough, and no
+    such program may appear in a folder that is searched before the one that contains it.
     """
     words = dict.fromkeys((*argv[1:], *(filled(argv[1:]) or ())))
     pieces = {piece for word in words if "/" in word for piece in _programs_in(word)}
@@ -154,7 +154,7 @@ def programs_named(argv: Sequence[str], cwd: str) -> Code:
     sources = any(_SOURCES.search(word) for word in argv)
     for value in islice((one[1] for word in argv for one in _PATH.finditer(word)), _MOST_FOLDERS):
         places = [at for one in value.split(":") for at in _searched_in(one, cwd)]
-        places = [*places[:_MOST_REACHED], *[cwd] * sources]  # where it is nowhere else
+        places = [*places[:_MOST_REACHED], *[cwd] * sources]  # where `.` looks last
         for tried in islice(_tried(argv, places), _MOST_REACHED):
             first = next((at for at, path in enumerate(tried) if is_file(path)), 0)
             ahead += tried[:first]
@@ -169,14 +169,14 @@ def programs_named(argv: Sequence[str], cwd: str) -> Code:
 
 
 def _searched_in(value: str, cwd: str) -> Sequence[str]:
-    """Return the folders that one part of a search path means."""
+    """Return the folders that one entry of a search path means."""
     if value in {"$PATH", "${PATH}"}:
         return _USUAL
     return (os.path.join(cwd, value.replace("$PWD", cwd).replace("${PWD}", cwd)),)
 
 
 def _tried(argv: Sequence[str], places: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the paths at which each name alone is looked for."""
+    """Yield, for each plain name, the paths at which it is looked for."""
     names = dict.fromkeys(one for word in argv[1:] for one in ENDS_OF_WORDS.split(word))
     for name in names:
         if name and "/" not in name:
@@ -190,7 +190,7 @@ def _programs_in(word: str) -> Iterator[str]:
 
 
 def _may_be_code(path: str) -> bool:
-    """Return whether a path leads to a file that others than the administrator may exchange."""
+    """Return whether a path leads to a file that users other than the administrator may replace."""
     if path.startswith(_NO_FILES) or not is_file(path):
         return False
     real = os.path.realpath(path)
@@ -198,7 +198,7 @@ def _may_be_code(path: str) -> bool:
 
 
 def _folders(cwd: str, words: Iterable[str]) -> list[str]:
-    """Return the working folder, and the first that words name, there or in the one before."""
+    """Return the working folder, and the first folders named, within it or within the last one."""
     found, last = [cwd], cwd
     for word in islice(dict.fromkeys(filter(None, _places(words))), _MOST_PLACES):
         for at in (cwd,) if last == cwd else (cwd, last):
@@ -212,7 +212,7 @@ def _folders(cwd: str, words: Iterable[str]) -> list[str]:
 
 
 def _places(words: Iterable[str]) -> Iterator[str]:
-    """Yield what of words may name a folder: all of one, what an option holds, a part of a text."""
+    """Yield what may name a folder: a whole word, the value of an option, a part of a text."""
     for word in words:
         for whole in (word, *held(word)):
             yield whole

@@ -1,4 +1,4 @@
-"""Follow the `main` of a package of node, which is what runs for a folder that is named."""
+"""Follow the `main` of a Node package, the file that runs if the package's folder is named."""
 
 # ruff: noqa: PTH118, PTH120, PTH123
 # pathlib is ten times slower here.
@@ -22,9 +22,9 @@ def mains(path: str) -> Iterator[str]:
         with open(path, "rb") as file:
             found = json.loads(file.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
-        return  # what cannot be read here may be bound all the same, and has its content then
+        return  # a file that cannot be read here may still be bound, with the content it has
     main = found.get("main") if isinstance(found, dict) else None
     if isinstance(main, str) and main and "\0" not in main:
         at = join(dirname(path), main)
-        for one in dict.fromkeys((at, normpath(at))):  # node takes `..` off by letters
+        for one in dict.fromkeys((at, normpath(at))):  # node does not follow links before `..`
             yield from (one + tried for tried in _TRIED)

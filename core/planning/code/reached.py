@@ -1,7 +1,7 @@
-"""Find what becomes code beyond the words of an interpreter: by its input, or in an unread text.
+"""Find the code that a command runs beyond its own script: from its input, or in an unread text.
 
-Whatever is said here is bound, never allowed. A text is only guessed at: where any of it takes
-code from its input, everything that it names may be that code.
+What is found here is bound, never allowed. A text is only guessed at: if any part of it takes code
+from its input, every file that it names may be that code.
 """
 
 import re
@@ -55,7 +55,7 @@ from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut
 
 DEEPEST_TEXT: Final = 4
-"""Texts within texts; what is deeper counts as taking code."""
+"""How deep texts within texts are read; a deeper one counts as taking code from its input."""
 
 _LONGEST_TEXT: Final = 65_536
 _BLANKS: Final = re.compile(r"[\s;|&<>()`$]")
@@ -67,13 +67,13 @@ _BEFORE_A_COMMAND: Final = frozenset(
 _NAMES_A_GROUP: Final = frozenset(("function", "coproc"))
 _ODD_NAMES: Final = frozenset(("[", "[[", "{", "}"))
 _LISTS: Final = frozenset(("for", "select", "case", "read", "export", "[", "[["))
-"""What a shell does by itself with the words behind these starts none of them."""
+"""A shell handles the words after these itself, and starts none of them."""
 
 _PREFIXES: Final = frozenset(("command", "builtin", "exec"))
 _KEEPS_TEXT: Final = frozenset(
     ("trap", "alias", "mapfile", "readarray", "complete", "compgen", "bind", "fc")
 )
-"""A shell runs texts among the words of these later."""
+"""A shell may later run the words after these as texts."""
 
 _LOADS: Final = frozenset(("hash", "enable"))
 _SOURCES: Final = frozenset((".", "source"))
@@ -81,11 +81,11 @@ _OBEYED: Final = frozenset((*_SOURCES, *_PREFIXES, *_LOADS, *_KEEPS_TEXT, "eval"
 _MOST_STARTED: Final = 32
 _MOST_READ: Final = 4_096
 _MOST_AGAIN: Final = 8
-"""Words behind all interpreters of one vector: so many, or so often all of its words."""
+"""How many words after a command's interpreters are read, or how many times all of its words."""
 
 _FOUND: Final = "{}"
 _MOST_TEXTS: Final = 256
-"""Words of one command that are read as texts."""
+"""How many words of one command are read as texts."""
 
 _MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _FED: Final = re.compile(r"at|batch|R|octave|irb|ipython[0-9.]*|jshell|ghci|erl|iex|ed|ex")
@@ -97,7 +97,7 @@ _ELSEWHERE: Final = re.compile(r"ssh|docker|podman|nerdctl|kubectl|oc|lxc|incus"
 _FILLS: Final = re.compile(
     r"\$\(|`|<\(|\b(?:read|mapfile|readarray|source|getopts)\b|(?:^|[\s;&|{(])\.\s"
 )
-"""By these a variable may get the content of a file."""
+"""Syntax through which a variable may get the content of a file."""
 
 _UNSURE: Final = re.compile(r"[\0/\s;|&<>()`$]")
 _EXPANDS: Final = re.compile(r"[$`]")
@@ -107,7 +107,7 @@ _TESTS: Final = frozenset(("[", "[[", "test"))
 
 
 def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
-    """Return what a vector makes code of; ``takes``: its input as well."""
+    """Return what the command ``argv`` would run as code; ``takes`` says whether input is run."""
     if not depth and (said := filled(argv)) is not None:
         return joined((by_vector(argv, realpath, 1), by_vector(said, realpath, 1)))
     options = tuple(one.path for one in configuring(argv, realpath))
@@ -132,9 +132,9 @@ def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:
 
 
 def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
-    """Return what texts do that a program may start by its options: `-c core.pager='sh x'`.
+    """Return what a program may run as code by texts in its options: `-c core.pager='sh x'`.
 
-    The text of an interpreter is in its own language, and names data rather than code.
+    An interpreter's text is in its own language, and names data rather than code.
     """
     if isinstance(interpreter_of(argv[0]) or interpreter_of(realpath), Interpreter):
         return NOTHING
@@ -147,7 +147,7 @@ def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
 
 
 def _option_words(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the words in which a program may be named; of a message none, of `ssh` its options."""
+    """Yield the words that may name a program: no message's, and only the options of `ssh`."""
     elsewhere = _ELSEWHERE.fullmatch(argv[0].rpartition("/")[2])
     for before, word in pairwise(argv):
         if before not in _MESSAGES and not (elsewhere and "-" not in {before[:1], word[:1]}):
@@ -155,7 +155,7 @@ def _option_words(argv: Sequence[str]) -> Iterator[str]:
 
 
 def _by_laden(argv: Sequence[str], realpath: str, depth: int) -> Reached:
-    """Return what the options of a program that is no wrapper start, in a text."""
+    """Return what texts in the options of a program that is not a wrapper run as code."""
     if depth > DEEPEST_TEXT or not any(map(ENDS_OF_WORDS.search, argv)):
         return NOTHING
     inline = inline_of(names_of(argv[0]))
@@ -166,9 +166,9 @@ def _by_laden(argv: Sequence[str], realpath: str, depth: int) -> Reached:
 def by_text(
     text: str, values: Mapping[str, str] | None = None, depth: int = 0, *, captured: bool = False
 ) -> Reached:
-    """Return what a text that a shell gets makes code of; ``values`` are known variables.
+    """Return what a text given to a shell would run as code; ``values`` are known variables.
 
-    ``captured``: something else gets what it prints.
+    ``captured``: another command gets its output.
     """
     text = text[:_LONGEST_TEXT]
     if depth > DEEPEST_TEXT:
@@ -182,7 +182,7 @@ def by_text(
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
     known = {one: _by_fragment(one, depth) for one in dict.fromkeys(found.fragments)}
     parts = [known[one] for one in found.fragments]
-    # First what is fed for certain: of many names the first are looked at.
+    # What is certainly fed comes first, because only the first of many names are looked for.
     named = [word for one in found.fragments for word in one.inputs]
     for one, part in zip(found.fragments, parts, strict=True):
         named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
@@ -197,11 +197,11 @@ def by_text(
 
 
 def _feeding(fragment: Fragment, part: Reached, *, piped: bool, whole: bool) -> Iterator[str]:
-    """Yield the words of a command that may name what code is made of; ``whole``: any of them."""
+    """Yield the words of a command that may name files fed as code; ``whole``: all of them may."""
     words = fragment.words
     name = words[0] if words else ""
     own = not piped and interpreter_of(name) is not None
-    # Beside its code the words are data, as in `bash -s data < notes`.
+    # Apart from its code, its words are data, as in `bash -s data < notes`.
     left_out = (own and part.takes) or name in _TESTS or name == "tee"
     if words[:2] == ("git", "commit") and not whole:
         yield from (word for before, word in pairwise(words) if before != "-m")
@@ -213,7 +213,7 @@ def _feeding(fragment: Fragment, part: Reached, *, piped: bool, whole: bool) -> 
 
 
 def _is_given(fragment: Fragment) -> bool:
-    """Return whether a command has its input in the text itself, and nothing else open."""
+    """Return whether a command's input is in the text itself, and it opens nothing else."""
     return (
         bool(fragment.documents)
         and not fragment.inputs
@@ -238,14 +238,14 @@ def _by_fragment(fragment: Fragment, depth: int) -> Reached:
     found = _by_command(words, depth) if words else NOTHING
     if words and found.takes and _is_given(fragment):
         found = _by_documents(found, fragment, words[0], depth)
-    # A text that is given by `<<<` is read as one.
+    # The word after `<<<` is read as a text.
     given = (by_text(one, None, depth + 1) for one in fragment.inputs if _BLANKS.search(one))
     run = (within(by_text(one, None, depth + 1)) for one in later)
     return joined((found, Reached(paths=startup) if startup else NOTHING, *given, *run))
 
 
 def _by_documents(found: Reached, fragment: Fragment, name: str, depth: int) -> Reached:
-    """Return what an interpreter makes code of that has its code in here-documents."""
+    """Return what an interpreter would run as code if its input is in here-documents."""
     reader = interpreter_of(name)
     elsewhere = _ELSEWHERE.fullmatch(name) is not None
     if isinstance(reader, Reader):
@@ -271,12 +271,12 @@ def _by_command(words: Sequence[str], depth: int) -> Reached:
 
 
 def _by_builtin(name: str, rest: Sequence[str], depth: int) -> Reached:
-    """Return what a word that a shell obeys itself makes code of."""
+    """Return what a shell would run as code by one of its builtins, such as `source` or `eval`."""
     if depth > DEEPEST_TEXT:
         return TAKES
     if name in _SOURCES:
         code = _plain(rest)
-        # Without a file fish reads its input.
+        # Without a file, fish reads its input.
         return _read_from(code[: 1 + (rest[:1] == ["-p"])]) if code else TAKES
     if name in _PREFIXES:
         behind = _plain(rest[2:] if rest[:1] == ["-a"] else rest)
@@ -284,7 +284,7 @@ def _by_builtin(name: str, rest: Sequence[str], depth: int) -> Reached:
         return joined((own, by_vector((name, *rest), name, depth)))
     if name == "eval":
         text = " ".join(rest)
-        # In fish what `eval (cat x)` runs is in brackets.
+        # In fish, brackets are a substitution: `eval (cat x)`.
         takes = not text or UNCERTAIN in text
         return joined((_by_later(text, depth), TAKES if takes else NOTHING))
     if name in _LOADS:
@@ -293,25 +293,25 @@ def _by_builtin(name: str, rest: Sequence[str], depth: int) -> Reached:
 
 
 def _plain(words: Sequence[str]) -> Sequence[str]:
-    """Return words from the first on that is no option."""
+    """Return the words from the first one that is not an option."""
     plain = (place for place, word in enumerate(words) if word[:1] != "-" or word == "-")
     at = next(plain, len(words))
     return words[at:]
 
 
 def _by_later(text: str, depth: int) -> Reached:
-    """Return what a text makes code of that a shell puts together of words, and runs."""
+    """Return what a shell would run as code by a text that it joins from words and then runs."""
     return joined((by_text(text, None, depth + 1), INSERTS if UNCERTAIN in text else NOTHING))
 
 
 def _read_from(words: Sequence[str]) -> Reached:
-    """Return what a word makes code that names a script."""
+    """Return what words that name a script would run as code."""
     takes = any(is_input(word) or UNCERTAIN in word.rpartition("/")[2] for word in words)
     return Reached(tuple(piece for word in words for piece in _tail(word)), takes=takes)
 
 
 def _tail(word: str) -> Iterator[str]:
-    """Yield a word, or of one that is not certain what it may end in."""
+    """Yield the path that a word means, or the possible paths in one that is not certain."""
     if UNCERTAIN not in word:
         yield resolved(word)
     else:
@@ -332,10 +332,10 @@ def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: i
 
 
 def _by_shell(words: Sequence[str], depth: int) -> Reached:
-    """Return what a shell's words make code of."""
+    """Return what a shell that is given these words would run as code."""
     found = shell_words(tuple(words))
     code = [one.path for one in found.scripts]
-    # The options of some shells hold texts: `--init-command='source x'`.
+    # The options of some shells contain texts: `--init-command='source x'`.
     held = (one for one in code if _BLANKS.search(one)) if depth <= DEEPEST_TEXT else ()
     read = [within(_by_later(one, depth), found.rest) for one in (*found.texts, *held)]
     return joined((_read_from(code), TAKES if found.fed else NOTHING, *read))
@@ -350,7 +350,7 @@ def _by_schedule(name: str, words: Sequence[str]) -> Reached:
 
 
 def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
-    """Return what the words of a wrapper do: texts in them, and interpreters behind it."""
+    """Return what a wrapper would run as code: texts in its words, and interpreters it starts."""
     if depth > DEEPEST_TEXT:
         return TAKES
     words = (word for word in argv[1:] if _BLANKS.search(word))
@@ -369,7 +369,7 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
 
 
 def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Reader]]:
-    """Yield the places of the words behind a wrapper's name that name an interpreter, with it."""
+    """Yield each interpreter that is named after a wrapper's own name, and its word's place."""
     for place in range(1, len(argv)):
         inner = interpreter_of(argv[place])
         if inner is not None:
@@ -377,7 +377,7 @@ def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Read
 
 
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
-    """Yield what each interpreter behind a wrapper makes code of: `sudo -u sh bash x`."""
+    """Yield what each program named after a wrapper would run as code: `sudo -u sh bash x`."""
     finds = is_find(argv[0])
     left = max(_MOST_READ, len(argv) * _MOST_AGAIN)
     for place, inner in islice(_interpreters(argv), _MOST_STARTED):

@@ -35,7 +35,7 @@ _IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
 
 
 class Search:
-    """What the words of a vector lead to: files, and paths at which no file may appear."""
+    """The files that a command's words lead to, and the paths at which no file may appear."""
 
     def __init__(self, argv: Sequence[str], realpath: str, folders: Sequence[str]) -> None:
         self.files: dict[str, None] = {}
@@ -53,7 +53,7 @@ class Search:
         self._libraries: dict[str, list[str]] = {}
 
     def add(self, word: CodeWord) -> None:
-        """Look for what a word names."""
+        """Look for the files that a word names."""
         path = resolved(word.path)
         if word.whole and path.endswith(_OF_LIBRARIES):
             self._add_library(path)
@@ -74,16 +74,16 @@ class Search:
             self._note_absent(missing)
 
     def beside(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what would be taken before the files, and what Python keeps of them."""
+        """Return the paths that would be taken before the files, and the files' Python caches."""
         kept = [real_parent(one) for one in self._modules]
         for paths in self._libraries.values():
-            # Where there is none, the module is in a folder of the system's.
+            # If none of them exists, the module is in one of the system's folders.
             if not self.files.keys().isdisjoint(paths):
                 self._ahead |= dict.fromkeys(_missing(paths))
         return tuple(self._ahead), tuple(caches_of(kept, self._tags, self._argv, self._folders[0]))
 
     def _note_absent(self, missing: Sequence[str]) -> None:
-        """Note that nothing was found: no promise can be made about what appears instead."""
+        """Note the missing paths of a word that names no file: one that appears there would run."""
         new = [one for one in missing if not is_there(one)]
         first = 1 if new[:1] == list(missing[:1]) else len(new)
         self.absent |= dict.fromkeys(new[:first])
@@ -91,7 +91,7 @@ class Search:
         self._ahead |= dict.fromkeys(map(self._real_parent, new[first:], above))
 
     def _add_path(self, path: str, folder: str, lookup: Lookup) -> list[str]:
-        """Look in one folder; return what is missing where the first reading finds nothing."""
+        """Look in one folder; return the missing paths if the first reading finds no file."""
         first = list[str]()
         for place, one in enumerate(readings(path, folder, lookup)):
             seen = look(one, lookup)
@@ -117,7 +117,7 @@ class Search:
             self._ahead[self._real_parent(path, above)] = None
 
     def _add_library(self, path: str) -> None:
-        """Look for the file of a module in which the first that is there is taken."""
+        """Look for a file of a library module, which is loaded from the first path that exists."""
         for folder in self._folders:
             at = os.path.join(folder, path)
             self._libraries.setdefault(os.path.basename(path).partition(".")[0], []).append(at)
@@ -125,21 +125,21 @@ class Search:
                 self.files[at] = None
 
     def _add_start(self, folder: str) -> None:
-        """Look for what Python imports first where it runs a module of a folder."""
+        """Look for the modules that Python imports first when it runs a module of a folder."""
         if folder not in self._started:
             self._started.add(folder)
             for one in at_start(folder, self._tags):
                 self._add_module(one)
 
     def _real_parent(self, path: str, above: str) -> str:
-        # A module has twenty names in one folder, and has as many folders as packages.
+        # A module has twenty names in a folder, and each of its packages is one more folder.
         if above not in self._real:
             self._real[above] = os.path.realpath(above)
         return os.path.join(self._real[above], path[len(above) + 1 :])
 
 
 class Guesses:
-    """The same for words of which nobody knows what reads them."""
+    """The same for words if it is not known which program reads them."""
 
     def __init__(self) -> None:
         self.files: dict[str, None] = {}
@@ -148,12 +148,12 @@ class Guesses:
         self._folders: dict[str, bool] = {}
 
     def add(self, path: str) -> None:
-        """Look for what a path names, by each of its readings."""
+        """Look for the files that a path names, in each way in which it may be read."""
         for one in readings(path, "/", NODE) if _UNPLAIN.search(path) else (path,):
             self._add(one)
 
     def add_made(self, path: str) -> None:
-        """Look for what make would make a makefile of."""
+        """Look for the files from which make would rebuild a makefile."""
         if is_file(path):
             seen = look(path, MAKE)
             self.files |= dict.fromkeys(seen.files)
@@ -176,7 +176,7 @@ class Guesses:
         return self._folders[path]
 
     def beside(self, paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what would be taken before files, and what Python keeps of them."""
+        """Return the paths that would be taken before files, and the files' Python caches."""
         kept = set(paths)
         if not kept:
             return (), ()
@@ -198,7 +198,7 @@ class Guesses:
         return path.endswith((_PACKAGE, "/__main__.py")) or not self._modules.isdisjoint(names)
 
     def _packages(self, kept: set[str]) -> Iterator[str]:
-        """Yield the packages that would be imported instead of a file, or above it."""
+        """Yield the missing package files that would be imported instead of a file or before it."""
         for module in self._modules:
             if f"{module}.py" in kept or is_folder(module):
                 for one in (f"{module}/__init__{ending}" for ending in (".py", ".pyc", ".so")):
@@ -206,7 +206,7 @@ class Guesses:
                         yield one
 
     def _at_start(self, kept: set[str]) -> Iterator[str]:
-        """Yield what Python would import first where it runs one of some files as a module."""
+        """Yield the missing files that Python would import first if it ran one of the files."""
         run = (one for one in self._modules if f"{one}.py" in kept or is_folder(one))
         mains = (one.rpartition("/")[0] for one in kept if one.endswith(_MAINS))
         for folder in dict.fromkeys((*(one.rpartition("/")[0] for one in run), *mains)):
@@ -214,5 +214,5 @@ class Guesses:
 
 
 def _missing(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the real paths at which no file is: `x/../y` is missing without an `x`, unlike `y`."""
+    """Yield the real paths of missing files: `x/../y` is missing if `x` is, even if `y` exists."""
     yield from (at for at in map(real_parent, paths) if not is_file(at))

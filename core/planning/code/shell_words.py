@@ -1,7 +1,7 @@
 """Read the words of a shell: its options end differently from those of other interpreters.
 
-A lone ``-`` or ``--`` ends them, in dash, bash and busybox, and a lone ``+`` is an option: in none
-of these is it the script. The text of ``-c`` is the first word that is no option.
+In dash, bash and busybox, a lone ``-`` or ``--`` ends the options and a lone ``+`` is one: none of
+these is ever the script. The text of ``-c`` is the first word that is not an option.
 """
 
 import re
@@ -22,9 +22,10 @@ _ENDS: Final = frozenset(("-", "--"))
 
 @dataclass(frozen=True, slots=True)
 class ShellWords:
-    """``scripts`` are the script, and what an option may have taken or holds; or ``texts`` are.
+    """The words that name code (``scripts``) or are code themselves (``texts`` of ``-c``).
 
-    ``rest`` are the words behind: what the code is given. ``fed``: code is read from its input.
+    ``scripts`` include the words that an option may have taken or contains. ``rest`` are the words
+    after the code, its arguments. ``fed``: the shell reads code from its input.
     """
 
     scripts: tuple[CodeWord, ...]
@@ -35,12 +36,12 @@ class ShellWords:
 
 @lru_cache(maxsize=256)  # a plan asks for the same words several times
 def shell_words(words: tuple[str, ...]) -> ShellWords:
-    """Return what the words behind a shell's name are to it."""
+    """Sort the words after a shell's name into scripts, texts and arguments."""
     options, plain, rest = _split(words)
     short = [word for word in options if not word.startswith("--")]
     scripts = [CodeWord(part) for word in options for part in held(word)]
     if any("c" in word for word in short):
-        # Where it was a letter of a value the first of these is a script.
+        # If the `c` was a letter of a value, the first of these words is a script.
         scripts += (CodeWord(one.path) for one in plain if not all(map(_is_alone, options)))
         return ShellWords(tuple(scripts), tuple(one.path for one in plain), rest, fed=not plain)
     fed = [word for word in short if "s" in word]

@@ -1,4 +1,4 @@
-"""Find the texts that start an interpreter or another program, wherever in a word they begin."""
+"""Find file names in words whose text, or a part of it, starts an interpreter or a program."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,21 +21,21 @@ _PARTED: Final = re.compile(r"[\s,;|&<>()`'\"{}$:]")
 _SOURCING: Final = frozenset((".", "source"))
 
 _OF_SED: Final = re.compile(r"s(?=([\w./-]))")
-"""A substitution between whose parts no word ends by itself: `s_a_x_e`."""
+"""A substitution whose separators do not end a word: `s_a_x_e`."""
 
 _SED_ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|o([0-7]{1,3})|d(\d{1,3})|[tnfvr])")
 _KNOWN_TO_AWK: Final = re.compile(
     r"""(?:\|&?|\bsystem\()\s*"((?:[\w ./:,=+%@>-]|>&[12])*)"\)?(?=\s*(?:[;})]|$))"""
     r"""|"([\w ./:,=+%@-]*)"\s*\|&?\s*getline\b"""
 )
-"""What a program of awk starts by a plain text."""
+"""A command that an awk program starts, as a string literal."""
 
 _MOST_IN_SED: Final = 64
 _MOST_WORDS: Final = 256
 
 
 def with_interpreter(word: str) -> Iterator[str]:
-    """Yield what may name a file in a word that names an interpreter: `exec=sh x`, `-Ish x`."""
+    """Yield possible file names in a word that names an interpreter: `exec=sh x`, `-Ish x`."""
     if _PARTED.search(word):
         pieces = tuple(dict.fromkeys(filter(None, pieces_of(word))))
         glued = (part for piece in pieces[:2] for part in in_cluster(piece))
@@ -46,9 +46,9 @@ def with_interpreter(word: str) -> Iterator[str]:
 def runs_of(
     reader: Interpreter | Reader, words: Sequence[str], takes: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield what sed or awk may run by a script that starts programs: also what it is to read.
+    """Yield possible names of files that sed or awk runs or reads, if its script starts programs.
 
-    Of awk nothing, where none of what it starts ``takes`` code: `print | "sort"`.
+    For awk, yield none if no command that it starts ``takes`` code: `print | "sort"`.
     """
     if reader is SED and _may_run("sed", words):
         for word in islice(words, _MOST_WORDS):
@@ -67,12 +67,12 @@ def _may_run(program: str, words: Sequence[str]) -> bool:
 
 
 def _kept(takes: Callable[[str], bool], found: re.Match[str]) -> str:
-    """Return what of a command in a program of awk counts: nothing, if it takes no code."""
+    """Return a command found in an awk program, or a blank if it takes no code."""
     return found[0] if takes(found[1] or found[2] or "") else " "
 
 
 def _in_script(script: str) -> Iterator[str]:
-    """Yield what of a script may be named in a text for a shell: by `e x`, or in `s_a_x_e`."""
+    """Yield the words of a sed script that a shell may be given: by `e x`, or in `s_a_x_e`."""
     text = _SED_ESCAPE.sub(_meant_by_sed, script)
     yield from filter(None, ENDS_OF_WORDS.split(text))
     for found in islice(_OF_SED.finditer(text), _MOST_IN_SED):

@@ -1,4 +1,4 @@
-"""What a word of a command may name, before anybody looks whether there is such a file."""
+"""Yield the parts of a command's words that may name a file, whether or not it exists."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,13 @@ from urllib.parse import unquote
 from core.shell.unread_commands import UNCERTAIN
 
 ENDS_OF_WORDS: Final = re.compile(r"[\s'\"`;|&<>(){}$=,]+")
-"""Between these a text has its words."""
+"""What separates the words of a text."""
 
 _FINER: Final = (
     re.compile(r"[^\w./-]+"),
     re.compile(r"(?:\\(?:x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|[A-Za-z])|%[-+#0-9.*]*[A-Za-z]|[^\w./-])+"),
 )
-"""Between these a program may find more of them: `sh:notes`, and `sh notes\\n` of printf."""
+"""What else may separate words for a program: `sh:notes`, and `sh notes\\n` of printf."""
 
 _ODD: Final = re.compile(r"[^\w./-]|/\Z|\As/")
 _ESCAPE: Final = re.compile(
@@ -44,9 +44,9 @@ _PACKED: Final = (".gz", ".Z", ".z", "-gz", "-z", "_z", ".tgz", ".bz2", ".xz", "
 
 @dataclass(frozen=True, slots=True)
 class CodeWord:
-    """A word that may name a file of code; ``sure`` where it can be nothing else.
+    """A word that may name a file of code; ``sure`` if it can be nothing else.
 
-    ``whole``: it is neither a folder nor a module without its suffix.
+    ``whole``: it names the file itself, never a folder or a module without its suffix.
     """
 
     path: str
@@ -55,7 +55,7 @@ class CodeWord:
 
 
 def held(option: str) -> Iterator[str]:
-    """Yield what an option may hold itself: ``--import=x.js``, ``-r./x``."""
+    """Yield the value that an option may contain in the same word: ``--import=x.js``, ``-r./x``."""
     for shape in (_VALUE_OF, _GLUED):
         found = shape.fullmatch(option)
         if found is not None:
@@ -63,24 +63,24 @@ def held(option: str) -> Iterator[str]:
 
 
 def in_cluster(word: str) -> Iterator[str]:
-    """Yield what may follow letters in one word: ``-xOfa.tar``, ``-Csub``."""
+    """Yield what may follow the letters of options in one word: ``-xOfa.tar``, ``-Csub``."""
     if word[:1] == "-" and word[:2] != "--":
         yield from (word[at:] for at in range(2, min(len(word), _LONGEST_CLUSTER)))
 
 
 def tails(word: str) -> Iterator[str]:
-    """Yield what of a word may be a path with something before it: ``-cI./x``, ``1e./x``."""
+    """Yield the ends of a word that may be a path after something else: ``-cI./x``, ``1e./x``."""
     slash = word.find("/")
     yield from (word[at:] for at in range(max(1, slash - _LONGEST_START), slash + 1))
 
 
 def is_input(word: str) -> bool:
-    """Return whether a word names the input, or whatever else is open: ``/proc/self/fd/3``."""
+    """Return whether a word names the input, or another open file: ``/proc/self/fd/3``."""
     return word == "-" or ("/" in word and _INPUT.search(normpath(word)) is not None)
 
 
 def resolved(word: str) -> str:
-    """Return the path that a word means: of a URL, or by way of the process itself."""
+    """Return the path that a word means, also if it is a ``file:`` URL or ``/proc/PID/cwd/x``."""
     if "file:" in word.lower():
         url = _URL.fullmatch(word)
         word = word if url is None else unquote(url[1])
@@ -92,7 +92,7 @@ def resolved(word: str) -> str:
 
 
 def pieces_of(word: str) -> Iterator[str]:
-    """Yield what of a word may name a file: all of it, its parts, what follows a variable."""
+    """Yield the possible file names in a word: all of it, its parts, the rest after a variable."""
     yield from _coarse(word)
     yield from _fine(word)
 
@@ -108,7 +108,7 @@ def _coarse(word: str) -> Iterator[str]:
 
 
 def _fine(word: str) -> Iterator[str]:
-    """Yield what other programs than a shell may take for the words of a text."""
+    """Yield the parts that programs other than a shell may take for the words of a text."""
     text = word.replace(UNCERTAIN, " ")
     for piece in ENDS_OF_WORDS.split(text):
         if _ODD.search(piece):
@@ -137,7 +137,7 @@ def _meant(escape: re.Match[str]) -> str:
 
 
 def fed_names(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
-    """Yield what of words may name a file that commands read; what is unlikely comes last."""
+    """Yield the parts of words that may name a file which commands read, the unlikely ones last."""
     pieces = [piece for word in words for piece in _coarse(word)]
     yield from pieces
     yield from (part for word in words for part in _fine(word))
@@ -146,7 +146,7 @@ def fed_names(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
 
 
 def packed(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
-    """Yield the names that a program which unpacks tries for those that it is given."""
+    """Yield the names that an unpacking program tries for the words given to it: `x.gz` for `x`."""
     if any(map(_unpacks, commands)):
         yield from (word + ending for ending in _PACKED for word in words)
 

@@ -1,4 +1,4 @@
-"""What the words of a wrapper say by themselves: where its command is, or that it has a shell."""
+"""Read the words of a wrapper: where its command begins, and whether it starts a shell."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,19 +25,19 @@ from core.programs.wrappers import is_builtin
 from core.shell.unread_commands import UNCERTAIN
 
 _SPREADING: Final = re.compile(r"g?xargs|parallel|sem")
-"""Programs that make words for another of their input."""
+"""Programs that turn their input into arguments of another program."""
 
 _OF_A_USER: Final = frozenset(("su", "runuser", "newgrp", "sg"))
 _SHELL_WITHOUT_COMMAND: Final = re.compile(
     r"su|runuser|newgrp|sg|chroot|unshare|nsenter|fakeroot|script|d?schroot|proot|ssh|machinectl"
     r"|setarch|arch-chroot|toolbox|distrobox"
 )
-"""Wrappers that start a shell where at most one word is given."""
+"""Wrappers that start a shell if they are given at most one word."""
 
 _NEEDS_COMMAND: Final = re.compile(
     r"env|find|xargs|time|sudo|doas|run0|parallel|sem|watch|exec|command|builtin|batch|at|crontab"
 )
-"""Wrappers that start no shell without a command, or that are looked at by themselves."""
+"""Wrappers that start no shell if no command is given, or that are checked separately."""
 
 _CHANGES_USER: Final = frozenset(("su", "runuser", "chroot", "unshare", "nsenter", "setarch"))
 _SHELL_BY_OPTION: Final = {
@@ -47,13 +47,13 @@ _SHELL_BY_OPTION: Final = {
 _VALUE_NEXT: Final = re.compile(r"-[^-]*[CDghpRrTtUuaEM]|--[a-z-]+")
 _TEXT_NEXT: Final = re.compile(r"-[A-Za-z]*c|--(?:session-)?c[a-z]*")
 _TEXT_HELD: Final = re.compile(r"(?:-[A-Za-z]*?c|--(?:session-)?c[a-z]*=)(.+)", re.DOTALL)
-"""The option with a text for a shell, of most programs that have one."""
+"""The option that takes a text for a shell, as most programs spell it."""
 
 _WITH_TEXT: Final = frozenset((*_OF_A_USER, "script"))
 _WITH_WORDS: Final = frozenset(("su", "runuser"))
 _SU_VALUE: Final = re.compile(r"-[A-Za-z]*[cCgGswT]|--(?:comm|sess|gr|supp|sh|wh)[a-z-]*")
 _USER_OPTION: Final = re.compile(r"-[flmpP]*u|--u")
-"""Options of `su` and `runuser` that take a word, and the one behind which a command follows."""
+"""Options of `su` and `runuser` that take a word, and the one that a command follows."""
 
 _MOST_WRAPPERS: Final = 4
 _MOST_READ: Final = 64
@@ -69,14 +69,14 @@ _LIST_OF_FIND: Final = "-files0-from"
 _STARTS_OF_CMAKE: Final = frozenset(("env", "time", "chdir", "__run_co_compile"))
 _STARTS_OF_CTEST: Final = "--test-command"
 _SPLITS: Final = re.compile(r"(?:-[A-Za-z]*?S|--s[a-z-]*=?)(.*)", re.DOTALL)
-"""The option of ``env`` whose value has words in it, alone or with the value."""
+"""The option of ``env`` that splits its value into words, alone or with the value."""
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPED_BLANK: Final = re.compile(r"\\[_tnfvr]")
 
 
 def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the commands that a wrapper starts, where its words are understood."""
+    """Yield the words of each command that a wrapper starts; none if its grammar is unknown."""
     if is_find(argv[0]):
         runs = [place for place, word in enumerate(argv) if word in _FIND_RUNS]
         for place, end in pairwise((*runs, len(argv))):
@@ -89,7 +89,7 @@ def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def command_of_build(reader: Interpreter | Reader, argv: Sequence[str]) -> Sequence[str]:
-    """Return the words of cmake or ctest behind which a command follows, from that one on."""
+    """Return the words of cmake or ctest from the one that a command follows, ``()`` if none is."""
     if reader is CMAKE and argv[1:2] and argv[1] == "-E" and argv[2:3]:
         return argv[2:] if argv[2] in _STARTS_OF_CMAKE else ()
     if reader is CTEST and _STARTS_OF_CTEST in argv:
@@ -98,18 +98,18 @@ def command_of_build(reader: Interpreter | Reader, argv: Sequence[str]) -> Seque
 
 
 def looked_through(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the words that say where `find` starts, or that name a list of such places."""
+    """Yield the paths at which `find` starts, and the files that list such paths."""
     yield from takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))
     yield from (word for before, word in pairwise(argv) if before == _LIST_OF_FIND)
 
 
 def _is_start(word: str) -> bool:
-    """Return whether a word of `find`, from its first on, is where it starts."""
+    """Return whether one of the first words of `find` is a path at which it starts."""
     return word[:1] not in {"-", "(", "!"}
 
 
 def starts_unknown(argv: Sequence[str]) -> bool:
-    """Return whether a word that is not certain may be the command of a wrapper."""
+    """Return whether a wrapper's command may be a word that is not certain, such as `$x`."""
     if not any(UNCERTAIN in word for word in argv) or is_find(argv[0]):
         return False
     for before, word in pairwise(argv):
@@ -117,14 +117,14 @@ def starts_unknown(argv: Sequence[str]) -> bool:
             continue
         if UNCERTAIN in word.rpartition("/")[2]:
             return True
-        # What follows an option may be its value, though a program has that name.
+        # A word after an option may be its value, even if a program has that name.
         if before[:1] != "-" and is_known(word):
             return False
     return False
 
 
 def split_text(argv: Sequence[str]) -> str | None:
-    """Return the text that ``env -S`` makes words of, with what follows; ``None`` without one."""
+    """Return the text that ``env -S`` splits, and the words after it; ``None`` without ``-S``."""
     if argv[0].rpartition("/")[2] not in {"env", "genv"}:
         return None
     for place, word in enumerate(argv[1:], 1):
@@ -135,7 +135,7 @@ def split_text(argv: Sequence[str]) -> str | None:
 
 
 def option_texts(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the texts that an option says a shell gets, though they be one word: `su -c sh`."""
+    """Yield the texts that options pass to a shell, even those of one word: `su -c sh`."""
     for before, word in pairwise(argv):
         found = _TEXT_HELD.fullmatch(word)
         if found is not None:
@@ -145,7 +145,7 @@ def option_texts(argv: Sequence[str]) -> Iterator[str]:
 
 
 def shelled_words(argv: Sequence[str]) -> Sequence[str] | None:
-    """Return the words that `capsh` and `su USER` give to a shell, ``None`` without any."""
+    """Return the words that `capsh` and `su USER` pass to a shell, ``None`` if they pass none."""
     if argv[0].rpartition("/")[2] in _WITH_WORDS:
         return _behind_user(argv)
     names = [word.rpartition("/")[2] for word in argv]
@@ -156,7 +156,7 @@ def shelled_words(argv: Sequence[str]) -> Sequence[str] | None:
 
 
 def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
-    """Return the words behind the user; up to ``--``, options are the program's own."""
+    """Return the words after the user's name; up to ``--``, options are the program's own."""
     plain: list[str] = []
     for place, (before, word) in enumerate(pairwise(argv), 1):
         if word == "--":
@@ -170,7 +170,7 @@ def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
 
 
 def spreads_code(argv: Sequence[str]) -> bool:
-    """Return whether words that a program makes of its input choose what it runs."""
+    """Return whether words that xargs or parallel takes from its input may choose what runs."""
     return _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is not None and _makes_code(argv)
 
 
@@ -189,7 +189,7 @@ def _makes_code(argv: Sequence[str]) -> bool:
 
 
 def _spread_command(argv: Sequence[str]) -> Sequence[str]:
-    """Return the command that gets words of the input, from its name on."""
+    """Return the command that words of the input are added to, from its name on."""
     found = next(iter(commands_in(argv)), None)
     if found is not None:
         return found
@@ -202,7 +202,7 @@ def _is_named(word: str) -> bool:
 
 
 def _names_program(argv: Sequence[str]) -> bool:
-    """Return whether a wrapper has its command, so that more words are arguments to that."""
+    """Return whether a wrapper already names its command, so that further words are arguments."""
     for _ in range(_MOST_WRAPPERS):
         if not is_wrapper(argv[0]):
             return True
@@ -214,7 +214,7 @@ def _names_program(argv: Sequence[str]) -> bool:
 
 
 def _replaced(words: Sequence[str]) -> Iterator[str]:
-    """Yield what words of the input replace: `-I X`, `-IX`, `--replace=X`."""
+    """Yield the markers that words of the input replace: `-I X`, `-IX`, `--replace=X`."""
     for before, word in pairwise(words):
         if _REPLACED_NEXT.fullmatch(before):
             yield word
@@ -226,7 +226,7 @@ def _replaced(words: Sequence[str]) -> Iterator[str]:
 
 
 def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -> bool:
-    """Return whether the next word would be code."""
+    """Return whether an interpreter would take one more word as code."""
     if reader is SHELL:
         found = shell_words(tuple(words))
         return not found.rest and not found.texts and not any(one.sure for one in found.scripts)
@@ -241,7 +241,7 @@ def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -
 
 
 def _certain(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words that are no option, and no option's value."""
+    """Yield the words that are certainly neither an option nor the value of one."""
     ended = False
     for before, word in pairwise(("", *words)):
         ended = ended or before == "--"
@@ -251,7 +251,7 @@ def _certain(words: Sequence[str]) -> Iterator[str]:
 
 
 def starts_shell(argv: Sequence[str]) -> bool:
-    """Return whether a wrapper starts a shell of its own, which reads its input."""
+    """Return whether a wrapper starts a shell itself, which reads the wrapper's input."""
     name = argv[0].rpartition("/")[2]
     asks = _SHELL_BY_OPTION.get(name)
     if asks is not None and any(map(asks.match, _own_options(argv))):
