@@ -2,12 +2,12 @@
 
 ::
 
-    unix          the socket: who may connect, how many, and a calm end
+    unix          the socket: who may connect, how many, and an orderly end
     socket_file   its place in the file system, and one live owner of it
     jsonrpc       one connection: requests side by side, deadlines, cancellation
     frames        one line: bytes to request, result to bytes; everything odd is refused
-    strict_json   what reads the bytes, and bodies of the API as well
+    strict_json   reads the bytes, and the bodies of the API as well
     errors        what can be wrong with a frame
-    peer          who is at the other end, as the kernel says
+    peer          who is at the other end, according to the kernel
     users         the names of this machine's users
 """

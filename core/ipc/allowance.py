@@ -1,4 +1,4 @@
-"""Bound what is read of one peer: reading what it says occupies the process."""
+"""Limit how much is read from one peer, because reading it occupies the process."""
 
 import time
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Allowance:
-    """A peer may say ``burst`` bytes at once, then ``rate`` a second.
+    """A peer may send ``burst`` bytes at once, then ``rate`` per second.
 
-    A message counts as ``message`` bytes besides its own: tiny ones cost most.
+    A message counts as ``message`` bytes in addition to its own: tiny ones cost most.
     """
 
     rate: float
@@ -18,11 +18,11 @@ class Allowance:
     _at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        """Begin with all of it."""
+        """Begin with the full burst."""
         self._left = self.burst
 
     def take(self, size: int, messages: int) -> float:
-        """Take what was read; return the seconds for which nothing more is to be."""
+        """Deduct what was read; return for how many seconds to read nothing more."""
         now = time.monotonic()
         grown = self._left + (now - self._at) * self.rate
         self._left = min(self.burst, grown) - size - messages * self.message

@@ -1,15 +1,15 @@
-"""Limit the connections of one socket so that nobody keeps everybody else out.
+"""Limit the connections of one socket so that no client keeps the others out.
 
 ::
 
     connects ─▶ waits (the oldest of too many gives way) ─ its first request ─▶ a place: served
                   └ says nothing for long: closed           └ none left: urgent methods alone
 
-Whoever has said nothing holds no place. A place whose connection has nothing in flight is given to
-another when none is left; those with a request in flight keep theirs. One process, one session of
-processes or, on a shared socket, one user cannot take all of them. Beyond them some are kept for
-terminals, a few for each: a program of the same user can hold many connections easily, and a
-terminal's foreground not by accident.
+A connection that has said nothing holds no place. When none is left, the place of a connection with
+nothing in flight is given to another; those with a request in flight keep theirs. One process, one
+session of processes or, on a shared socket, one user cannot take all of them. In addition, some are
+kept for terminals, a few for each: a program of the same user can easily hold many connections, but
+a terminal's foreground does not do so by accident.
 """
 
 import time
@@ -20,18 +20,18 @@ from typing import Protocol
 from core.ipc.peer import Peer
 
 MOST_WAITING = 128
-"""Connections without a place. What is accepted in one turn of the loop must be much less."""
+"""Connections without a place. Far fewer must be accepted in one turn of the loop."""
 MOST_URGENT = 32
-"""Urgent requests at a time of connections without a place."""
+"""Urgent requests at a time from connections without a place."""
 _KEPT_FROM_ONE = 8
-"""One process, or one session of processes, leaves this part of the places to others: an eighth."""
+"""One process, or one session of processes, leaves one place in this many to others."""
 FOR_TERMINALS, FOR_ONE_TERMINAL = 16, 4
 _MOST_OF_A_USER, _LEAST_OF_A_USER = 64, 4
 _IDLE_S = 1.0
 
 
 class Guest(Protocol):
-    """A connection, as far as its place goes."""
+    """A connection, as seen by what gives out places."""
 
     peer: Peer
 
@@ -44,11 +44,11 @@ class Guest(Protocol):
         """Return when its last request ended, or when it connected (monotonic seconds)."""
 
     def dismiss(self, why: str) -> None:
-        """Say why it is closed, and close it."""
+        """Send the reason for closing it, and close it."""
 
 
 def holders(peer: Peer, *, shared: bool) -> tuple[Hashable, ...]:
-    """Return on whose account a connection goes: the process and its session, or the user."""
+    """Return whom a connection counts against: its process and session, or its user."""
     if shared:
         return (peer.uid,)
     return (peer.pid, peer.start_ticks), peer.session
@@ -56,7 +56,7 @@ def holders(peer: Peer, *, shared: bool) -> tuple[Hashable, ...]:
 
 @dataclass(slots=True)
 class Places:
-    """Who has a place on one socket: ``most`` of them, and some more for terminals.
+    """The places of one socket and who has them: ``most``, and some more for terminals.
 
     ``urgent`` are the methods that need none. ``users`` is the number of users that a shared socket
     serves, 0 for the owner's own.
@@ -70,7 +70,7 @@ class Places:
     _terminals: dict[Guest, int] = field(default_factory=dict)
 
     def arrive(self, guest: Guest) -> None:
-        """Let a connection wait for its first request; the oldest that waits may have to go."""
+        """Let a connection wait for its first request; the oldest that waits may be dismissed."""
         self._waiting[guest] = None
         if len(self._waiting) > MOST_WAITING:
             oldest = next((one for one in self._waiting if not one.in_flight), guest)
@@ -135,7 +135,7 @@ class Places:
         return sum(holder in holders for holders in self._placed.values())
 
     def _clear(self, holders: set[Hashable]) -> bool:
-        """Take the place of an idle connection of these holders, first of whoever has most."""
+        """Take the place of an idle connection of these holders, first from the one with most."""
         idle_since = time.monotonic() - _IDLE_S
         idle = [
             one
@@ -151,7 +151,7 @@ class Places:
         return True
 
     def _full(self, guest: Guest) -> str:
-        """Return the words for a connection that finds no place, with who holds most of them."""
+        """Return the message for a connection that finds no place, naming who holds most."""
         if self.users and self._count(guest.peer.uid) >= self._share:
             return f"{self._share} connections of uid {guest.peer.uid} are open; close some"
         pids = [one.peer.pid for one in self._placed]

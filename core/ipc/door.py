@@ -1,9 +1,9 @@
-"""Take TCP connections so that strangers keep nobody else out.
+"""Accept TCP connections so that strangers do not keep other clients out.
 
 A connection costs a descriptor and, with TLS, a quarter of a mebibyte before its peer has said who
-it is, and a server hears of it only when TLS is agreed on. So connections are counted where they
-are accepted. Whoever has proven nothing yet is a stranger; of too many strangers the oldest of the
-network that has most of them has to go, all of loopback being one.
+it is, and a server is notified only once TLS is agreed on. So connections are counted where they
+are accepted. A peer that has proven nothing yet is a stranger; if there are too many, the oldest of
+the network with the most strangers is closed. All of loopback counts as one network.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from typing import Any
 _log = logging.getLogger(__name__)
 MOST_STRANGERS = 48
 ACCEPTED_AT_ONCE = 16
-"""As many as are accepted before something else is served: the backlog that asyncio is given."""
+"""How many are accepted before something else is served: the backlog that asyncio is given."""
 BACKLOG = 128
 Whose = Callable[[Any, Any], str]
-"""Return under whom the connection of a peer's address to one of ours is counted."""
+"""Return the group that a connection counts in, by the peer's address and ours."""
 _ONE_NETWORK = 64
-"""Bits of an address of IPv6 that are its network's: one user commonly has all of that."""
+"""How many bits of an IPv6 address are its network's: one user commonly has all the rest."""
 _LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _NOTED_S = 60.0
 
@@ -41,7 +41,7 @@ class Door(socket.socket):
     def __init__(
         self, listening: socket.socket, most: int = MOST_STRANGERS, whose: Whose | None = None
     ) -> None:
-        """Take a bound socket over."""
+        """Take over a bound socket."""
         super().__init__(listening.family, listening.type, listening.proto, listening.detach())
         self.most = most
         self.whose = whose or network_of
@@ -72,7 +72,7 @@ class Door(socket.socket):
         """Return the next connection.
 
         Raises:
-            BlockingIOError: there is none.
+            BlockingIOError: none is waiting.
         """
         try:
             raw, address = super().accept()
@@ -88,14 +88,14 @@ class Door(socket.socket):
         return taken, address
 
     def know(self, transport: Any) -> None:  # noqa: ANN401 - asyncio's, or a library's own
-        """Count the connection of a transport no longer among the strangers."""
+        """No longer count the connection of a transport as a stranger's."""
         raw = transport.get_extra_info("socket")
         fd = -1 if raw is None else raw.fileno()
         for one in [one for one in self._strangers if one.fileno() == fd]:
             self.forget(one)
 
     def forget(self, accepted: "_Accepted") -> None:
-        """Count a connection no longer: it is known, or it has ended."""
+        """Stop counting a connection: it is known, or it has ended."""
         self._strangers.pop(accepted, None)
 
     def close(self) -> None:
@@ -106,11 +106,11 @@ class Door(socket.socket):
             self._spare = -1
 
     def _evict(self) -> None:
-        """End the oldest connection of whoever has most."""
+        """End the oldest connection of the group that has most."""
         most = Counter(self._strangers.values()).most_common(1)[0][0]
         oldest = next(one for one, whose in self._strangers.items() if whose == most)
         self.forget(oldest)
-        with contextlib.suppress(OSError):  # whoever serves it sees its end, and closes it
+        with contextlib.suppress(OSError):  # its server sees the end, and closes it
             oldest.shutdown(socket.SHUT_RDWR)
 
     def _turn_away(self, error: OSError) -> None:
@@ -134,8 +134,8 @@ class _Accepted(socket.socket):
     def __init__(self, raw: socket.socket, door: Door) -> None:
         super().__init__(raw.family, raw.type, raw.proto, raw.detach())
         self._door = door
-        # asyncio does so only for sockets that were made as TCP by number, and create_server names
-        # none: each frame but the first would wait 40 ms for an acknowledgement.
+        # asyncio does so only for sockets created with TCP's protocol number, and create_server
+        # gives none: each frame but the first would wait 40 ms for an acknowledgement.
         with contextlib.suppress(OSError):  # it may have ended already
             self.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -146,7 +146,7 @@ class _Accepted(socket.socket):
 
 
 def network_of(peer: Any, _own: Any) -> str:  # noqa: ANN401 - an address of any family
-    """Return the network of a peer's address, all of loopback being one."""
+    """Return the network of a peer's address; all of loopback is one."""
     address = ip_address(str(peer[0]).partition("%")[0])
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is None:

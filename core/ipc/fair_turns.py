@@ -4,9 +4,9 @@
 
     request is read ─▶ waits for a turn of its user ─▶ begins ─▶ answered, or FOR_S later: next one
 
-One connection may have many requests in flight and a user many connections; what is begun at once
-is served side by side with all that the owner asks. Most requests are work at their begin alone
-and then wait, for people or for a command, so a turn ends after a moment at the latest.
+One connection may have many requests in flight and a user many connections; requests begun at once
+are served concurrently with all of the owner's. Most requests take work only at their beginning and
+then wait, for people or for a command, so a turn ends after a moment at the latest.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ FOR_S = 0.1
 
 
 class Turn:
-    """A turn that was taken; it ends once, by whoever is first."""
+    """A turn that was taken; it ends once, the first time that ``end`` is called."""
 
     __slots__ = ("_places", "_timer")
 
@@ -28,7 +28,7 @@ class Turn:
         self._timer = asyncio.get_running_loop().call_later(FOR_S, self.end)
 
     def end(self, _task: object = None) -> None:
-        """Let the next request begin; a callback of the task that answers this one."""
+        """Let the next request begin; also a callback of the task that answers this one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -42,7 +42,7 @@ class FairTurns:
     _users: dict[int, asyncio.Semaphore] = field(default_factory=dict)
 
     async def take(self, uid: int) -> Turn:
-        """Wait for a turn, in the order of those who wait."""
+        """Wait for a turn, first come first served."""
         places = self._users.setdefault(uid, asyncio.Semaphore(AT_ONCE))
         await places.acquire()
         return Turn(places)

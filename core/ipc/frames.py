@@ -26,7 +26,7 @@ def read_frame(line: bytes) -> Call:
     """Read one line.
 
     Raises:
-        FrameError: with the code and the words to answer.
+        FrameError: with the code and the message to answer.
     """
     value = parsed(line)
     if isinstance(value, list):
@@ -73,8 +73,8 @@ def result_frame(frame_id: Id, result: object) -> bytes:
     """Return the answer to a request.
 
     Raises:
-        ValueError: the result holds a NaN or a cycle, or is larger than a frame.
-        TypeError: the result holds something that is not JSON.
+        ValueError: the result contains a NaN or a cycle, or is larger than a frame.
+        TypeError: the result contains something that is not JSON.
     """
     frame = _line({"jsonrpc": "2.0", "id": frame_id, "result": result})
     if len(frame) > MAX_FRAME:
@@ -83,10 +83,10 @@ def result_frame(frame_id: Id, result: object) -> bytes:
 
 
 def notification_frame(method: str, params: Mapping[str, object]) -> bytes:
-    """Return a notification: what happens while a request is in flight.
+    """Return a notification, which reports what happens while a request is in flight.
 
     Raises:
-        TypeError: the params hold something that is not JSON.
+        TypeError: the params contain something that is not JSON.
     """
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
@@ -94,7 +94,7 @@ def notification_frame(method: str, params: Mapping[str, object]) -> bytes:
 def error_frame(
     frame_id: Id | None, code: Code, message: str, data: dict[str, object] | None = None
 ) -> bytes:
-    """Return an error; ``frame_id`` is ``None`` where the request's could not be read."""
+    """Return an error; ``frame_id`` is ``None`` if the request's could not be read."""
     error: dict[str, object] = {"code": int(code), "message": message}
     if data is not None:
         error["data"] = data

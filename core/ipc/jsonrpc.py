@@ -1,8 +1,8 @@
-"""Serve JSON-RPC 2.0 on one connection: newline-delimited frames, requests side by side.
+"""Serve JSON-RPC 2.0 on one connection: newline-delimited frames, concurrent requests.
 
 Every request has an ``id`` and is answered once; before that its handler may send notifications.
-``$/cancelRequest`` with ``{"id": …}`` is the only notification that is taken; a request that asks
-for something and wants no answer is refused, not run.
+``$/cancelRequest`` with ``{"id": …}`` is the only notification that is accepted; a request that
+asks for something and wants no answer is refused, not run.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from core.ipc.room import FREE, Room
 _log = logging.getLogger(__name__)
 CANCEL = "$/cancelRequest"
 _LOOK_S = 0.25
-"""How often a connection that is not being read is looked at for a peer that is gone."""
+"""How often a connection that is not being read is checked for a peer that has left."""
 _LINGER_S = 1.0
 
 
@@ -46,16 +46,16 @@ class Admission(Protocol):
     """Return why a request of a connection is not served now, ``None`` if it is."""
 
     def __call__(self, connection: "Connection", method: str, /) -> str | None:
-        """Look at one request."""
+        """Check one request."""
 
 
 class Handler(Protocol):
-    """A method: gets params and the peer, returns a JSON value, raises ``SaysoError``."""
+    """A method, which gets params and the peer, returns a JSON value and raises ``SaysoError``."""
 
     def __call__(
         self, params: dict[str, object], peer: Peer, notify: Notify, /
     ) -> Awaitable[object]:
-        """Answer one request; ``notify`` reports progress meanwhile."""
+        """Answer one request; ``notify`` reports progress in the meantime."""
 
 
 def refusal_frame(frame_id: Id | None, error: SaysoError) -> bytes:
@@ -75,7 +75,7 @@ def refusal_frame(frame_id: Id | None, error: SaysoError) -> bytes:
 class Limits:
     """What one connection may use: requests in flight, seconds of a request and of a write.
 
-    ``first_s`` are the seconds that one without a place may say nothing.
+    ``first_s`` is how many seconds one without a place may say nothing.
     """
 
     in_flight: int = 64
@@ -123,7 +123,7 @@ class Connection:
         return len(self._tasks)
 
     def dismiss(self, why: str) -> None:
-        """Say why this connection is closed, and close it; nothing may be in flight."""
+        """Send the reason for closing this connection, and close it; nothing may be in flight."""
         self._write(error_frame(None, Code.BUSY, why))
         self.stop_reading()
 
@@ -152,10 +152,10 @@ class Connection:
                 return
 
     async def _line(self) -> bytes:
-        """Return the next line, or what there is of it where the peer ends.
+        """Return the next line, or the part that was sent before the peer ended.
 
         Raises:
-            FrameError: it is too long, or there is no room for it now.
+            FrameError: it is too long, or no room is left for it now.
         """
         pieces = [await self._piece()]
         size = len(pieces[0])
@@ -169,10 +169,10 @@ class Connection:
                 self._hold(size - FREE)
             return b"".join(pieces)
         finally:
-            pieces.clear()  # what is raised keeps this frame alive
+            pieces.clear()  # the exception keeps this frame's variables alive
 
     async def _piece(self) -> bytes:
-        """Return what is there of a line, as far as the reader's limit goes; empty at the end."""
+        """Return the available part of a line, up to the reader's limit; empty at the end."""
         try:
             return await self.reader.readuntil(b"\n")
         except asyncio.IncompleteReadError as end:
@@ -194,7 +194,7 @@ class Connection:
         self._held = 0
 
     async def _refuse_flood(self, why: FrameError) -> None:
-        """Send why and close; what the peer still sends is read, or it would lose the answer."""
+        """Send why and close; read what the peer still sends, or it would lose the answer."""
         self._give_back()
         await self._send(error_frame(None, why.code, str(why)))
         await self._abandon()
@@ -206,7 +206,7 @@ class Connection:
                     pass
 
     async def _has_room(self) -> bool:
-        """Wait until fewer requests are in flight; ``False`` if the peer disconnected meanwhile."""
+        """Wait until fewer requests are in flight; ``False`` if the peer disconnects first."""
         while len(self._tasks) >= self.limits.in_flight:
             await asyncio.wait(self._tasks, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
             if self._is_gone():
@@ -296,13 +296,13 @@ class Connection:
         except Exception as error:  # noqa: BLE001  # a handler's bug must be answered, and logged
             if isinstance(error, TimeoutError) and deadline.expired():
                 return error_frame(frame_id, Code.DEADLINE, "the deadline of the request passed")
-            # The text of other exceptions may hold a secret or a path: it stays in the log.
+            # The text of other exceptions may contain a secret or a path: it stays in the log.
             _log.exception("%s failed", call.method)
             words = "internal error, see the gateway's log"
             return error_frame(frame_id, Code.INTERNAL_ERROR, words)
 
     async def notify(self, method: str, params: Mapping[str, object]) -> None:
-        """Send a notification; what a peer does not read in time ends its connection."""
+        """Send a notification; a peer that does not read it in time is disconnected."""
         await self._send(notification_frame(method, params))
 
     async def _send(self, frame: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 _CREDENTIALS = struct.Struct("3i")
 _GROUP_FIELD, _SESSION_FIELD, _TERMINAL_FIELD, _FOREGROUND_FIELD, _START_FIELD = 2, 3, 4, 5, 19
-"""Places behind the command name in /proc/PID/stat (proc(5) fields 5 to 8, and 22)."""
+"""Places after the command name in /proc/PID/stat (proc(5) fields 5 to 8, and 22)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Peer:
     """The process that connected. ``start_ticks`` identifies it when its pid is reused.
 
     The ids are those at the time of ``connect`` (unix(7) SO_PEERCRED); ``start_ticks`` is
-    ``None`` if the process was gone before it could be looked at. ``session`` is its kernel
+    ``None`` if the process was gone before it could be inspected. ``session`` is its kernel
     session, ``terminal`` the device number of the terminal whose foreground it was in; 0: none.
     """
 
@@ -46,10 +46,10 @@ def start_ticks(pid: int) -> int | None:
 
 
 def _stat(pid: int) -> list[int]:
-    """Return the fields up to the start time, the state's letter as 0; empty if it is gone."""
+    """Return the fields up to the start time, with 0 for the state; empty if it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return []
-    # The command name may hold blanks and brackets; what follows its last bracket does not.
+    # The command name may contain blanks and brackets; what follows its last bracket does not.
     return [0, *map(int, text.rpartition(b") ")[2].split()[1 : _START_FIELD + 1])]

@@ -1,7 +1,7 @@
-"""Limit how much of requests a gateway holds in memory at a time.
+"""Limit how many bytes of requests a gateway holds in memory at a time.
 
-A short request costs nothing here. What goes beyond ``FREE`` bytes of a frame, read or still to be
-read to its end, counts until it is answered: for all connections of a socket, and for each holder
+A short request costs nothing here. The bytes of a frame beyond ``FREE``, whether it is complete or
+still being read, count until it is answered: for all connections of a socket, and for each holder
 of its slots (``core.ipc.connection_slots``). Otherwise a few hundred connections, each with half a
 frame of the largest size, would take gigabytes.
 """
@@ -21,7 +21,7 @@ MOST_OF_ONE = 64 << 20
 
 @dataclass(slots=True)
 class Room:
-    """The bytes of long requests on one socket; ``shared`` by several users or the owner's own."""
+    """The bytes of long requests on one socket, ``shared`` by several users or the owner's own."""
 
     shared: bool = False
     most: int = MOST
@@ -30,7 +30,7 @@ class Room:
     _total: int = 0
 
     def take(self, peer: Peer, size: int) -> bool:
-        """Hold so many more bytes for a peer; ``False``: there is no room, and nothing is held."""
+        """Hold this many more bytes for a peer; ``False``: no room is left, and nothing is held."""
         if not self.shared and self._total + size > self.most:
             return False
         accounts = holders(peer, shared=self.shared)
@@ -42,7 +42,7 @@ class Room:
         return True
 
     def give_back(self, peer: Peer, size: int) -> None:
-        """Hold so many bytes less for a peer."""
+        """Release this many bytes of a peer's."""
         self._total -= size
         for one in holders(peer, shared=self.shared):
             self._held[one] -= size

@@ -1,7 +1,7 @@
 """Create a Unix socket in the file system: a private place, one live owner, none left over.
 
-A lock file next to the socket says whether its owner lives; a socket without one that answers is
-left over and replaced.
+A lock file next to the socket says whether its owner is alive; a socket that no owner answers is
+left over and is replaced.
 """
 
 import fcntl
@@ -49,7 +49,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def check_shared_folder(folder: Path) -> None:
-    """Refuse a folder in which others could put a socket of their own in this one's place.
+    """Refuse a folder in which others could replace this socket with their own.
 
     Raises:
         StateError: it is missing and cannot be created, or others may write to it.
@@ -68,11 +68,11 @@ def check_shared_folder(folder: Path) -> None:
 
 
 def locked(path: Path, owner: str = _GATEWAY) -> int:
-    """Return the descriptor of the lock beside a socket, which says that its owner lives.
+    """Return the descriptor of the lock next to a socket, which says that its owner is alive.
 
     Raises:
         AnotherGateway: a live process holds it.
-        StateError: the lock file cannot be made.
+        StateError: the lock file cannot be created.
     """
     name = path.with_name(path.name + ".lock")
     try:
@@ -88,10 +88,10 @@ def locked(path: Path, owner: str = _GATEWAY) -> int:
 
 
 def is_owned(path: Path) -> bool:
-    """Return whether a live process holds the lock beside a socket, reachable or not.
+    """Return whether a live process holds the lock next to a socket, reachable or not.
 
     Raises:
-        StateError: the lock file is there and cannot be looked at.
+        StateError: the lock file exists and cannot be inspected.
     """
     name = path.with_name(path.name + ".lock")
     try:
@@ -120,8 +120,8 @@ def bound(path: Path, mode: int, owner: str = _GATEWAY) -> socket.socket:
 
     Raises:
         AnotherGateway: a live process listens there.
-        StateError: something other than a socket is there.
-        OSError: it cannot be made.
+        StateError: the path exists and is not a socket.
+        OSError: it cannot be created.
     """
     if _answers(path):
         raise _another(path, owner)
@@ -137,10 +137,10 @@ def bound(path: Path, mode: int, owner: str = _GATEWAY) -> socket.socket:
 
 
 def _answers(path: Path) -> bool:
-    """Return whether somebody listens on ``path``.
+    """Return whether a process listens on ``path``.
 
     Raises:
-        StateError: something other than a socket is there; it is not removed.
+        StateError: the path exists and is not a socket; it is not removed.
     """
     try:
         status = path.lstat()
@@ -155,5 +155,5 @@ def _answers(path: Path) -> bool:
         except (ConnectionRefusedError, FileNotFoundError):
             return False
         except (BlockingIOError, TimeoutError):
-            return True  # its backlog is full: it lives
+            return True  # its backlog is full, so it is alive
     return True

@@ -1,6 +1,6 @@
-"""Read JSON strictly; whatever could be read in two ways is refused.
+"""Read JSON strictly; refuse whatever could be read in two ways.
 
-Python's reader takes NaN, doubled keys and lone surrogates, and 1e999 as infinity: each of them
+Python's reader accepts NaN, duplicate keys and lone surrogates, and 1e999 as infinity: each of them
 means something else to the next reader, so none of them passes here.
 """
 
@@ -11,14 +11,14 @@ from core.ipc.errors import Code, FrameError, Id
 
 MAX_NESTING = 32
 LARGEST_NUMBER = 2**53 - 1
-"""The largest number that every reader of JSON holds exactly (RFC 8259 section 6)."""
+"""The largest number that every reader of JSON represents exactly (RFC 8259 section 6)."""
 
 MOST_PARTS: Final = 1 << 16
-"""Values in one text: to read each takes a microsecond, in which nothing else is served."""
+"""Values in one text: reading each takes a microsecond, during which nothing else is served."""
 
 
 def read_object(text: bytes) -> dict[str, object]:
-    """Read one JSON object that is no frame, such as an HTTP body, as strictly as a frame.
+    """Read one JSON object that is not a frame, such as an HTTP body, as strictly as a frame.
 
     Raises:
         FrameError: with the code and the words to answer.
@@ -31,7 +31,7 @@ def read_object(text: bytes) -> dict[str, object]:
 
 
 def parsed(line: bytes, decoder: json.JSONDecoder | None = None, most: int = MOST_PARTS) -> object:
-    """Return what one text of JSON holds, ``most`` values at most.
+    """Return the value of a JSON text, which may contain ``most`` values at most.
 
     Raises:
         FrameError: with the code and the words to answer.
@@ -52,9 +52,9 @@ def parsed(line: bytes, decoder: json.JSONDecoder | None = None, most: int = MOS
 
 
 def _has_too_many(text: bytes, most: int) -> bool:
-    """Return whether there are too many values; what is within strings is none.
+    """Return whether a text has too many values, not counting what is inside strings.
 
-    As many values have twice as many strings at most, with the keys.
+    Including the keys, a number of values has twice as many strings at most.
     """
     if _parts(text) <= most:
         return False
@@ -71,7 +71,7 @@ def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return the object of these pairs.
 
     Raises:
-        ValueError: a key is there twice.
+        ValueError: a key occurs twice.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -87,7 +87,7 @@ def _finite(text: str) -> float:
 
 
 def _number(text: str) -> float | int:
-    """Return a number; ``2.0`` is the whole number that JSON Schema takes it for (6.1.1)."""
+    """Return a number; ``2.0`` is a whole number, as in JSON Schema (6.1.1)."""
     value = _finite(text)
     return _exact(int(value)) if value.is_integer() else value
 

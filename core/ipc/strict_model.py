@@ -1,6 +1,6 @@
 """Read a frame into its model: strictly, and with one sentence about the first thing that is wrong.
 
-Nodes, companions and what a gateway signs for them are read here, and nowhere else.
+The frames of nodes and companions, and what a gateway signs for them, are read only here.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _MOST_FAULTS = 100
 
 
 class StrictFrame(BaseModel):
-    """A frame: no unknown keys, no other types, no text of its own in error messages."""
+    """A frame: no unknown keys, no other types, and none of its text in error messages."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -24,13 +24,13 @@ class StrictFrame(BaseModel):
 def read_model(
     adapter: TypeAdapter[T], text: bytes, reader: Callable[[bytes], object] = parsed
 ) -> T:
-    """Return the frame that a text holds.
+    """Return the frame that a text contains.
 
     ``reader`` refuses what could be read in two ways: pydantic would take the last of two equal
-    keys. ``parsed`` takes what commands may print, NUL for one; ``read_object`` is for requests.
+    keys. ``parsed`` accepts what commands may print, such as NUL; ``read_object`` is for requests.
 
     Raises:
-        FrameError: it holds none.
+        FrameError: it contains none.
     """
     reader(text)
     try:
@@ -42,7 +42,7 @@ def read_model(
 
 
 def _first_of(error: ValidationError) -> str:
-    if error.error_count() > _MOST_FAULTS:  # they are made one by one, and the first cannot be had
+    if error.error_count() > _MOST_FAULTS:  # all would be built, as the first cannot be had alone
         return f"the frame: {error.error_count()} values are wrong"
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the frame"

@@ -1,7 +1,8 @@
 """Listen on a Unix socket for known users only (S0 "Socket auth", S1 "Security notes").
 
-The owner's socket is 0600 in a folder of 0700. A shared one can be reached by every user, and only
-those that are listed are served. On both the kernel says who connects (SO_PEERCRED).
+The owner's socket has mode 0600 in a folder of mode 0700. A shared one can be reached by every
+user, and only those that are listed are served. On both, the kernel says who connects
+(SO_PEERCRED).
 """
 
 import asyncio
@@ -30,7 +31,7 @@ MAX_CONNECTIONS = 256
 DEFAULT_GRACE_S = 5.0
 _BACKLOG = 128
 _ACCEPTED_AT_ONCE = 32
-"""A request that has come is read before as many newcomers as may wait were accepted behind it."""
+"""A request that has arrived is read before more newcomers than this are accepted after it."""
 _LINGER_S = 0.5
 _MOST_DISMISSED = 64
 """Refused connections that are waited for at a time; more are closed at once."""
@@ -38,7 +39,7 @@ _MOST_DISMISSED = 64
 
 @dataclass(slots=True)
 class Server:
-    """A listening socket and its connections; made by ``listen``."""
+    """A listening socket and its connections; created by ``listen``."""
 
     path: Path
     methods: Mapping[str, Handler]
@@ -63,10 +64,10 @@ class Server:
         self._listener = await asyncio.start_unix_server(
             self._accept, sock=made, limit=FREE, backlog=_ACCEPTED_AT_ONCE
         )
-        made.listen(_BACKLOG)  # asyncio has one number for both
+        made.listen(_BACKLOG)  # asyncio uses one number for both limits
 
     def stop_taking(self) -> None:
-        """Take no connection and no request any more; those in flight are answered yet."""
+        """Accept no more connections and requests; those in flight are still answered."""
         if self._listener is not None:
             self._listener.close()
         self._unlink()
@@ -87,7 +88,7 @@ class Server:
             self.lock = -1
 
     def _unlink(self) -> None:
-        # Only our own: after a forced start the path may belong to a successor.
+        # Only our own socket: after a forced start, the path may belong to a successor.
         with contextlib.suppress(FileNotFoundError):
             if self.path.stat().st_ino == self._inode:
                 self.path.unlink()
@@ -125,10 +126,10 @@ class Server:
             self.places.leave(connection)
             later = self._hurrying.pop(connection, None)
             if later is not None:
-                later.cancel()  # it would hold all that the connection has read
+                later.cancel()  # it would keep in memory all that the connection has read
 
     def _hurry(self, connection: Connection) -> None:
-        """Close a connection that has no place and asks for nothing; look again later."""
+        """Close a connection that has no place and asks for nothing; check again later."""
         if connection not in self._connections or not self.places.waits(connection):
             return
         first_s = self.limits.first_s
@@ -139,9 +140,9 @@ class Server:
             connection.dismiss(f"no request came within {first_s:.0f} s")
 
     async def _dismiss(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Close a refused connection so that its peer can read why, whatever it sends meanwhile.
+        """Close a refused connection so that its peer can read why, whatever it still sends.
 
-        A socket that is closed with bytes unread loses what was written to it (ECONNRESET).
+        A socket that is closed with unread bytes loses what was written to it (ECONNRESET).
         """
         if self._dismissed < _MOST_DISMISSED:
             self._dismissed += 1
@@ -177,7 +178,7 @@ async def listen(
 ) -> Server:
     """Listen on ``path`` for processes of ``uids`` (default: our own); ``shared``: all can connect.
 
-    Methods in ``urgent`` are served when all places are taken, too: they may not wait for anybody.
+    Methods in ``urgent`` are served even when all places are taken; they never wait for a person.
     ``own``: what this process itself asks needs no place.
 
     Raises:

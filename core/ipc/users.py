@@ -1,4 +1,4 @@
-"""Name the users of this machine, and whose the numbers are that have been handed out."""
+"""Name the users of this machine, and the owners of the additional uids assigned to users."""
 
 import pwd
 from functools import lru_cache
@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 SUBORDINATE: Final = Path("/etc/subuid")
-"""Who may take which further uids, for containers without root (subuid(5))."""
+"""Which additional uids each user may use, for containers without root (subuid(5))."""
 _FIELDS: Final = 3
 
 
 @lru_cache(maxsize=256)
 def user_name(uid: int) -> str:
-    """Return the login name of a uid as the machine's directory has it, empty where it has none."""
+    """Return the login name of a uid in the machine's user database, empty if it has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -20,7 +20,7 @@ def user_name(uid: int) -> str:
 
 
 def owner_of(uid: int) -> str:
-    """Return the user to whom a further uid was handed out; empty where it was to nobody.
+    """Return the user to whom an additional uid is assigned, empty if to none.
 
     One user commonly has 65,536 of them, and any program of that user may take each.
     """

@@ -6,14 +6,14 @@
     runtime        how an agent is started
     said           what an agent says, kept and watched
     key_command    the command that prints a key
-    incoming       what an executor calls
+    incoming       the calls that an executor makes
     executors      a runner for each user, whose supervisors executors start, one for each run
     pool           starts executors, up to a limit; keeps a spare; ends what a crash left
     tokens         session tokens: one use, an expiry, a rate
     client         JSON-RPC to one executor; the kernel says whose process it is
-    fair_turns     places for runs, given to one session after the other
-    upkeep         how many; whether one that answers is the right one; what one left
-    containment    a cgroup for each executor, where the gateway may make one
+    fair_turns     places for runs, given to sessions in turn
+    upkeep         waiting for a place; whether the right one answers; what one left behind
+    containment    a cgroup for each executor, if the gateway may make one
     process        starts an executor by sudo, with a socket as its descriptor 0
     wire           the frames, for both sides; standard library only
 

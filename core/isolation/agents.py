@@ -1,7 +1,7 @@
 """Run agents in executors, and have people decide on what they want to do (S2).
 
 A prompt is a run like any other: claimed once, followed, cancelled, recorded. So is each tool call
-that an agent asks about; what is run then is the agent's own next step: it may continue, once.
+for which an agent needs approval; to run it is to let the agent continue with it, once.
 """
 
 import asyncio
@@ -45,15 +45,15 @@ _SIGTERM = 15
 
 
 class AskingGate(Protocol):
-    """What judges tool calls and asks people."""
+    """The gate that judges tool calls and asks people."""
 
     async def submit(
         self, request: ExecRequest, begun: Callable[[ApprovalId], None] | None = None
     ) -> Submission:
-        """Judge a request; allow it, refuse it, or ask people."""
+        """Judge a request: allow it, refuse it, or ask people."""
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
-        """Wait for its end."""
+        """Wait until a request is decided."""
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question."""
@@ -95,7 +95,7 @@ class _Run:
         return {"api_key": await self.agents.key_of(service, self.account)}
 
     async def permission(self, params: wire.Object) -> wire.Object:
-        """Have the gate decide on a tool call, as on a command that the agent asks for."""
+        """Have the gate decide on a tool call as it does on a command."""
         about = params.get("tool_call")
         if not isinstance(about, dict):
             raise SaysoError("no tool call was named")
@@ -111,7 +111,7 @@ class _Run:
         return {"outcome": "allow" if permitted else "deny"}
 
     def message(self, kind: str, data: wire.Object) -> None:
-        """Keep what the agent says, and let its session know."""
+        """Keep what the agent says, and pass it to its session."""
         if kind == "agent_started" and self._noting is None:
             self._noting = asyncio.ensure_future(self._note_leader())
         if kind == "agent_message":
@@ -129,9 +129,9 @@ class _Run:
             self._telling = asyncio.ensure_future(self._tell())
 
     async def settle(self) -> None:
-        """Withdraw what waits for the run; return once its session knows everything.
+        """Withdraw the run's open questions; return once its session has received everything.
 
-        A question may be in the store whose submission has not returned yet.
+        A question may already be in the store although its submission has not returned yet.
         """
         for answer in await asyncio.gather(*self._submitting, return_exceptions=True):
             if isinstance(answer, Pending | Running):
@@ -148,14 +148,14 @@ class _Run:
             await asyncio.gather(self._telling, return_exceptions=True)
 
     async def submitted(self, request: ExecRequest) -> Submission:
-        """Submit a tool call; it continues where the executor ends meanwhile, for ``settle``."""
+        """Submit a tool call; goes on if the executor ends in the meantime, for ``settle``."""
         submitting = asyncio.ensure_future(self.agents.gate.submit(request))
         self._submitting.add(submitting)
         submitting.add_done_callback(self._submitting.discard)
         return await asyncio.shield(submitting)
 
     async def _note_leader(self) -> None:
-        """Have a process stored from which recovery finds the agent and all that it started."""
+        """Store a process from which recovery finds the agent and all that it started."""
         process = None if self.executor is None else self.executor.adopter
         if process is not None:
             pid, ticks = process
@@ -173,9 +173,9 @@ class _Run:
 
 
 class Agents:
-    """The agents that run now. ``gate``, ``tell`` and ``origin_of`` are set once there is a gate.
+    """The running agents. ``gate``, ``tell`` and ``origin_of`` are set once the gate exists.
 
-    ``owner`` names the gateway: a tool call that waits is identified by it and a number.
+    ``owner`` names the gateway: it and a number identify a tool call that waits.
     """
 
     gate: AskingGate
@@ -202,19 +202,19 @@ class Agents:
         return run_id in self._runs
 
     async def check(self, plan: ExecPlan) -> None:
-        """Check that the plan's agent could be started, before anybody is asked.
+        """Check that the plan's agent could be started, before a person is asked.
 
         Raises:
-            HostUnavailable: it has no runtime, or there can be no executor.
+            HostUnavailable: it has no runtime, or no executor can be started.
         """
         self._runtime(plan)
         await self._executors.pool.check(plan.run_as)
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Give an agent a prompt, and wait for its end; or let one that waits continue.
+        """Give an agent a prompt and wait until it ends, or let a waiting agent continue.
 
         Raises:
-            HostUnavailable: there can be no agent, or the one that asked has ended.
+            HostUnavailable: no agent can be started, or the one that asked has ended.
             SpawnError: not claimed, or cancelled before it started.
             LockedDown: the guard lets nothing run.
         """
@@ -233,7 +233,7 @@ class Agents:
             run.said.end()
 
     async def cancel(self, run_id: ApprovalId) -> bool:
-        """Have an agent stop; ``False`` if it does not run here."""
+        """Stop an agent; ``False`` if it does not run here."""
         run = self._runs.get(run_id)
         if run is None:
             return False
@@ -275,7 +275,7 @@ class Agents:
         return waiting.permitted
 
     async def _permit(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Let the tool call that waits with this plan continue, once."""
+        """Let the waiting tool call of this plan continue, once."""
         call = "" if plan.part is None else plan.part.call
         waiting = self._waiting.get(call)
         if waiting is None or waiting.permitted:
@@ -354,7 +354,7 @@ class Agents:
 
 
 def _request(run: _Run, about: wire.Object, call: str, origin: Target | None) -> ExecRequest:
-    """Return a tool call as what the agent asks for; a command line as the line that it is."""
+    """Return a tool call as a request of the agent's; a command line stays a command line."""
     plan = run.plan
     line = str(about.get("command") or "")
     words = tuple(str(about.get(name) or "") for name in ("kind", "title", "input"))
@@ -375,7 +375,7 @@ def _request(run: _Run, about: wire.Object, call: str, origin: Target | None) ->
 
 
 def _asker(run: _Run) -> Requester:
-    """Return who asks: the agent's process, in a kernel session of its own."""
+    """Return the requester: the agent's process, in its own kernel session."""
     uid = pwd.getpwnam(run.plan.run_as).pw_uid
     process = None if run.executor is None else run.executor.leader
     return Requester(Intake.SOCKET, f"uid:{uid}", process)

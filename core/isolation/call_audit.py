@@ -1,6 +1,6 @@
 """Write each call between gateway and executor to the journal: who, what, how large, how it ended.
 
-Never what a call carries: tokens, commands and output stay out of it.
+The content of a call is never written: tokens, commands and output stay out of the journal.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _LONGEST_RESULT = 200
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Which executor a call is to or from, and what it serves; empty before it serves anything."""
+    """Which executor a call is to or from, and what that serves; empty before its first request."""
 
     executor: str
     user: str
@@ -27,7 +27,7 @@ class Caller:
 
 @dataclass(slots=True)
 class CallAudit:
-    """The calls, in their order; nobody waits for the disk. ``debug`` logs each of them as well."""
+    """The calls, in order; callers do not wait for the disk. ``debug`` also logs each of them."""
 
     journal: Journal
     debug: bool = False
@@ -35,7 +35,7 @@ class CallAudit:
     _writing: "asyncio.Task[None] | None" = None
 
     def note(self, who: Caller, method: str, size: int, result: str) -> None:
-        """Note one call; ``size`` is that of its parameters in bytes."""
+        """Record one call; ``size`` is that of its parameters in bytes."""
         record: dict[str, object] = {
             "executor": who.executor,
             "user": who.user,

@@ -18,7 +18,7 @@ _CREDENTIALS = struct.Struct("iII")
 _MOST_FDS = 8
 _FD = array.array("i").itemsize
 _RATE = _BURST = 2 << 20
-"""Bytes per second that are read from one executor, and how many at once."""
+"""How many bytes per second are read from one executor, and how many at once."""
 _ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_MOST_FDS * _FD)
 TERMINATED = "Executor terminated unexpectedly"
 
@@ -28,14 +28,14 @@ class CallFailed(SaysoError):
 
 
 class ExecutorGone(SaysoError):
-    """The executor ended, or said what no executor says."""
+    """The executor ended, or sent something that no executor sends."""
 
 
 class Client:
     """The gateway's end of an executor's socket.
 
-    ``on_call`` gets the executor's calls: method, params, and the number of one that is to be
-    answered (``reply``), ``None`` for a notification.
+    ``on_call`` gets the executor's calls: method, params, and the number by which to answer
+    (``reply``), ``None`` for a notification.
     ``uid`` is whose process answers, by the kernel; a message of another user ends it all.
     """
 
@@ -90,7 +90,7 @@ class Client:
             self._waiting.pop(number, None)
 
     def pause(self, seconds: float) -> None:
-        """Read nothing for that much longer: whoever calls too often waits, and fills no memory."""
+        """Read nothing for this long: an executor that calls too often waits, not fills memory."""
         now = self._loop.time()
         self._resume_at = max(self._resume_at, now) + seconds
         if not self._paused and not self._ended:
@@ -126,8 +126,8 @@ class Client:
             self._drop_descriptors()
 
     async def reply(self, line: bytes) -> None:
-        """Send the answer to a call of the executor's; one that nobody takes is dropped."""
-        async with self._replying:  # two that come in pieces would be mixed
+        """Send the answer to a call from the executor; one that it does not read is dropped."""
+        async with self._replying:  # two answers sent in pieces would be mixed
             if not self._ended:
                 with contextlib.suppress(OSError):
                     await self._loop.sock_sendall(self._sock, line)
@@ -162,7 +162,7 @@ class Client:
             self._end()
 
     def _is_from_it(self, ancillary: list[tuple[int, int, bytes]]) -> bool:
-        """Note whose message it is, by the kernel; close descriptors that are not expected."""
+        """Check who sent a message, by the kernel; close descriptors that are not expected."""
         for level, kind, content in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 fds = array.array("i", content[: len(content) - len(content) % _FD])
@@ -176,7 +176,7 @@ class Client:
         return self.uid is not None
 
     def _drop_descriptors(self, but: int = 0) -> None:
-        """Close all that came but the first few: a flood must not fill the gateway's table."""
+        """Close all received but the first few: a flood must not fill the gateway's table."""
         while len(self._descriptors) > but:
             os.close(self._descriptors.pop())
 
@@ -216,7 +216,7 @@ def _message(line: bytes) -> wire.Object:
     """Read one message, which is an object of few enough values.
 
     Raises:
-        FrameError, TypeError: it is none.
+        FrameError, TypeError: it is not a message.
     """
     message = parsed(line)
     if not isinstance(message, dict):

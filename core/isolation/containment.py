@@ -1,8 +1,8 @@
-"""Contain an executor, and all that it starts, in a cgroup of its own, where there may be one.
+"""Contain an executor, and all that it starts, in its own cgroup, if the gateway may make one.
 
-Whatever leaves its session and forgets its environment stays in its cgroup, and one write ends all
-of it, whoever's it is. That takes version 2 with ``cgroup.kill`` (Linux 5.14), and a cgroup that
-was delegated to the gateway (``Delegate=`` of systemd): no process may leave that on its own.
+A process that leaves its session and clears its environment stays in its cgroup, and one write ends
+all of them, whichever user they run as. That takes version 2 with ``cgroup.kill`` (Linux 5.14), and
+a cgroup delegated to the gateway (``Delegate=`` of systemd), which no process may leave on its own.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ class Cgroup:
     folder: Path
 
     async def hold(self, pid: int, exited: asyncio.Event) -> None:
-        """Make it, and move a process into it, in a thread: the kernel may take some ms."""
+        """Create it and move a process into it, in a thread: the kernel may take some ms."""
         await asyncio.to_thread(self._take, pid)
-        if exited.is_set():  # whoever saw to its end may have come before the cgroup existed
+        if exited.is_set():  # its end may have been handled before the cgroup existed
             self.removed()
 
     def _take(self, pid: int) -> None:
@@ -40,7 +40,7 @@ class Cgroup:
         return pid in self.processes()
 
     def processes(self) -> tuple[int, ...]:
-        """Return the processes in it; after ``kill`` those that wait for a device for good."""
+        """Return the processes in it; after ``kill``, those that wait for a device for ever."""
         with contextlib.suppress(OSError):
             return tuple(map(int, (self.folder / "cgroup.procs").read_text().split()))
         return ()
@@ -51,12 +51,12 @@ class Cgroup:
             (self.folder / "cgroup.kill").write_text("1")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while not self.removed():  # noqa: ASYNC110 - the kernel says nothing of its own
+                while not self.removed():  # noqa: ASYNC110 - the kernel does not notify
                     await asyncio.sleep(_LOOK_S)
         return len(self.processes())
 
     def removed(self) -> bool:
-        """Return whether it is gone; it goes once nothing is in it."""
+        """Return whether it is gone now; it can be removed only once it is empty."""
         try:
             self.folder.rmdir()
         except FileNotFoundError:
@@ -67,19 +67,19 @@ class Cgroup:
 
 
 class Containment:
-    """Makes cgroups below ``folder``; ``None`` where there can be none."""
+    """Creates cgroups below ``folder``, which is ``None`` if none can be made."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def of(self, executor: str) -> Cgroup | None:
-        """Return the cgroup that an executor is to have."""
+        """Return the cgroup for an executor, ``None`` if none can be made."""
         if self._folder is None:
             return None
         return Cgroup(self._folder / f"{_PREFIX}-{_namespace()}-{_name_of(os.getpid())}-{executor}")
 
     async def end_left(self, seconds: float) -> None:
-        """End what executors of dead gateways left; the kernel knows which are dead."""
+        """End what the executors of dead gateways left; the kernel knows which are dead."""
         for folder in self._left():
             await Cgroup(folder).end(seconds)
 
@@ -95,7 +95,7 @@ NOWHERE = Containment(None)
 
 
 def delegated(pid: int | None = None, proc: Path = Path("/proc")) -> Path | None:
-    """Return the folder of the cgroup of a process if this user may make others in it."""
+    """Return the folder of a process's cgroup if this user may make others in it."""
     own = "self" if pid is None else str(pid)
     try:
         lines = (proc / own / "cgroup").read_text().splitlines()
@@ -111,7 +111,7 @@ def delegated(pid: int | None = None, proc: Path = Path("/proc")) -> Path | None
 
 
 def _mounted(mounts: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield where cgroups of version 2 are mounted, and which of them is at the top there."""
+    """Yield where cgroups of version 2 are mounted, and which cgroup is the root of the mount."""
     for line in mounts:
         before, _, behind = line.partition(" - ")
         if behind.split()[:1] == ["cgroup2"]:
@@ -135,7 +135,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _namespace() -> int:
-    """Return the namespace that process numbers are counted in."""
+    """Return the namespace in which this process's pids are counted."""
     return Path("/proc/self/ns/pid").stat().st_ino
 
 

@@ -1,4 +1,4 @@
-"""Track one executor: whose it is, what it does, how far it is."""
+"""Track one executor: whose it is, what it does, how far it has got."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -20,18 +20,18 @@ class Talk(Protocol):
         """Return the key of a service (``get_api_key``).
 
         Raises:
-            SaysoError: there is none for this run.
+            SaysoError: this run has none.
         """
 
     async def permission(self, params: wire.Object) -> wire.Object:
         """Have people decide on a tool call (``request_permission``).
 
         Raises:
-            SaysoError: it cannot be asked about.
+            SaysoError: it cannot be submitted for approval.
         """
 
     def message(self, kind: str, data: wire.Object) -> None:
-        """Take what the agent says and does (``report_message``)."""
+        """Handle what the agent says and does (``report_message``)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,8 +39,8 @@ class Executor:
     """An executor as the pool sees it; ``ending`` once the gateway wants nothing more of it.
 
     ``leaders`` are the processes that lead what it started: number, and start in ticks.
-    ``cgroup`` holds all of that, where there is one.
-    ``closed``, by its own account: no process of its user could look into it while it started.
+    ``cgroup`` contains all of that, if it has one.
+    ``closed``: it reports that no process of its user could inspect it while it started.
     """
 
     id: str
@@ -59,22 +59,22 @@ class Executor:
     completed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hang_up(self) -> None:
-        """Close the connection; there is one once the loop can notice that the process ended."""
+        """Close the connection; it exists before the loop can notice that the process ended."""
         self.client.close()
 
     @property
     def leader(self) -> tuple[int, int] | None:
-        """Return the agent's process, or the shell: its number, and its start in ticks."""
+        """Return the process of the agent or the shell: its pid, and its start time in ticks."""
         return _identity(self.leaders[:1])
 
     @property
     def adopter(self) -> tuple[int, int] | None:
-        """Return the process below which all of it stays, whatever that does: the executor."""
+        """Return the process whose descendant each of them stays, in any case: the executor."""
         return _identity(self.leaders[-1:])
 
     @property
     def caller(self) -> Caller:
-        """Return who this is, for the journal."""
+        """Return this executor as a caller, for the journal."""
         session = "" if self.holder is None else self.holder.session
         return Caller(self.id, self.user, self.run_id, session)
 

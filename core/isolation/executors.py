@@ -1,4 +1,4 @@
-"""Keep one runner for each Unix user, whose supervisors executors of one pool start."""
+"""Keep one runner for each Unix user; its supervisors are started by executors of one pool."""
 
 from core.errors import SpawnError
 from core.isolation.client import TERMINATED
@@ -25,16 +25,16 @@ class UserSupervisors:
         self._held: dict[Link, Executor] = {}
 
     async def start(self) -> None:
-        """Start nothing: there is one executor for each run."""
+        """Start nothing: each run gets its own executor."""
 
     async def stop(self) -> None:
-        """End nothing: whoever owns the pool of all users stops it."""
+        """End nothing: the owner of the pool, which serves all users, stops it."""
 
     async def take(self, order: Order = ANY) -> Link:
         """Start an executor of this user, and a supervisor in it.
 
         Raises:
-            HostUnavailable: there can be no executor.
+            HostUnavailable: no executor can be started.
             SpawnError: it ended before it had a supervisor.
         """
         executor = await self._pool.take(self._user)
@@ -63,7 +63,7 @@ class UserSupervisors:
 
 
 class Executors:
-    """The runners of other Unix users, made when they are first wanted."""
+    """The runners of other Unix users, each created when it is first needed."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Executors:
         return runner
 
     def running(self, run_id: ApprovalId) -> Runner | None:
-        """Return the runner that a run is with, ``None`` where it is with none."""
+        """Return the runner that has a run, ``None`` if none has it."""
         return next((one for one in self._runners.values() if one.has(run_id)), None)
 
     async def stop(self) -> None:

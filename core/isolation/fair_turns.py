@@ -1,4 +1,4 @@
-"""Limit how many runs there are at a time, and give places to one session after another."""
+"""Limit how many runs there are at a time, and give places to sessions in turn."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -9,7 +9,7 @@ from core.model.identity import SessionKey
 
 
 class FairTurns:
-    """Places for runs: a session that asks for many holds up no other by more than one."""
+    """Places for runs: a session that asks for many delays each other session by one at most."""
 
     def __init__(self, most: int) -> None:
         self._free = most
@@ -17,7 +17,7 @@ class FairTurns:
 
     @asynccontextmanager
     async def turn(self, unwanted: asyncio.Event, session: SessionKey) -> AsyncIterator[bool]:
-        """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
+        """Hold a place for as long as the block lasts; ``False``: unwanted before one was free."""
         got = await self._wait(unwanted, session)
         try:
             yield got
@@ -45,12 +45,12 @@ class FairTurns:
         return False
 
     def _give_up(self, place: "asyncio.Future[None]") -> None:
-        """Stop waiting, or give the place back where it has just come."""
+        """Stop waiting, or give the place back if it was assigned just now."""
         if not place.cancel():
             self._release()
 
     def _release(self) -> None:
-        """Hand the place to the session that has waited longest since its last one."""
+        """Give the place to the session that has waited longest since its last one."""
         while self._queues:
             session, queue = self._queues.popitem(last=False)
             place = queue.popleft()

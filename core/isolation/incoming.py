@@ -1,4 +1,4 @@
-"""Take what an executor calls: its reports, and what it wants to have answered."""
+"""Handle the calls that an executor makes: its reports, and its requests for an answer."""
 
 import logging
 
@@ -11,7 +11,7 @@ _STARTED = frozenset({"agent_started", "terminal_started"})
 
 
 def notified(executor: Executor, method: str, params: wire.Object) -> str:
-    """Take a notification; return the word for the journal."""
+    """Handle a notification; return the result to record in the journal."""
     data = params.get("data")
     if method == wire.REPORT_COMPLETION:
         if params.get("left"):
@@ -28,7 +28,7 @@ def notified(executor: Executor, method: str, params: wire.Object) -> str:
 
 
 def identities(said: object) -> list[tuple[int, int]]:
-    """Return the processes that an executor names: number, and start in ticks."""
+    """Return the processes that an executor names: pid, and start time in ticks."""
     named = said if isinstance(said, list) else []
     pairs = [one for one in named if isinstance(one, list) and len(one) == 2]  # noqa: PLR2004
     return [(pid, ticks) for pid, ticks in pairs if type(pid) is int and type(ticks) is int]
@@ -37,7 +37,7 @@ def identities(said: object) -> list[tuple[int, int]]:
 async def answer(
     executor: Executor, method: str, params: wire.Object, number: object
 ) -> tuple[bytes, str]:
-    """Return the answer to a call, and the word for the journal; a failure is an answer, too."""
+    """Return the answer to a call and the result for the journal; a failure is an answer, too."""
     talk = executor.talk
     try:
         if talk is not None and method == wire.GET_API_KEY:

@@ -1,4 +1,4 @@
-"""Run the command that prints a key: the gateway's own user's, and the administrator's choice."""
+"""Run the command that prints a key: as the gateway's own user, chosen by the administrator."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ async def printed_key(argv: Sequence[str]) -> str:
     """Return the first line that a command prints.
 
     Raises:
-        SaysoError: it failed, took too long, or printed nothing; never with what it printed.
+        SaysoError: it failed, timed out or printed nothing; the message never has its output.
     """
     try:
         process = await asyncio.create_subprocess_exec(  # noqa: TID251 - a key manager's program

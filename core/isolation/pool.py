@@ -1,4 +1,4 @@
-"""Start executors, one for each request; see each of them out, however it ended."""
+"""Start executors, one for each request, and clean up after each of them, however it ended."""
 
 import asyncio
 import logging
@@ -24,11 +24,11 @@ _log = logging.getLogger(__name__)
 _PATIENCE_S = 5.0
 _CLEAN_S = 10.0
 _SPARE_AFTER_S = 0.25
-"""How long a spare's start, 30 ms of CPU, waits for the run that took the one before."""
+"""Delay before a new spare is started, so that its 30 ms of CPU do not slow the run just begun."""
 
 
 class ExecutorPool:
-    """The executors of all users. ``command`` returns what starts the executor of a user."""
+    """The executors of all users. ``command`` returns the command that starts a user's executor."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class ExecutorPool:
 
     @property
     def live(self) -> int:
-        """Return how many executors there are."""
+        """Return how many executors exist."""
         return len(self._live)
 
     async def check(self, user: str) -> None:
-        """Check that what starts the executor of a user exists, before anybody is asked.
+        """Check that a user's executor could be started, before a person is asked.
 
         Raises:
-            HostUnavailable: it, or the user, is missing.
+            HostUnavailable: the program that starts it, or the user, is missing.
         """
         uid_of(user)
         program = self._command(user)
@@ -69,7 +69,7 @@ class ExecutorPool:
                 raise HostUnavailable(unavailable(user, f"{path} is missing"))
 
     async def take(self, user: str) -> Executor:
-        """Return an executor of a Unix user that has served nobody.
+        """Return an executor of a Unix user that has not served any request yet.
 
         Raises:
             HostUnavailable: none can be started for this user.
@@ -114,7 +114,7 @@ class ExecutorPool:
 
         Raises:
             CallFailed: the executor says why not.
-            ExecutorGone: it ended before.
+            ExecutorGone: it ended first.
             TimeoutError: it took too long.
             TokenRefused: its token was refused.
         """
@@ -125,7 +125,7 @@ class ExecutorPool:
         return await self._call(executor, wire.EXECUTE_PROMPT, {**own, **params}, (), timeout_s)
 
     async def cancel_prompt(self, executor: Executor) -> None:
-        """Ask an executor to have its agent stop; end it where it does not answer."""
+        """Ask an executor to stop its agent; end the executor if it does not answer."""
         await self._ask_to_end(executor, wire.CANCEL_PROMPT)
 
     async def terminal(
@@ -135,7 +135,7 @@ class ExecutorPool:
 
         Raises:
             CallFailed: the executor says why not.
-            ExecutorGone: it ended before.
+            ExecutorGone: it ended first.
             TimeoutError: it did not answer in time.
             TokenRefused: its token was refused.
         """
@@ -148,7 +148,7 @@ class ExecutorPool:
             return await call(wire.SPAWN_TERMINAL, asked, self._options.connection_timeout_s)
 
     async def end_terminal(self, executor: Executor) -> None:
-        """Ask an executor to end its terminal; end it where it does not answer."""
+        """Ask an executor to end its terminal; end the executor if it does not answer."""
         await self._ask_to_end(executor, wire.END_TERMINAL)
 
     async def _ask_to_end(self, executor: Executor, method: str) -> None:
@@ -158,14 +158,14 @@ class ExecutorPool:
             self.drop(executor)
 
     def _entitle(self, executor: Executor, order: Order) -> Holder:
-        """Give an executor the token of the one request that it is to serve."""
+        """Give an executor the token for the one request that it will serve."""
         holder = Holder(executor.user, order.session, executor.id)
         executor.token, executor.holder = self._tokens.mint(holder), holder
         executor.run_id = order.run_id
         return holder
 
     def let_go(self, executor: Executor) -> None:
-        """End an executor whose run is over, once it has said that nothing is left."""
+        """End an executor whose run is over, once it has reported that nothing is left."""
         if not executor.ending:
             executor.ending = True
             self._do(self._finish(executor))
@@ -229,13 +229,13 @@ class ExecutorPool:
         upkeep.warn_of_loose(executor)
 
     async def _contain(self, executor: Executor) -> None:
-        """Move what was started into a cgroup, while it starts."""
+        """Move the process that was started into a cgroup, while it starts."""
         executor.cgroup = self._containment.of(executor.id)
         if executor.cgroup is not None:
             await executor.cgroup.hold(executor.process.pid, executor.process.exited)
 
     async def _room(self, user: str) -> None:
-        """Wait until there may be one more for a user; a spare of any user makes room."""
+        """Wait until a user may have one more; a spare of any user is ended to make room."""
         patience = upkeep.Patience(user, self._stuck)
         while patience.is_full(self._live, self._options.max_executors):
             if self._spares:
@@ -244,7 +244,7 @@ class ExecutorPool:
             await patience.wait(self._gone)
 
     def _keep_spare(self, user: str) -> None:
-        """Have one more executor of a user ready, until nobody has wanted one for a while."""
+        """Keep one more executor of a user ready, until none has been needed for a while."""
         timer = self._idle.pop(user, None)
         if timer is not None:
             timer.cancel()
@@ -292,7 +292,7 @@ class ExecutorPool:
 
     @contextmanager
     def _noted(self, executor: Executor, method: str, params: wire.Object) -> Iterator[None]:
-        """Write the call inside the block to the journal, however it ends."""
+        """Record the call made inside the block in the journal, however it ends."""
         size, result = len(wire.encode(params)), "failed"
         try:
             yield
@@ -306,7 +306,7 @@ class ExecutorPool:
     def _hear(
         self, executor: Executor, method: str, params: wire.Object, number: object = None
     ) -> None:
-        """Take a call from an executor, if its token is good for one."""
+        """Accept a call from an executor, if its token permits one."""
         size, result = len(wire.encode(params)), "ok"
         holder = executor.holder or Holder(executor.user, "", executor.id)
         try:
@@ -339,7 +339,7 @@ class ExecutorPool:
         executor.client.close()
 
     async def _see_out(self, executor: Executor) -> None:
-        """Wait for the end of a process whose connection has ended; end what a crash left."""
+        """Wait until a process whose connection has ended exits; end what a crash left behind."""
         executor.ending = True
         executor.completed.set()
         self._tokens.end(executor.token)
@@ -362,7 +362,7 @@ class ExecutorPool:
         self._gone.set()
 
     async def _outlive(self, executor: Executor) -> None:
-        """Free the place of an executor once it, and all that it left, has ended after all."""
+        """Free an executor's place once it, and everything it left behind, has ended after all."""
         await executor.process.exited.wait()
         while executor.cgroup is not None and await executor.cgroup.end(_PATIENCE_S):
             continue
@@ -372,13 +372,13 @@ class ExecutorPool:
         self._gone.set()
 
     async def end_contained(self) -> None:
-        """End what executors of dead gateways left in their cgroups."""
+        """End what the executors of dead gateways left in their cgroups."""
         await self._containment.end_left(_PATIENCE_S)
 
     async def end_left(self, user: str, runs: Mapping[str, Sequence[object]]) -> None:
-        """Have a new executor of a user end what dead, or stopped, ones left of these runs.
+        """Start an executor of a user that ends what dead or stopped ones left of these runs.
 
-        Each run comes with the processes that led it: number, and start in ticks.
+        Each run comes with its leading processes: pid, and start time in ticks.
         """
         try:
             cleaner = await self._started(user, cleaner=True)

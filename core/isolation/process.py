@@ -1,7 +1,7 @@
 """Start an executor as another Unix user: by sudo, with a connected socket as its descriptor 0.
 
-This and core.runner are the only places that start processes. The gateway can signal neither
-sudo, which is root's, nor what it starts: the end of the socket is what ends an executor.
+This and core.runner are the only places that start processes. The gateway cannot send signals to
+sudo, which runs as root, or to what it starts: closing the socket is what ends an executor.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from core.errors import HostUnavailable, SpawnError
 SUDO = "/usr/bin/sudo"
 EXECUTOR = "/usr/local/libexec/sayso-executor"
 INTERPRETER = "/usr/local/libexec/sayso-python/python3"
-"""What runs it: nobody may read that, so nobody can trace it (bot.executor_setup.closed_python)."""
+"""What runs it: no user can read it, so none can trace it (bot.executor_setup.closed_python)."""
 
 _ENVIRON = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
@@ -30,10 +30,10 @@ def by_sudo(user: str) -> tuple[str, ...]:
 
 
 def uid_of(user: str) -> int:
-    """Return the number of a Unix user.
+    """Return the uid of a Unix user.
 
     Raises:
-        HostUnavailable: none has this name.
+        HostUnavailable: no user has this name.
     """
     try:
         return pwd.getpwnam(user).pw_uid
@@ -42,14 +42,14 @@ def uid_of(user: str) -> int:
 
 
 def unavailable(user: str, why: str) -> str:
-    """Return the words for an executor that cannot be had."""
+    """Return the message for an executor that cannot be started."""
     return f"no executor runs as `{user}`: {why}; run `sayso doctor executor`"
 
 
 class Process:
     """The process that was started: sudo, or the executor in its place.
 
-    ``status`` is its wait status: 0 where an executor ended after all that it had started.
+    ``status`` is its wait status: 0 if an executor ended after everything that it had started.
     """
 
     def __init__(self, pid: int, errors: int, on_exit: Callable[[], None]) -> None:
@@ -63,18 +63,18 @@ class Process:
         asyncio.get_running_loop().add_reader(self._fd, self._ended)
 
     async def ended(self, seconds: float) -> None:
-        """Wait until it has ended, this long at most."""
+        """Wait until it has ended, at most this many seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.exited.wait()
 
     def words(self) -> str:
-        """Return what it said on standard error, in one line."""
+        """Return what it wrote to standard error, as one line."""
         self._listen()
         return " ".join(self._said.decode(errors="replace").split())
 
     def _listen(self) -> None:
-        """Keep what it has said so far; after its end it may be forgotten at any moment."""
+        """Keep what it has written so far; once it has ended, ``forget`` may come at any time."""
         room = _LONGEST_WORDS - len(self._said)
         if self._errors >= 0 and room > 0:
             with contextlib.suppress(BlockingIOError):
@@ -90,7 +90,7 @@ class Process:
         self._on_exit()
 
     def forget(self) -> None:
-        """Close what was kept of it, once it has ended."""
+        """Close its standard error, once it has ended."""
         os.close(self._errors)
         self._errors = -1
 
@@ -102,7 +102,7 @@ def start(argv: Sequence[str], on_exit: Callable[[], None]) -> tuple[Process, so
         SpawnError: it cannot be started.
     """
     ours, theirs = socket.socketpair()
-    # Before anything can be sent: the kernel then says of each message whose process sent it.
+    # Set before anything can be sent: the kernel then reports who sent each message.
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     ours.setblocking(False)
     errors, theirs_errors = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)

@@ -9,20 +9,20 @@ from core.model.identity import ApprovalId, Target
 from core.planning.environment import RUN_MARK
 
 KeyOf = Callable[[str, str], Awaitable[str]]
-"""Return the key of a service for an account; raises ``SaysoError`` where there is none."""
+"""Return the key of a service for an account; raises ``SaysoError`` if it has none."""
 OriginOf = Callable[[ApprovalId], Awaitable[Target | None]]
 """Return the chat in which people are asked about a prompt's tool calls."""
 Tell = Callable[[ExecPlan, ApprovalId, str], Awaitable[None]]
-"""Let an agent's session know what it said."""
+"""Pass what an agent said to its session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """How an agent is started, and where its model is.
 
-    ``env`` is given to it as it is, but for ``{url}`` and ``{token}``: where its requests to the
-    model go, and what they carry in the place of a key. ``header`` and ``prefix`` say how the key
-    is sent on to ``url``.
+    ``env`` is passed on unchanged except for ``{url}`` and ``{token}``: where its requests to the
+    model go, and what they carry instead of a key. ``header`` and ``prefix`` say how the key is
+    sent on to ``url``.
     """
 
     command: tuple[str, ...]
@@ -34,7 +34,7 @@ class Runtime:
 
 
 def params_of(plan: ExecPlan, run_id: ApprovalId, runtime: Runtime) -> wire.Object:
-    """Return what an executor is to know of a prompt."""
+    """Return what an executor needs to know about a prompt."""
     model: wire.Object = {
         "service": runtime.service,
         "url": runtime.url,

@@ -1,4 +1,4 @@
-"""Keep what an agent says, for its record and for those who watch it."""
+"""Keep what an agent says, for its record and for those who follow it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ _TAIL = 20_000
 
 
 class Said:
-    """Text in the order in which it came: its first characters and its last."""
+    """Text in the order in which it arrived: its first characters and its last."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -27,27 +27,27 @@ class Said:
         self._ring()
 
     def add_line(self, text: str) -> None:
-        """Add a line of its own."""
+        """Add text as a separate line."""
         self.add(("" if not self._tail or self._tail.endswith("\n") else "\n") + text + "\n")
 
     def end(self) -> None:
-        """Let everybody who watches read on to the end, and go."""
+        """Mark the end: those who follow read to it and finish."""
         self._over = True
         self._ring()
 
     @property
     def full(self) -> bool:
-        """Return whether its first characters are all that is kept."""
+        """Return whether the part kept from the beginning is full."""
         return len(self._text) >= _MOST
 
     @property
     def live(self) -> LiveOutput:
-        """Return what was said last."""
+        """Return the last part of the text."""
         return LiveOutput(self._tail, self._total)
 
     @property
     def output(self) -> Output:
-        """Return it as the output of a run."""
+        """Return the text as the output of a run."""
         kept = len(self._text.encode(errors="replace"))
         return Output(self._text, self._tail, self._total, truncated=self._total > kept)
 

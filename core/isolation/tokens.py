@@ -1,7 +1,7 @@
-"""Define session tokens: what an executor shows to speak for one request of one session (S2).
+"""Define session tokens, with which an executor makes calls for one request of one session (S2).
 
 A token is drawn for one Unix user, session and executor. It begins as many requests as it has uses
-(one), is good for that request's calls while it lasts, and for nothing afterwards.
+(one), is valid for that request's calls while the request lasts, and for nothing afterwards.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from core.errors import SaysoError
 
 _BYTES = 32
 RATE, BURST = 50.0, 100.0
-"""Calls per second that one token is good for, and how many at once."""
+"""How many calls per second one token permits, and how many at once."""
 
 
 class TokenRefused(SaysoError):
@@ -21,7 +21,7 @@ class TokenRefused(SaysoError):
 
 
 _REMEMBERED_S = 3600.0
-"""How long an expired token is known as such, so that whoever shows it learns why it is refused."""
+"""How long an expired token is remembered, so that its holder learns why it is refused."""
 
 EXPIRED = "Token expired"
 UNKNOWN = "Token unknown"
@@ -50,7 +50,7 @@ class _Token:
 
 
 class SessionTokens:
-    """The tokens that are good for anything; only their hashes are kept. ``clock`` is monotonic."""
+    """The valid tokens, of which only hashes are kept. ``clock`` is monotonic."""
 
     def __init__(self, expiration_s: float, max_uses: int, clock: Callable[[], float]) -> None:
         self._expiration_s = expiration_s
@@ -77,7 +77,7 @@ class SessionTokens:
         """Use up a token to begin its request.
 
         Raises:
-            TokenRefused: it is unknown, expired, used, or for somebody else.
+            TokenRefused: it is unknown, expired, used, or for another holder.
         """
         found = self._found(token, holder)
         if found.uses_left < 1:
@@ -117,5 +117,5 @@ class SessionTokens:
 
 
 def _key(token: str) -> bytes:
-    """Return what a token is looked up by: a lookup's time then reveals nothing about the token."""
+    """Return the key for looking up a token, so that the time it takes reveals nothing about it."""
     return hashlib.sha256(token.encode(errors="replace")).digest()

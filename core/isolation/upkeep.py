@@ -1,4 +1,4 @@
-"""Keep executors: how many, whether one that answers is the right one, what one left behind."""
+"""Support the pool of executors: wait for places, check who answers, end what one left behind."""
 
 import asyncio
 import logging
@@ -25,8 +25,8 @@ _STUCK = (
 class Options:
     """How executors are kept; ``build`` is the name of an executor of this version.
 
-    ``warm_spare`` keeps one for each user that ran something within ``idle_timeout_s``: started
-    before it knows anything, and used once, like every other.
+    ``warm_spare`` keeps one for each user who ran something within ``idle_timeout_s``: it is
+    started before its request is known, and used once, like every other.
     """
 
     build: str
@@ -37,7 +37,7 @@ class Options:
 
 
 def warn_of_loose(executor: Executor) -> None:
-    """Log that an executor is not in its cgroup, where it has one: sudo may have forked for it."""
+    """Log that an executor is not in the cgroup made for it: sudo may have forked to start it."""
     if executor.cgroup is not None and not executor.cgroup.holds(executor.client.pid):
         _log.warning("executor %s of %s is in no cgroup of its own", executor.id, executor.user)
 
@@ -60,11 +60,11 @@ async def failure(
 
 @dataclass(slots=True)
 class Patience:
-    """How a user waits for a place; ``stuck`` are the executors of all that cannot be ended.
+    """How a user waits for a place; ``stuck`` are all users' executors that cannot be ended.
 
-    Those keep the places of their own user alone: a command may stop its user's executors (SIGSTOP)
-    while they start, and must not lock the other users out. Whoever waits for such a place waits
-    not for long, for those who come behind it do as well.
+    Those count against their own user only: a command may stop its user's executors (SIGSTOP)
+    while they start, and must not lock the other users out. A run that waits for such a place gives
+    up after a short time, because the runs queued after it wait as well.
     """
 
     user: str
@@ -72,14 +72,14 @@ class Patience:
     _ends: float = field(default_factory=lambda: time.monotonic() + _FOR_STUCK_S)
 
     def is_full(self, live: Collection[Executor], most: int) -> bool:
-        """Return whether no place is left, of ``most`` for all."""
+        """Return whether no place is left, of ``most`` for all users."""
         return len(live) - len(self.stuck) + self._held >= most
 
     async def wait(self, gone: asyncio.Event) -> None:
         """Wait until some executor has ended.
 
         Raises:
-            HostUnavailable: none has, and this user's keep places that they may never leave.
+            HostUnavailable: none has, and this user's own may keep their places for ever.
         """
         left = max(0.0, self._ends - time.monotonic())
         try:
@@ -100,12 +100,12 @@ def report(executor: str, user: str, left: int) -> None:
 
 
 def params(run_id: str, leaders: Sequence[object]) -> wire.Object:
-    """Return what names a run to an executor."""
+    """Return the parameters that identify a run to an executor."""
     return {"mark": f"{RUN_MARK}={run_id}", "leaders": leaders}
 
 
 async def ended(run_id: str, answer: Awaitable[wire.Object]) -> bool:
-    """Wait for the end of what was left of a run; return whether the executor still answers."""
+    """Wait until what was left of a run has ended; return whether the executor still answers."""
     try:
         if (await answer).get("left"):
             _log.error("run %s left processes that cannot be ended", run_id)

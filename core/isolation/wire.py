@@ -7,7 +7,7 @@ import json
 import re
 
 LONGEST_LINE = 1024 * 1024
-"""Bytes: a line that is longer ends the connection; what commands print goes another way."""
+"""In bytes; a longer line ends the connection. The output of commands is not sent this way."""
 
 PING = "ping"
 RUN = "run"
@@ -22,7 +22,7 @@ REPORT_MESSAGE = "report_message"
 REPORT_COMPLETION = "report_completion"
 
 PRIVATE_FOLDERS = ".sayso-sandbox"
-"""Folder in a user's home; in it each sandboxed run of the user has one of its own."""
+"""A folder in a user's home that contains one folder for each of the user's sandboxed runs."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -38,7 +38,7 @@ _MOST_COUNTS, _LARGEST_COUNT = 32, 2**53
 
 
 def counts(usage: object) -> dict[str, int]:
-    """Return what an agent says that its model used, as far as it is counts with plain names."""
+    """Return the usage that an agent reports for its model, limited to counts with plain names."""
     found = usage.items() if isinstance(usage, dict) else ()
     plain = [
         (name, count)
@@ -49,7 +49,7 @@ def counts(usage: object) -> dict[str, int]:
 
 
 class LongLine(Exception):
-    """A line is longer than any may be."""
+    """A line exceeds the limit."""
 
 
 class Lines:
@@ -62,10 +62,10 @@ class Lines:
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that are whole now.
+        """Return the lines that are complete now.
 
         Raises:
-            LongLine: one is longer than any may be.
+            LongLine: one exceeds the limit.
         """
         self._rest += data
         *lines, rest = self._rest.split(b"\n")
@@ -81,7 +81,7 @@ def encode(message: Object) -> bytes:
 
 
 def request(number: int, method: str, params: Object) -> bytes:
-    """Return the line of a call that is to be answered."""
+    """Return the line of a call that expects an answer."""
     return encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
 
@@ -96,5 +96,5 @@ def result(number: object, value: object) -> bytes:
 
 
 def error(number: object, code: int, message: str) -> bytes:
-    """Return the line of an answer that says why there is no result."""
+    """Return the line of an answer that reports an error."""
     return encode({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})

@@ -1,7 +1,7 @@
 """Record what a terminal shows as an asciicast (version 2): a header, then one event per line.
 
 What is typed is not recorded, so a password that is not echoed is not in it. What is shown is
-recorded as it is: it cannot be redacted without breaking what draws the screen.
+recorded as it is: redacting it would break the sequences that draw the screen.
 """
 
 import codecs
@@ -33,7 +33,7 @@ class Recording:
         self._write({**header, "timestamp": round(time.time())})
 
     def shown(self, data: bytes) -> None:
-        """Record output; a character that comes in two pieces is kept whole."""
+        """Record output; a character that arrives in two pieces is kept whole."""
         text = self._decoder.decode(data)
         if text:
             self._event("o", text)
@@ -48,7 +48,7 @@ class Recording:
         try:
             self._file.close()
         except OSError:
-            return  # what a full disk did not take
+            return  # a full disk did not take all of it
 
     def _event(self, kind: str, text: str) -> None:
         self._write([round(time.monotonic() - self._began, 6), kind, text])
@@ -56,7 +56,7 @@ class Recording:
     def _write(self, value: object) -> None:
         line = json.dumps(value, ensure_ascii=False).encode(errors="replace") + b"\n"
         if len(line) > self._left:
-            self._left = 0  # nothing after a gap: what is there plays as it was
+            self._left = 0  # nothing after a gap, so that what was recorded still plays
             return
         self._left -= len(line)
         try:

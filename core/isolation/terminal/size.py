@@ -19,6 +19,6 @@ class Size:
         """Set it; the kernel lets the program in front know (SIGWINCH).
 
         Raises:
-            OSError: nobody has the terminal any more.
+            OSError: no process has the terminal any more.
         """
         fcntl.ioctl(master, termios.TIOCSWINSZ, _WINSIZE.pack(self.rows, self.columns, 0, 0))

@@ -1,9 +1,9 @@
-"""Carry one terminal's bytes in a thread of its own: what it shows, and what is typed.
+"""Carry one terminal's bytes in its own thread: what it shows, and what is typed.
 
-The thread waits for no event loop, so a busy gateway slows no terminal, and a terminal that shows
-megabytes takes no turn of the loop but those of its viewers. What was shown last is kept. While a
-viewer is behind, nothing more is read, which slows the program and loses nothing; one that takes
-nothing for ``PATIENCE_S`` is cut off.
+The thread never waits for an event loop, so a busy gateway does not slow a terminal, and a terminal
+that shows megabytes takes no turns of the loop except for its viewers. What was shown last is kept.
+While a viewer lags, nothing more is read, which slows the program and loses nothing; a viewer that
+takes nothing for ``PATIENCE_S`` is cut off.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ _LOOK_S = 1.0
 
 
 class NotTaken(SaysoError):
-    """What was typed is not taken: the program does not read, or the terminal has ended."""
+    """Input was not accepted: the program does not read, or the terminal has ended."""
 
 
 class TooSlow(SaysoError):
-    """A viewer did not take what was shown for too long."""
+    """A viewer read nothing for too long."""
 
 
 @dataclass(slots=True, eq=False)
 class Viewer:
-    """Somebody who reads along; ``place`` is the next byte for them, ``since`` when that moved."""
+    """A reader of the output; ``place`` is its next byte, ``since`` the time when that moved."""
 
     place: int
     loop: asyncio.AbstractEventLoop
@@ -49,7 +49,7 @@ class Viewer:
 
 
 class Stream:
-    """The bytes of one terminal, from ``start`` until everybody has left it, or ``close``."""
+    """The bytes of one terminal, from ``start`` until no process has it any more, or ``close``."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class Stream:
         return self._over
 
     def start(self) -> None:
-        """Begin to carry."""
+        """Start carrying bytes."""
         self._thread.start()
 
     async def drained(self, seconds: float) -> None:
-        """Wait until nothing more will be shown, this long at most; no thread waits meanwhile."""
+        """Wait until nothing more will be shown, at most this many seconds; blocks no thread."""
         with contextlib.suppress(TimeoutError, TooSlow), self.viewer(self.total) as waiting:
             async with asyncio.timeout(seconds):
                 while (await self.next(waiting))[0]:
@@ -106,7 +106,7 @@ class Stream:
         """Type bytes, as they are.
 
         Raises:
-            NotTaken: too many wait already, or nobody has the terminal any more.
+            NotTaken: too many wait already, or no process has the terminal any more.
         """
         with self._lock:
             if self._over:
@@ -123,7 +123,7 @@ class Stream:
         """Change the size.
 
         Raises:
-            NotTaken: nobody has the terminal any more.
+            NotTaken: no process has the terminal any more.
         """
         with self._lock:
             if self._over:
@@ -135,13 +135,13 @@ class Stream:
                 self._recording.resized(size)
 
     def read(self, place: int, most: int = _CHUNK) -> tuple[bytes, int]:
-        """Return what was shown from a place on, and the next place; what is gone is left out."""
+        """Return what was shown from a place on, and the next place; skip what is not kept."""
         with self._lock:
             return self._read(place, most)
 
     @contextlib.contextmanager
     def viewer(self, place: int) -> Iterator[Viewer]:
-        """Hold a viewer, who slows the terminal where it is behind."""
+        """Register a viewer for the block; it slows the terminal while it lags."""
         found = Viewer(place, asyncio.get_running_loop())
         with self._lock:
             found.place = max(place, self._first)
@@ -200,7 +200,7 @@ class Stream:
             self._tell()
 
     def _turn(self) -> bool:
-        """Carry what there is; ``False`` once nobody has the terminal any more."""
+        """Carry the bytes that are ready; ``False`` once no process has the terminal any more."""
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         behind = self._is_behind()
@@ -250,7 +250,7 @@ class Stream:
                 self._typing.appendleft(piece[count:])
 
     def _is_behind(self) -> bool:
-        """Return whether a viewer has yet to take what would be lost; cut off one that does not."""
+        """Return whether a viewer still has to read what would be lost; cut off a late one."""
         now = time.monotonic()
         with self._lock:
             late = [one for one in self._viewers if self._is_late(one)]

@@ -1,7 +1,7 @@
 """Open, limit and end terminals; each is a run like any other: claimed once, cancelled, recorded.
 
-Whoever asked for one may see it and type, from the same kernel session on this machine, or with the
-same token over the network; nobody else may, whatever they may see of other runs.
+Only its requester may see a terminal and type into it, from the same kernel session on this machine
+or with the same token over the network; no one else may, whatever they may see of other runs.
 """
 
 import asyncio
@@ -40,18 +40,18 @@ from core.runner.supply import Order
 _END_PATIENCE_S = 15.0
 """How long a terminal that was asked to end may take; its executor kills after 5 s."""
 _LOOK_S = 2.0
-"""How long a terminal may stay open after its owner was shut out."""
+"""How long a terminal may stay open after its owner lost access."""
 _REMEMBERED = 16
 _SIGTERM = 15
 _MULTIPLEXER = (5, 2)
-"""The device of the near end of every pseudo-terminal (devices.txt: /dev/ptmx)."""
+"""The device number of every pseudo-terminal's master end (devices.txt: /dev/ptmx)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How many terminals there may be, and for how long; ``home`` has the recordings.
 
-    ``unasked`` are the accounts that may open one without being asked.
+    ``unasked`` are the accounts that may open one without approval.
     """
 
     home: Path = Path()
@@ -63,20 +63,20 @@ class Limits:
     unasked: frozenset[str] = frozenset()
 
     def lets(self, account: str) -> bool:
-        """Return whether an account may open one without being asked."""
+        """Return whether an account may open one without approval."""
         return account in self.unasked
 
 
 NO_LIMITS = Limits()
 ShutOut = Callable[[str], Awaitable[bool]]
-"""Return whether an account may use terminals no longer."""
+"""Return whether an account may no longer use terminals."""
 
 
 @dataclass(slots=True, eq=False)
 class Terminal:
     """One terminal, and what handles its executor's calls (``core.isolation.executor.Talk``).
 
-    ``ended`` says why it ended, empty while it lasts. Times in epoch ms.
+    ``ended`` says why it ended, and is empty while it lasts. Times are epoch ms.
     """
 
     run_id: ApprovalId
@@ -97,7 +97,7 @@ class Terminal:
         return ("", "") if part is None else (part.account, part.call)
 
     def is_of(self, requester: Requester) -> bool:
-        """Return whether this requester asked for it, from where they are now."""
+        """Return whether this requester asked for it, and from the same session."""
         return self.owner == (requester.account, session_of(requester))
 
     async def api_key(self, params: wire.Object) -> wire.Object:
@@ -106,12 +106,12 @@ class Terminal:
         raise SaysoError("a terminal gets no keys")
 
     async def permission(self, params: wire.Object) -> wire.Object:
-        """Ask nobody: what is done in a terminal is not asked about."""
+        """Refuse: what is done in a terminal needs no approval."""
         del params
         raise SaysoError("a terminal asks nobody")
 
     def message(self, kind: str, data: wire.Object) -> None:
-        """Note how the shell ended."""
+        """Record how the shell ended."""
         code = data.get("code")
         if kind == "terminal_ended" and isinstance(code, int):
             self.code = code
@@ -119,7 +119,7 @@ class Terminal:
 
 
 def session_of(requester: Requester) -> str:
-    """Return the kernel session of a requester, as a part of a plan names it."""
+    """Return the kernel session of a requester, as plans name it."""
     return "" if requester.process is None else f"{requester.process[0]}:{requester.process[1]}"
 
 
@@ -144,7 +144,7 @@ class Terminals:
         self.shut_out: ShutOut | None = None
 
     def find(self, run_id: str) -> Terminal | None:
-        """Return a terminal that is open, or was not long ago."""
+        """Return a terminal that is open, or was until recently."""
         return self._known.get(ApprovalId(run_id))
 
     def all(self) -> tuple[Terminal, ...]:
@@ -157,10 +157,10 @@ class Terminals:
         return found is not None and not found.ended
 
     async def check(self, plan: ExecPlan) -> None:
-        """Check that one more could be opened, before anybody is asked.
+        """Check that one more could be opened, before a person is asked.
 
         Raises:
-            HostUnavailable: there are too many, or there can be no executor.
+            HostUnavailable: too many are open, or no executor can be started.
         """
         if not plan.run_as:
             raise HostUnavailable(
@@ -177,7 +177,7 @@ class Terminals:
         """Open a terminal, and wait for its end.
 
         Raises:
-            HostUnavailable: there can be none.
+            HostUnavailable: none can be opened.
             SpawnError: not claimed, or the shell could not be started.
             LockedDown: the guard lets nothing run.
         """
@@ -197,7 +197,7 @@ class Terminals:
         return _finished(terminal, round((time.monotonic() - began) * 1000))
 
     def type(self, terminal: Terminal, data: bytes) -> None:
-        """Type into a terminal, which begins more in it, so nobody may while all is locked down.
+        """Type into a terminal; refused in a lockdown, since input may start more programs.
 
         Raises:
             LockedDown: the guard lets nothing run.
@@ -217,17 +217,17 @@ class Terminals:
         return True
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return nothing of what a terminal shows: that is for its owner alone."""
+        """Return nothing: what a terminal shows is for its owner alone."""
         found = self._known.get(run_id)
         if found is None or found.stream is None:
             return None
         return LiveOutput("", found.stream.total)
 
     async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield nothing: whoever may see runs may not see terminals."""
+        """Yield nothing: permission to see runs does not include terminals."""
         del run_id
         return
-        yield  # an asynchronous generator, as every host's
+        yield  # makes this an asynchronous generator, as in every host
 
     async def _run(self, terminal: Terminal, watcher: RunWatcher) -> None:
         pool, plan = self._executors.pool, terminal.plan
@@ -282,7 +282,7 @@ class Terminals:
         return made
 
     async def _until_over(self, terminal: Terminal, stream: Stream, executor: Executor) -> None:
-        """Wait for the end of the shell, or cause it."""
+        """Wait until the shell ends, or end it."""
         ends = asyncio.get_running_loop().time() + terminal.plan.timeout_ms / 1000
         why = ""
         while not why:
@@ -301,8 +301,8 @@ class Terminals:
         terminal.ended = why
 
     async def _shut_out(self, terminal: Terminal) -> str:
-        """Return why a terminal must end though nobody ended it: its owner's token was revoked."""
-        with suppress(StoreError):  # a store that is away says nothing about anybody
+        """Return why a terminal must end although no one ended it: its owner lost access."""
+        with suppress(StoreError):  # an unreachable store says nothing about any account
             if self.shut_out is not None and await self.shut_out(terminal.owner[0]):
                 return "its owner may no longer use it"
         return ""
@@ -328,7 +328,7 @@ class Terminals:
 
 
 async def _note_leader(executor: Executor, watcher: RunWatcher) -> None:
-    """Have a process stored from which recovery finds all of the terminal."""
+    """Store a process from which recovery finds everything in the terminal."""
     if executor.adopter is not None:
         pid, ticks = executor.adopter
         await watcher.identified(pid, pid, ticks)
@@ -337,7 +337,7 @@ async def _note_leader(executor: Executor, watcher: RunWatcher) -> None:
 async def _first(
     terminal: Terminal, executor: Executor, wait_s: float, *, over_only: bool = False
 ) -> str:
-    """Wait for what ends a terminal; return it in words, nothing where none came in time."""
+    """Wait for a reason to end a terminal; return it in words, ``""`` if none came in time."""
     words = {
         asyncio.ensure_future(terminal.exited.wait()): "the shell has ended",
         asyncio.ensure_future(executor.completed.wait()): TERMINATED,
