@@ -2,7 +2,7 @@
 
 ::
 
-    main        descriptor 0 or --socket; what a process does before it may be trusted
+    main        descriptor 0 or --socket; what the process does before it can be trusted
     executor    the loop: answer calls, start supervisors, end everything with the connection
     prompt      a call that runs an agent, from its start to its end
     terminal    a call that starts a shell in its own terminal

@@ -12,7 +12,7 @@ from core.isolation import wire
 
 VERSION = 1
 LONGEST_INPUT = 256 * 1024
-"""Bytes that describe a tool call; nobody could judge more than that."""
+"""Bytes that describe a tool call; a person could not judge more than that."""
 _AUTH_REQUIRED = -32000
 _MOST_WORDS = 2_000
 
@@ -60,7 +60,7 @@ class Conversation:
         self._call("initialize", params, self._greeted)
 
     def hear(self, line: bytes) -> None:
-        """Process a line of the agent's; what is not a message is output of its program."""
+        """Process a line from the agent; a line that is not a message is its program's output."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -254,7 +254,7 @@ def _by_key(methods: object) -> str:
 
 
 def _google(meta: object) -> object:
-    """Return the counts from where gemini puts them."""
+    """Return the token counts from the place where gemini puts them."""
     quota = meta.get("quota") if isinstance(meta, dict) else None
     counts = quota.get("token_count") if isinstance(quota, dict) else None
     return counts if isinstance(counts, dict) else None

@@ -10,7 +10,7 @@ from core.runner.supervisor.processes import procfs
 def by_descendant(peer: tcp_peer.Address, own: tcp_peer.Address) -> bool:
     """Return whether this process, or a descendant, holds the end ``peer``.
 
-    This is false for another user's processes, and for this user's started by something else.
+    This is false for another user's processes, and for this user's processes started elsewhere.
     """
     try:
         found = tcp_peer.holder_of(peer, own)

@@ -12,7 +12,7 @@ _CHUNK = 64 * 1024
 
 
 class Connection:
-    """The gateway's calls; the end of the stream means that nothing more is wanted."""
+    """The connection on which the gateway calls; its end means that nothing more is wanted."""
 
     __slots__ = ("_attached", "_fds", "_lines", "_next", "_sending", "_sock", "_waiting", "fd")
 
@@ -36,7 +36,7 @@ class Connection:
             return None
 
     def send(self, line: bytes) -> None:
-        """Send a line; one that nobody reads any more is dropped, because the end comes next."""
+        """Send a line; drop one that is no longer read, because the connection is about to end."""
         with self._sending:
             attached, self._attached = self._attached, []
             try:

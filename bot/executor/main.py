@@ -41,7 +41,7 @@ def main(build: str = "") -> None:
     process_setup.settle()
     signal.signal(signal.SIGTERM, lambda _number, _frame: None)  # handled by the loop
     procfs.keep_spare()
-    open_notifier.fault()  # looked up here, so that each fork has it
+    open_notifier.fault()  # looked up here, so that each fork has the result
     wake = process_setup.wake_on_child()
     # A collection in a forked child would touch, and so copy, every page that is shared.
     gc.disable()

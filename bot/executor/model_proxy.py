@@ -51,7 +51,7 @@ class _Server(ThreadingHTTPServer):
         return connected.by_descendant(peer, (_HOST, self.server_port))
 
     def handle_error(self, _request: object, _client_address: object) -> None:
-        """Report nothing: a peer that disconnects is not an error, and nobody reads this output."""
+        """Report nothing: a disconnected peer is not an error, and this output is never read."""
 
 
 class ModelProxy:
@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(502, f"the model cannot be reached: {type(failure).__name__}")
 
     def _is_ours(self) -> bool:
-        """Check for the run's token, because anybody on this machine can reach the port."""
+        """Check for the run's token, because every user of this machine can reach the port."""
         given = [self.headers.get(name, "").removeprefix("Bearer ") for name in _KEYS]
         return any(hmac.compare_digest(one.encode(), self.token.encode()) for one in given)
 
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
 def without(key: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield a stream with each occurrence of the key removed, however it is chunked.
 
-    Only what may be the beginning of one is held back.
+    Only bytes that may begin an occurrence are held back.
     """
     struck, held = _STRUCK.encode() * len(key), b""
     for piece in pieces:

@@ -10,14 +10,14 @@ _CREDENTIALS = struct.Struct("iII")
 
 
 class NoClient(Exception):
-    """Nobody is served; the message says why."""
+    """No client is served; the message says why."""
 
 
 def accepted(path: str, patience_s: float = PATIENCE_S) -> socket.socket:
     """Return the connection of the first client, which must be the same user, or root.
 
     Raises:
-        NoClient: the folder is open to others, the path cannot be used, or nobody connected.
+        NoClient: the folder is open to others, the path cannot be used, or no one connected.
     """
     folder = os.path.dirname(path) or "."  # noqa: PTH120 - outside the import budget
     try:

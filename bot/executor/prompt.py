@@ -25,7 +25,7 @@ _GRACE_S = 5.0
 _KEY_PATIENCE_S = 30.0
 _LAST_WORDS = 2_000
 _MOST_UNREAD = 32 * 1024 * 1024
-"""Maximum of buffered bytes for an agent that does not read them."""
+"""How many bytes are buffered at most for an agent that does not read them."""
 
 
 class Prompt:
@@ -73,7 +73,7 @@ class Prompt:
         return max(0, round((min(due) - time.monotonic()) * 1000) + 1) if due else None
 
     def register(self, poll: select.poll) -> None:
-        """Register the descriptors that it waits for."""
+        """Register the descriptors that this prompt waits for."""
         stdin, *readable = self._pipes
         for fd in readable:
             if fd >= 0:
@@ -224,7 +224,7 @@ class Prompt:
         text, self._text, self._flush_at = self._text, "", 0.0
         if text:
             self._reported_at = time.monotonic()
-        for start in range(0, len(text), _MOST_TEXT):  # one report is one line, and not a long one
+        for start in range(0, len(text), _MOST_TEXT):  # a report is one line, and must be short
             self._report("agent_message", {"text": text[start : start + _MOST_TEXT]})
 
     def _report(self, kind: str, data: wire.Object) -> None:

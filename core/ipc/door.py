@@ -33,9 +33,9 @@ _NOTED_S = 60.0
 class Door(socket.socket):
     """A listening socket, with at most ``most`` strangers among the connections that it accepted.
 
-    ``whose`` returns under whom each is counted; by itself a door goes by the network.
-    Where no descriptor is left a connection is closed at once, by giving up a spare one: left in
-    the queue it would wake the server again and again.
+    ``whose`` returns the group that each counts in, by default the peer's network.
+    If no descriptor is left, a connection is closed at once, by giving up a spare one: left in the
+    queue, it would wake the server again and again.
     """
 
     def __init__(

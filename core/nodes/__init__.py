@@ -1,4 +1,4 @@
-"""Keep the other machines that take whole requests: who they are, and which one is meant (S0).
+"""Keep the other machines that accept whole requests: who they are, and which is meant (S0).
 
 ::
 
@@ -6,8 +6,8 @@
     words       a key as words that two people can compare
     node_file   node.json, on the node
     prepared    which plans a node made: it runs no others
-    ledger      which runs a node was ordered, and how each ended
-    frames      what both say to each other; link, listener, member and fleet carry it
+    ledger      which runs a node was ordered to make, and how each ended
+    frames      the messages of both sides; link, listener, member and fleet carry them
     envelope    what was allowed, signed by the gateway
-    backoff     how long a node waits until it connects again
+    backoff     how long a node waits before it connects again
 """

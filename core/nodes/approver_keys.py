@@ -1,8 +1,8 @@
-"""Check on the node what people's passkeys signed, so that a gateway cannot say they allowed it.
+"""Check on the node what passkeys signed, so that a gateway cannot falsely claim an approval.
 
 The gateway's signature says that the gateway orders a run. A node that was given the public keys of
-approvers also wants to see that one of them allowed this very run of this very plan: a gateway that
-was taken over can order what people allowed, once each, and nothing else.
+approvers also requires proof that one of them allowed exactly this run of exactly this plan: a
+compromised gateway can order what people allowed, once each, and nothing else.
 """
 
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ from core.trust.passkeys import NotProven, RelyingParty, approval_challenge, che
 
 @dataclass(frozen=True, slots=True)
 class ApproverKeys:
-    """Public keys of passkeys by their ids, and the page on which they sign."""
+    """Public keys of passkeys by id, and the page on which they sign."""
 
     party: RelyingParty
     keys: Mapping[str, str]
 
     def check(self, order: Order, plan: ExecPlan) -> None:
-        """Refuse what people are said to have allowed and none of these passkeys signed.
+        """Refuse an order that people are said to have allowed but that none of these keys signed.
 
-        What the node's own policy allows, and its own askFallback, need no signature. The count of
-        a passkey is not looked at: an order is taken once for its run id, whatever signed it.
+        What the node's own policy allows, or its own askFallback, needs no signature. A passkey's
+        counter is not checked: an order is accepted once for its run id, whatever signed it.
 
         Raises:
             BadOrder: no proof holds; the sentence says why the last one did not.

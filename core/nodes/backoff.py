@@ -8,7 +8,7 @@ _FIRST_S, _LONGEST_S = 0.5, 15.0
 
 @dataclass(slots=True)
 class Backoff:
-    """Pauses between tries: each up to twice as long as the last, half of it drawn."""
+    """Pauses between tries: each up to twice as long as the last, half of it random."""
 
     next_s: float = _FIRST_S
 
@@ -18,5 +18,5 @@ class Backoff:
         return longest / 2 + random.uniform(0, longest / 2)  # noqa: S311 - it guards nothing
 
     def reset(self) -> None:
-        """Begin anew: a try has worked."""
+        """Start over: a try has succeeded."""
         self.next_s = _FIRST_S

@@ -4,9 +4,9 @@ The signed text travels as it was signed::
 
     signature   gateway's key over   "sayso-node-run-v1" NUL payload
 
-The run id is the nonce: the node keeps every id that it heard on its own disk and never runs one
-twice, whatever becomes of the gateway's store. The session is drawn by the node for each
-connection, so an order that was held back, by whomever, is of no use on a later one.
+The run id is the nonce: the node keeps every id that it received on its own disk and never runs one
+twice, whatever happens to the gateway's store. The node draws the session for each connection, so
+an order that anyone held back is of no use on a later one.
 """
 
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ from core.trust.passkeys import PasskeyProof
 
 SIGNED = b"sayso-node-run-v1\0"
 LIFE_MS = 30_000
-"""How long an order may be under way, by the gateway's clock."""
+"""How long an order may be in transit, by the gateway's clock."""
 _MOST_APPROVERS = 32
 
 
@@ -35,7 +35,7 @@ class BadOrder(ValueError):
 
 
 class Order(StrictFrame):
-    """What is signed. Times are epoch ms of the gateway's clock.
+    """The signed content. Times are epoch ms of the gateway's clock.
 
     ``proofs`` are what passkeys of the approvers signed, which the gateway cannot make.
     """
@@ -58,16 +58,16 @@ _ORDER = TypeAdapter(Order)
 
 def sealed(key: SigningKey, order: Order, plan: ExecPlan) -> Run:
     """Return the frame that orders a run."""
-    # A node that is older than proofs takes orders that have none.
+    # A node from before proofs existed accepts only orders without any.
     payload = order.model_dump_json(exclude=None if order.proofs else {"proofs"})
     return Run(plan=plan, payload=payload, signature=key.sign(SIGNED + payload.encode()).hex())
 
 
 def opened(frame: Run, gateway: str) -> Order:
-    """Return what a frame orders; only that the gateway signed it is known then.
+    """Return the order in a frame; this checks only that the gateway signed it.
 
     Raises:
-        BadOrder: it did not, or it is no order of this version.
+        BadOrder: it did not, or it is not an order of this version.
     """
     if not is_signed(gateway, frame.signature, SIGNED + frame.payload.encode(errors="replace")):
         raise BadOrder("the order is not signed by this node's gateway")
@@ -78,10 +78,10 @@ def opened(frame: Run, gateway: str) -> Order:
 
 
 def check(order: Order, plan: ExecPlan, node: str, session: str, now_ms: int) -> None:
-    """Refuse an order for another plan, node, connection or time, and for what is no command.
+    """Refuse an order for another plan, node, connection or time, or for something else to run.
 
     Raises:
-        BadOrder: saying which.
+        BadOrder: says which.
     """
     if order.node != node or plan.node != node or plan.host is not ExecHost.NODE:
         raise BadOrder("the order is for another node")

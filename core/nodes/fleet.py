@@ -1,4 +1,4 @@
-"""Let nodes in, and know which are connected.
+"""Authenticate and admit nodes, and keep track of which are connected.
 
 ::
 
@@ -35,18 +35,18 @@ from core.trust.identity import is_signed
 _log = logging.getLogger(__name__)
 _AUTH_S = 10.0
 _LOOK_S = 5.0
-"""How often a waiting node is looked up even without a wake-up, which may be lost."""
+"""How often a waiting node is looked up without a wake-up, since one may be lost."""
 _EXPIRES_MS = 30_000
-"""A request that is gone this long before its end was denied; later it may have expired, since the
-store's clock may be another one."""
+"""A request that is gone this long before its expiry was denied; later, it may have expired, since
+the store's clock may differ."""
 _DENIED_S = 3_600.0
 _MOST_DENIED = 1_000
 _RATE = 4 << 20
-"""Bytes a second that are read of one node, however often it connects."""
+"""Bytes per second that are read from one node, however often it connects."""
 _A_FRAME = 2 << 10
-"""Bytes that a frame counts as besides its own."""
+"""Bytes that a frame counts as in addition to its own."""
 MOST_UNKNOWN = 64
-"""Connections at a time whose node is not let in yet."""
+"""Connections at a time whose node is not admitted yet."""
 
 
 def _offset_s() -> float:
@@ -98,35 +98,35 @@ class Directory(Protocol):
 
 
 class Answering(Protocol):
-    """What handles the frames of nodes that were let in."""
+    """Handles the frames of nodes that were admitted."""
 
     async def joined(self, connection: "Connection") -> None:
-        """Hear that a node is connected."""
+        """Handle that a node has connected."""
 
     async def heard(self, connection: "Connection", frame: AnyFrame) -> None:
         """Handle one frame.
 
         Raises:
-            BadFrame: a node never says that.
+            BadFrame: a node never sends that.
         """
 
     def left(self, connection: "Connection") -> None:
-        """Hear that a connection ended."""
+        """Handle that a connection ended."""
 
     async def dismiss(self, connection: "Connection") -> None:
-        """End what a revoked node runs, and wait for that, not for long."""
+        """End what a revoked node runs, and wait a short time for that."""
 
     def forget(self, known: frozenset[NodeId]) -> None:
-        """Give up on what nodes run that are not among these any more."""
+        """Give up on the runs of nodes that are no longer among these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connection:
-    """One node that was let in. ``session`` names this connection in what is signed for it.
+    """One node that was admitted. ``session`` names this connection in what is signed for it.
 
-    ``caps`` are the commands that the node takes. ``offset_s`` is what our clock showed when the
-    connection began, less our monotonic clock: the node counts in the same way, so a clock that is
-    set in between makes no order late.
+    ``caps`` are the commands that the node accepts. ``offset_s`` is the time of our clock when the
+    connection began, minus our monotonic clock: the node counts in the same way, so setting a clock
+    in between makes no order late.
     """
 
     node: Node
@@ -137,7 +137,7 @@ class Connection:
     offset_s: float = field(default_factory=_offset_s)
 
     def now_ms(self) -> int:
-        """Return the time that both sides go by, epoch ms."""
+        """Return the time that both sides use, epoch ms."""
         return round((time.monotonic() + self.offset_s) * 1000)
 
 
@@ -164,7 +164,7 @@ class Fleet:
         return frozenset(self._connected)
 
     async def serve(self, link: NodeLink) -> None:
-        """Let one node in and hear it until its connection ends; the caller closes the link."""
+        """Admit one node and handle its frames until its connection ends; the caller closes it."""
         try:
             with self._room() as room:
                 connection = await self._let_in(link) if room else None
@@ -178,11 +178,11 @@ class Fleet:
             _log.warning("the connection from %s ends: %s", link.peer, error)
 
     def _allowance_of(self, node_id: NodeId) -> Allowance:
-        """Return what may be read of a node: a new connection gives it no more."""
+        """Return how much may be read from a node: a new connection gives it no more."""
         return self._allowances.setdefault(node_id, Allowance(_RATE, LARGEST, _A_FRAME))
 
     async def watch(self) -> None:
-        """End the connections of nodes that are revoked, for as long as the task lives."""
+        """End the connections of revoked nodes, for as long as the task lives."""
         with self.directory.changes() as changes:
             while True:
                 await changes.wait(_LOOK_S)
@@ -216,7 +216,7 @@ class Fleet:
 
     @contextmanager
     def _room(self) -> Iterator[bool]:
-        """Count a connection as unknown; ``False`` where there are too many."""
+        """Count a connection as unknown; ``False`` if there are too many."""
         if self._unknown >= MOST_UNKNOWN:
             yield False
             return
@@ -246,7 +246,7 @@ class Fleet:
         return Connection(node, auth.session, link, auth.caps, offset_s=offset_s)
 
     async def _authenticated(self, link: NodeLink, now_ms: int) -> Auth | None:
-        """Return who is at the other end; ``None`` where the signature is not that key's."""
+        """Return who is at the other end; ``None`` if the signature is not that key's."""
         nonce = secrets.token_hex(16)
         await link.send(Hello(nonce=nonce, gateway=self.key, now_ms=now_ms))
         auth = await link.receive(_AUTH_S)
@@ -258,9 +258,9 @@ class Fleet:
         return None
 
     async def _paired(self, auth: Auth, link: NodeLink) -> Node | None:
-        """Wait until a person allows the node; ``None`` where nobody did in time.
+        """Wait until a person allows the node; ``None`` if no one did in time.
 
-        A key that a person denied puts no question for an hour, however often its node dials.
+        A key that a person denied prompts no one for an hour, however often its node connects.
         """
         node_id = NodeId(auth.node_id)
         if self._denied.get(node_id, 0.0) > time.monotonic():
@@ -288,14 +288,14 @@ class Fleet:
         return None
 
     def _deny(self, node_id: NodeId) -> None:
-        """Remember whom a person denied; the oldest is forgotten where there are too many."""
+        """Remember a node that a person denied; forget the oldest if there are too many."""
         self._denied.pop(node_id, None)
         self._denied[node_id] = time.monotonic() + _DENIED_S
         if len(self._denied) > _MOST_DENIED:
             del self._denied[next(iter(self._denied))]
 
     async def _stay(self, connection: Connection) -> None:
-        """Hear a node until it leaves; a newer connection of the same node replaces an older."""
+        """Handle a node's frames until it leaves; a newer connection replaces an older one."""
         node_id = connection.node.id
         older = self._connected.get(node_id)
         self._connected[node_id] = connection

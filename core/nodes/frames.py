@@ -1,4 +1,4 @@
-"""Define what a gateway and a node say: JSON, one object a WebSocket message, ``t`` its kind.
+"""Define the frames of gateway and node: JSON, one object per WebSocket message, ``t`` its kind.
 
 ::
 
@@ -39,7 +39,7 @@ from core.trust.ids import KeyId, RequestId
 LARGEST = 4 << 20
 """Bytes of a message: a plan with a mebibyte of standard input in base64 fits."""
 LARGEST_UNKNOWN = 4 << 10
-"""The same for a node that has not proven who it is."""
+"""The same, for a node that has not proven who it is."""
 AUTHENTICATED = b"sayso-node-v1\0"
 _LONGEST_WORDS = 2_000
 _MOST_CAPS = 32
@@ -57,7 +57,7 @@ NodeCommand = Annotated[
 
 
 class BadFrame(ValueError):
-    """What came is no frame of this page; nothing more can be understood."""
+    """What arrived is not a frame of this module; nothing more can be understood."""
 
 
 class Hello(StrictFrame):
@@ -74,8 +74,8 @@ class Auth(StrictFrame):
     """The node: who it is. ``session`` names this connection in everything that is signed for it.
 
     The signature is over ``AUTHENTICATED``, the nonce, the gateway's id and the session, so it
-    proves nothing to another gateway, nor another time. ``caps`` are the commands that the node
-    takes; S1: it "must advertise" what its approvals file can be edited with.
+    proves nothing to another gateway or at another time. ``caps`` are the commands that the node
+    accepts; S1: it "must advertise" those by which its approvals file can be edited.
     """
 
     t: Literal["auth"] = "auth"
@@ -104,7 +104,7 @@ class Welcome(StrictFrame):
 
 
 class Refused(StrictFrame):
-    """The gateway: the node is not let in, or no longer; the connection ends."""
+    """The gateway: the node is not admitted, or no longer; the connection ends."""
 
     t: Literal["refused"] = "refused"
     why: Words
@@ -121,7 +121,7 @@ class Prepare(StrictFrame):
 
 
 class Prepared(StrictFrame):
-    """The node: the plan and its own verdict; ``unasked``: it may run if nobody can be asked."""
+    """The node: the plan and its own verdict; ``unasked``: it may run if no one can be asked."""
 
     t: Literal["prepared"] = "prepared"
     id: RequestId
@@ -140,7 +140,7 @@ class Unprepared(StrictFrame):
 
 
 class Skills(StrictFrame):
-    """The gateway: the names of ``skills.bins``, whenever they are others than it said last.
+    """The gateway: the names of ``skills.bins``, whenever they differ from those it sent last.
 
     They count only for agents for which the node's own file sets ``autoAllowSkills``.
     """
@@ -158,7 +158,7 @@ class Fault(StrEnum):
 
 
 class Invoke(StrictFrame):
-    """The gateway: do what one of the node's ``caps`` names; nothing that runs a command."""
+    """The gateway: do what one of the node's ``caps`` names; none of these runs a command."""
 
     t: Literal["invoke"] = "invoke"
     id: RequestId
@@ -167,7 +167,7 @@ class Invoke(StrictFrame):
 
 
 class Invoked(StrictFrame):
-    """The node: what came of it."""
+    """The node: the result of an ``invoke``."""
 
     t: Literal["invoked"] = "invoked"
     id: RequestId
@@ -193,9 +193,9 @@ class Run(StrictFrame):
 
 
 class Started(StrictFrame):
-    """The node: the first process of a run is there, and lives on; not sent again if it is lost.
+    """The node: the first process of a run exists and continues; not sent again if it is lost.
 
-    ``age_ms``: for how long it has been there, by a monotonic clock.
+    ``age_ms``: for how long it has existed, by a monotonic clock.
     """
 
     t: Literal["started"] = "started"
@@ -206,7 +206,7 @@ class Started(StrictFrame):
 class Ended(StrictFrame):
     """The node: how a run ended; sent again until it is noted.
 
-    The result says of which run it is, too, and is kept by that: it must be the same one.
+    The result also names its run, and is stored under that name: it must be the same one.
     """
 
     t: Literal["ended"] = "ended"
@@ -293,7 +293,7 @@ def encode(frame: AnyFrame) -> str:
     """Return a frame's text.
 
     Raises:
-        BadFrame: it is larger than ``LARGEST``, or holds text that is not Unicode.
+        BadFrame: it is larger than ``LARGEST``, or contains text that is not Unicode.
     """
     try:
         text = frame.model_dump_json()
@@ -308,7 +308,7 @@ def decode(text: str | bytes) -> AnyFrame:
     """Read a frame.
 
     Raises:
-        BadFrame: it is none of the known frames, or could be read in two ways.
+        BadFrame: it is not one of the known frames, or could be read in two ways.
     """
     if isinstance(text, bytes):
         raise BadFrame("a binary message")

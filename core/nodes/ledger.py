@@ -1,8 +1,8 @@
 """Keep on the node's own disk which runs were ordered, and how each ended.
 
-One file a run, named by its id, there before anything is spawned; how the run ended is appended.
-A run whose file exists never starts, and its ending is delivered until the gateway has it, over
-restarts of both; then the file is renamed, and its content is no longer held in memory.
+Each run has one file, named by its id and written before anything is spawned; how the run ended is
+appended. A run whose file exists never starts again, and its ending is delivered until the gateway
+has it, even across restarts; then the file is renamed, and no longer held in memory.
 """
 
 import contextlib
@@ -32,19 +32,19 @@ _log = logging.getLogger(__name__)
 FOLDER = "node-runs"
 _SUFFIX, _NOTED = ".json", ".noted.json"
 _KEPT_S = 30 * 86_400
-"""How long a run that the gateway has noted is kept; its order was for one connection anyway.
+"""How long a run is kept once the gateway has noted it; its order was for one connection anyway.
 
-What an approver's passkey signed is for this run on any connection: a gateway that was taken over
-could order it anew, so such a run is kept for ever.
+What an approver's passkey signed holds for this run on any connection: a compromised gateway could
+order it again, so such a run is kept for ever.
 """
 
 Ending = Annotated[Ended | NotRun, Field(discriminator="t")]
 
 
 class Entry(BaseModel):
-    """What is known of one run; no ``ending``: it was claimed and has not ended.
+    """What is known about one run; without ``ending``, it was claimed and has not ended.
 
-    ``signed``: what allowed it counts without end, so its id is never forgotten.
+    ``signed``: the approval of it never expires, so its id is never forgotten.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -57,20 +57,20 @@ class Entry(BaseModel):
 
 @dataclass(slots=True)
 class Ledger:
-    """The runs of one node; ``folder`` is made where there is none."""
+    """The runs of one node; ``folder`` is created if it does not exist."""
 
     folder: Path
     _runs: dict[ApprovalId, Entry] = field(default_factory=dict)
     _noted: set[ApprovalId] = field(default_factory=set)
     _unwritten: set[ApprovalId] = field(default_factory=set)
-    """Endings in memory only; their claims may have half a line behind them."""
+    """Endings in memory only; half a line may follow their claims."""
     _unsynced: set[ApprovalId] = field(default_factory=set)
-    """Endings behind their claims that a power cut may take away."""
+    """Endings appended to their claims that a power cut may still remove."""
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, home: Path, name: str = FOLDER) -> "Ledger":
-        """Read what an earlier process left; a run that it had begun ended unseen.
+        """Read what an earlier process left; how the runs that it had begun ended is unknown.
 
         Raises:
             StateError: the folder or a file in it cannot be used.
@@ -89,7 +89,7 @@ class Ledger:
         return run_id in self._runs or run_id in self._noted
 
     def ending(self, run_id: ApprovalId) -> Ended | NotRun | None:
-        """Return how a run ended, ``None`` while it runs or where it is unknown.
+        """Return how a run ended, ``None`` while it runs or if it is unknown.
 
         Raises:
             StateError: the file of a run that was noted cannot be read.
@@ -100,11 +100,11 @@ class Ledger:
 
     def pending(self) -> tuple[Ended | NotRun, ...]:
         """Return the endings that the gateway has not noted."""
-        found = tuple(self._runs.values())  # in one step: threads claim and note meanwhile
+        found = tuple(self._runs.values())  # in one step, as threads claim and note in the meantime
         return tuple(one.ending for one in found if one.ending is not None)
 
     def claim(self, run_id: ApprovalId, digest: str, *, signed: bool = False) -> bool:
-        """Note durably that a run starts; ``False`` if it was noted before.
+        """Record durably that a run starts; ``False`` if that was recorded before.
 
         ``signed``: a passkey allowed it, so it is never forgotten.
 
@@ -120,14 +120,14 @@ class Ledger:
         return True
 
     def end(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        """Note how a run ended, in memory at least: a full disk must not lose the ending."""
+        """Record how a run ended, at least in memory: a full disk must not lose the ending."""
         self.hold(run_id, digest, ending)
         self.save(run_id)
 
     def hold(self, run_id: ApprovalId, digest: str, ending: Ended | NotRun) -> None:
-        """Note how a run ended, to be delivered: where it can be written, kill -9 loses nothing.
+        """Record how a run ended, to be delivered; once written, kill -9 does not lose it.
 
-        ``save`` has it outlast a power cut.
+        ``save`` makes it survive a power cut.
         """
         known = self._runs.get(run_id)
         signed = known is not None and known.signed
@@ -142,7 +142,7 @@ class Ledger:
                 self._save(run_id)
 
     def note(self, run_id: ApprovalId) -> None:
-        """Note that the gateway has an ending; it is not delivered again."""
+        """Record that the gateway has an ending; it is not delivered again."""
         with self._writing:
             entry = self._runs.get(run_id)
             if entry is None or entry.ending is None:
@@ -200,7 +200,7 @@ class Ledger:
 
 
 def unseen(run_id: ApprovalId) -> Ended:
-    """Return the ending of a run that began, and of which nobody knows how it ended."""
+    """Return the ending of a run that began, but whose end is unknown."""
     return Ended(run_id=run_id, result=Finished(run_id, None, None, Output(), duration_ms=0))
 
 
@@ -216,9 +216,9 @@ def _is_over(path: Path) -> bool:
 
 
 def _read(path: Path) -> Entry:
-    """Return the last whole line of a file; behind it is what a crash left half written.
+    """Return the last complete line of a file; a crash may have left half of one after it.
 
-    A line whose beginning a power cut took counts as none. Earlier versions ended no line.
+    A line whose beginning a power cut removed does not count. Earlier versions ended no line.
 
     Raises:
         StateError: the file cannot be used.

@@ -17,7 +17,7 @@ from core.trust.certificate import client_context, shown_key
 
 PATH = "/v1/node"
 PING_S = 10.0
-"""Seconds between pings, and the time to answer one: a half-open connection ends within 20."""
+"""Seconds between pings, and for answering one: a half-open connection ends within twice that."""
 OPTIONS: Final[dict[str, Any]] = {
     "compression": None,
     "ping_interval": PING_S,
@@ -36,7 +36,7 @@ class LinkLost(Exception):
 
 
 class WrongKey(LinkLost):
-    """Somebody else than the pinned gateway answers; nothing was said to them."""
+    """A host other than the pinned gateway answers; nothing was sent to it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +63,7 @@ class NodeLink:
             async with asyncio.timeout(_WRITE_S):
                 await self.socket.send(text)
         except (ConnectionClosed, OSError, TimeoutError) as error:
-            # What was in doubt is asked on the next connection, so there must be a next one.
+            # What is in doubt is asked on the next connection, so this one must end.
             self.socket.transport.abort()
             raise LinkLost(f"nothing can be sent: {error!r}") from error
 
@@ -71,8 +71,8 @@ class NodeLink:
         """Return the next frame.
 
         Raises:
-            LinkLost: none comes any more, or none came within the time.
-            BadFrame: what came is no frame.
+            LinkLost: no more arrive, or none arrived in time.
+            BadFrame: what arrived is not a frame.
         """
         try:
             async with asyncio.timeout(within_s):
@@ -86,9 +86,9 @@ class NodeLink:
         return decode(said)
 
     def trust(self, allowance: Allowance) -> None:
-        """Take large frames from now on: the other side has proven who it is.
+        """Accept large frames from now on: the other side has proven who it is.
 
-        ``allowance`` bounds what is read of it, on whatever connections it makes.
+        ``allowance`` limits how much is read from it, on all the connections that it makes.
         """
         self._allowance = allowance
         self.socket.protocol.max_message_size = LARGEST
@@ -96,7 +96,7 @@ class NodeLink:
             self.known()
 
     async def close(self) -> None:
-        """Close the connection, or drop it where the other side does not answer."""
+        """Close the connection, or drop it if the other side does not answer."""
         await self.socket.close()
 
 
@@ -106,8 +106,8 @@ async def connect(host: str, port: int, pinned: str) -> NodeLink:
     The key is compared before a byte of WebSocket is sent.
 
     Raises:
-        WrongKey: somebody else answers.
-        LinkLost: nobody answers.
+        WrongKey: another host answers.
+        LinkLost: none answers.
     """
 
     def pinned_connection(*args: Any, **options: Any) -> "_Pinned":  # noqa: ANN401 - the library's own
@@ -129,7 +129,7 @@ async def connect(host: str, port: int, pinned: str) -> NodeLink:
 
 
 class _Pinned(ClientConnection):
-    """A connection that says nothing to anybody but the holder of one key."""
+    """A connection that sends nothing except to the holder of one key."""
 
     def __init__(self, pinned: str, *args: Any, **options: Any) -> None:  # noqa: ANN401 - the library's own
         super().__init__(*args, **options)
@@ -139,7 +139,7 @@ class _Pinned(ClientConnection):
         """Compare the key, then begin.
 
         Raises:
-            WrongKey: it is another one.
+            WrongKey: it is a different key.
         """
         connection = cast("ssl.SSLObject", self.transport.get_extra_info("ssl_object"))
         if shown_key(connection) != self._pinned:

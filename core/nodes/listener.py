@@ -1,4 +1,4 @@
-"""Listen for nodes: WebSocket over TLS 1.3, showing the gateway's key."""
+"""Listen for nodes: WebSocket over TLS 1.3, with the gateway's key."""
 
 import logging
 import ssl
@@ -21,15 +21,15 @@ _LIBRARY = _log.getChild("websocket")
 _LIBRARY.setLevel(logging.CRITICAL)  # it logs whatever strangers send
 _HANDSHAKE_S = 10.0
 SSLProtocol.max_size = 32 << 10
-"""Bytes that each connection keeps to read into: two TLS records. asyncio's 256 KiB a connection
-make up most of what a node that does nothing costs (docs/decisions/0032)."""
+"""The size of each connection's read buffer in bytes: two TLS records. asyncio's 256 KiB per
+connection are most of what an idle node costs (docs/decisions/0032)."""
 
 
 @asynccontextmanager
 async def listening(
     host: str, port: int, key: SigningKey, answer: Callable[[NodeLink], Awaitable[None]]
 ) -> AsyncIterator[int]:
-    """Answer nodes for as long as the block lasts; yields the port, which 0 leaves to the kernel.
+    """Serve nodes for as long as the block lasts; yield the port (for 0, the kernel chooses one).
 
     Raises:
         StateError: the address cannot listen.
@@ -69,7 +69,7 @@ async def _served(
         logger=_LIBRARY,
         **{**OPTIONS, "max_size": LARGEST_UNKNOWN},
     )
-    door.listen(BACKLOG)  # asyncio has one number for both
+    door.listen(BACKLOG)  # asyncio uses one number for both limits
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
-"""Stay connected to the gateway of this node: dial out, prove who we are, come back after a loss.
+"""Stay connected to this node's gateway: connect, prove who we are, reconnect after a loss.
 
-A laptop that slept, or has another address, dials again; a gateway that answers with another key
+A laptop that slept, or has a new address, connects again; a gateway that answers with another key
 receives nothing.
 """
 
@@ -27,8 +27,8 @@ _HELLO_S = 10.0
 class Joined:
     """One connection to the gateway. ``session`` names it in what the gateway signs for it.
 
-    ``name`` is what the gateway calls this node. ``offset_s`` is what the gateway's clock showed
-    at the start, less our monotonic clock: a wall clock that is wrong or set changes nothing.
+    ``name`` is what the gateway calls this node. ``offset_s`` is the time of the gateway's clock at
+    the start, minus our monotonic clock: a wall clock that is wrong or set changes nothing.
     """
 
     link: NodeLink
@@ -45,24 +45,24 @@ class Work(Protocol):
     """What a node does for its gateway."""
 
     async def joined(self, joined: Joined) -> None:
-        """Hear that the gateway is connected.
+        """Handle that the gateway is connected.
 
         Raises:
             LinkLost: it is gone already.
         """
 
     async def heard(self, joined: Joined, frame: AnyFrame) -> None:
-        """Handle one frame; what takes long must not be waited for.
+        """Handle one frame, without waiting for anything that takes long.
 
         Raises:
-            BadFrame: a gateway never says that.
+            BadFrame: a gateway never sends that.
         """
 
     def left(self) -> None:
-        """Hear that the connection ended; what runs goes on."""
+        """Handle that the connection ended; what runs continues."""
 
     async def dismissed(self) -> None:
-        """Hear that the gateway revoked this node: what runs for it must end."""
+        """Handle that the gateway revoked this node: what runs for it must end."""
 
 
 def _warn(words: str) -> None:
@@ -71,7 +71,7 @@ def _warn(words: str) -> None:
 
 @dataclass(slots=True)
 class Member:
-    """This node's side of the connection; ``say`` tells its person what to know.
+    """This node's side of the connection; ``say`` informs its user.
 
     ``caps`` are the commands that the gateway may invoke.
     """
@@ -84,7 +84,7 @@ class Member:
     caps: tuple[str, ...] = ()
 
     async def run(self) -> None:
-        """Be connected whenever that is possible, until the task is cancelled."""
+        """Stay connected whenever that is possible, until the task is cancelled."""
         while True:
             try:
                 await self._connected()
@@ -106,7 +106,7 @@ class Member:
             await link.close()
 
     async def _joined(self, link: NodeLink) -> Joined | None:
-        """Prove who we are and wait to be let in; ``None`` where we are refused."""
+        """Prove who we are and wait to be admitted; ``None`` if we are refused."""
         hello = await link.receive(_HELLO_S)
         if not isinstance(hello, Hello) or hello.gateway != self.file.gateway_key:
             raise BadFrame("the gateway did not begin with hello")

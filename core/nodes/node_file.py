@@ -1,7 +1,7 @@
 """Keep node.json: who this node is, and which gateway it belongs to (S0 "Node host state").
 
-Mode 0600, for the pairing token in it is half of what lets the node in; the other half is the key
-in ``node.key`` beside it. Whoever may read both is the node.
+Its mode is 0600, because it contains the pairing token, half of what authenticates the node; the
+other half is the key in ``node.key`` next to it. Anyone who can read both can act as the node.
 """
 
 import json
@@ -55,10 +55,10 @@ class NodeFile(BaseModel):
 
 
 def begin(home: Path, name: str, gateway: str, gateway_key: str) -> NodeFile:
-    """Write node.json for a gateway; the key and the token of an earlier one stay.
+    """Write node.json for a gateway; the key and the token of an earlier one are kept.
 
     Raises:
-        StateError: a value is ill written, or a file cannot be read or written.
+        StateError: a value is malformed, or a file cannot be read or written.
     """
     node_id = key_id(node_key(home))
     known = _token(home)
@@ -75,7 +75,7 @@ def begin(home: Path, name: str, gateway: str, gateway_key: str) -> NodeFile:
 
 
 def read(home: Path) -> NodeFile | None:
-    """Return what node.json says, ``None`` without one.
+    """Return the content of node.json, ``None`` without one.
 
     Raises:
         StateError: it is unsafe or malformed, or belongs to another key.
@@ -99,7 +99,7 @@ def read(home: Path) -> NodeFile | None:
 
 
 def required(home: Path) -> NodeFile:
-    """Return what node.json says.
+    """Return the content of node.json, which must exist.
 
     Raises:
         BadRequest: the home belongs to no gateway yet.
@@ -115,10 +115,10 @@ def required(home: Path) -> NodeFile:
 
 
 def node_key(home: Path) -> SigningKey:
-    """Return the node's key; it is made where there is none.
+    """Return the node's key; create it if none exists.
 
     Raises:
-        StateError: the file is unsafe, damaged, or cannot be made.
+        StateError: the file is unsafe, damaged, or cannot be created.
     """
     return load_key(home / NODE_KEY)
 

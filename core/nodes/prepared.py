@@ -1,7 +1,7 @@
 """Keep on the node's own disk which plans it made, by digest.
 
-A digest covers what runs and what is judged, so a plan that is known here is whole. One that its
-gateway made up is not run, whatever it says: its judgement could be led astray by what it claims.
+A digest covers what runs and what is judged, so a plan that is known here is complete. A plan that
+the gateway made up is not run, whatever it says: what it claims could mislead the judgement.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ FOLDER = "node-plans"
 _KEPT_S = 2 * 86_400
 """Longer than any question waits."""
 _SWEEP_EVERY = 1_000
-"""Plans after which the old ones are looked for."""
+"""After this many plans, the old ones are removed."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class PreparedPlans:
         """Return the plans that an earlier process left.
 
         Raises:
-            StateError: the folder cannot be made.
+            StateError: the folder cannot be created.
         """
         folder = home / FOLDER
         try:
@@ -41,7 +41,7 @@ class PreparedPlans:
         return cls(folder)
 
     def note(self, digest: str) -> None:
-        """Note that a plan was made; a power cut may forget it, a restart does not.
+        """Record that a plan was made; a power cut may lose that, a restart does not.
 
         Raises:
             StateError: it cannot be written, so the plan would never run.

@@ -1,4 +1,4 @@
-"""Ask connected nodes something, and hand each answer to whoever asked."""
+"""Ask connected nodes something, and return each answer to its caller."""
 
 import asyncio
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ Answer = Prepared | Unprepared | Invoked | NotInvoked
 
 @dataclass(slots=True)
 class Questions:
-    """What nodes were asked and have not answered; an answer of another node counts for nothing."""
+    """What nodes were asked and have not answered; answers from other nodes are ignored."""
 
     _open: dict[tuple[NodeId, str], "asyncio.Future[Answer]"] = field(default_factory=dict)
 
@@ -62,11 +62,11 @@ class Questions:
         params: Mapping[str, JsonValue],
         within_s: float,
     ) -> dict[str, JsonValue]:
-        """Have a node do what it advertises, and return what came of it.
+        """Have a node carry out a command that it advertises, and return the result.
 
         Raises:
             LinkLost: it is gone, or takes too long.
-            BadFrame: the params are too large to be sent, or the answer is none to them.
+            BadFrame: the params are too large to be sent, or the answer does not fit them.
             HostUnavailable: it failed.
             BadRequest: it refuses these params.
             Conflict: what was to be changed has changed.
@@ -82,13 +82,13 @@ class Questions:
                 raise BadFrame(f"{answer.t} is no answer to invoke")
 
     def answered(self, node_id: NodeId, frame: Answer) -> None:
-        """Hand over an answer; one that nobody waits for is let go."""
+        """Pass on an answer; one that no caller waits for is dropped."""
         asked = self._open.get((node_id, frame.id))
         if asked is not None and not asked.done():
             asked.set_result(frame)
 
     def lost(self, node_id: NodeId) -> None:
-        """End what a node was asked whose connection ended."""
+        """Fail all questions to a node whose connection ended."""
         for (asked_of, _), asked in self._open.items():
             if asked_of == node_id and not asked.done():
                 asked.set_exception(LinkLost("the connection ended"))

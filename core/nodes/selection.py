@@ -1,8 +1,8 @@
 """Find the node that is meant (S0 "Node selection resolution").
 
-A word is compared with ids, then with display names, then with remote addresses, then with the
-starts of ids. The first comparison that finds a node decides; two nodes in it are a mistake to
-correct, never a choice of ours. So are two names that a reader takes for one another.
+A word is compared with ids, then display names, then remote addresses, then the beginnings of ids.
+The first comparison that finds a node decides; if it finds two, the requester must correct that,
+and none is chosen. The same is true of two names that a reader could confuse.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from core.model.node import SHORTEST_PREFIX, Node, normalised
 from core.text.likeness import likeness
 
 _SHOWN = 8
-"""Candidates that a sentence names."""
+"""How many candidates a sentence names."""
 _ID_SHOWN = 12
 
 
@@ -24,7 +24,7 @@ class NoNode:
 
 
 def select(word: str | None, nodes: Sequence[Node]) -> Node | NoNode:
-    """Return the node that a word means; without a word the only one there is."""
+    """Return the node that a word means; without a word, the only node."""
     if not nodes:
         return NoNode("no node is paired with this gateway; see `sayso node list`")
     if word is None:

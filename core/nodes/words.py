@@ -1,6 +1,7 @@
-"""Write an id as words that two people can read to each other.
+"""Format an id as words that two people can read to each other.
 
-The words are proquints (arXiv:0901.4016): five letters for 16 bits, consonants and vowels in turn.
+The words are proquints (arXiv:0901.4016): five letters for 16 bits, alternating consonants and
+vowels.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ def fingerprint_words(key: str) -> str:
 
 
 def looks_like(node: Node) -> str:
-    """Caution people about a name that could be taken for a paired node's."""
+    """Return a warning about a name that could be taken for a paired node's."""
     return f"looks like the paired node {node.name!r} ({node.id[:12]}), which is another machine"
 
 

@@ -1,4 +1,4 @@
-"""Describe what programs do: what a command really runs, reads and starts; no judgement, no I/O.
+"""Describe what programs do: what a command really runs, reads and starts. No judgement, no I/O.
 
 ::
 

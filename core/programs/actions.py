@@ -1,7 +1,7 @@
 """Describe what a command does to the people who are asked (``data/actions.toml``).
 
-Decides nothing. An entry counts only where every option of the command is listed in it: one that
-is not might turn the words into a lie.
+This decides nothing. An entry counts only if it lists every option of the command: one that is not
+listed might make the words wrong.
 """
 
 import re
@@ -21,7 +21,7 @@ _PLACES = ("{first}", "{last}", "{most}", "{rest}", "{all}")
 class Said:
     """Words with ``{}`` for operands, and for each the places of its operands in the vector.
 
-    ``added`` are what options add to the words; both they and ``effects`` are of the table alone.
+    ``added`` is what options add to the words; it and ``effects`` come from the table alone.
     """
 
     words: str
@@ -32,12 +32,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class _Action:
-    """One entry of the table; ``options`` holds for each what it adds, and how it takes a value.
+    """One entry of the table; ``options`` has for each what it adds, and how it takes a value.
 
-    ``first``: words behind the first operand are not the program's own; ``goes_on``: options right
-    behind it are; ``single``: the program takes one option, and words like one behind it are none.
-    ``plain``: what operands must be for ``says``, with how many of them are looked at (0: all); for
-    others there are ``otherwise`` and its effects. ``once``: options that may not be repeated.
+    ``first``: words after the first operand are not the program's own; ``goes_on``: options right
+    after it are; ``single``: the program takes one option, and later words like one are operands.
+    ``plain``: what operands must match for ``says``, and how many of them are checked (0: all);
+    ``otherwise`` and its effects are for the others. ``once``: options that must not be repeated.
     """
 
     says: str
@@ -59,7 +59,7 @@ class _Action:
 
 @dataclass(slots=True)
 class _Read:
-    """What was read of a vector so far."""
+    """What has been read of a vector so far."""
 
     operands: list[int] = field(default_factory=list)
     added: dict[str, None] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class _Read:
 
 @lru_cache(maxsize=1024)
 def said_of(name: str, argv: tuple[str, ...]) -> Said | None:
-    """Return what the program ``name`` does with these arguments, ``None`` where that is unknown.
+    """Return what the program ``name`` does with these arguments, ``None`` if that is unknown.
 
     ``argv[0]`` is the program.
     """
@@ -82,7 +82,7 @@ def said_of(name: str, argv: tuple[str, ...]) -> Said | None:
 
 
 def examples() -> Iterator[tuple[str, str]]:
-    """Yield each example line of the table with the sentence that it gets, empty for none."""
+    """Yield each example line of the table with the sentence expected for it, empty for none."""
     known = table("actions")
     for names in known:
         programs = section(known, names)
@@ -117,7 +117,7 @@ def _worded(action: _Action, operands: Sequence[str]) -> tuple[str, tuple[str, .
 
 
 def _read(action: _Action, argv: Sequence[str], start: int) -> _Read | None:
-    """Read the words from ``start``; ``None`` where an option is not listed."""
+    """Read the words from ``start``; ``None`` if an option is not listed."""
     read, at = _Read(), start
     while at < len(argv):
         word = argv[at]
@@ -141,7 +141,7 @@ def _read(action: _Action, argv: Sequence[str], start: int) -> _Read | None:
 
 
 def _option(action: _Action, word: str, read: _Read) -> int:
-    """Note what an option adds; return how many words it takes, 0 where it is not listed."""
+    """Record what an option adds; return how many words it takes, 0 if it is not listed."""
     name, equals, _ = word.partition("=")
     if _repeated(action, word, read):
         return 0
@@ -155,12 +155,12 @@ def _option(action: _Action, word: str, read: _Read) -> int:
 
 
 def _repeated(action: _Action, name: str, read: _Read) -> bool:
-    """Return whether an option means more now than by itself."""
+    """Return whether an option means more because it is repeated."""
     return name in action.once and not read.seen.isdisjoint(action.once)
 
 
 def _cluster(action: _Action, word: str, read: _Read) -> int:
-    """Read short options behind one dash; the value of one may be glued to it."""
+    """Read short options after one dash; the value of one may be glued to it."""
     for at, letter in enumerate(word[1:], 2):
         name = f"-{letter}"
         if name not in action.options or _repeated(action, name, read):
@@ -172,7 +172,7 @@ def _cluster(action: _Action, word: str, read: _Read) -> int:
 
 
 def _note(action: _Action, name: str, read: _Read) -> frozenset[str]:
-    """Note what a listed option adds; return how it takes a value: ``=``, ``?``, or not at all."""
+    """Record what a listed option adds; return how it takes a value: ``=``, ``?`` or not at all."""
     added, kinds = action.options[name]
     read.seen.add(name)
     read.added.update(dict.fromkeys(added))
@@ -237,7 +237,7 @@ def _action(entry: Table) -> _Action:
 
 
 def _plain(entry: Table) -> tuple[Pattern[str], int] | None:
-    """Return what operands must be, and how many of them are looked at (0: all)."""
+    """Return what operands must match, and how many of them are checked (0: all)."""
     for key, looked_at in (("plain", 0), ("plain_first", 1)):
         if key in entry:
             return re.compile(str(entry[key]), re.ASCII), looked_at

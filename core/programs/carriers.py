@@ -2,7 +2,7 @@
 
 A *carrier* can run other programs, write files or reach the network through its arguments. Under
 strict trust a carrier passes only where its profile in ``data/carriers/`` knows every argument
-to be harmless ; under classical trust its path is enough, unless the
+to be harmless; under classical trust its path is enough, unless the
 arguments carry code.
 """
 
@@ -88,7 +88,7 @@ def inline_options(names: frozenset[str]) -> tuple[tuple[str, str], ...]:
 
 
 def inline_code(options: Sequence[tuple[str, str]], arguments: Sequence[str]) -> str | None:
-    """Name the argument that carries code or a program to run; asked about under either trust."""
+    """Name the argument that carries code or a program to run; it prompts under either trust."""
     for name, option in options:
         found = next((word for word in arguments if carries(option, word)), None)
         if found is not None:
@@ -97,7 +97,7 @@ def inline_code(options: Sequence[tuple[str, str]], arguments: Sequence[str]) ->
 
 
 def carries(option: str, word: str) -> bool:
-    """Return whether a word may hold an option: abbreviated, in a cluster, with a glued value."""
+    """Return whether a word may contain an option: abbreviated, clustered, with a glued value."""
     if option.startswith("--"):
         head = word.partition("=")[0]
         return len(head) > len("--x") and head.startswith("--") and option.startswith(head)
@@ -107,7 +107,7 @@ def carries(option: str, word: str) -> bool:
 
 
 def carrier_problem(path: str, arguments: Sequence[str]) -> str | None:
-    """Return why strict trust does not let a program pass, for one of its paths.
+    """Return why strict trust does not let a program pass, given one of its paths.
 
     ``None`` means that the program only reads and prints, or that its profile knows the arguments.
     """
@@ -128,7 +128,7 @@ def _problem(path: str, arguments: tuple[str, ...]) -> str | None:
 def harmless(paths: Sequence[str], arguments: tuple[str, ...]) -> bool:
     """Return whether a program is known, under each of its paths, to only read and print here.
 
-    Other than ``carrier_problem`` it takes no program that is in no table.
+    Unlike ``carrier_problem``, it is false for a program that is in no table.
     """
     return all(_is_harmless(path, arguments) for path in dict.fromkeys(paths))
 
@@ -141,12 +141,12 @@ def _is_harmless(path: str, arguments: tuple[str, ...]) -> bool:
 
 
 def profile_for(path: str) -> CarrierProfile | None:
-    """Return the profile that a program at a path is judged by, ``None`` where there is none."""
+    """Return the profile by which a program at a path is judged, ``None`` if it has none."""
     return _known(path)[1]
 
 
 def is_judged(path: str) -> bool:
-    """Return whether the tables know of any arguments that the program is harmless with."""
+    """Return whether the tables list any arguments with which the program is harmless."""
     profile = _known(path)[1]
     passes = profile is not None and (profile.exact or profile.options or profile.commands)
     return is_plain(path) or bool(passes)
@@ -158,10 +158,10 @@ def is_carrier(path: str) -> bool:
 
 
 def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
-    """Return what a command can do, ``None`` where that is not known.
+    """Return what a command can do, ``None`` if that is not known.
 
-    That is all of it only where it is ``bounded``. ``runs`` means whatever another program may
-    do. Wrappers are not looked through.
+    That is everything only if it is ``bounded``. ``runs`` means whatever another program may do.
+    Wrappers are not unwrapped.
     """
     if is_plain(argv[0]):
         return frozenset((Effect.READS,))
@@ -172,7 +172,7 @@ def effects(argv: Sequence[str]) -> frozenset[Effect] | None:
 
 
 def worst_effects(path: str) -> frozenset[Effect]:
-    """Return all that a program can do by some arguments, nothing for one that is in no table."""
+    """Return all that a program can do with any arguments; nothing for one that is in no table."""
     if is_plain(path):
         return frozenset((Effect.READS,))
     name, profile = _known(path)
@@ -189,10 +189,10 @@ def bounded(argv: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _known(path: str) -> tuple[str | None, CarrierProfile | None]:
-    """Return the name under which the tables warn of a program, and its profile.
+    """Return the name under which the tables list a program as a carrier, and its profile.
 
     Its own name comes before a peeled one. A relative (``kubectl-foo``, ``git-upload-pack``) is
-    warned of, but has no part in the profile: it is another program.
+    a carrier, too, but does not share the profile, because it is another program.
     """
     if is_plain(path):
         return None, None

@@ -1,8 +1,8 @@
-"""Find what ``find -exec`` runs: the expression without it, and each command behind it.
+"""Find what ``find -exec`` runs: the expression without it, and each command after it.
 
-GNU find 4.9 and POSIX: a command ends at ``;``, or at a ``+`` behind a word ``{}``. It gets what is
-found, thus arguments that nobody knows, and is known only where it is a program that shows files
-whatever its arguments. ``-execdir``, ``-ok`` and ``-okdir`` are unknown.
+GNU find 4.9 and POSIX: a command ends at ``;``, or at a ``+`` after a word ``{}``. Its arguments
+are what is found, which is not known beforehand, so only a program that shows files whatever its
+arguments counts as known. ``-execdir``, ``-ok`` and ``-okdir`` are unknown.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ _UNKNOWN = frozenset(("-execdir", "-ok", "-okdir"))
 
 @dataclass(frozen=True, slots=True)
 class FindExec:
-    """``own`` is the vector without its commands; ``between`` the words around each of those."""
+    """A find split up: ``own`` is the vector without its commands, ``between`` the words around."""
 
     own: tuple[str, ...]
     commands: tuple[tuple[str, ...], ...]
@@ -48,7 +48,7 @@ class FindExec:
 
 
 def find_exec(argv: Sequence[str]) -> FindExec | Opaque | None:
-    """Split the vector of a find; ``None`` where it runs nothing."""
+    """Split the vector of a find; ``None`` if it runs nothing."""
     if "-exec" not in argv or not _UNKNOWN.isdisjoint(argv):
         return None
     commands, between, rest = [], [], list(argv)
@@ -67,7 +67,7 @@ def find_exec(argv: Sequence[str]) -> FindExec | Opaque | None:
 
 
 def _end(words: Sequence[str], start: int) -> int | None:
-    """Return the place of the word that ends a command, ``None`` where nothing does."""
+    """Return the place of the word that ends a command, ``None`` if none does."""
     for place in range(start, len(words)):
         if words[place] == ";" or (words[place] == "+" and words[place - 1] == "{}"):
             return place
@@ -75,6 +75,6 @@ def _end(words: Sequence[str], start: int) -> int | None:
 
 
 def _shows(command: Sequence[str]) -> bool:
-    """Return whether a command is a known one that is given what is found."""
+    """Return whether a command is a known one whose arguments are what is found."""
     name = command[0].rpartition("/")[2] if command else ""
     return name in _SHOWING and any("{}" in word for word in command[1:])

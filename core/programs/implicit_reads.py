@@ -9,20 +9,20 @@ from core.programs.profiles.tables import section, table, words
 
 
 class Contents(Enum):
-    """How far the contents that a command may print or send can come from."""
+    """Which files the contents that a command may print or send can come from."""
 
     NONE = auto()
     FILES = auto()
     """The files that it names."""
     FOLDERS = auto()
-    """The files and folders that it names, and whatever is below."""
+    """The files and folders that it names, and everything in these."""
     ANYWHERE = auto()
-    """The same of the folder that it runs in."""
+    """Also anything in the folder that it runs in."""
 
 
 @lru_cache(maxsize=16_384)
 def contents_of(argv: tuple[str, ...], path: str, realpath: str) -> Contents:
-    """Return what a command may read; a program is what both of its paths say."""
+    """Return what a command may read; both of a program's paths must agree on what it is."""
     paths = tuple(dict.fromkeys((path, realpath)))
     if not all(map(in_system_directory, paths)):
         return Contents.ANYWHERE
@@ -33,7 +33,8 @@ def contents_of(argv: tuple[str, ...], path: str, realpath: str) -> Contents:
 def names_no_file(count: int, path: str, realpath: str) -> bool:
     """Return whether a command only prints and no argument is a file, whatever it looks like.
 
-    ``count`` is how many arguments it has at most. A program is what both of its paths say.
+    ``count`` is how many arguments it has at most. Both of a program's paths must agree on what it
+    is.
     """
     known = _list("no_files") | (frozenset() if count else _list("no_files_bare"))
     paths = (path, realpath)
@@ -41,7 +42,7 @@ def names_no_file(count: int, path: str, realpath: str) -> bool:
 
 
 def reads_elsewhere(argv: tuple[str, ...], path: str, realpath: str) -> bool:
-    """Return whether an option makes a command read through links below, or what a file lists."""
+    """Return whether an option makes a command follow links in folders, or read listed files."""
     names = {one.rpartition("/")[2] for one in (path, realpath)}
     following = (words(section(table("contents"), "follows"), name) for name in names)
     return any(

@@ -1,8 +1,8 @@
-"""Find code, or a program to run, in arguments: asked about under either trust.
+"""Find code, or a program to run, in arguments: it prompts under either trust.
 
-Three kinds of knowledge, in ``data``: options that carry code (``carriers.toml``, ``[inline]``),
+``data`` has three kinds of knowledge: options that carry code (``carriers.toml``, ``[inline]``),
 patterns of whole vectors (``inline.toml``, ``[patterns]``), and for programs whose first operand is
-a script (awk, sed) a profile that says which arguments carry no code that runs others.
+a script (awk, sed) a profile of the arguments whose code starts no other programs.
 """
 
 import re
@@ -20,9 +20,9 @@ _PLACEHOLDER = re.compile(r"<([A-Za-z_]+)>")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inline:
-    """What is known of the code that one program takes, under each of its names.
+    """What is known about the code that one program takes, under each of its names.
 
-    ``patterns`` are searched in the arguments with a NUL before, between and behind them.
+    ``patterns`` are searched in the arguments with a NUL before, between and after them.
     """
 
     options: tuple[tuple[str, str], ...]
@@ -34,7 +34,7 @@ class Inline:
         return _problem(self, tuple(arguments))
 
     def looked_for(self, arguments: Sequence[str]) -> str | None:
-        """Return the same, found again."""
+        """Return the same, without the cache."""
         found = inline_code(self.options, arguments) if self.options else None
         return found or self._by_pattern(arguments) or self._by_script(arguments)
 
@@ -64,7 +64,7 @@ def _problem(inline: Inline, arguments: tuple[str, ...]) -> str | None:
 
 @cache  # one for each set of names, so that two of them are the same object
 def inline_of(names: frozenset[str]) -> Inline | None:
-    """Return what is known of a program under its names, ``None`` if it takes no code."""
+    """Return what is known about a program's code by its names, ``None`` if it takes none."""
     replaced = words(table("inline"), "positional")
     options = tuple(one for one in inline_options(names) if one[0] not in replaced)
     patterns = tuple((name, one) for name in sorted(names) for one in _patterns().get(name, ()))
@@ -77,7 +77,7 @@ def _patterns() -> dict[str, tuple[re.Pattern[str], ...]]:
     """Return the patterns of each program; ``<NAME>`` in one means that piece.
 
     Raises:
-        KeyError: a pattern names a piece that is not there.
+        KeyError: a pattern names a piece that does not exist.
     """
     holder = table("inline")
     pieces = section(holder, "pieces")

@@ -1,7 +1,7 @@
 """Return the environment that switches off what a program would obey besides its arguments.
 
 Many programs read a configuration from the folder that they work in, and start or write what it
-names. Most of them let an environment variable overrule that. ``data/neutral.toml`` lists these
+names. Most of them let an environment variable override that. ``data/neutral.toml`` lists these
 variables by program, with the settings that each one covers (docs/decisions/0020).
 """
 
@@ -26,10 +26,10 @@ _KEY = "GIT_CONFIG_KEY_"
 class When(StrEnum):
     """For which commands a row holds.
 
-    ``EVERYWHERE`` rows are in the environment of every child, whatever it runs. ``ALWAYS`` rows go
-    with each invocation of the program, also one that a person approved, so they may change
-    nothing that a person could mean. ``READING`` rows go with those invocations that the program's
-    profile knows to be harmless, and with no other.
+    ``EVERYWHERE`` rows are in the environment of every child, whatever it runs. ``ALWAYS`` rows are
+    set for each invocation of the program, even one that a person approved, so they must not change
+    anything that a person could mean. ``READING`` rows are set only for those invocations that the
+    program's profile knows to be harmless.
     """
 
     EVERYWHERE = "everywhere"
@@ -39,7 +39,7 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One variable, or one git setting (``GIT_CONFIG_KEY_n``), and what it overrules.
+    """One variable, or one git setting (``GIT_CONFIG_KEY_n``), and what it overrides.
 
     ``covers`` are names of settings as the program's manual writes them, in lower case; ``*``
     means any text.
@@ -54,7 +54,7 @@ class Row:
 
 @lru_cache(maxsize=4096)
 def rows_of(word: str, path: str, realpath: str) -> tuple[Row, ...]:
-    """Return the rows of a program by its invoked word and its paths, and of what it runs."""
+    """Return the rows of a program, by its invoked word and its paths, and of what it runs."""
     names = names_of(word) | names_of(path) | names_of(realpath)
     known = table("neutral")
     return tuple(
@@ -72,7 +72,7 @@ def neutral_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
 
 
 def approved_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
-    """Return what is set for a command that only a person's approval lets run."""
+    """Return what is set for a command that runs only because a person approved it."""
     rows = rows_of(argv[0], file.path, file.realpath)
     return _pairs(rows, False) if rows else ()
 
@@ -80,7 +80,7 @@ def approved_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
 def is_reading(argv: Sequence[str], file: PinnedFile) -> bool:
     """Return whether a program's profile knows an invocation to be harmless.
 
-    Of a program in no table nothing is known: it may be one that runs git for a person.
+    Nothing is known about a program in no table: it may be one that runs git for a person.
     """
     if not (is_plain(file.path) or is_carrier(file.path)):
         return False
@@ -89,7 +89,7 @@ def is_reading(argv: Sequence[str], file: PinnedFile) -> bool:
 
 
 def takes_effect(row: Row, neutral: Pairs) -> bool:
-    """Return whether a row is set for a command that got some environment."""
+    """Return whether a row is set in the environment that a command got."""
     if row.when is When.EVERYWHERE:
         return True
     wanted = (row.name, row.value)
@@ -99,12 +99,12 @@ def takes_effect(row: Row, neutral: Pairs) -> bool:
 
 
 def may_share(argv: Sequence[str], file: PinnedFile) -> bool:
-    """Return whether a command may run under what is set for its sibling readings in a wrapper."""
+    """Return whether a command in a wrapper may share what is set for harmless ones next to it."""
     return is_reading(argv, file)
 
 
 def union(every: Iterable[Pairs]) -> Pairs:
-    """Return all of several environments in one; the last value of a name wins."""
+    """Return several environments as one; the last value of a name wins."""
     return tuple(sorted({name: value for one in every for name, value in one}.items()))
 
 

@@ -1,4 +1,4 @@
-"""Gather once what the tables say about a program, for it does not depend on its arguments."""
+"""Gather once what the tables say about a program, since it does not depend on its arguments."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,10 +22,10 @@ class Program:
     """A program under its invoked and its real name.
 
     ``bare`` and ``laden`` say what kind of wrapper it is without and with arguments; ``inline``
-    is what is known of code in its arguments; ``paths`` are what patterns may match;
+    is what is known about code in its arguments; ``paths`` are what patterns may match;
     ``plain`` programs pass strict trust with any arguments; a ``carrier``'s path is never stored,
     whatever its arguments; ``unknown`` ones are in no table, ``foreign`` ones among
-    them lie where a system or a package manager keeps its programs;
+    them are where a system or a package manager keeps its programs;
     ``safe_bin`` is the profile of a filter that a configuration may let pass; ``required`` are the
     operands without which a plain program only complains.
     """

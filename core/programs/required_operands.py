@@ -1,7 +1,7 @@
-"""Count the operands of programs that pass whatever their arguments: they need some all the same.
+"""Count the operands of programs that pass whatever their arguments: they still need some.
 
-A line whose program cannot do what was meant is not one that somebody allowed. Options are not
-judged here; only those that take the next word as a value must be known, or it would count.
+A line whose program cannot do what was meant is not one that a person allowed. Options are not
+judged here; only those that take the next word as a value must be known, or that word would count.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _SPARING = frozenset(("--help", "--version"))
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """What one program needs: ``least`` operands, ``least_then`` behind an option of ``sparing``.
+    """What one program needs: ``least`` operands, ``least_then`` with an option of ``sparing``.
 
     ``values`` are the options that need a value.
     """
@@ -61,7 +61,7 @@ class Required:
 
 @cache
 def required_of(name: str) -> Required | None:
-    """Return what a program needs that the tables call plain, ``None`` if nothing is known."""
+    """Return what a program listed as plain needs, ``None`` if nothing is known."""
     known = section(table("carriers"), "required")
     if name not in known:
         return None

@@ -29,7 +29,7 @@ def profiled() -> frozenset[str]:
 
 
 def safe_bin_of(invoked: str, real: str) -> str | None:
-    """Return the profiled name of a program that both its paths give it in trusted directories."""
+    """Return the profiled name that both paths of a program, in trusted directories, give it."""
     directory, _, name = real.rpartition("/")
     if name not in _profiles() or directory not in _trusted():
         return None

@@ -1,8 +1,8 @@
 """Find the payload of ``sh -c``: the one text that a shell is given to run, and nothing else.
 
-Shells do not follow getopt: the payload is the first word that is no option, not the word after
+Shells do not follow getopt: the payload is the first word that is not an option, not the word after
 ``c``. Login, interactive and input-reading shells, start-up files and positional parameters are
-not in the grammar, so they ask (CVE-2026-32052, CVE-2026-41392, CVE-2026-53806, CVE-2026-53855).
+not in the grammar, so they prompt (CVE-2026-32052, CVE-2026-41392, CVE-2026-53806, CVE-2026-53855).
 """
 
 import re
@@ -16,7 +16,7 @@ from core.programs.wrapper_grammar import Opaque
 
 @dataclass(frozen=True, slots=True)
 class ShellGrammar:
-    """The options of one shell: words of flags, words that take a name, and those names."""
+    """The options of one shell: flags, options that take a name, and those names."""
 
     flags: re.Pattern[str]
     setting: re.Pattern[str]

@@ -1,8 +1,8 @@
 """Find the files that choose the program, or the version of it, that really runs.
 
-A version manager puts a shim where the program should be, and the shim starts what a file of the
-project names, even for `--version`; some tools load the project's own copy of themselves. A profile
-speaks of the program itself (data/shims.toml).
+A version manager puts a shim in the program's place, and the shim starts what a file of the project
+names, even for `--version`; some tools load the project's own copy of themselves. A profile
+describes only the program itself (data/shims.toml).
 """
 
 import json
@@ -41,7 +41,7 @@ class Chooser:
 
 @dataclass(frozen=True, slots=True)
 class Manager:
-    """A program that starts others by the choice of ``choosers``; without any, nobody knows.
+    """A program that starts what ``choosers`` select; without any, what it starts is unknown.
 
     ``marks`` are in the scripts that it writes as shims, ``within`` in its own binary.
     """
@@ -56,20 +56,20 @@ class Manager:
 
 @cache
 def managers() -> tuple[Manager, ...]:
-    """Return the version managers that are known, those of any folder of shims last."""
+    """Return the known version managers, the generic folders of shims last."""
     known = section(table("shims"), "managers")
     return tuple(_manager(name, section(known, name)) for name in known)
 
 
 def manager_named(path: str) -> Manager | None:
-    """Return the manager that a program's path gives away: its name, or where its shims lie."""
+    """Return the manager that a program's path indicates: its name, or the folder of its shims."""
     name = path.rpartition("/")[2].lower()
     found = (one for one in managers() if name in one.programs or any(p in path for p in one.paths))
     return next(found, None)
 
 
 def manager_marked(content: bytes, *, script: bool) -> Manager | None:
-    """Return the manager that the content of a shim gives away."""
+    """Return the manager that the content of a shim indicates."""
     for one in managers():
         if any(mark in content for mark in (one.marks if script else one.within)):
             return one
@@ -78,7 +78,7 @@ def manager_marked(content: bytes, *, script: bool) -> Manager | None:
 
 @cache
 def served() -> frozenset[str]:
-    """Return names that only managers have copies of themselves under."""
+    """Return the names under which only version managers install copies of themselves."""
     known = section(table("shims"), "managers")
     return frozenset(name for row in known for name in words(section(known, row), "serves"))
 
@@ -87,7 +87,7 @@ def served() -> frozenset[str]:
 def own_paths(path: str, realpath: str) -> tuple[str, ...]:
     """Return the paths of a program whose names say what it is.
 
-    A link to a version manager is the program that it is called by, of the version that is chosen.
+    A link to a version manager is the program that the link is named after, in the chosen version.
     """
     name = realpath.rpartition("/")[2].lower()
     if path == realpath or any(name in one.programs for one in managers()):
@@ -103,7 +103,7 @@ def is_query(arguments: Sequence[str]) -> bool:
 def runs_code(path: str, arguments: tuple[str, ...]) -> bool:
     """Return whether a rule that allows these arguments also allowed the project's code.
 
-    Then it matters little which version of the program does it.
+    It then matters little which version of the program runs it.
     """
     if is_query(arguments) or is_vouched_for(path, arguments):
         return False
@@ -145,7 +145,7 @@ def loaded_by(path: str, arguments: tuple[str, ...]) -> tuple[Chooser, ...]:
 def chooses_plainly(reading: str, text: str) -> bool:
     """Return whether a file chooses nothing but a version that its manager installed itself.
 
-    What is not understood chooses otherwise.
+    A file that is not understood counts as choosing more.
     """
     try:
         return _READINGS[reading](text)
@@ -183,13 +183,13 @@ def _exists(_: str) -> bool:
 
 
 def _is_version(text: str) -> bool:
-    """Return whether each word names a version below the manager's own folder: it holds no path."""
+    """Return whether each word names a version in the manager's own folder, and not a path."""
     lines = filter(None, (line.partition("#")[0].strip() for line in text.split("\n")))
     return all(_VERSION.fullmatch(word) for line in lines for word in line.split())
 
 
 def _are_tools(text: str) -> bool:
-    """Return whether each line is a tool and its versions (asdf's `path:` and `ref:` are none)."""
+    """Return whether each line is a tool and its versions (not asdf's `path:` or `ref:`)."""
     lines = filter(None, (line.partition("#")[0].split() for line in text.split("\n")))
     return all(
         re.fullmatch(r"[A-Za-z0-9_-]+", tool) and all(map(_VERSION.fullmatch, versions))
@@ -198,7 +198,7 @@ def _are_tools(text: str) -> bool:
 
 
 def _is_toolchain(text: str) -> bool:
-    """Return whether a toolchain of Rust itself is chosen, not one of a path or a custom name."""
+    """Return whether an official Rust toolchain is chosen, not a path or a custom name."""
     if "[" not in text:
         return _CHANNEL.fullmatch(text.strip()) is not None
     holder = tomllib.loads(text)
@@ -217,7 +217,7 @@ def _is_package(text: str) -> bool:
 
 
 def _is_npmrc(text: str) -> bool:
-    """Return whether an .npmrc sets only what cannot lead a query elsewhere."""
+    """Return whether an .npmrc sets only what cannot send a query elsewhere."""
     lines = (line.strip() for line in re.split(r"[\r\n]", text))
     return all(map(_is_harmless, (line for line in lines if line and line[0] not in "#;")))
 

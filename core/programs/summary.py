@@ -1,7 +1,7 @@
 """Summarise what a planned command does, as far as the tables know, and never more than they know.
 
-For the people who are asked: nothing here decides. A sentence may be missing, but it may not be
-wrong and may not soothe: what is not listed in full is described by all that its program can do.
+It is for the people who are asked: nothing here decides. A sentence may be missing, but it must not
+be wrong or reassure: what is not listed in full is described by all that its program can do.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ READS = "reads and prints"
 _HIDDEN = "what it runs is not known to Sayso"
 _INLINE = "may run code or programs that its arguments name"
 _MORE = "more is not known to Sayso"
-"""Follows effects of a program without a profile: what is listed of it need not be all."""
+"""Added to the effects of a program without a profile: the listed ones may not be all."""
 _CAN = {
     Effect.RUNS: "can run other programs",
     Effect.WRITES: "can write or delete files",
@@ -39,7 +39,7 @@ class Summary:
     """What one command does.
 
     ``words`` have a ``{}`` for each of ``operands``, which are places in ``argv``; they may be
-    empty. ``added``, which follow them, and ``effects`` are words of the tables alone.
+    empty. ``added``, which follow them, and ``effects`` are words from the tables alone.
     """
 
     argv: tuple[str, ...]
@@ -50,10 +50,10 @@ class Summary:
 
 
 def summaries(command: PlannedCommand, *, steered: bool = False) -> tuple[Summary, ...]:
-    """Summarise a command, or below a wrapper each command that it runs.
+    """Summarise a command, or each command that a wrapper runs.
 
-    ``steered``: something beside the arguments may change what the command does, so that nothing
-    is called a mere reader, and a sentence is followed by all that the program can do.
+    ``steered``: something other than the arguments may change what the command does, so nothing is
+    described as only reading, and a sentence is followed by all that the program can do.
     """
     file = command.executable
     if file is None:
@@ -86,7 +86,7 @@ def _unwrapped(
 
 
 def _described(kind: str) -> str:
-    """Return what kind of wrapper a program is, without the one of its names that was found."""
+    """Return what kind of wrapper a program is, without the name by which it was recognised."""
     return kind.partition(" is ")[2] or "may start another program"
 
 
@@ -120,9 +120,9 @@ def _leaf(argv: tuple[str, ...], file: PinnedFile, *, steered: bool) -> Summary:
 
 
 def _joined(known: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    """Add to known effects what a program can do besides; nothing is said twice.
+    """Add to known effects what else a program can do, without repeating anything.
 
-    What runs other programs can do all that they can, so that alone is said of it.
+    A program that runs others can do all that they can, so only that is stated.
     """
     widest = _CAN[Effect.RUNS]
     if widest in more:
@@ -133,7 +133,7 @@ def _joined(known: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _can(argv: tuple[str, ...], file: PinnedFile, *, steered: bool) -> tuple[str, ...]:
-    """Word what a program can do by these arguments; by any, where they are not all listed."""
+    """Describe what a program can do with these arguments, or with any if not all are listed."""
     found: set[Effect] = set()
     for path in (file.path, file.realpath):
         known = not steered and bounded((path, *argv[1:]))

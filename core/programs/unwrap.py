@@ -1,8 +1,8 @@
 """Unwrap a wrapper to the commands that it runs, or say why that is not known for certain.
 
-Pure: words and paths decide. ``Unwrapped.around`` writes the vector that really runs: the same
-wrapper around inner commands that are named by their absolute path, so that neither a search path
-nor a shell's own words choose what runs (invariant 2; CVE-2026-27566).
+Pure: words and paths decide. ``Unwrapped.around`` builds the vector that really runs: the same
+wrapper around inner commands named by their absolute paths, so that neither a search path nor a
+shell's builtins choose what runs (invariant 2; CVE-2026-27566).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from core.shell import reader
 from core.shell.quoting import quote_reading
 
 DEEPEST_NESTING = 4
-"""Most wrappers around one command; deeper ones ask (CVE-2026-32023)."""
+"""How many wrappers there may be around one command; deeper ones prompt (CVE-2026-32023)."""
 
 _Argvs = tuple[tuple[str, ...], ...]
 
@@ -30,9 +30,9 @@ class Unwrapped:
 
     ``prefix`` are its own words. ``connectors`` join the commands of a shell's payload, ``None``
     means one plain vector. ``assignments`` are set for it. ``open_ended``: further arguments
-    come from standard input. ``asks`` is why a person is asked all the same. ``between`` are the
-    words of a find around the commands behind the first, which is the find without them: that
-    one is known in full.
+    come from standard input. ``asks`` is why a person is asked nevertheless. ``between`` are the
+    words of a find around all commands but the first, which is the find without them: that one is
+    known in full.
     """
 
     prefix: tuple[str, ...]
@@ -48,7 +48,7 @@ class Unwrapped:
         return self.open_ended and not (self.between and place == 0)
 
     def around(self, commands: _Argvs) -> tuple[str, ...]:
-        """Return the wrapper's vector around other commands of the same number."""
+        """Return the wrapper's vector around the same number of other commands."""
         if self.between:
             runs = (*commands[1:], ())
             pairs = zip(self.between, runs, strict=True)
@@ -97,7 +97,7 @@ def bound_vector(
 ) -> tuple[str, ...] | None:
     """Return the vector that runs ``inner`` by absolute paths.
 
-    ``None`` where the wrapper would read it otherwise, as ``env`` would a path with ``=``.
+    ``None`` if the wrapper would read it differently, as ``env`` would a path with ``=``.
     """
     commands = tuple(one.by_path for one in inner)
     if tuple(one.argv for one in inner) != found.commands:
@@ -113,9 +113,9 @@ def bound_vector(
 def binding_problem(command: PlannedCommand, file: PinnedFile, found: Unwrapped) -> str | None:
     """Return why a plan does not hold a wrapper to what was unwrapped; ``None`` if it does.
 
-    What is bound is looked at before the wrapper starts. Where time passes between that and the
-    start of an inner program, as behind a ``;`` or under ``xargs``, it must lie where only the
-    administrator writes.
+    What is bound is checked before the wrapper starts. If time passes between that and the start
+    of an inner program, as after a ``;`` or under ``xargs``, the program must be where only the
+    administrator can write.
     """
     if not command.inner:
         return f"more than {DEEPEST_NESTING} stand around one command, or a path is odd"
@@ -135,7 +135,7 @@ def _is_system(file: PinnedFile) -> bool:
 
 
 def reading_applet(argv: Sequence[str], file: PinnedFile) -> str | None:
-    """Return the multiplexer's applet, if it is one that only reads, whatever its arguments."""
+    """Return the multiplexer's applet if it only reads, whatever its arguments."""
     name = argv[0].rpartition("/")[2]
     if name not in _multiplexers() or _real_name(name, file.path, file.realpath) != name:
         return None
@@ -143,7 +143,7 @@ def reading_applet(argv: Sequence[str], file: PinnedFile) -> str | None:
 
 
 def is_multiplexer(name: str) -> bool:
-    """Return whether a program of this name has applets that its entry in an allowlist lets run."""
+    """Return whether a program of this name has applets that its allowlist entry lets run."""
     return name in _multiplexers()
 
 
@@ -162,7 +162,7 @@ def _payload(real: str, argv: tuple[str, ...]) -> Unwrapped | Opaque:
     if isinstance(reading, Unreadable):
         return Opaque(reading.detail)
     commands = tuple(_literal(vector) for vector in reading.argvs)
-    # Redirections too: what has no literal vectors alone is not what a shell would be given below.
+    # Redirections count, too: only literal vectors can be written out for a shell below.
     if reading != Reading(commands, reading.connectors) or any(c[0] == "cd" for c in commands):
         return Opaque("its text expands a word, redirects, or changes the directory")
     return Unwrapped(argv[:at], commands, reading.connectors)

@@ -2,8 +2,8 @@
 
 Each ``[grammar.NAME]`` of ``data/wrappers.toml`` lists the options of one implementation with
 their values, and the operands before the inner command. The programs stop at the first word that
-is no option (getopt's ``+``), and so does the scan. GNU abbreviations of long options, unknown
-options and odd values end it: what is not listed is not understood.
+is not an option (getopt's ``+``), and so does the scan. It fails on GNU abbreviations of long
+options, unknown options and odd values: what is not listed is not understood.
 """
 
 import re
@@ -31,12 +31,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The words that may stand before the inner command.
+    """The words that may precede the inner command.
 
     ``values`` maps an option to the kind of its value, ``number`` is the kind of the old spelling
-    ``-5`` (empty: there is none), one of ``one_of`` must be given where it is not empty.
+    ``-5`` (empty: it has none), one of ``one_of`` must be given unless that is empty.
     ``open_ended`` wrappers add arguments that they read from standard input. ``asks`` is why a
-    person is asked although the inner command is known, empty where nobody is.
+    person is asked although the inner command is known, empty if none is.
     """
 
     flags: frozenset[str]
@@ -115,7 +115,7 @@ def _checked(argv: Sequence[str], start: Start) -> Start | Opaque:
 
 
 def _after_options(grammar: Grammar, argv: Sequence[str], seen: set[str]) -> int | Opaque:
-    """Return the index behind the options; ``seen`` takes their names."""
+    """Return the index after the options; ``seen`` collects their names."""
     at = 1
     while at < len(argv) and argv[at].startswith("-"):
         word = argv[at]
@@ -134,7 +134,7 @@ def _after_options(grammar: Grammar, argv: Sequence[str], seen: set[str]) -> int
 
 
 def _long(grammar: Grammar, word: str, following: str | None, seen: set[str]) -> int:
-    """Return how many words a long option takes; 0 where it is not understood."""
+    """Return how many words a long option takes; 0 if it is not understood."""
     name, equals, value = word.partition("=")
     seen.add(name)
     if name in grammar.flags:
@@ -148,7 +148,7 @@ def _long(grammar: Grammar, word: str, following: str | None, seen: set[str]) ->
 
 
 def _cluster(grammar: Grammar, word: str, following: str | None, seen: set[str]) -> int:
-    """Return how many words a cluster of short options takes; 0 where it is not understood."""
+    """Return how many words a cluster of short options takes; 0 if it is not understood."""
     for index, letter in enumerate(word[1:], 1):
         name, glued = f"-{letter}", word[index + 1 :]
         seen.add(name)

@@ -1,8 +1,8 @@
 """Recognise programs that start other programs: shells, multiplexers, wrappers, builtins.
 
 A program is known by the last part of the invoked path *and* of the real path, so that a link to
-``/bin/sh`` is a shell under any name. Version digits, suffixes and toolchain prefixes are peeled
-off (``python3.11``, ``vim.basic``, ``x86_64-linux-gnu-gcc-12``): what may be a wrapper is one.
+``/bin/sh`` is a shell under any name. Version digits, suffixes and toolchain prefixes are stripped
+(``python3.11``, ``vim.basic``, ``x86_64-linux-gnu-gcc-12``): what may be a wrapper counts as one.
 """
 
 import re
@@ -17,7 +17,7 @@ _TRIPLET = re.compile(r"^[a-z0-9_]+-(?:[a-z0-9]+-)*(?:gnu|musl|darwin|mingw32)[a
 
 @lru_cache(maxsize=65_536)
 def names_of(path: str) -> frozenset[str]:
-    """Return every name that a program may be known by in the tables, for one path or word."""
+    """Return every name by which a path or word may be known in the tables."""
     name = path.rpartition("/")[2].lower()
     return frozenset(_peel(name) - {""})
 
@@ -59,7 +59,7 @@ def _builtins() -> frozenset[str]:
 
 
 def is_builtin(name: str) -> bool:
-    """Return whether a word is one that a shell obeys itself."""
+    """Return whether a word is a shell builtin."""
     return name in _builtins()
 
 
@@ -75,5 +75,5 @@ def wrapper_kind(names: Iterable[str], argument_count: int) -> str | None:
 
 
 def is_shell(names: Iterable[str]) -> bool:
-    """Return whether a program is a shell; S4 lets no ACL entry start one."""
+    """Return whether a program is a shell, which no ACL entry may start (S4)."""
     return not _shells().isdisjoint(names)

@@ -1,12 +1,11 @@
 """Read an awk program and know it to compute and print only: nothing written, nothing run.
 
-A positive reading of POSIX awk, held against gawk 5.2, mawk 1.3.4, one-true-awk and busybox. What
-is not listed is unknown: pipes, redirections, ``getline``, ``system``, ``close``, ``@``, functions
-of its own, and the arrays that hold arguments and environment (GTFOBins awk).
+This is a positive reading of POSIX awk, checked against gawk 5.2, mawk 1.3.4, one-true-awk and
+busybox. What is not listed is unknown: pipes, redirections, ``getline``, ``system``, ``close``,
+``@``, the program's own functions, and the arrays of arguments and environment (GTFOBins awk).
 
-A slash is a division after an operand, and otherwise begins a regular expression; where awks
-differ about that, the program is unknown, for a program read in the wrong mode shows its strings
-as code.
+A slash is a division after an operand, and otherwise begins a regular expression; if awks disagree
+about one, the program is unknown, because in the wrong mode its strings would be read as code.
 """
 
 import re
@@ -50,15 +49,15 @@ _FUNCTIONS: Final = _words(
     "tolower toupper gensub strftime systime mktime strtonum and or xor lshift rshift compl"
 )
 _CALLED: Final = _FUNCTIONS | _WORDS | _PRINTING
-# Words of one awk or another that start programs, open files, read what no operand names, or are
-# the program's own functions.
+# Words that in some awk start programs, open files, read what no operand names, or define
+# functions.
 _REFUSED: Final = _words(
     "system getline close fflush function func return switch case default include load namespace "
     "ARGV ARGC ARGIND ENVIRON PROCINFO SYMTAB FUNCTAB TEXTDOMAIN LINT BEGINFILE ENDFILE dcgettext "
     "dcngettext bindtextdomain asort asorti patsplit typeof isarray mkbool _"
 )
 WORDS_OF_AWK: Final = _CALLED | _REFUSED
-"""Names that are no variables of the program's own."""
+"""Names that cannot be the program's own variables."""
 
 
 class _Reader:
@@ -74,7 +73,7 @@ class _Reader:
         self.printing = False
 
     def take(self, kind: str, text: str) -> bool:
-        """Take one token in; return whether it is known in its place."""
+        """Read one token; return whether it is known in its place."""
         known = self._name(text) if kind == "name" else self._mark(kind, text)
         self.control = text in _CONTROL
         self.previous = text
@@ -116,7 +115,7 @@ class _Reader:
         return called or text == "["
 
     def _calls(self) -> bool:
-        """Return whether a parenthesis here calls no function that is unknown."""
+        """Return whether a parenthesis here does not call an unknown function."""
         word = self.previous
         return not (word[0].isalpha() or word[0] == "_") or word in _CALLED
 
@@ -149,7 +148,7 @@ def awk_problem(program: str) -> str | None:
 
 
 def _next(reader: _Reader, program: str, place: int) -> int | None:
-    """Return where the token at ``place`` ends, ``None`` where it is unknown."""
+    """Return where the token at ``place`` ends, ``None`` if it is unknown."""
     token = _TOKEN.match(program, place)
     if token is None:
         return None
@@ -160,7 +159,7 @@ def _next(reader: _Reader, program: str, place: int) -> int | None:
 
 
 def _slash(reader: _Reader, program: str, place: int) -> int | None:
-    """Return where a division or a regular expression ends, ``None`` where it is unknown."""
+    """Return where a division or a regular expression ends, ``None`` if that is unknown."""
     if reader.divides:
         reader.previous, reader.divides = "/", False
         return place + len("/=" if program.startswith("/=", place) else "/")

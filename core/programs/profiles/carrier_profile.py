@@ -1,4 +1,4 @@
-"""What one carrier's profile knows: harmless arguments, and the effects of the others.
+"""Judge arguments by one carrier's profile: the harmless ones, and the effects of the others.
 
 A profile is in ``data/carriers/FAMILY.toml``; docs/reference/policy.md says what its keys mean.
 """
@@ -13,7 +13,7 @@ from core.programs.profiles.tables import Table, section, words
 
 
 class Effect(StrEnum):
-    """What a program can do: ``runs`` others, which may do anything; the rest by itself."""
+    """What a program can do: ``runs`` others, which may do anything; the rest it does itself."""
 
     READS = "reads"
     WRITES = "writes"
@@ -32,11 +32,11 @@ def effects_of(listed: Sequence[str]) -> frozenset[Effect]:
 
 @dataclass(frozen=True, slots=True)
 class CarrierProfile:
-    """One program. ``exact`` are whole argument lists that are harmless.
+    """The profile of one program. ``exact`` are whole argument lists that are harmless.
 
-    ``options`` are those before the subcommand, or of the whole program where it has no
+    ``options`` are those before the subcommand, or of the whole program if it has no
     ``commands``; ``reading`` is what harmless invocations do, ``can`` what others may do;
-    ``acts`` names the effects of subcommands; ``inherit`` lets ``options`` stand after them too.
+    ``acts`` names the effects of subcommands; ``inherit`` allows ``options`` after them, too.
     """
 
     name: str
@@ -59,7 +59,7 @@ class CarrierProfile:
         return self.options.problem(arguments)
 
     def effects(self, arguments: Sequence[str]) -> frozenset[Effect] | None:
-        """Return what these arguments can do, ``None`` where that is not known."""
+        """Return what these arguments can do, ``None`` if that is not known."""
         if self.problem(arguments) is None:
             return self.reading
         if not self.acts:
@@ -71,7 +71,7 @@ class CarrierProfile:
     def bounds(self, arguments: Sequence[str]) -> bool:
         """Return whether ``effects`` are all that these arguments can do.
 
-        ``acts`` speak of the subcommand, and an option that no profile lists may add to it
+        ``acts`` are about the subcommand, and an option that no profile lists may add to it
         (`git ls-remote --upload-pack=x`, `kubectl get --kubeconfig=x`, `systemctl enable --now`).
         """
         if not self.acts or self.problem(arguments) is None:
@@ -103,7 +103,7 @@ _OPTIONLESS = Profile(frozenset(), {}, {}, 0, "any")
 
 
 def _spellings(rest: Sequence[str]) -> tuple[str, ...]:
-    """Return the longest name of a subcommand first; a word with a blank in it names none."""
+    """Return possible subcommand names, the longest first; a word with a blank names none."""
     if not rest or " " in rest[0]:
         return ()
     alone = (rest[0],)
@@ -114,7 +114,7 @@ def carrier_profile_of(name: str, holder: Table) -> CarrierProfile:
     """Build one program's profile from its table.
 
     Raises:
-        TypeError: a key holds something of another type.
+        TypeError: a key has a value of another type.
         KeyError: a kind or a group of options is unknown.
         ValueError: a word names no effect.
     """
@@ -151,7 +151,7 @@ def _acts(holder: Table) -> dict[str, frozenset[Effect]]:
     found: dict[str, frozenset[Effect]] = {}
     for effect in holder:
         for spelled in words(holder, effect):
-            # TOML words hold no blank: `pr.merge` means the subcommand `pr merge`.
+            # TOML words contain no blank: `pr.merge` means the subcommand `pr merge`.
             key = spelled.replace(".", " ")
             found[key] = found.get(key, frozenset()) | effects_of((effect,))
     return found

@@ -1,4 +1,4 @@
-"""Build the profiles of arguments from the tables that hold them."""
+"""Build the profiles of arguments from their tables."""
 
 from core.programs.profiles.profile import Modes, Prevailing, Profile
 from core.programs.profiles.tables import Table, section, words
@@ -23,7 +23,7 @@ def _integer(holder: Table, key: str, default: int) -> int:
 
 
 def _modes(holder: Table, known: frozenset[str]) -> tuple[Modes, ...]:
-    """Return the groups of modes; one that names an option of no table would guard nothing."""
+    """Return the groups of modes; a group with an unlisted option is an error: it has no effect."""
     groups = section(holder, "modes")
     found: list[Modes] = []
     for prevailing in groups:
@@ -40,9 +40,9 @@ def profile_of(holder: Table) -> Profile:
     """Build a profile from its table; ``operands = -1`` sets no limit.
 
     Raises:
-        TypeError: a key holds something of another type.
+        TypeError: a key has a value of another type.
         KeyError: a value kind is unknown.
-        ValueError: an option is said to need a value and to take none, or a group of modes names
+        ValueError: an option is listed both with and without a value, or a group of modes names
             one that is not listed.
     """
     values, optional = _options(holder, "values"), _options(holder, "optional")

@@ -13,11 +13,11 @@ from core.programs.profiles.value_kinds import fits
 
 _PAIR_LENGTH = 2
 _OPEN_KINDS = frozenset({"any", "pretty"})
-"""Kinds that do not say how a value begins: another version of the program might take none."""
+"""Kinds that allow any beginning of a value: another version of the program might take none."""
 
 
 class Prevailing(StrEnum):
-    """Which option of a group of modes a program obeys where several are given."""
+    """Which option of a group of modes a program obeys if several are given."""
 
     LAST = "last"
     FIRST = "first"
@@ -38,15 +38,15 @@ class Profile:
 
     ``flags`` take no value, ``values`` need one of the named kind, ``optional`` ones may have one
     glued or after ``=``. ``consuming`` options bring the pattern themselves, after which
-    ``operands_then`` operands are left. ``needs`` are groups of options of which one each must
-    be there. ``number`` allows the old ``-5`` spelling; ``single`` programs write whole words
+    ``operands_then`` operands are left. ``needs`` are groups of options, one of each of which must
+    be given. ``number`` allows the old ``-5`` spelling; ``single`` programs write whole words
     after one dash (``find -name``); ``bundle`` ones take a first word without one (``tar tf``);
     ``ordered`` ones read no option after the first operand (xxd); ``counts_dash`` ones write
-    to their second operand, so that ``-`` is one of the budget (``uniq - out``); ``apart`` ones
-    glue no value to its option and read on (``tree -Po PATTERN OUT``), as do bundles (``tar tfI``);
-    ``first`` is the kind of the first operand where it differs (a sed script). ``modes`` are groups
-    of options of which one is in effect; ``needs`` checks that one only. ``least`` operands must
-    be there, ``least_then`` behind a ``sparing`` or consuming option.
+    to their second operand, so ``-`` counts as an operand (``uniq - out``); ``apart`` ones never
+    glue a value to its option and read on (``tree -Po PATTERN OUT``), as do bundles (``tar tfI``);
+    ``first`` is the kind of the first operand if it differs (a sed script). ``modes`` are groups
+    of options of which one is in effect; ``needs`` checks only that one. At least ``least``
+    operands must be given, ``least_then`` with a ``sparing`` or consuming option.
     """
 
     flags: frozenset[str]
@@ -76,15 +76,15 @@ class Profile:
         return found or scan.check_operands() or scan.check_least()
 
     def strange_option(self, arguments: Sequence[str]) -> str | None:
-        """Return what the profile does not know about the options alone."""
+        """Return what the profile does not know about the options, ignoring the operands."""
         return _Scan(self).options(arguments)
 
     def leading(self, arguments: Sequence[str]) -> tuple[int, str | None]:
-        """Return how many words the options before the first operand take, and the problem."""
+        """Return how many words the options before the first operand take, and any problem."""
         return _Scan(self).lead(arguments)
 
     def joined(self, other: "Profile") -> "Profile":
-        """Return this profile with the options of another as well; its own readings win."""
+        """Return this profile with the options of another added; its own win."""
         mine = self.flags | self.values.keys() | self.optional.keys()
         return replace(
             self,
@@ -201,7 +201,7 @@ class _Scan:
             self.budget = self.profile.operands_then
 
     def _prevails(self, name: str) -> bool:
-        """Return whether an option is in effect beside the modes before it; the others are not."""
+        """Return whether an option is in effect; if so, drop the modes that it replaces."""
         for group in self.profile.modes:
             others = (self.seen & group.options) - {name} if name in group.options else ()
             if not others:

@@ -1,7 +1,7 @@
 """Detect awk and sed scripts that may start other programs; writing files is not checked.
 
-For classical trust, where a listed awk may write but its code may not run what is not listed. What
-is not read for certain may.
+This is for classical trust, where a listed awk may write but its code may not run what is not
+listed. A script that cannot be read for certain counts as one that may.
 """
 
 import re
@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _REGEX: Final = re.compile(r"/((?:\\.|[^/\\\n])+)/")
 _CLOSED: Final = re.compile(r"(?:\\.|\[\^?\]?[^\]\[]*\]|[^\[\\])*", re.DOTALL)
 _CONDITION: Final = re.compile(r"if|while|for")
-"""Behind the parentheses of these a slash begins a regular expression, behind others it divides."""
+"""A slash after the parentheses of these begins a regular expression; after others, it divides."""
 
 _FLAG_E: Final = re.compile(r"[gpiImM0-9]*e")
 _SED_E: Final = re.compile(rf"(?<![A-Za-z]){_FLAG_E.pattern}")
@@ -34,7 +34,7 @@ _BY_LETTER: Final = re.compile(r"(?<![A-Za-z])[IM]*s([A-Za-z])")
 """A substitution whose delimiter may be a letter: `sa1adateae`."""
 
 _ADDRESS_BY_LETTER: Final = re.compile(r"(?:\A|[\s;{},!])\\([A-Za-z])")
-"""The same of an address: `\\a1ae date`."""
+"""The same, of an address: `\\a1ae date`."""
 
 _TEXT_ONLY: Final = re.compile(
     r"\s*(?:[0-9]+|\$|/(?:[^/\\\n\[]|\\[^\n])+/I?)?\s*[aic][ \\][^\n\\]*"
@@ -48,7 +48,7 @@ _LIMIT: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class _Slash:
-    """A place in an awk program, and whether a slash there divides: ``None``, if it may."""
+    """A place in an awk program, and whether a slash there divides; ``None`` if it may."""
 
     at: int
     divides: bool | None
@@ -58,7 +58,7 @@ class _Slash:
 def awk_may_run(program: str) -> bool:
     """Return whether an awk program may start others: ``system``, a pipe, an indirect call.
 
-    Where a slash may divide or begin a regular expression, neither reading may.
+    If a slash may divide or begin a regular expression, both readings are checked.
     """
     if len(program) > _LIMIT or "\0" in program:
         return True
@@ -91,21 +91,21 @@ def _next_slash(program: str, start: _Slash, *, conditions: bool) -> _Slash | No
 
 
 def _behind(program: str, slash: _Slash) -> list[_Slash] | None:
-    """Return from where to read on behind a slash, ``None`` where that is not known."""
+    """Return the places from which to continue after a slash, ``None`` if they are not known."""
     division = [] if slash.divides is False else [_Slash(slash.at + 1, divides=False)]
     if slash.divides:
         return division
     regex = _REGEX.match(program, slash.at)
     if regex is None and division and not program.startswith("//", slash.at):
         return division  # it has no end, so no awk takes it for a regular expression
-    # A slash in brackets ends it for one awk and not for another.
+    # A slash in brackets ends it in one awk and not in another.
     if regex is None or not _CLOSED.fullmatch(regex[1]):
         return None
     return [*division, _Slash(regex.end(), divides=None)]
 
 
 def _divides_behind(token: re.Match[str], *, conditions: bool) -> bool | None:
-    """Return whether a slash behind a token divides, ``None`` where awks differ about it."""
+    """Return whether a slash after a token divides, ``None`` if awks disagree about it."""
     word = token["word"]
     if word is not None:
         return True if _NAME.fullmatch(word) and word not in WORDS_OF_AWK else None
@@ -126,8 +126,8 @@ def _runs(token: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=512)
 def sed_may_run(script: str) -> bool:
-    """Return whether a sed script may hold the command ``e``, or ``s`` with that flag."""
-    if not script:  # BSD reads the empty word behind -i as a suffix, and the next one as the script
+    """Return whether a sed script may contain the command ``e``, or ``s`` with that flag."""
+    if not script:  # BSD reads an empty word after -i as a suffix, and the next one as the script
         return True
     if sed_problem(script) is None or _TEXT_ONLY.fullmatch(script):
         return False
@@ -140,7 +140,7 @@ def _runs_by_letter(script: str) -> bool:
     """Return whether `e` follows what may be a substitution with a letter between its parts."""
     for count, found in enumerate(_BY_LETTER.finditer(script)):
         flags = script[found.end() :].split(found[1])[2:]
-        # Where the letter is `e`, it ends what was split by it.
+        # The delimiter itself may be an `e`, so it is added back to what was split by it.
         if count == _MOST_BY_LETTER or any(_FLAG_E.match(one + found[1]) for one in flags):
             return True
     return False

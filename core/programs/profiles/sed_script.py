@@ -1,15 +1,15 @@
 """Read a sed script and know it to print only: no file written, no program run.
 
-A positive reading of GNU sed 4.9 and POSIX sed: ``e``, ``r``, ``R``, ``w``, ``W``, the ``e`` and
-``w`` flags of ``s``, text (``a``, ``i``, ``c``) and whatever else is not listed is unknown
-(CVE-2025-64755, GTFOBins sed).
+This is a positive reading of GNU sed 4.9 and POSIX sed: ``e``, ``r``, ``R``, ``w``, ``W``, the
+``e`` and ``w`` flags of ``s``, text (``a``, ``i``, ``c``) and anything else that is not listed are
+unknown (CVE-2025-64755, GTFOBins sed).
 """
 
 import re
 from typing import Final
 
 _TEXT: Final = r"(?:[^{d}\\\n\[]|\\[^\n]|\[\^?\]?(?:\[:[a-z]+:\]|[^{d}\\\]\n\[])*\])*"
-"""A regular expression up to its delimiter. A bracket that holds the delimiter, a backslash or
+"""A regular expression up to its delimiter. A bracket that contains the delimiter, a backslash or
 a lone bracket is read differently by different seds, so it is unknown."""
 
 

@@ -18,10 +18,10 @@ def table(name: str) -> Table:
 
 
 def section(holder: Table, key: str) -> Table:
-    """Return a sub-table, empty where the key is missing.
+    """Return a sub-table, empty if the key is missing.
 
     Raises:
-        TypeError: the key holds something else; the shipped data is broken.
+        TypeError: the key has another kind of value; the shipped data is broken.
     """
     found = holder.get(key, {})
     if not isinstance(found, dict):
@@ -34,7 +34,7 @@ def words(holder: Table, key: str) -> tuple[str, ...]:
     """Return the blank-separated words of a string, or the strings of a list.
 
     Raises:
-        TypeError: the key holds something else; the shipped data is broken.
+        TypeError: the key has another kind of value; the shipped data is broken.
     """
     found = holder.get(key, "")
     if isinstance(found, str):

@@ -35,7 +35,7 @@ _PATTERNS: Final = {
     "input": re.compile(r"(?!/inet)[^\0]*", re.DOTALL),
     "pair": re.compile(r"[^\0]*", re.DOTALL),  # jq --arg NAME VALUE: two words, both data
     "any": re.compile(r"[^\0]*", re.DOTALL),
-    # git config: sections.keys only, for git 2.46 obeys the bare words `edit`, `set`, `unset`.
+    # git config: sections.keys only, because git 2.46 obeys the bare words `edit`, `set`, `unset`.
     "key": re.compile(r"[A-Za-z][A-Za-z0-9-]*\.[^\0]+"),
     # git config -f: files of the repository itself.
     "gitfile": re.compile(r"\.gitmodules|(?:\./)?\.git/(?:(?!\.{1,2}/)[A-Za-z0-9._-]+/)*config"),
@@ -75,18 +75,18 @@ _PATTERNS: Final = {
     "identifiers": re.compile(r"[A-Za-z0-9_.,^][A-Za-z0-9_.,^-]{0,199}"),
     # lsof: files, ports and +D; never an address with a host, which would be looked up, nor +m.
     "opened": re.compile(r"(?![-+])[^\0@]+|\+[dDL][0-9]*"),
-    # ps: BSD words without `e`, process ids, and the columns behind `o`.
+    # ps: BSD words without `e`, process ids, and the columns after `o`.
     "processes": re.compile(
         rf"[AacfghjlLnrSTuvwxXZ]{{1,12}}[ok]?|[0-9]+(?:,[0-9]+)*|{_COLUMN}(?:,{_COLUMN})+"
     ),
     "columns": re.compile(rf"{_COLUMN}(?:,{_COLUMN})*"),
     "digits": re.compile(r"[0-9]+(?:,[0-9]+)*"),
-    # ps -u: what is no user is read as BSD words, of which `e` is one.
+    # ps -u: a word that is not a user is read as BSD words, of which `e` is one.
     "user": re.compile(r"[0-9]+|[a-df-zA-DF-Z_][a-df-zA-DF-Z0-9_-]*"),
     # find: a signed number with a unit, or permission bits.
     "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
 }
-# `.env` is a field of the input; `..env` and `1.env` are none.
+# `.env` is a field of the input; `..env` and `1.env` are not.
 _JQ_WORDS = re.compile(
     r"(?<!\A\.)(?<![^.0-9]\.)\b(?:env|ENV|input_filename|include|import|modulemeta|get_search_list|__prog_args)\b"
 )
@@ -100,7 +100,7 @@ def path_like(word: str) -> bool:
 
 
 def _text(word: str) -> bool:
-    # "${" has no meaning without a shell; refused all the same, as the reference product does.
+    # "${" has no meaning without a shell; it is still refused, as in the reference product.
     return not path_like(word) and "${" not in word and "\0" not in word
 
 
@@ -109,7 +109,7 @@ def _filter(word: str) -> bool:
 
 
 def _query(word: str) -> bool:
-    # gh gives its filter one document; what reads on is another program's business.
+    # gh gives its filter one document, so a filter that reads more is not for gh.
     return _filter(word) and not re.search(r"\binputs?\b", word)
 
 
