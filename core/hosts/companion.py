@@ -1,8 +1,8 @@
-"""Run plans in the context of the companion, where exec-approvals.json says so (S0, S1).
+"""Run plans in the context of the companion, if exec-approvals.json says so (S0, S1).
 
 The companion is a process of the same user in another context: a desktop session with its
 keyring, its display, its permissions. It verifies and runs the same bound plan with the same
-runner. Where it is missing, ``askFallback`` says whether a command may run without it, here.
+runner. If it is missing, ``askFallback`` says whether a command may run here without it.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from core.runner.runner import Runner
 
 _log = logging.getLogger(__name__)
 _CLAIM_S = 10.0
-"""How long a companion may take to note a run."""
+"""How long a companion may take to record a run."""
 
 
 @dataclass(slots=True)
 class CompanionRunner:
     """A runner that has plans run at the companion while ``address`` names one, or runs them.
 
-    ``knows`` says whether a listener may run for us: none that a run of ours started. ``unasked``
-    is whether ``askFallback`` lets a plan run without the companion.
+    ``knows`` says whether a listener may run for us: not one that a run of ours started.
+    ``unasked`` is whether ``askFallback`` lets a plan run without the companion.
     """
 
     runner: Runner
@@ -51,7 +51,7 @@ class CompanionRunner:
     _unwanted: set[ApprovalId] = field(default_factory=set)
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Run a plan where it belongs, and wait for its end.
+        """Run a plan at the companion or here, and wait until it ends.
 
         Raises:
             HostUnavailable: the companion is missing, and nothing lets the plan run without it.
@@ -83,7 +83,7 @@ class CompanionRunner:
     async def _at(
         self, address: CompanionAddress, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
     ) -> Finished:
-        """Claim, order the run, and wait for its ending; claimed here, and noted there, once."""
+        """Claim, order the run, and wait for its ending; claimed here and recorded there, once."""
         self.guard.check(plan)
         by = (await watcher.basis()).by
         self._there[run_id] = None
@@ -102,10 +102,10 @@ class CompanionRunner:
         return outcome.result
 
     async def _ordered(self, address: CompanionAddress, order: RunOrder) -> Ran | NotRun | None:
-        """Return how a run ended; ``None`` where nobody saw that.
+        """Return how a run ended; ``None`` if that was not seen.
 
         Raises:
-            SpawnError: the companion did not take it, so nothing ran.
+            SpawnError: the companion did not accept it, so nothing ran.
         """
         run_id = ApprovalId(order.id)
         try:
@@ -134,7 +134,7 @@ class CompanionRunner:
         return await self.runner.tail(run_id)
 
     def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints; nothing where it runs at the companion."""
+        """Yield what a run prints; nothing if it runs at the companion."""
         return self.runner.watch(run_id)
 
     async def stop(self) -> None:

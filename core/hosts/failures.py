@@ -1,4 +1,4 @@
-"""Translate why nothing ran: errors into reasons that cross a connection, and back."""
+"""Translate why nothing ran: errors into reasons that are sent over a connection, and back."""
 
 from core.errors import (
     ApprovalsFileError,

@@ -15,7 +15,7 @@ from core.ports import RunWatcher
 
 
 class PlanRunner(Protocol):
-    """What runs plans: a runner, or one that hands them to the companion."""
+    """Runs plans: a runner, or one that passes them to the companion."""
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
         """Run a plan to its end."""
@@ -62,15 +62,15 @@ class GatewayHost:
         return ExecHost.GATEWAY.value
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> str:
-        """Withhold nothing: here policy and people decide, who see the folder."""
+        """Withhold nothing: here, policy and people decide, and both see the folder."""
         del plan, requester
         return ""
 
     async def check(self, plan: ExecPlan) -> None:
-        """Refuse a plan for a user that nothing can run as; the planner has checked the rest.
+        """Refuse a plan for a user as whom nothing can run; the planner has checked the rest.
 
         Raises:
-            HostUnavailable: commands run as no other user here.
+            HostUnavailable: commands cannot run as other users here.
         """
         if plan.part is not None:
             await self._of_part(plan.part).check(plan)
@@ -101,7 +101,7 @@ class GatewayHost:
     def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
         """Yield what a run prints from start to end, up to the cap on what is kept.
 
-        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        Nothing is yielded for a run that is not here. Any number may watch; none delays it.
         """
         return self._with(run_id).watch(run_id)
 

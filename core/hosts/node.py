@@ -52,7 +52,7 @@ from core.trust.ids import new_id
 from core.trust.passkeys import PasskeyProof
 
 _ANSWER_S = 20.0
-"""How long a node may read and bind a command, or do anything else it is asked."""
+"""How long a node may take to read and bind a command, or do anything else it is asked."""
 _STORED_AFTER_S = 0.1
 """When an ending that a caller waits for is usually stored, and its node may be notified."""
 _NOTICE_MS = 10_000
@@ -86,15 +86,15 @@ class NodeHost:
         self._orders = Orders(self.runs, self._say, self._notice_ms)
 
     def _notice_ms(self) -> int:
-        return self.notice_after_ms()  # whatever it is by then
+        return self.notice_after_ms()  # its value at that time
 
     @property
     def place(self) -> str:
-        """Return the word that events show where no node is known."""
+        """Return the word that events show if no node is known."""
         return ExecHost.NODE.value
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> str:
-        """Withhold nothing: who may use a node is for policy and people."""
+        """Withhold nothing: policy and people decide who may use a node."""
         del plan, requester
         return ""
 
@@ -131,18 +131,18 @@ class NodeHost:
         self._connection(plan)
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Claim, order the run, and wait for its ending however long the node is away.
+        """Claim, order the run, and wait for its ending, however long the node is away.
 
         Raises:
             HostUnavailable: the node is not connected, or it refused; nothing ran.
             PlanDrift: what was approved is not what is there now; nothing ran.
-            SpawnError: the command could not be started, or somebody else has the claim.
+            SpawnError: the command could not be started, or another caller has the claim.
         """
         self._connection(plan)
         basis = await watcher.basis()
         if not await watcher.claim():
             raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
-        connection = self._connection(plan)  # it may be another one by now
+        connection = self._connection(plan)  # it may be a different one by now
         node_id = connection.node.id
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:
             await self._order(connection, run_id, plan, basis)
@@ -209,8 +209,8 @@ class NodeHost:
     async def joined(self, connection: Connection) -> None:
         """Ask what became of the runs that were ordered from this node on earlier connections.
 
-        It is never asked about this one: the question could overtake the order, and its answer is
-        final.
+        It is never asked about this connection's runs: the question could overtake the order, and
+        its answer is final.
 
         Raises:
             LinkLost: it is gone already, or must reconnect because the store cannot be read.
@@ -229,7 +229,7 @@ class NodeHost:
         """Handle one frame of a node.
 
         Raises:
-            BadFrame: a node never says that.
+            BadFrame: a node never sends that.
         """
         match frame:
             case Prepared() | Unprepared() | Invoked() | NotInvoked():
@@ -244,7 +244,7 @@ class NodeHost:
                 raise BadFrame(f"a node does not say {frame.t}")
 
     def left(self, connection: Connection) -> None:
-        """Note since when the runs of a node are out of sight, and end what it was asked."""
+        """Record since when a node's runs cannot be followed, and fail what it was asked."""
         if self.fleet.connection(connection.node.id) is not None:
             return  # a newer connection replaced it
         self._orders.soon(self.runs.gone(connection.node.id))
@@ -253,7 +253,7 @@ class NodeHost:
         self._skills.pop(connection.session, None)
 
     async def dismiss(self, connection: Connection) -> None:
-        """End what a revoked node runs, and wait for that, but not for long.
+        """End what a revoked node runs, and wait a short time for that.
 
         Raises:
             LinkLost: it is gone.
@@ -265,17 +265,17 @@ class NodeHost:
             await asyncio.wait({run.ending for run in runs.values()}, timeout=_DISMISS_S)
 
     def forget(self, known: frozenset[NodeId]) -> None:
-        """End the runs of nodes that are not among these as runs whose end nobody saw."""
+        """End the runs of nodes that are not among these, as runs whose end is unknown."""
         self._orders.forget(known)
 
     async def invoke(
         self, node: Node, command: str, params: Mapping[str, JsonValue]
     ) -> dict[str, JsonValue]:
-        """Have a node do what it advertises besides running commands, and return what came of it.
+        """Have a node do what it advertises besides running commands, and return the result.
 
         Raises:
             HostUnavailable: it is not connected, does not answer, or failed.
-            BadRequest: it does not take the command, or refuses these params.
+            BadRequest: it does not accept the command, or refuses these params.
             Conflict: what was to be changed has changed.
         """
         connection = self.fleet.connection(node.id)
@@ -336,7 +336,7 @@ class NodeHost:
         return answer
 
     async def _teach(self, connection: Connection) -> None:
-        """Send the names of ``skills.bins`` where they differ from what was last sent.
+        """Send the names of ``skills.bins`` if they differ from those last sent.
 
         Raises:
             LinkLost: the node is gone.

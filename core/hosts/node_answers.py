@@ -23,7 +23,7 @@ class NodeRuns(Protocol):
     """The runs of nodes, as the store keeps them. ``left``: an earlier gateway ordered them."""
 
     async def settle(self, node_id: NodeId, ending: Ended | NotRun) -> bool:
-        """Store the ending of a run that nobody waits for; ``False`` where that fails now."""
+        """Store the ending of a run that no caller waits for; ``False`` if that fails now."""
 
     async def left_on(self, node_id: NodeId) -> tuple[ApprovalId, ...]:
         """Return the runs that were left on a node and have not ended.
@@ -33,20 +33,20 @@ class NodeRuns(Protocol):
         """
 
     async def node_of(self, run_id: ApprovalId) -> NodeId | None:
-        """Return the node of a run that has not ended, ``None`` where it runs on none.
+        """Return the node of a run that has not ended, ``None`` if it runs on none.
 
         Raises:
             StoreError: the store cannot be read.
         """
 
     async def started(self, run_id: ApprovalId) -> None:
-        """Note that a node started a run; return once its session knows, however long it takes."""
+        """Record that a node started a run; return once its session knows, whenever that is."""
 
     async def running(self, run_id: ApprovalId, seconds: int) -> None:
-        """Note that a run has passed the notice threshold, and for how long it has been running."""
+        """Record that a run has passed the notice threshold, and how long it has been running."""
 
     async def gone(self, node_id: NodeId) -> None:
-        """Note that a node is away."""
+        """Record that a node is away."""
 
 
 def away(why: str) -> Refusal:
@@ -55,7 +55,7 @@ def away(why: str) -> Refusal:
 
 
 def fault_of(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolicy) -> str:
-    """Return what in a node's plan is not what was asked; empty if it is."""
+    """Return what in a node's plan differs from what was asked, ``""`` if nothing does."""
     text = request.line
     bound = {
         "host": plan.host is ExecHost.NODE,

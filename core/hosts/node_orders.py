@@ -1,8 +1,8 @@
 """Keep the runs that were ordered from nodes until their endings are stored.
 
-An ending is accepted from the node that the run was ordered from and from no other. One for which
-nobody waits, since an earlier gateway ordered the run, goes to the store; the node is notified that
-it is there.
+An ending is accepted only from the node that the run was ordered from. If no caller waits for it,
+because an earlier gateway ordered the run, it goes to the store, and the node is notified once it
+is there.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from core.nodes.frames import AnyFrame, Ended, Noted, NotRun, Started
 
 _SETTLE_AGAIN_S = 5.0
 _MOST_UNASKED = 64
-"""Reports of one node, about runs that nobody here waits for, that are looked up at a time."""
+"""Reports of one node, about runs that no caller waits for, that are looked up at a time."""
 Say = Callable[[NodeId, AnyFrame], Awaitable[None]]
-"""Sends a frame to a node, where it is connected."""
+"""Sends a frame to a node, if it is connected."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +66,7 @@ class Orders:
         return {id_: one for id_, one in self._open.items() if one.node == node_id}
 
     async def node_of(self, run_id: ApprovalId) -> NodeId | None:
-        """Return the node of a run that has not ended, ``None`` where it runs on none.
+        """Return the node of a run that has not ended, ``None`` if it runs on none.
 
         Raises:
             StoreError: the store cannot be read.
@@ -75,7 +75,7 @@ class Orders:
         return await self.runs.node_of(run_id) if ordered is None else ordered.node
 
     def cancel(self, run_id: ApprovalId) -> None:
-        """Note that a run is to end, for a node that is away now."""
+        """Record that a run is to end, for a node that is away now."""
         ordered = self._open.get(run_id)
         if ordered is None:
             self._left_cancelled.add(run_id)
@@ -132,7 +132,7 @@ class Orders:
             await self.runs.running(run_id, round(time.monotonic() - began))
 
     async def ended(self, node_id: NodeId, ending: Ended | NotRun) -> None:
-        """Pass an ending to whoever waits; only the node that it was ordered from may end it."""
+        """Pass an ending to its caller; only the node that the run was ordered from may end it."""
         ordered = self._open.get(ending.run_id)
         if ordered is None:
             room = await self._room(node_id)
@@ -141,7 +141,7 @@ class Orders:
             ordered.ending.set_result(ending)
 
     def forget(self, known: frozenset[NodeId]) -> None:
-        """End the runs of nodes that are not among these as runs whose end nobody saw.
+        """End the runs of nodes that are not among these, as runs whose end is unknown.
 
         A node that was revoked delivers nothing any more.
         """
@@ -153,7 +153,7 @@ class Orders:
     async def _room(self, node_id: NodeId) -> asyncio.Semaphore:
         """Wait until few reports of a node are being looked up; nothing is read from it until then.
 
-        A node may make up runs as fast as it likes.
+        Otherwise, a node could invent runs as fast as it likes.
         """
         room = self._rooms.setdefault(node_id, asyncio.Semaphore(_MOST_UNASKED))
         await room.acquire()
@@ -162,9 +162,9 @@ class Orders:
     def settle(
         self, node_id: NodeId, ending: Ended | NotRun, after_s: float = 0
     ) -> "asyncio.Task[None]":
-        """Have an ending stored, however long that takes; a node that reconnects adds nothing.
+        """Have an ending stored, however long that takes; once, even if the node reconnects.
 
-        ``after_s``: whoever waits for it stores it about now.
+        ``after_s``: when to check first, because a waiting caller stores it about now.
         """
         of = node_id, ending.run_id
         task = self._settling.get(of)
@@ -175,23 +175,23 @@ class Orders:
         return task
 
     async def _settled(self, node_id: NodeId, ending: Ended | NotRun, after_s: float) -> None:
-        """Tell the node that its ending is stored."""
+        """Wait until an ending is stored, and notify its node."""
         await asyncio.sleep(after_s)
-        while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - it tells nobody
+        while not await self.runs.settle(node_id, ending):  # noqa: ASYNC110 - no event
             await asyncio.sleep(_SETTLE_AGAIN_S)
         self._left_cancelled.discard(ending.run_id)
         await self.say(node_id, Noted(run_id=ending.run_id))
 
     def soon(self, work: Coroutine[object, object, None]) -> None:
-        """Do something that nobody waits for."""
+        """Run something in the background."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
 def _began(start: Started) -> float:
-    """Return when a run began, by our monotonic clock and its node's word.
+    """Return when a run began, by our monotonic clock and its node's report.
 
-    The report may come long after that: the link was lost meanwhile.
+    The report may arrive long after that, if the link was lost in the meantime.
     """
     return time.monotonic() - start.age_ms / 1000

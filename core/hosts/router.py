@@ -14,8 +14,8 @@ class HostRouter:
         self._hosts = dict(hosts)
 
     def pick(self, plan: ExecPlan) -> ExecutionHost | None:
-        """Return the plan's host, ``None`` where it does not work here (``host_unavailable``).
+        """Return the plan's host, ``None`` if it does not work here (``host_unavailable``).
 
-        Never another one instead: a plan for the sandbox must not run outside it.
+        It is never another one: a plan for the sandbox must not run outside it.
         """
         return self._hosts.get(plan.host)

@@ -43,7 +43,7 @@ class RemoteDenial(StrEnum):
 
 
 class Notice(StrEnum):
-    """What S4's ``warnings`` may say about a run that started; an ended one has its reason here."""
+    """What S4's ``warnings`` may say about a run that started, such as the reason why it ended."""
 
     STDOUT_LARGE = "stdout_large"
     STDERR_LARGE = "stderr_large"

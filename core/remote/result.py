@@ -1,4 +1,4 @@
-"""Define how a remote run ended, as S4's answer has it."""
+"""Define how a remote run ended, in the form of S4's answer."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from core.remote.denials import Notice, RemoteDenial
 class RemoteResult:
     """The terminal result of one request: denied, ended, or lost.
 
-    ``stdout`` and ``stderr`` are what was forwarded, the totals (bytes) what was printed. Neither
-    code nor signal with no ``denial_reason`` means that nobody here saw the end.
+    ``stdout`` and ``stderr`` are what was forwarded, the totals (bytes) what was printed. Without
+    code, signal and ``denial_reason``, the end was not seen here.
     """
 
     request_id: str

@@ -34,14 +34,14 @@ class Backend(Protocol):
         """Return whether a plan may change the folder that its request named."""
 
     def workspace(self, plan: ExecPlan) -> str | None:
-        """Return the folder that a plan may change, ``None`` where there is none."""
+        """Return the folder that a plan may change, ``None`` if it may change none."""
 
     def enclose(
         self, run_id: ApprovalId, plan: ExecPlan, scratch: Path, check: Check | None = None
     ) -> AbstractContextManager[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
 
-        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
+        ``check`` begins with it, if there is a workspace; what it holds cannot be changed.
 
         Raises:
             HostUnavailable: it does not work here.
@@ -60,7 +60,7 @@ class Backend(Protocol):
 
 
 class FilteredBackend:
-    """What a backend knows of its folders, and its filter of system calls, a file in memory.
+    """What a backend knows about its folders, and its filter of system calls, a file in memory.
 
     ``make_filter`` is called when the filter is needed; ``None``: there is none for this machine.
     """

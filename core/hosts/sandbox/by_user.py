@@ -34,7 +34,7 @@ class UserFolders:
         """Remove nothing: what a dead executor left goes with its processes."""
 
     async def settle(self) -> None:
-        """Wait for nothing: an executor is over once its folder is gone."""
+        """Wait for nothing: an executor ends only once its folder is gone."""
 
     @contextmanager
     def made(self, run_id: ApprovalId, holds: str = "") -> Iterator[Path]:
@@ -47,7 +47,7 @@ class UserFolders:
             del self._holds[path]
 
     def limits(self, path: Path) -> Private:
-        """Return what a run with this folder is held to, and how it is made."""
+        """Return the limits of a run with this folder, and how the folder is created."""
         spared = [str(self._base.parent)]
         return Private(
             folder=str(path), bytes=self._most_bytes, spared=spared, holds=self._holds[path]
@@ -57,7 +57,7 @@ class UserFolders:
 class SandboxByUser:
     """The execution host ``sandbox`` for plans of any user.
 
-    ``make`` returns the sandbox of a user, ``None`` where nothing runs as other users.
+    ``make`` returns the sandbox of a user; it is ``None`` if nothing runs as other users.
     """
 
     def __init__(self, own: SandboxHost, make: Callable[[str], SandboxHost] | None) -> None:
@@ -76,7 +76,7 @@ class SandboxByUser:
         await asyncio.gather(*(one.stop() for one in self._others.values()))
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> str:
-        """Withhold what would be changed with the gateway's rights; another user has its own."""
+        """Withhold what would be changed with the gateway's rights; other users have their own."""
         return "" if plan.run_as else self._own.withheld(plan, requester)
 
     async def check(self, plan: ExecPlan) -> None:

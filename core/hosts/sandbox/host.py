@@ -72,13 +72,13 @@ class SandboxHost:
         return (await self._choice.proven()).name
 
     async def start(self) -> None:
-        """Remove what the runs of a gateway that died have left."""
+        """Remove what the runs of a dead gateway left."""
         await self._scratch.clear()
         sweeps = (one.sweep(None, None) for one in self._backends)
         self._sweeping = asyncio.ensure_future(asyncio.gather(*sweeps))
 
     async def settled(self) -> None:
-        """Wait until what was left is gone."""
+        """Wait until what earlier runs left is gone."""
         if self._sweeping is not None:
             await asyncio.shield(self._sweeping)
 
@@ -96,8 +96,8 @@ class SandboxHost:
     def withheld(self, plan: ExecPlan, requester: Requester) -> str:
         """Withhold a workspace that another user of this machine names and could not write to.
 
-        Commands here run unasked and with the gateway's rights to it. One that the configuration
-        names is everybody's.
+        Commands here run without approval and with the gateway's rights to it. A workspace that
+        the configuration names is for all users.
         """
         uid = requester.uid
         if uid is None or uid == os.geteuid():
@@ -178,5 +178,5 @@ class SandboxHost:
 
 
 def _below_tmp(folder: str) -> str:
-    """Return what a folder is called below ``/tmp``, empty where it is elsewhere."""
+    """Return the path of a folder below ``/tmp``, empty if it is elsewhere."""
     return folder.removeprefix(f"{TMP}/") if folder.startswith(f"{TMP}/") else ""

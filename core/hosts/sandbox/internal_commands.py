@@ -1,4 +1,4 @@
-"""Run commands of the gateway's own: probes, and what ends containers."""
+"""Run the gateway's own commands: probes, and those that end containers."""
 
 import os
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ _POLICY = ExecPolicy(host=ExecHost.SANDBOX)
 
 
 class Granted:
-    """Let a command of our own start: nobody asked for it, so there is no run to claim."""
+    """Let a command of our own start: no one asked for it, so there is no run to claim."""
 
     async def claim(self) -> bool:
         """Grant it."""
         return True
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
-        """Note nothing: it ends with its supervisor."""
+        """Record nothing: it ends with its supervisor."""
 
     async def basis(self) -> Basis:
-        """Return that nobody was asked."""
+        """Return that no one was asked."""
         return Basis()
 
 

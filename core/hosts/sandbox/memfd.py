@@ -10,7 +10,7 @@ def sealed(name: str, content: bytes) -> int:
     """Return a descriptor of sealed memory, to be closed by the caller (memfd_create(2)).
 
     Raises:
-        OSError: there is no memory or no descriptor left.
+        OSError: no memory or no descriptor is left.
     """
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:

@@ -16,11 +16,11 @@ from core.runner.runner import Runner
 
 _PATIENCE_MS = 30_000
 _HELP = re.compile(r"(?:Run|See) '\w+ run --help'(?: for more information)?\.?")
-"""What docker and podman add to each failure, about a command that nobody here typed."""
+"""What docker and podman add to each failure, about a command that no user typed."""
 _OUTSIDE = "/tmp"  # noqa: S108 - a folder that a request could name, too
 _MAX_OUTPUT = 300
 
-# Each line that matters begins with a word of its own. `$0` is the gateway's own folder.
+# Each line that matters begins with its own keyword. `$0` is the gateway's own folder.
 _SCRIPT = r"""
 cat /proc/self/status /proc/net/dev
 [ -z "$(ls -A "$0" 2>/dev/null)" ] || echo "seen: the gateway's own folder"
@@ -58,7 +58,7 @@ async def probe(
             scratch.made(run_id) as folder,
             TemporaryDirectory(prefix="sayso-probe-", dir=named or _OUTSIDE) as workspace,
         ):
-            if foreign:  # for a moment, under a name that nobody knows
+            if foreign:  # for a moment, under a name that cannot be guessed
                 os.chmod(workspace, 0o777)  # noqa: PTH101, S103
             plan = own_plan(("/bin/sh", "-c", _SCRIPT, own), workspace, _PATIENCE_MS)
             with backend.enclose(run_id, plan, folder) as enclosure:
@@ -74,7 +74,7 @@ async def probe(
 
 
 def faults(done: Finished, *, network: bool) -> Iterator[str]:
-    """Yield what the probe's output shows to be wrong; nothing where it is enclosed."""
+    """Yield what the probe's output shows to be wrong; nothing if it is enclosed."""
     lines = [line.split(":", 1) for line in done.output.text.splitlines() if ":" in line]
     found = {name.strip(): value.strip() for name, value in lines}
     if done.exit_code != 0 or "end" not in found:

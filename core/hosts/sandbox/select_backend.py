@@ -1,4 +1,4 @@
-"""Choose the backend that a probe proved to work; never none, and never one that was not proven."""
+"""Choose a backend that a probe proved to work; never run without one, or with an unproven one."""
 
 import asyncio
 import logging

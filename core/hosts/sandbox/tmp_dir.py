@@ -34,7 +34,7 @@ class Folders(Protocol):
         """Remove what runs of a gateway that died have left."""
 
     async def settle(self) -> None:
-        """Wait until all that has to go is gone."""
+        """Wait until all that has to be removed is gone."""
 
     def made(self, run_id: ApprovalId, holds: str = "") -> AbstractContextManager[Path]:
         """Yield the folder of a run; it may have the empty folder ``holds`` in it already.
@@ -48,7 +48,7 @@ class Folders(Protocol):
 
 
 class Scratch:
-    """The private folders of all runs, in a folder of the gateway's own.
+    """The private folders of all runs, in one of the gateway's own folders.
 
     Making a folder on a disk takes a quarter of a millisecond, and as much for each one in it that
     a workspace below ``/tmp`` is to be mounted at. So after a run one like its own is made, for the
@@ -92,7 +92,7 @@ class Scratch:
 
     @contextmanager
     def made(self, run_id: ApprovalId, holds: str = "") -> Iterator[Path]:
-        """Yield the folder of a run; it is removed afterwards, without holding anybody up.
+        """Yield the folder of a run; it is removed afterwards, without delaying anything.
 
         It may have the empty folder ``holds`` in it already, a relative path without ``..``.
 
@@ -121,15 +121,15 @@ class Scratch:
     def _make(self, path: Path, holds: str) -> None:
         spare = self._spares.pop(holds, None)
         if spare is not None:
-            with suppress(OSError):  # somebody removed it
+            with suppress(OSError):  # something else removed it
                 os.rename(spare, path)
                 return
         os.makedirs(path, mode=0o700)
 
     def _tidy(self, path: Path, holds: str) -> None:
-        """Remove a folder, and have another ready."""
+        """Remove a folder, and prepare another."""
         if path not in self._ended:
-            return  # all was settled meanwhile
+            return  # everything was settled in the meantime
         self._remove(path)
         if holds in self._spares:
             return
@@ -149,7 +149,7 @@ class Scratch:
         self._remove(spare)
 
     def _remove(self, path: Path) -> None:
-        """Remove a folder; one that holds something, in a thread, as that may be much."""
+        """Remove a folder; if it is not empty, in a thread, as there may be much in it."""
         if path not in self._ended:
             return
         self._ended.remove(path)

@@ -1,7 +1,6 @@
 """Read ``exec-acl.toml``: which agent on which machine may run which vectors here (S4).
 
-Everything that is wrong stops the start: whoever reads a list of permissions in two ways lets
-somebody in.
+Any error stops the start: a list of permissions that can be read in two ways lets someone in.
 """
 
 import re
@@ -95,7 +94,7 @@ class ExecTable(_Table):
     @model_validator(mode="before")
     @classmethod
     def _follow_the_total(cls, given: object) -> object:
-        """Let no default be above a total that was written down."""
+        """Lower the defaults to a total that the file sets."""
         if isinstance(given, dict) and "max_concurrent_per_agent" not in given:
             total = given.get("max_concurrent_total")
             if isinstance(total, int) and 0 < total < _PER_AGENT:
@@ -133,7 +132,7 @@ class AclEntry:
 class Acl:
     """The list in force: its caps, and its entries by ``(agent_id, machine_id)``.
 
-    ``warnings`` name what is not an error but cannot be meant.
+    ``warnings`` name what is not an error but cannot be intended.
     """
 
     table: ExecTable
@@ -145,7 +144,7 @@ class Acl:
         """Read the text of a list; ``name`` precedes the line in messages.
 
         Raises:
-            ConfigError: naming the line and what is wrong there.
+            ConfigError: the message names the line and what is wrong there.
         """
         try:
             table = _File.model_validate(tomllib.loads(text)).exec
@@ -164,13 +163,13 @@ class Acl:
 
     @property
     def summary(self) -> str:
-        """Return in a few words what is listed."""
+        """Summarise the list in a few words."""
         pairs, vectors = len(self.entries), self.vectors
         counted = f"{pairs} pair{'s' * (pairs != 1)}, {vectors} command{'s' * (vectors != 1)}"
         return f"{counted}, {'enabled' if self.table.enabled else 'not enabled'}"
 
     def entry(self, agent_id: str, machine_id: str) -> AclEntry | None:
-        """Return what exactly this pair may run."""
+        """Return what this exact pair may run."""
         return self.entries.get((agent_id, machine_id))
 
 

@@ -23,7 +23,7 @@ def line_of(text: str, place: Sequence[str | int]) -> int:
 
 
 def _lines(text: str) -> dict[Place, int]:
-    """Return the first line of each table and key that is on a line of its own."""
+    """Return the first line of each table and key that has its own line."""
     found: dict[Place, int] = {}
     seen: Counter[Place] = Counter()
     table: Place = ()

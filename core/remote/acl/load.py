@@ -16,7 +16,7 @@ _LARGEST_FILE = 1 << 20
 
 
 def load_acl(explicit: Path | None = None, default: Path = DEFAULT_PATH) -> Acl | None:
-    """Return the list, ``None`` where none is at the default path: remote exec is off then.
+    """Return the list, ``None`` if none is at the default path, which turns remote exec off.
 
     Raises:
         ConfigError: the explicit file is missing; or the file is unsafe or malformed.
@@ -27,7 +27,7 @@ def load_acl(explicit: Path | None = None, default: Path = DEFAULT_PATH) -> Acl 
 
 
 def load_explicit(path: Path) -> Acl:
-    """Return the list of a file that has to exist.
+    """Return the list in a file that must exist.
 
     Raises:
         ConfigError: it is missing, unsafe or malformed; the message names the line.
@@ -43,12 +43,12 @@ def load_explicit(path: Path) -> Acl:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open at once, even a pipe that nobody writes to."""
+    """Open a file without blocking, even a pipe that no process writes to."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _check_folders(path: Path) -> None:
-    """Refuse a file that somebody else could replace, at its name or where any link leads."""
+    """Refuse a file that other users could replace, at its name or where any link leads."""
     changeable = changeable_on_the_way(str(path.absolute()))
     if changeable:
         raise ConfigError(

@@ -22,7 +22,7 @@ _MOST_KEPT = 64 << 20
 
 
 class _Over(Exception):
-    """The host said how it ended."""
+    """The host reported how the request ended."""
 
     def __init__(self, end: End) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Call:
     _kept: dict[StreamName, bytearray] = field(default_factory=dict)
 
     async def follow(self, link: Link) -> RemoteResult:
-        """Ask, renew until it ends, and return how; a lost connection is a result as well."""
+        """Send it, renew until it ends, and return how; a lost connection is a result as well."""
         try:
             await link.send(self.sealer.seal(Kind.RUN, self.request_id, self.clock(), self.order))
             accepted = await self._heard(link, _ANSWER_S)
@@ -57,7 +57,7 @@ class Call:
 
     @property
     def age_ms(self) -> int:
-        """Return for how long it has been under way."""
+        """Return how long it has been under way."""
         return round((time.monotonic() - self.began) * 1000)
 
     async def _wait(self, link: Link, accepted: Accepted) -> RemoteResult:
@@ -75,7 +75,7 @@ class Call:
             cancelling.cancel()
 
     async def _heard(self, link: Link, within_s: float) -> Accepted | None:
-        """Take in one frame.
+        """Handle one frame.
 
         Raises:
             _Over: it was the last.
@@ -94,7 +94,7 @@ class Call:
                 await asyncio.sleep(lease_s / _RENEWALS)
                 await link.send(self.sealer.seal(Kind.RENEW, self.request_id, self.clock()))
         except LinkLost:
-            return  # the reader gets it too
+            return  # the reader gets the same error
 
     async def _cancel(self, link: Link) -> None:
         await self.cancelled.wait()

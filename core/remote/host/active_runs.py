@@ -1,4 +1,4 @@
-"""Count the runs that are under way for other machines, and hold them to the caps (S4)."""
+"""Count the runs under way for other machines, and enforce the caps on them (S4)."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ class Session:
 
     @property
     def age_ms(self) -> int:
-        """Return for how long it has been under way."""
+        """Return how long it has been under way."""
         return round((time.monotonic() - self.began) * 1000)
 
 

@@ -9,9 +9,9 @@
     5  the vector is listed; no element holds a shell metacharacter
     6  standard input, timeout and concurrency are within the caps
 
-What a stranger learns: 1 and 2 speak only of its own envelope, 3 has one answer for whoever is
-unknown, known on another machine, or rejected. Only a trusted peer learns of 4, and only a listed
-one learns anything that depends on the list.
+What a stranger learns: 1 and 2 are only about its own envelope, 3 has the same answer for a sender
+that is unknown, known on another machine, or rejected. Only a trusted peer gets an answer from 4,
+and only a listed one learns anything that depends on the list.
 """
 
 import logging
@@ -33,7 +33,7 @@ METACHARACTERS = frozenset(";|&><`$\n\0")
 
 @dataclass(slots=True)
 class Grounds:
-    """What a host judges by. ``contacts`` is read again for each request."""
+    """What a host bases its judgement on. ``contacts`` is read again for each request."""
 
     machine_id: str
     acl: Acl | None
@@ -106,7 +106,7 @@ SENDER: tuple[Condition, ...] = (
     is_listed,
     is_new,
 )
-"""Who may speak at all; checked for every envelope, renewals and cancellations too."""
+"""Who may send requests at all; checked for every envelope, also renewals and cancellations."""
 
 
 def leaves_cwd_alone(_: Grounds, request: Opened) -> RemoteDenial | None:
@@ -165,7 +165,7 @@ ORDER: tuple[Condition, ...] = (
 def first_denial(
     conditions: tuple[Condition, ...], grounds: Grounds, request: Opened
 ) -> RemoteDenial | None:
-    """Return the first condition's denial that fails, ``None`` if all hold."""
+    """Return the denial of the first condition that fails, ``None`` if all hold."""
     for condition in conditions:
         denial = condition(grounds, request)
         if denial is not None:

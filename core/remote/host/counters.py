@@ -47,10 +47,10 @@ class Counters:
 
 @dataclass(slots=True)
 class Strangers:
-    """Hold back strangers: beyond a burst, only so many per second get an answer.
+    """Limit strangers: beyond a burst, only a few per second get an answer.
 
-    Each denial costs a wait for the disk and a line in the log; without a bound, whoever reaches
-    the port could fill it. A stranger without an answer gets no entry either, and is counted.
+    Each denial costs a wait for the disk and a line in the log; without a limit, anyone who reaches
+    the port could fill it. A stranger without an answer gets no entry either, but is counted.
     """
 
     burst: float = 100.0
@@ -59,7 +59,7 @@ class Strangers:
     _at: float = field(default_factory=time.monotonic)
 
     def answered(self) -> bool:
-        """Take one answer, if there is one left."""
+        """Use up one answer, if one is left."""
         now = time.monotonic()
         self._left = min(self.burst, self._left + (now - self._at) * self.a_second)
         self._at = now

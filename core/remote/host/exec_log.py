@@ -1,8 +1,8 @@
 """Write the exec log (S4 ``audit_log_path``): JSONL, hash-chained, on disk before any answer.
 
 After a crash, each request that has no final entry gets exactly one, ``unknown``, when the log is
-opened again; what its run left behind is ended. Only what was written since the last orderly moment
-is looked through: ``FILE.settled`` notes where that was.
+opened again; what its run left behind is ended. Only what was written since the last settled point
+is read again: ``FILE.settled`` records where that was.
 """
 
 import asyncio
@@ -42,12 +42,12 @@ class ExecEvent(StrEnum):
 FINAL = frozenset((ExecEvent.DENIED, ExecEvent.FINISHED, ExecEvent.UNKNOWN))
 
 Mask = Callable[[tuple[str, ...]], list[str]]
-"""Turns a vector into what may be written, secrets hidden."""
+"""Returns a vector as it may be written, with secrets hidden."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """A run whose end nobody wrote down, and what is known of its process."""
+    """A run whose end was not recorded, and what is known about its process."""
 
     run_id: str
     agent_id: str
@@ -70,7 +70,7 @@ class ExecLog:
         """Write one entry; it is on disk when this returns.
 
         Raises:
-            JournalError: it is not; nothing may run for it.
+            JournalError: it is not, so nothing may run for it.
         """
         began = event is ExecEvent.REQUESTED
         if began:
@@ -85,7 +85,7 @@ class ExecLog:
             self._unended.discard(run_id)
 
     async def spawned(self, session: Session, pid: int, pgid: int, start_ticks: int) -> None:
-        """Note the process that leads a run."""
+        """Record the process that leads a run."""
         await self.note(
             ExecEvent.SPAWNED,
             session.run_id,
@@ -116,7 +116,7 @@ class ExecLog:
         return len(interrupted)
 
     def settle(self) -> None:
-        """Note that everything up to here has its final entry, if it has."""
+        """Record that everything up to here has its final entry, if that is the case."""
         if self._unended:
             return  # the next start re-checks it
         with contextlib.suppress(StateError):  # only the next start takes longer
@@ -165,7 +165,7 @@ class ExecLog:
 
 
 def open_exec_log(path: Path, mask: Mask) -> ExecLog:
-    """Open the log of a host, alone; its folder is made, mode 0700, where there is none.
+    """Open the log of a host exclusively; create its folder, mode 0700, if it does not exist.
 
     Raises:
         JournalError: it is unsafe, held by another process, or was tampered with.

@@ -1,4 +1,4 @@
-"""Keep a run on a short lease: whoever stops renewing it loses the run (S4)."""
+"""Keep a run on a short lease: a client that stops renewing it loses the run (S4)."""
 
 import asyncio
 from enum import StrEnum

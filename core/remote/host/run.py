@@ -50,7 +50,7 @@ class Place:
 
 @dataclass(slots=True)
 class Hosted:
-    """One run. ``take`` is what becomes of envelopes that come while it lasts."""
+    """One run. ``take`` handles the envelopes that arrive while it lasts."""
 
     place: Place
     session: Session
@@ -84,7 +84,7 @@ class Hosted:
         running = asyncio.ensure_future(self._run(plan))
         keeping = asyncio.ensure_future(self._keep())
         try:
-            # One turn of the loop, so that the run is there to be watched.
+            # One turn of the loop, so that the run exists and can be watched.
             await asyncio.sleep(0)
             forwarding = asyncio.ensure_future(self._forward())
             waits: list[asyncio.Future[Finished] | asyncio.Future[LeaseEnd]] = [running, over]
@@ -117,11 +117,11 @@ class Hosted:
         self._spawned = asyncio.ensure_future(noted)
 
     async def basis(self) -> Basis:
-        """Return that nobody was asked: the access list let it run."""
+        """Return that no one was asked: the access list let it run."""
         return Basis()
 
     async def _keep(self) -> None:
-        """Take renewals and a cancellation; a client that is gone no longer renews."""
+        """Accept renewals and a cancellation; a client that is gone no longer renews."""
         lease = self.session.lease
         try:
             while True:

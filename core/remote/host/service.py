@@ -30,7 +30,7 @@ STRANGE = frozenset(
         RemoteDenial.UNTRUSTED,
     )
 )
-"""Denials of those who are unknown here."""
+"""The denials of senders that are unknown here."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Service:
     stopping: bool = False
 
     async def serve(self, link: Link) -> None:
-        """Serve one connection: one request, and what is said about it while it lasts."""
+        """Serve one connection: one request, and the messages about it while it lasts."""
         try:
             end = await self._answer(link)
             if end is not None:
@@ -82,7 +82,7 @@ class Service:
         return await self._cancelled(request)
 
     async def _cancelled(self, request: Opened) -> End:
-        """Cancel a run by a connection of its own; its own connection reports how it ended."""
+        """Cancel a run over a separate connection; the run's own reports how it ended."""
         session = self.grounds.sessions.find(request.payload)
         request_id = request.payload.request_id
         if session is None or request.payload.kind is not Kind.CANCEL:
@@ -160,7 +160,7 @@ class Service:
             return await Hosted(place, session, order, link, self.take).result()
 
     def take(self, sealed: Sealed, session: Session) -> bool:
-        """Judge what comes while a run lasts; ``True`` if it renewed the lease."""
+        """Judge an envelope that arrives while a run lasts; ``True`` if it renewed the lease."""
         try:
             request = sealed.opened()
         except BadEnvelope:

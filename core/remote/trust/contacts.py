@@ -1,7 +1,7 @@
 """Keep the contacts: which agents on which machines are known, where, and whether trusted (S4).
 
-``exec-contacts.json`` in $SAYSO_HOME, mode 0600. An agent that is not in it is not trusted, and a
-file that cannot be read trusts nobody.
+They are in ``exec-contacts.json`` in $SAYSO_HOME, mode 0600. An agent that is not in it is not
+trusted, and if the file cannot be read, none is.
 """
 
 import fcntl
@@ -119,7 +119,7 @@ class Contacts(_Strict):
         """Return these contacts without one.
 
         Raises:
-            NotFound: there is none of that name.
+            NotFound: none has that name.
         """
         if self.named(name) is None:
             raise NotFound(f"No contact is named {name!r}; see `sayso exec contacts list`.")
@@ -128,7 +128,7 @@ class Contacts(_Strict):
 
 
 class ContactsFile:
-    """The file; read again whenever it is asked, as revoked trust must count at once."""
+    """The file; read again each time, since revoked trust must count at once."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / FILE
@@ -151,7 +151,7 @@ class ContactsFile:
             raise StateError(f"{self.path} is not JSON: {error}. Fix it.") from None
 
     def change(self, change: Callable[[Contacts], Contacts]) -> None:
-        """Replace the contacts by what becomes of them; two programs take turns.
+        """Replace the contacts with the result of ``change``; two programs take turns.
 
         Raises:
             StateError: nothing was replaced.
@@ -184,5 +184,5 @@ class ContactsFile:
 
 
 def message_for(error: ValidationError) -> str:
-    """Return in one line what a model refused; values are not quoted."""
+    """Return what a model refused, as one line; values are not quoted."""
     return "; ".join(f"{place(at)}: {words}" if at else words for at, words in faults(error)) + "."

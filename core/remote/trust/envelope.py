@@ -30,26 +30,26 @@ _LONGEST_WORD = 4096
 _MOST_WORDS = 256
 _LARGEST_STDIN_TEXT = 2 << 20
 _MOST_VALUES = 1_024
-"""Values in what is sent: all words of a request, and each of its keys, are fewer."""
+"""How many values may be sent: the words and keys of any request are fewer."""
 
 Signature = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
 
 def few_values(text: bytes) -> object:
-    """Return what a frame or a payload holds; nobody is known to have sent it.
+    """Return the content of a frame or a payload, whose sender is not known yet.
 
     Raises:
-        FrameError: it holds more values than any has, or none.
+        FrameError: it has more values than any may have, or is not valid JSON.
     """
     return parsed(text, most=_MOST_VALUES)
 
 
 class BadEnvelope(ValueError):
-    """An envelope cannot be read at all; nobody is known to have sent it."""
+    """An envelope cannot be read at all, so its sender is not known."""
 
 
 class Kind(StrEnum):
-    """What is asked: start a run, keep its lease, or end it."""
+    """What is requested: start a run, keep its lease, or end it."""
 
     RUN = "run"
     RENEW = "renew"
@@ -57,7 +57,7 @@ class Kind(StrEnum):
 
 
 class Order(StrictFrame):
-    """What to run. ``cwd`` is there to be refused (S4); ``timeout_ms`` is wall clock."""
+    """What to run. ``cwd`` exists only to be refused (S4); ``timeout_ms`` is wall clock."""
 
     argv: Annotated[
         tuple[Annotated[str, Field(max_length=_LONGEST_WORD)], ...],
@@ -118,7 +118,7 @@ class Sealed(StrictFrame):
         """Read the payload; nothing in it is proven yet.
 
         Raises:
-            BadEnvelope: it is not a payload of this version, or holds a key twice.
+            BadEnvelope: it is not a payload of this version, or has a key twice.
         """
         try:
             payload = read_model(_PAYLOAD, self.payload.encode(), few_values)
@@ -165,7 +165,7 @@ class Sealer:
     to_machine: str
 
     def seal(self, kind: Kind, request_id: str, now_ms: int, run: Order | None = None) -> Sealed:
-        """Return a request that holds from now on for ``LIFE_MS``."""
+        """Return a request that is valid for ``LIFE_MS`` from now on."""
         payload = Payload(
             kind=kind,
             agent_id=self.identity.agent_id,

@@ -1,4 +1,4 @@
-"""Refuse what was received before, is too old, or comes from before this service began.
+"""Refuse what was received before, is too old, or was issued before this service began.
 
 A nonce is kept until its request would be too old anyway. What was issued before the service
 started is refused, so a restart, which forgets the nonces, forgets nothing that could be replayed.
@@ -35,7 +35,7 @@ class Freshness:
     _of_one: Counter[str] = field(default_factory=Counter)
 
     def stale(self, payload: Payload, now_ms: int | None = None) -> RemoteDenial | None:
-        """Refuse what is too old, lives too long, is from the future, or from before the start."""
+        """Refuse a request that is too old, valid too long, in the future, or before the start."""
         now = self._forward(now_ms)
         life = payload.expires_ms - payload.issued_ms
         in_time = payload.issued_ms - SKEW_MS <= now < payload.expires_ms
@@ -44,7 +44,7 @@ class Freshness:
         return RemoteDenial.EXPIRED
 
     def repeated(self, payload: Payload, now_ms: int | None = None) -> RemoteDenial | None:
-        """Note a request's nonce; refuse one that came before, or that there is no room for."""
+        """Record a request's nonce; refuse one that came before, or for which no room is left."""
         self._forget(self._forward(now_ms))
         agent, key = payload.agent_id, (payload.agent_id, payload.nonce)
         if key in self._heard:

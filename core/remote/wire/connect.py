@@ -16,7 +16,7 @@ _CONNECT_S = 10.0
 
 
 class NotConnected(Exception):
-    """No word was sent, so nothing ran; ``denial`` says why."""
+    """Nothing was sent, so nothing ran; ``denial`` says why."""
 
     def __init__(self, denial: RemoteDenial) -> None:
         super().__init__(denial.sentence)
@@ -27,7 +27,7 @@ async def connect(contact: Contact, context: ssl.SSLContext | None = None) -> St
     """Return a link to a contact's host, known to be the one that was pinned.
 
     Raises:
-        NotConnected: nobody answers, or somebody else does.
+        NotConnected: none answers, or a different host does.
     """
     try:
         async with asyncio.timeout(_CONNECT_S):

@@ -1,6 +1,6 @@
-"""Frame what client and host say: 4-byte big-endian length, the prefix, JSON in UTF-8.
+"""Frame the messages of client and host: 4-byte big-endian length, the prefix, JSON in UTF-8.
 
-The prefix distinguishes exec frames from whatever else a link may carry one day (S4).
+The prefix distinguishes exec frames from anything else that a link may carry one day (S4).
 """
 
 import base64
@@ -29,7 +29,7 @@ LONGEST_MS = LONGEST_RUN_S * 1000 + SETTLING_MS
 
 
 class BadFrame(ValueError):
-    """What came is not an exec frame: too large, without the prefix, or not of a known form."""
+    """What arrived is not an exec frame: too large, without the prefix, or of an unknown form."""
 
 
 class Accepted(StrictFrame):
@@ -103,7 +103,7 @@ def body_length(header: bytes) -> int:
     """Return the length that a header announces.
 
     Raises:
-        BadFrame: no frame is as long, or as short.
+        BadFrame: it is too long or too short for a frame.
     """
     (length,) = HEADER.unpack(header)
     if not len(PREFIX) < length <= LARGEST:
@@ -115,7 +115,7 @@ def decode(body: bytes) -> AnyFrame:
     """Read a frame's body.
 
     Raises:
-        BadFrame: it has not the prefix, or is none of the known frames.
+        BadFrame: it lacks the prefix, or is none of the known frames.
     """
     if not body.startswith(PREFIX):
         raise BadFrame("it does not begin with the prefix of exec frames")

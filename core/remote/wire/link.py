@@ -38,8 +38,8 @@ class Link(Protocol):
         """Return the next frame.
 
         Raises:
-            LinkLost: none comes any more, or none came within the time.
-            BadFrame: what came is no exec frame; nothing more can be read.
+            LinkLost: no more arrive, or none arrived in time.
+            BadFrame: what arrived is not an exec frame; nothing more can be read.
         """
 
     def trust(self) -> None:
@@ -85,8 +85,8 @@ class StreamLink:
         """Return the next frame; its memory grows only as its bytes arrive.
 
         Raises:
-            LinkLost: none comes any more, or none came within the time.
-            BadFrame: what came is no exec frame; nothing more can be read.
+            LinkLost: no more arrive, or none arrived in time.
+            BadFrame: what arrived is not an exec frame; nothing more can be read.
         """
         try:
             async with asyncio.timeout(within_s):

@@ -31,9 +31,9 @@ Serve = Callable[[Link], Awaitable[None]]
 
 @dataclass(slots=True)
 class Listener:
-    """The open doors of one host; ``serve`` is called with each connection's link.
+    """The listening sockets of one host; ``serve`` is called with each connection's link.
 
-    At most ``most`` are of clients that have proven who they are.
+    At most ``most`` connections are from clients that have proven who they are.
     """
 
     serve: Serve
@@ -45,7 +45,7 @@ class Listener:
     _known: int = 0
 
     async def open(self, address: Address, context: ssl.SSLContext) -> None:
-        """Open a door; port 0 takes a free one, which ``addresses`` then returns.
+        """Listen on an address; port 0 takes a free one, which ``addresses`` then returns.
 
         Raises:
             StateError: the address cannot listen.
@@ -65,7 +65,7 @@ class Listener:
         self.addresses.append(address)
 
     async def close(self, grace_s: float = 5.0) -> None:
-        """Take no more connections, give those that are open ``grace_s`` seconds, then end them."""
+        """Accept no more connections, give the open ones ``grace_s`` seconds, then end them."""
         for server in self._servers:
             server.close()
         for address in self.addresses:
@@ -91,7 +91,7 @@ class Listener:
             limit=LARGEST,
             backlog=ACCEPTED_AT_ONCE,
         )
-        door.listen(_BACKLOG)  # asyncio has one number for both
+        door.listen(_BACKLOG)  # asyncio uses one number for both limits
         return server
 
     async def _unix(self, path: Path) -> asyncio.Server:
@@ -117,7 +117,7 @@ class Listener:
             writer.transport.abort()
             return
         link = StreamLink(reader, writer, peer, self.write_s, partial(self._know, writer, door))
-        # A task of its own to be cancelled: asyncio logs the cancellation of this one as an error.
+        # A separate task to cancel: asyncio logs the cancellation of this one as an error.
         task = asyncio.ensure_future(self._served(link))
         self._tasks.add(task)
         try:
@@ -127,7 +127,7 @@ class Listener:
             self._known -= link.known
 
     def _know(self, writer: asyncio.StreamWriter, door: Door | None) -> None:
-        """Count a connection among those of clients that have proven who they are."""
+        """Count a connection as one from a client that has proven who it is."""
         self._known += 1
         if door is not None:
             door.know(writer.transport)
@@ -142,7 +142,7 @@ class Listener:
 
 
 def counted_as(peer: tcp_peer.Address, own: tcp_peer.Address) -> str:
-    """Return the user of this machine that a stranger is counted under, or the network."""
+    """Return the user of this machine, or else the network, by which a stranger is counted."""
     try:
         uid = tcp_peer.uid_of(peer, own)
     except OSError:
@@ -151,10 +151,10 @@ def counted_as(peer: tcp_peer.Address, own: tcp_peer.Address) -> str:
 
 
 async def _refuse_living(path: Path) -> None:
-    """Leave a socket alone on which somebody answers; one that was left over is replaced.
+    """Refuse to replace a socket on which a process answers; one that is left over is replaced.
 
     Raises:
-        OSError: somebody listens there.
+        OSError: a process listens there.
     """
     try:
         _, writer = await asyncio.open_unix_connection(path)

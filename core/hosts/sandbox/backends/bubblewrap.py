@@ -1,4 +1,4 @@
-"""Start commands inside bubblewrap: namespaces of their own, and a view of the files (bwrap(1))."""
+"""Start commands inside bubblewrap: with their own namespaces and view of the files (bwrap(1))."""
 
 import functools
 import os
@@ -34,9 +34,9 @@ _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
-# bubblewrap covers what appears writable in /proc; /proc/sys does not, and yet root may write to
-# its files. First of all mounts, because bubblewrap reads the whole table of mounts after most of
-# them.
+# bubblewrap covers what appears writable in /proc; /proc/sys does not, but root may write to its
+# files. This precedes all other mounts, because bubblewrap reads the whole table of mounts after
+# most of them.
 _KERNEL = ("--proc", "/proc", "--remount-ro", "/proc")
 _LAST = ("--dir", "/run", "--dir", "/home", "--remount-ro", "/")
 _EMPTIED_BYTES = str(64 * 1024)
@@ -132,7 +132,7 @@ class Bubblewrap(FilteredBackend):
     ) -> Iterator[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
 
-        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
+        ``check`` begins with it, if there is a workspace; what it holds cannot be changed.
 
         Raises:
             HostUnavailable: there is no filter for this machine.
@@ -166,11 +166,11 @@ class Bubblewrap(FilteredBackend):
                 os.close(options)
 
     def broke(self, done: Finished) -> bool:
-        """Return whether bubblewrap itself may have failed; a command could say so as well."""
+        """Return whether bubblewrap itself may have failed; a command could also imitate that."""
         return done.exit_code == 1 and done.output.text.startswith("bwrap: ")
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """Do nothing: with bubblewrap all that it started ends, and its mounts are gone."""
+        """Do nothing: all that bubblewrap started ends with it, and its mounts are gone."""
 
     def _held(self, check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
         """Begin a check, and return what is to be bound to itself; what is hidden is not."""
@@ -200,11 +200,11 @@ def _check_seen(view: View, command: PlannedCommand, folder: str) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _mounts(view: View, bind: str, size: str, *, inner: bool) -> tuple[str, ...]:
-    """Return the options that make a view, but for the run's own ``/tmp``.
+    """Return the options that make a view, except for the run's own ``/tmp``.
 
-    ``bind`` is the option that binds the workspace, empty where it is not to be bound. ``size`` is
+    ``bind`` is the option that binds the workspace, empty if it is not to be bound. ``size`` is
     that of private folders, in bytes. ``inner``: those in the workspace, which are mounted after
-    what is bound there to itself, or that would cover them.
+    what is bound to itself there, because that would cover them.
     """
     kinds = [(path, kind) for path, kind in view.places if kind is not Kind.WORKSPACE or bind]
     at = view.workspace
@@ -244,6 +244,6 @@ def _binds(held: tuple[Hold, ...], view: View, first: int) -> Iterator[str]:
 
 
 def _environment(run_id: ApprovalId, plan: ExecPlan) -> Iterator[str]:
-    """Yield what sets the command's environment; in memory, as a command line can be read."""
+    """Yield the options that set the environment; in memory, as a command line can be read."""
     for name, value in environment(run_id, plan).items():
         yield from ("--setenv", name, value)

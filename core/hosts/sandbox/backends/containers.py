@@ -41,7 +41,7 @@ class Containers:
             )
 
     async def _none_after_removal(self, label: str) -> bool:
-        """Remove what is there; ``False`` until the engine lists nothing any more."""
+        """Remove the containers that exist; ``False`` until the engine lists none any more."""
         for container in await self._listed(label) or ():
             await self._ran("kill", container)
             await self._ran("rm", "--force", container)

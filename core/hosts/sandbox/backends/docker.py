@@ -153,12 +153,12 @@ class Docker(FilteredBackend):
     ) -> Iterator[Enclosure]:
         """Yield the enclosure of one run, whose commands share the private folder ``scratch``.
 
-        ``check`` begins with it, where there is a workspace; what it holds cannot be changed.
+        ``check`` begins with it, if there is a workspace; what it holds cannot be changed.
 
         Raises:
             HostUnavailable: there is no filter for this machine.
             PlanDrift: the workspace is not the folder that was approved.
-            SpawnError: the environment or a path cannot be handed to the engine.
+            SpawnError: the environment or a path cannot be passed to the engine.
         """
         view = self._places.view(plan.cwd.path)
         with opened(view, plan.cwd, seen=False) as folder:
@@ -194,7 +194,7 @@ class Docker(FilteredBackend):
         return done.exit_code == _ENGINE_FAILED
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """End and remove a run's containers; the engine does so where they end on their own."""
+        """End and remove a run's containers; the engine removes those that end on their own."""
         if run_id is None:
             await self._containers.remove(self.label)
         elif done is None or _stopped(done):

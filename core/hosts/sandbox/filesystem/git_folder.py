@@ -1,6 +1,6 @@
 """Recognise git's own folders: what makes git run commands, and what may still appear there.
 
-A name in such a folder that was not there before a run may only hold what `git init` and
+A name in such a folder that did not exist before a run may only contain what `git init` and
 `git clone` write; everything else that git would obey is moved away.
 """
 
@@ -10,7 +10,7 @@ import stat
 from typing import Final
 
 MARKS: Final = frozenset(("objects", "refs"))
-"""What each folder that git takes for a repository's has (gitrepository-layout(5))."""
+"""What every folder contains that git takes for a repository's (gitrepository-layout(5))."""
 
 LINKED_MARKS: Final = frozenset(("HEAD", "commondir"))
 """What the folder of a linked work tree has, from which git also takes ``config.worktree``."""
@@ -39,9 +39,9 @@ _ENTRIES = {
 
 
 def is_harmless(folder: int, name: str) -> bool:
-    """Return whether a name in a git folder holds nothing but what git itself writes at first.
+    """Return whether a name in a git folder contains only what git itself writes at first.
 
-    ``folder`` is a descriptor. Whatever cannot be read for certain is not.
+    ``folder`` is a descriptor. What cannot be read for certain is not harmless.
     """
     try:
         if name == "config":

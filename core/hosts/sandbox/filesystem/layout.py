@@ -1,4 +1,4 @@
-"""Define this machine's places: what sandboxed commands see of it, and what they may change.
+"""Define this machine's places: which of them sandboxed commands see, and which they may change.
 
 All paths are real ones: a mount is made at the path itself, never through a link.
 """
@@ -30,7 +30,7 @@ _SECRETS = (
     *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers.d"),
     *("/etc/ssh", "/etc/ssl/private", "/etc/sayso"),
 )
-"""Hidden where the gateway may read them, which it may as root."""
+"""Hidden if the gateway may read them, as it may when it is root."""
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - inside they are private ones
 _SOCKETS = "/proc/net/unix"
@@ -71,9 +71,9 @@ class Places:
         return _view(self, cwd, hidden, self._bar(cwd)).workspace
 
     def _bar(self, cwd: str) -> str:
-        """Return why a folder with what is guarded or protected is no workspace, else nothing.
+        """Return why a folder with something guarded or protected is no workspace, else ``""``.
 
-        Checked each time: what a folder is to git, or what leads to it, changes.
+        It is checked each time: what a folder is to git, or what leads to it, changes.
         """
         if self.workspace is not None:
             return ""
@@ -89,7 +89,7 @@ class Places:
     def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: str = "") -> View:
         """Return the view before this moment's sockets are hidden; ``hidden`` are real paths.
 
-        ``barred``: why the folder is no workspace whatever its name.
+        ``barred``: why the folder is no workspace, whatever its name.
         """
         workspace = self.workspace
         if workspace is None and not barred and self._may_be_changed(cwd, hidden):
@@ -103,8 +103,8 @@ class Places:
     def _may_be_changed(self, folder: str, hidden: tuple[str, ...]) -> bool:
         """Return whether a folder that a request names may be its workspace.
 
-        Not what holds more than a project (``/``, a home), nor what belongs to the system, nor a
-        hidden folder of a home (``~/.ssh``), nor what leads to the gateway or to hidden places.
+        It must not contain more than a project (``/``, a home), belong to the system, be a hidden
+        folder of a home (``~/.ssh``), or lead to the gateway or to hidden places.
         """
         if any(is_within(folder, one) or is_within(one, folder) for one in self.guarded):
             return False
@@ -203,7 +203,7 @@ def _is_deep(path: str, folder: str) -> bool:
 
 
 def sockets(view: View) -> Iterator[str]:
-    """Yield the real paths of this machine's sockets that a view shows, but for the workspace's.
+    """Yield the real paths of this machine's sockets that a view shows, except the workspace's.
 
     A read-only view would not keep a command from the services that listen there.
     """

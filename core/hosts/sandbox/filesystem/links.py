@@ -1,4 +1,4 @@
-"""Find where links at protected places lead: what is there is obeyed as much as the place itself.
+"""Find where links at protected places lead, since programs obey what is there just as much.
 
 A hook is often a link to a script of the project, and an editor's folder one to a shared folder.
 """
@@ -15,7 +15,7 @@ _GIT = ".git"
 _MOST_LOOKED_AT = 256
 """Entries of a protected folder that are checked."""
 _MOST_LINKS = 40
-"""As many as the kernel follows (path_resolution(7))."""
+"""How many the kernel follows (path_resolution(7))."""
 _MOST_PLACES = 64
 _Identity = tuple[int, int]
 
@@ -31,8 +31,8 @@ def parts(path: str) -> Iterator[str]:
 def lies_in_protected(folder: str, protected: Iterable[str]) -> bool:
     """Return whether an absolute path leads into a protected one, or into a git folder.
 
-    A command in there would have the rest of it as its workspace, whose own top is elsewhere. The
-    protected place may be called otherwise: by a link, or where case makes no difference.
+    A command in there would have that place as its workspace, in which nothing is protected. The
+    protected place may have another name: by a link, or if case makes no difference.
     """
     names = tuple(protected)
     if not names:
@@ -50,7 +50,7 @@ def _is_git_folder(path: str) -> bool:
 
 
 def _is_led_to(folder: str, names: tuple[str, ...]) -> bool:
-    """Return whether a protected place further up is the folder, or holds it."""
+    """Return whether a protected place further up is the folder, or contains it."""
     above: dict[_Identity, int] = {}
     for level, path in enumerate(parts(folder)):
         found = _identity(path)
@@ -117,7 +117,7 @@ def _links(path: str, fd: int = -1) -> Iterator[str]:
 
 
 def _way(path: str) -> Iterator[str]:
-    """Yield each link on the way to where an absolute path leads, and that place, if only named."""
+    """Yield each link on the way to where an absolute path leads, and that place."""
     at, rest, followed = "", path.split("/"), 0
     while rest:
         part = rest.pop(0)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a place is inside.
+    """What a place is inside the sandbox.
 
     ``SYSTEM``, ``LINK`` (a top folder's, as in ``/bin``) and ``SHOWN`` places are as outside and
     cannot be changed; the first two are this machine's, so a container has its own instead. A
@@ -31,8 +31,8 @@ _GIVEN = frozenset((Kind.SHOWN, Kind.WORKSPACE))
 class View:
     """The places of one run by real path, outer ones first: the innermost decides.
 
-    ``workspace`` is the one of that kind, ``None`` where nothing may be changed. ``barred``
-    is the folder of the run and why it is none whatever its name, both empty where it may be.
+    ``workspace`` is the one of that kind, ``None`` if nothing may be changed. ``barred`` is the
+    folder of the run and why it cannot be one, whatever its name; both are empty if it can.
     """
 
     places: tuple[tuple[str, Kind], ...]
@@ -40,11 +40,11 @@ class View:
     barred: tuple[str, str] = ("", "")
 
     def sees(self, path: str) -> bool:
-        """Return whether a path is inside what it is outside."""
+        """Return whether a path shows the same inside as outside."""
         return self._sees(path, but=None)
 
     def sees_without_mount(self, folder: str) -> bool:
-        """Return whether a workspace could be seen if it were none."""
+        """Return whether a workspace could be seen even if it were not mounted as one."""
         return self._sees(folder, but=Kind.WORKSPACE)
 
     def enters(self, folder: str) -> bool:
@@ -80,7 +80,7 @@ class View:
         return tuple(path.removeprefix(base) for path, _ in self.places if path.startswith(base))
 
     def beside_a_system(self) -> Iterator[tuple[str, Kind]]:
-        """Yield the places that matter where a system other than this machine's is inside."""
+        """Yield the places that matter if a system other than this machine's is inside."""
         given = [path for path, kind in self.places if kind in _GIVEN]
         for path, kind in self.places:
             inside = any(is_within(path, one) for one in given)

@@ -53,7 +53,7 @@ class User:
             os.close(folder)
 
     def _has(self, folder: int, wanted: int) -> bool:
-        """Return whether this user has all of these rights to what is open."""
+        """Return whether this user has all of these rights to an open folder."""
         return self.uid == 0 or self._rights(folder) & wanted == wanted
 
     def _rights(self, folder: int) -> int:
@@ -68,7 +68,7 @@ class User:
                 return rights & mask
         of_groups = list(self._by_group(status, mode, entries))
         if of_groups:
-            # A group has to give all that is wanted on its own; what several give is the least.
+            # One group alone must grant all that is wanted, so only what all grant counts.
             return _least(of_groups) & mask
         return mode & _ALL
 
@@ -102,7 +102,7 @@ def _access_list(folder: int) -> list[_Entry]:
     """Return the entries of a folder's access control list, none where it has only mode bits.
 
     Raises:
-        OSError: it cannot be read; whom it shuts out is not known then.
+        OSError: it cannot be read, so it is not known who has access.
     """
     try:
         value = os.getxattr(f"/proc/self/fd/{folder}", _ACCESS_LIST)

@@ -29,7 +29,7 @@ _MOST_FOLDERS, _DEEPEST = 32, 24
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is at a path: ``link`` is what a symbolic link says, ``None`` where it is none."""
+    """What is at a path: ``link`` is the target of a symbolic link, ``None`` if it is not one."""
 
     device: int
     inode: int
@@ -38,9 +38,9 @@ class Found:
     link: str | None = None
 
     def is_same(self, other: "Found", *, held: bool) -> bool:
-        """Return whether this is what was there before; what was ``held`` cannot have been written.
+        """Return whether this is what was there before.
 
-        It may still change in the meantime: outside nothing is read-only.
+        If it was ``held``, the run cannot have written to it, only something outside the sandbox.
         """
         if self.link is not None:
             return self.link == other.link
@@ -61,7 +61,7 @@ class Hold:
 class Names:
     """What a folder has at some paths now. Every descriptor is closed by ``close``.
 
-    All methods raise OSError where that cannot be said.
+    All methods raise OSError if that cannot be determined.
     """
 
     root: int
@@ -69,7 +69,7 @@ class Names:
     fds: dict[str, int] = field(default_factory=dict)
 
     def at(self, path: str) -> Found | None:
-        """Return what is at a path, ``None`` where nothing is or what is above it is no folder."""
+        """Return what is at a path, ``None`` if it does not exist or its parent is not a folder."""
         if path not in self.found:
             self.found[path] = self._look(path)
         return self.found[path]
@@ -79,7 +79,7 @@ class Names:
         return self.fds[path] if path else self.root
 
     def close(self, keep: AbstractSet[str] = frozenset()) -> None:
-        """Close what was opened, but for what is at some paths."""
+        """Close everything that was opened, except at some paths."""
         for path in [one for one in self.fds if one not in keep]:
             os.close(self.fds.pop(path))
 
@@ -99,7 +99,7 @@ class Names:
 
 
 def _opened(name: str, folder: int) -> int:
-    """Return the descriptor of a name in a folder, -1 where nothing is or access is denied."""
+    """Return the descriptor of a name in a folder, -1 if it does not exist or access is denied."""
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         try:
             return os.open(name, _ONLY_PATH, dir_fd=folder)
@@ -113,7 +113,7 @@ def _allow(folder: int) -> None:
     """Give the owner of a folder the rights to it that a run may have removed.
 
     Raises:
-        OSError: it is somebody else's.
+        OSError: another user owns it.
     """
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
     os.chmod(f"/proc/self/fd/{folder}", mode | stat.S_IRWXU)  # noqa: PTH101 - by number
@@ -192,7 +192,7 @@ def targets(
 
 
 def cared_for(git_folders: Iterable[str], senior: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the git folders that are held and compared: a run must not make them too many.
+    """Return the git folders that are held and compared, limited in case a run makes many.
 
     The ``senior`` ones come first, so that new ones do not take their place; then those nearest to
     the top.
@@ -240,7 +240,7 @@ def undo(
 
 
 def changed(folder: int, names: Iterable[str], since_ns: int) -> Iterator[Undone]:
-    """Yield what was changed in a folder since a moment (epoch ns), which is all that is known."""
+    """Yield what was changed in a folder since a moment (epoch ns); how is not known."""
     for name in names:
         with suppress(FileNotFoundError):
             if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime_ns >= since_ns:
@@ -261,7 +261,7 @@ def _decisive(names: Names, path: str) -> str:
 
 
 def _put_away(folder: int, name: str, link: str | None) -> str:
-    """Rename what appeared, make a replaced link again, and return in words what was done."""
+    """Rename what appeared, restore a replaced link, and return in words what was done."""
     new = f"{name}.sayso-{secrets.token_hex(4)}"
     try:
         _rename(folder, name, new)

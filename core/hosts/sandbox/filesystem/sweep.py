@@ -1,9 +1,9 @@
 """Look through a workspace after a run: no file there may lend its owner's rights to others.
 
-The second line of defence after the system call filter. Others may change the folder meanwhile, so
-everything goes by descriptors: downwards without following links, and upwards only to the folder
-that the walk came from. Files that others own are left alone, because only their owner could mark
-them.
+This is the second line of defence after the system call filter. Others may change the folder in the
+meantime, so everything goes by descriptors: downwards without following links, and upwards only to
+the folder that the walk came from. Files that others own are left alone, because only their owner
+could mark them.
 """
 # ruff: noqa: PTH101
 # Two hundred thousand files are checked, each by a descriptor, which pathlib cannot.
@@ -29,7 +29,7 @@ _CAPABILITY = "security.capability"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ONLY_PATH = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOTHING_TO_SEE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM}
-"""Why a folder need not be looked through: it is gone, or closed to the sandbox's user, too."""
+"""Why a folder need not be searched: it is gone, or closed to the sandbox's user, too."""
 _OPEN_LEVELS = 64
 """Folders of a branch that are held open; those above are found again from below."""
 _SLICE = 128
@@ -100,7 +100,7 @@ class _Level:
 class Sweep:
     """One walk through a workspace, in steps. ``since_ns``: ``None`` checks folders only.
 
-    ``cleared`` are files that were marked since then and are not any more, ``left`` those that
+    ``cleared`` are files that were marked since then and no longer are, ``left`` those that
     could not be changed. ``git_folders`` are all folders that git would take for a repository's or
     a linked work tree's, ``git_files`` the files by which the top of a work tree names one.
     ``complete``: nothing was left out. ``judge`` is called with the path and the descriptor of each
@@ -159,7 +159,7 @@ class Sweep:
                 level.close()
 
     def _read(self, level: _Level) -> Generator[None, None, None]:
-        """Check all that is in a folder, and note the folders in it."""
+        """Check everything in a folder, and note the folders in it."""
         level.folders, seen = [], set()
         try:
             with os.scandir(level.fd) as entries:
@@ -182,7 +182,7 @@ class Sweep:
     def _note_git(self, level: _Level, seen: set[str]) -> None:
         """Note what a folder is to git by the marks that were seen in it.
 
-        Those that nobody can name by a path, and those beyond any number, are not remembered.
+        Those whose path is too long to be used, or that exceed the limit, are not remembered.
         """
         level.is_git = level.length <= _LONGEST and (seen >= MARKS or seen >= LINKED_MARKS)
         if level.is_git and len(self.git_folders) < _MOST_GIT:
@@ -256,7 +256,7 @@ def _forced(fd: int) -> tuple[int, int]:
     """Open a folder with the rights that its owner has taken away, and return what they were.
 
     Raises:
-        OSError: it is somebody else's, so the sandbox could not look into it, either.
+        OSError: another user owns it, so the sandbox could not look into it, either.
     """
     mode = stat.S_IMODE(os.fstat(fd).st_mode)
     os.chmod(_by_number(fd), mode | 0o500)
@@ -269,7 +269,7 @@ def joined(folder: str, name: str) -> str:
 
 
 def _mark(name: str, folder: int) -> str | None:
-    """Return which mark of git a name is; where case makes no difference, in any case."""
+    """Return which mark of git a name is, ignoring case if the file system does."""
     if name in _MARKS:
         return name
     mark = _ANY_CASE.get(name.casefold())
@@ -304,7 +304,7 @@ def _leave(levels: list[_Level]) -> bool:
 
 
 def _lends(fd: int) -> bool:
-    """Return whether a file has bits or capabilities that give whoever starts it other rights."""
+    """Return whether a file has bits or capabilities that give those who start it more rights."""
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
         return False

@@ -17,8 +17,8 @@ _COMPARING = (b"--bind-fd", b"Race condition binding dirfd")
 def binds_descriptors(binary: str) -> bool:
     """Return whether a bubblewrap binds a descriptor, and checks itself that it was that folder.
 
-    Debian has added it to 0.8.0, so the version says nothing; both words are in the program. Where
-    it cannot be read the answer is no, and then the comparing shell does it.
+    Debian has added it to 0.8.0, so the version says nothing; both words are in the program. If
+    that cannot be read, the answer is no, and the shell in front of the command compares instead.
     """
     try:
         content = Path(binary).read_bytes()
@@ -29,7 +29,7 @@ def binds_descriptors(binary: str) -> bool:
 
 @contextmanager
 def opened(view: View, cwd: PinnedDirectory, *, seen: bool) -> Iterator[int]:
-    """Yield a descriptor of the workspace; -1 where there is none, or nothing to gain from it.
+    """Yield a descriptor of the workspace; -1 if there is none, or mounting it gains nothing.
 
     ``seen``: whether it is visible without being mounted.
 

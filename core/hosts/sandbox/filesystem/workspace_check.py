@@ -28,7 +28,7 @@ from core.hosts.sandbox.filesystem.sweep import Moment, Sweep, joined
 _log = logging.getLogger(__name__)
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _AT_ONCE_S = 0.002
-"""The time that a walk may take before it goes to a thread; a small workspace is not worth one."""
+"""How long a walk may take before it moves to a thread; a small workspace is not worth one."""
 _MOST_S = 2.0
 """The time that a walk may take in all; the caller waits for it."""
 _MOST_NAMED = 10
@@ -40,9 +40,9 @@ _MOST_KNOWN = 256
 class Workspace:
     """What a folder was like when no run was in it: its git folders, and what was protected.
 
-    Runs that overlap share it: what one of them made was not there before for the others, either.
-    ``complete``: all of the folder was looked through for git folders. ``held`` are those of them
-    that are held and compared; for the others, changes are reported.
+    Runs that overlap share it: what one of them made counts as new for the others, too.
+    ``complete``: all of the folder was searched for git folders. ``held`` are those of them that
+    are held and compared; for the others, changes are reported.
     """
 
     git_folders: frozenset[str] = frozenset()
@@ -88,7 +88,7 @@ class Checks:
         try:
             fd = os.open(workspace, _FOLDER)
         except OSError:
-            return  # the run itself says so
+            return  # the run itself will report it
         try:
             if _identity(fd) not in self._known:
                 sweep = Sweep(fd, None)
@@ -107,7 +107,7 @@ class Checks:
             sweep.close()
 
     def learn(self, known: Workspace, sweep: Sweep) -> None:
-        """Take the repositories that were found as those that exist before the next run."""
+        """Remember the repositories that were found as those that exist before the next run."""
         if known.runs or (known.complete and not sweep.complete):
             return
         known.git_folders = frozenset(sweep.git_folders)
@@ -127,7 +127,7 @@ class Checks:
 
 @dataclass(slots=True)
 class Check:
-    """The check of one run. It starts when ``begin`` is called: without a workspace it never is."""
+    """The check of one run. ``begin`` starts it, and is not called without a workspace."""
 
     _checks: Checks
     _fd: int = -1
@@ -144,7 +144,7 @@ class Check:
 
         Their descriptors are open until ``close``. ``fd`` is duplicated; ``binds``: whether
         the backend can bind them, else there are none. ``inner`` are paths that will be mounted
-        on, such as what is hidden: whoever renames a folder above one has it elsewhere next time.
+        on, such as hidden ones: after a folder above one is renamed, it is elsewhere next time.
 
         Raises:
             HostUnavailable: what is there cannot be determined.

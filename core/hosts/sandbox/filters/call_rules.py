@@ -29,11 +29,11 @@ PAIR_TO_ANYBODY = 0b1010
 SOCK_SEQPACKET, nor in the flags SOCK_CLOEXEC and SOCK_NONBLOCK."""
 
 TTY_REQUESTS = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX: they type into the terminal of whoever started this."""
+"""TIOCSTI and TIOCLINUX: they type into the terminal from which this was started."""
 
 SET_ID = 0o6000
 """S_ISUID and S_ISGID. Files in the workspace belong to the gateway's user outside as well, so a
-program with these bits would give that user's rights to whoever may reach the workspace."""
+program with these bits would give that user's rights to anyone who can reach the workspace."""
 
 MODE_OF = {"chmod": 1, "fchmod": 1, "mkdir": 1, "mknod": 1, "creat": 1}
 MODE_OF |= {"fchmodat": 2, "fchmodat2": 2, "mkdirat": 2, "mknodat": 2}

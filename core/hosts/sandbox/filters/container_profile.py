@@ -1,8 +1,8 @@
 """Write the system call filter of containers as engines read it (docker-run(1), ``seccomp=``).
 
-It is made from the words of the filter for bubblewrap, the other way round: what is named is
-allowed and everything else is answered with ENOSYS. An engine skips a name that its library does
-not know, and a new call that sets modes would then be let through by a list of what is refused.
+It is made from the names in the filter for bubblewrap, inverted: what is named is allowed and
+everything else is answered with ENOSYS. An engine skips a name that its library does not know, so a
+list of what is refused would let through a new call that sets modes.
 """
 
 import errno
@@ -94,7 +94,7 @@ def _has_none(at: int, bits: int) -> _Rule:
 
 
 def _has_only(at: int, among: int, bits: int) -> _Rule:
-    """Return the condition that ``among`` some bits of argument ``at`` just these are set."""
+    """Return the condition that of the bits ``among`` in argument ``at`` exactly these are set."""
     return {"index": at, "value": among, "valueTwo": bits, "op": "SCMP_CMP_MASKED_EQ"}
 
 

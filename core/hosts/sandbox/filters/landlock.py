@@ -1,7 +1,7 @@
 """Restrict files by Landlock as well, from inside (landlock(7)); slower, for a second opinion.
 
-A process can only restrict itself, and after that nothing may be mounted any more, so neither the
-gateway nor bubblewrap can do that: a small program does it in the command's place.
+A process can only restrict itself, and cannot mount anything afterwards, so neither the gateway nor
+bubblewrap can do that: a small program does it in the command's place.
 """
 
 import ctypes
@@ -60,7 +60,7 @@ def abi() -> int:
 
 
 def words(view: View, *, bound: bool) -> tuple[str, ...]:
-    """Return the words to put before a command's vector; none where the kernel has no Landlock.
+    """Return the words to put before a command's vector; none if the kernel has no Landlock.
 
     Raises:
         HostUnavailable: Python, which the restricting program needs, cannot be seen from inside.

@@ -1,6 +1,6 @@
 """Write the system call filter of the sandbox as BPF (seccomp(2), linux/bpf_common.h).
 
-Everything is let through but what is named here. A call that only has forbidden uses is answered
+Everything except what is named here is let through. A call that only has forbidden uses is answered
 with EPERM; a call by another architecture's numbers ends the process, because its numbers would
 mean other calls (the x32 numbers of x86-64 among them).
 """
@@ -84,7 +84,7 @@ def _program(machine: Machine, *, unix_sockets: bool) -> list[bytes]:
 
 
 def _spans(numbers: dict[str, int], *, unix_sockets: bool) -> list[_Span]:
-    """Return what becomes of the calls, in the order of their numbers and without gaps."""
+    """Return how the calls are answered, in the order of their numbers and without gaps."""
     calls = {numbers[name]: [_refuse(errno.EPERM)] for name in REFUSED if name in numbers}
     calls |= {numbers[name]: [_refuse(errno.ENOSYS)] for name in UNREADABLE}
     calls |= {numbers[name]: [_refuse(errno.ENOTSUP)] for name in (*GRANTING, *AT_ONCE)}
@@ -163,7 +163,7 @@ def _families(allowed: tuple[int, ...]) -> list[bytes]:
 
 
 def _pairs() -> list[bytes]:
-    """Let pairs of Unix sockets be made that only ever lead to each other."""
+    """Allow pairs of Unix sockets that can only ever be connected to each other."""
     return [
         _op(_LOAD, _ARGUMENT_AT[0]),
         _op(_EQUAL, UNIX, 1, 0),
