@@ -19,11 +19,11 @@ from core.runner.supervisor.protocol import Private
 class Progress:
     """A run in progress; ``link`` is set once it can be cancelled by message.
 
-    ``apart``: its limits are its own, so its supervisor serves nobody else. ``fit``: its
-    supervisor said that it takes another job. ``asked``: words were said to it that may still be
-    on their way. ``awaited``: somebody watches already. ``live``: what it printed, where somebody
-    wants it. ``own``: the gateway's own command, which nobody asked for. ``private``: the folder
-    that is its own.
+    ``apart``: it has its own limits, so its supervisor serves no other run. ``fit``: its supervisor
+    reported that it takes another job. ``asked``: messages were sent to it that may still be on
+    their way. ``awaited``: someone already watches. ``live``: what it printed, if that is wanted.
+    ``own``: the gateway's own command, which no one asked for. ``private``: the folder that is its
+    own.
     """
 
     enclosure: Enclosure | None = None
@@ -48,25 +48,25 @@ class Progress:
 
     @property
     def cancelled(self) -> bool:
-        """Return whether somebody wants it ended."""
+        """Return whether its end was requested."""
         return self.unwanted.is_set()
 
     @property
     def reusable(self) -> bool:
-        """Return whether its supervisor can take another job that no word of ours can reach."""
+        """Return whether its supervisor can take another job that no message of ours can reach."""
         return self.fit and not (self.apart or self.cancelled or self.asked)
 
     def open_live_output(self, stdio: Stdio) -> None:
-        """Keep what is printed from the first byte on, where streams are apart or watched.
+        """Keep what is printed from the first byte on, if streams are separate or watched.
 
         Raises:
-            SpawnError: there is no room for it.
+            SpawnError: no room is left for it.
         """
         if self.awaited or stdio.capture is Capture.SEPARATE:
             self.live = live_buffer_of(stdio)
 
     def start(self, link: Link) -> None:
-        """Note who runs it."""
+        """Record which supervisor runs it."""
         self.link = link
         self.moved.set()
         if self.cancelled:
@@ -79,7 +79,7 @@ class Progress:
             self.link.cancel()
 
     def finish(self) -> None:
-        """Note that it is over, and release everybody who waits for it."""
+        """Record that it is over, and release everyone who waits for it."""
         if self.live is not None:
             self.live.end()
         self.over.set()
@@ -87,7 +87,7 @@ class Progress:
         self.show(None)
 
     async def tail(self) -> LiveOutput | None:
-        """Return what was printed last; ``None`` if it has not started, or ends meanwhile."""
+        """Return what was printed last; ``None`` if it has not started, or ends first."""
         if self.link is None:
             return None
         looker: asyncio.Future[LiveOutput | None] = asyncio.get_running_loop().create_future()
@@ -97,7 +97,7 @@ class Progress:
         return await looker
 
     def show(self, output: LiveOutput | None) -> None:
-        """Answer whoever asked for the output; one report answers all who asked before it."""
+        """Answer those who asked for the output; one report answers all who asked before it."""
         for looker in self._lookers:
             if not looker.done():
                 looker.set_result(output)

@@ -9,12 +9,12 @@ from core.model.identity import SessionKey
 
 
 class TakesTurns(Protocol):
-    """What decides who may run when."""
+    """Decides which run may start when."""
 
     def turn(
         self, unwanted: asyncio.Event, session: SessionKey
     ) -> AbstractAsyncContextManager[bool]:
-        """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
+        """Hold a place for as long as the block lasts; ``False``: unwanted before one was free."""
 
 
 class Turns:
@@ -25,8 +25,8 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, unwanted: asyncio.Event, session: SessionKey) -> AsyncIterator[bool]:
-        """Hold a place for as long as the block lasts; ``False``: unwanted before there was one."""
-        del session  # the first comes first, whoever it is
+        """Hold a place for as long as the block lasts; ``False``: unwanted before one was free."""
+        del session  # first come first served, whichever the session
         got = await self._wait(unwanted)
         try:
             yield got
@@ -52,6 +52,6 @@ class Turns:
         return False
 
     def _return(self, place: asyncio.Task[Literal[True]]) -> None:
-        """Stop waiting for a place, or give it back where it has just come."""
+        """Stop waiting for a place, or give it back if it was assigned just now."""
         if not place.cancel():
             self._places.release()

@@ -1,4 +1,4 @@
-"""Start the commands of a run inside something that holds them (a sandbox)."""
+"""Start the commands of a run inside something that encloses them (a sandbox)."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,7 +10,7 @@ from core.runner.supervisor.protocol import Job, Stage
 
 
 class Enclosure(Protocol):
-    """What all commands of one run are enclosed by, each on its own.
+    """What encloses all commands of one run, each separately.
 
     The program that encloses is started in the command's place. It resolves the command's program
     by its path, inside; that file's identity is compared immediately before, as for ``#!`` scripts.
@@ -41,8 +41,8 @@ def enclose(
 ) -> tuple[Job, list[int]]:
     """Return a job with each command inside the enclosure, and its descriptors.
 
-    What encloses goes by the names of folders, so the job's own must still lead where it led, too:
-    its descriptor is passed once more, as a stage's.
+    The enclosing program uses the names of folders, so the job's own must also still lead where it
+    did: its descriptor is passed once more, as a stage's.
 
     Raises:
         SpawnError: a command or its folder cannot be seen from inside.
@@ -54,7 +54,7 @@ def enclose(
         folder = (command.cwd or plan.cwd).path
         vector = list(enclosure.vector(place, command, folder))
         before = len(vector) - len(stage["argv"])
-        # Its words stay the last ones of the vector that encloses it.
+        # Its words remain the last ones of the enclosing vector.
         late = [(index + before, at) for index, at in stage["late"]]
         return {
             **stage,

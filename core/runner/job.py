@@ -1,4 +1,4 @@
-"""Turn an opened plan into the job that a supervisor runs, and hand it its streams."""
+"""Turn an opened plan into the job that a supervisor runs, and pass its streams along."""
 
 import fcntl
 import os
@@ -89,9 +89,9 @@ def _stage(
 
 
 def _unfound(command: PlannedCommand, *, watched: bool) -> list[str]:
-    """Return the paths at which a command is to find nothing that it did not make itself.
+    """Return the paths at which a command must find nothing that it did not make itself.
 
-    What would only take precedence counts where its openings are answered in any case.
+    Files that would only take precedence count if the command's opens are intercepted anyway.
     """
     paths = [path for one in command.effective for path in one.absent]
     for one in command.all_of_it if watched or paths else ():
@@ -101,7 +101,7 @@ def _unfound(command: PlannedCommand, *, watched: bool) -> list[str]:
 
 
 def _names(file: PinnedFile, command: PlannedCommand) -> list[str]:
-    """Return the names under which a command may open a file; none where nobody could swap it."""
+    """Return the names under which a command may open a file; none if no one could swap it."""
     if not (is_replaceable(file.path) or is_replaceable(file.realpath)):
         return []
     names = [file.path, file.realpath]
@@ -136,7 +136,7 @@ def equipped(job: Job, fds: list[int], stdio: Stdio, live: LiveBuffer | None) ->
     """Add descriptors to a job, for as long as it is being handed over.
 
     Raises:
-        SpawnError: there is no memory or descriptor for what it reads.
+        SpawnError: no memory or descriptor is left for what it reads.
     """
     if live is not None:
         lent = live.descriptors()
@@ -155,7 +155,7 @@ def equipped(job: Job, fds: list[int], stdio: Stdio, live: LiveBuffer | None) ->
 
 
 def _sealed(content: bytes) -> int:
-    """Return a file in memory that nobody can change: reading it needs no writer, so no SIGPIPE."""
+    """Return a file in memory that cannot be changed: it needs no writer, so no SIGPIPE."""
     try:
         memory = os.memfd_create("sayso-stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Bound what one run may use (S3 "RLIMIT enforced")."""
+"""Limit what one run may use (S3 "RLIMIT enforced")."""
 
 from dataclasses import dataclass
 

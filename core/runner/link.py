@@ -47,7 +47,7 @@ class Link:
     def idle(self) -> bool:
         """Return whether the supervisor still waits: a dead one's stream has ended."""
         if self._ended or self._heard:
-            return False  # words before there is a job: not a supervisor to trust either
+            return False  # it sent something without a job, so it cannot be trusted either
         try:
             self._sock.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -89,7 +89,7 @@ class Link:
         self._answer(HALT + encode_text(why[:_LONGEST_REASON]))
 
     def _answer(self, words: bytes) -> None:
-        """Answer a question; where the words get through only in part, all that runs is ended."""
+        """Answer a question; if the answer can be sent only in part, end everything that runs."""
         try:
             sent = self._sock.send(words)
         except OSError:
@@ -119,7 +119,7 @@ class Link:
         self._sock.close()
 
     def hang_up(self) -> None:
-        """End the stream for both sides; whoever waits for a report learns that none will come."""
+        """End the stream for both sides; a caller waiting for a report learns that none comes."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 

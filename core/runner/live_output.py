@@ -1,4 +1,4 @@
-"""Read what a run prints while it lasts: each watcher at its own pace, none holds up the run.
+"""Read what a run prints while it lasts: each watcher at its own pace, none delays the run.
 
 The supervisor puts the first bytes of a stream on a shelf, and rings
 (``core.runner.supervisor.output.shared_buffer``). All watchers read the same memory, so a slow one
@@ -44,12 +44,12 @@ class _Seen:
             raise
 
     def hear(self) -> None:
-        """Take in what the bell has reported since last time."""
+        """Read what the bell has reported since last time."""
         with contextlib.suppress(BlockingIOError):
             self.heard = min(len(self._view), self.heard + os.eventfd_read(self.bell))
 
     def fill(self, data: bytes) -> None:
-        """Take what the supervisor did not get round to putting there."""
+        """Add what the supervisor had not put there yet."""
         if not self.heard:
             self.heard = os.pwrite(self.memory, data[: len(self._view)], 0)
 
@@ -65,7 +65,7 @@ class LiveBuffer:
         """Make room for this many bytes of each stream.
 
         Raises:
-            SpawnError: there is no memory or descriptor for it.
+            SpawnError: no memory or descriptor is left for it.
         """
         self._seen: list[_Seen] = []
         self._loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ class LiveBuffer:
             raise SpawnError(f"no space for its output: {error.strerror}") from error
 
     def descriptors(self) -> list[int]:
-        """Return memory and bell of each stream, which the supervisor is to have."""
+        """Return memory and bell of each stream, for the supervisor."""
         return [fd for one in self._seen for fd in (one.memory, one.bell)]
 
     def listen(self) -> None:
@@ -91,9 +91,9 @@ class LiveBuffer:
                 self._loop.add_reader(one.bell, self._on_bell, one)
 
     def end(self, text: str = "") -> None:
-        """Take in the last of it, once; whoever watches reads on to the end.
+        """Take the last of the output, once; watchers read on to the end.
 
-        ``text`` is the output of a run that ended before it learned of its watcher.
+        ``text`` is the output of a run that ended before its supervisor knew of the watcher.
         """
         if self._over:
             return
@@ -110,7 +110,7 @@ class LiveBuffer:
     def streams(self, totals: list[int]) -> Streams | None:
         """Return what was kept of separate streams, after the end; ``None`` if there are none.
 
-        ``totals`` are the bytes printed on each; empty where nobody could say.
+        ``totals`` are the bytes printed on each; empty if they are unknown.
         """
         if len(self._seen) == 1:
             return None

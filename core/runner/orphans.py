@@ -1,8 +1,8 @@
 """End what a dead gateway's run left behind, and never a stranger's process.
 
 A supervisor ends its run on its own when its gateway dies; this is for the case that it was killed
-too. Process numbers are reused, so nothing is believed but the number together with the start time,
-within one boot; or the mark that every child of a run has in its environment.
+too. Process numbers are reused, so only the number together with the start time, within one boot,
+identifies a process, or the mark that every child of a run has in its environment.
 """
 
 import os
@@ -22,10 +22,10 @@ def end_orphan(
 ) -> bool:
     """Kill what is left of a run; return whether anything was (blocks for up to 5 s).
 
-    What is another user's is left to an executor of that user.
+    Processes of another user are left to an executor of that user.
 
     ``pid``, ``pgid`` and ``start_ticks`` are as passed to ``RunWatcher.identified``, ``boot_id``
-    the kernel's of that time; where one is unknown, only the mark of the run leads to its
+    the kernel's of that time; if one is unknown, only the mark of the run identifies its
     processes.
     """
     leader = (pid, start_ticks) if boot_id == procfs.boot_id() else None
@@ -46,7 +46,7 @@ def end_orphan(
 def _victims(
     run_id: str, identity: tuple[int | None, int | None] | None, pgid: int | None
 ) -> list[Process]:
-    """Return the next to kill: the leader only once it has nobody left to adopt."""
+    """Return the next to kill: the leader only once it has no process left to adopt."""
     everyone = [one for one in procfs.processes() if one.alive and one.pid != os.getpid()]
     mark = f"{RUN_MARK}={run_id}".encode()
     victims = {one.pid: one for one in everyone if remains.is_marked(one, mark)}

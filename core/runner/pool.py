@@ -38,7 +38,7 @@ _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiter:
-    """Somebody who needs a supervisor; ``fresh``: one that has served nobody yet."""
+    """A caller that needs a supervisor; ``fresh``: one that has not had a job yet."""
 
     fresh: bool
     link: asyncio.Future[Link]
@@ -48,7 +48,7 @@ class _Waiter:
 
 
 class Pool:
-    """Supervisors by the piece; the launcher that forks them is replaced when it dies.
+    """Hands out single supervisors; the launcher that forks them is replaced when it dies.
 
     Implements ``core.runner.supply.Supply``.
     """
@@ -85,7 +85,7 @@ class Pool:
         self.put_back(await self.take())
 
     async def stop(self) -> None:
-        """Let idle supervisors go, and wait until the launcher has seen all of them out."""
+        """Let idle supervisors end, and wait until the launcher has collected all of them."""
         self._stopped = True
         if self._revival is not None:
             self._revival.cancel()
@@ -120,7 +120,7 @@ class Pool:
             raise SpawnError(why) from error
         except asyncio.CancelledError:
             if waiter.link.done() and not waiter.link.cancelled():
-                self.put_back(waiter.link.result())  # it came at this very moment
+                self.put_back(waiter.link.result())  # it arrived at this very moment
             raise
 
     def put_back(self, link: Link) -> None:
@@ -136,7 +136,7 @@ class Pool:
         self.replenish()
 
     def replenish(self) -> None:
-        """Order supervisors up to the warm count, or one for each that is waited for."""
+        """Order supervisors up to the warm count, or one for each waiting caller."""
         # A caller that waits while some are idle cannot use those.
         wanted = max(self._warm - len(self._idle), len(self._waiting))
         for _ in range(wanted - self._coming):
@@ -179,7 +179,7 @@ class Pool:
         self.replenish()
 
     def _on_control(self) -> None:
-        """Welcome newborn supervisors, or notice that the launcher died."""
+        """Accept new supervisors, or detect that the launcher died."""
         if self._control is None:
             return
         try:

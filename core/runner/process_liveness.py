@@ -1,4 +1,4 @@
-"""Prove that another process of this machine lives, or that it is dead.
+"""Prove that another process of this machine is alive, or that it is dead.
 
 A process is named by the kernel's boot, its namespaces of processes and of time, its number and its
 start time: a number alone is given to other processes, and means another one in another container.
@@ -13,7 +13,7 @@ _NAMESPACES = ("/proc/self/ns/pid", "/proc/self/ns/time")
 
 
 class Fate(StrEnum):
-    """What is proven of a process."""
+    """What is proven about a process."""
 
     LIVES = "lives"
     DEAD = "dead"
@@ -21,16 +21,16 @@ class Fate(StrEnum):
 
 
 def own_name() -> str:
-    """Return what names this process for others."""
+    """Return the name of this process for others."""
     here = procfs.process(os.getpid())
     return f"{_where()}; {os.getpid()} {here.start_ticks if here else 0}"
 
 
 def fate(name: str | None) -> Fate:
-    """Return what is proven of the process that called itself ``name``.
+    """Return what is proven about the process that called itself ``name``.
 
-    Nothing is proven of one on another machine, of another boot, in another container, nor of
-    what this very process was before.
+    Nothing is proven about one on another machine, of another boot or in another container, or
+    about what this very process was before.
     """
     where, pid, ticks = _parts(name or "")
     if where != _where() or pid in {0, os.getpid()}:

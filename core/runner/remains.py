@@ -1,7 +1,7 @@
 """Find and end what is left of a run whose leader died. Standard library only.
 
-Process numbers are reused, so a number counts together with its start time only; or the mark that
-every child of a run has in its environment.
+Process numbers are reused, so a process is identified only by its number together with its start
+time, or by the mark that every child of a run has in its environment.
 """
 
 import contextlib
@@ -36,12 +36,12 @@ def end(mark: bytes, leaders: set[Identity], patience_s: float = PATIENCE_S) -> 
 
 
 def _next(mark: bytes, identities: set[Identity]) -> list[Process]:
-    """Return the next to kill: the leaders only once they have nobody left to adopt."""
+    """Return the next to kill: the leaders only once they have no process left to adopt."""
     own = os.getpid()
     everyone = [one for one in procfs.processes() if one.alive and one.pid != own]
     leaders = [one for one in everyone if (one.pid, one.start_ticks) in identities]
     others = {one.pid for one in everyone} - {one.pid for one in leaders}
-    sessions = {pid for pid, _ in identities} - others  # a number that another has by now
+    sessions = {pid for pid, _ in identities} - others  # without numbers that others have by now
     victims = {one.pid: one for one in everyone if is_marked(one, mark) or one.sid in sessions}
     for leader in leaders:
         victims.update({one.pid: one for one in descendants(leader, everyone)})
@@ -69,7 +69,7 @@ def is_marked(one: Process, mark: bytes) -> bool:
 def kill(victim: Process) -> bool:
     """Kill through a descriptor: between the check and the kill the number may change owner.
 
-    ``False``: it is another user's, and this one may not.
+    ``False``: it is another user's, which this one may not kill.
     """
     with contextlib.suppress(ProcessLookupError):
         fd = os.pidfd_open(victim.pid)

@@ -14,7 +14,7 @@ UNSEEN = "sayso: the supervisor of this run died; the exit status is unknown\n"
 def finished(
     run_id: ApprovalId, plan: ExecPlan, ended: Ended, live: LiveBuffer | None = None
 ) -> Finished:
-    """Return how a run ended, with what its live output holds of separate streams."""
+    """Return how a run ended, with the separate streams that its live output kept."""
     text, tail = ended["text"], ended["tail"]
     return Finished(
         run_id=run_id,
@@ -51,7 +51,7 @@ def unseen(
     timed_out: bool,
     words: str = UNSEEN,
 ) -> Finished:
-    """Return a run whose end nobody saw: neither code nor signal, worded ``unknown``."""
+    """Return a run whose end was not seen: neither code nor signal, worded ``unknown``."""
     output = Output(words, words, 0)
     streams = None if live is None else live.streams([])
     return Finished(run_id, None, None, output, duration_ms, timed_out=timed_out, streams=streams)

@@ -48,7 +48,7 @@ class Runner:
     ) -> None:
         """Take supervisors from ``supply`` and places from ``turns``.
 
-        By default these are this user's own, and the first comes first.
+        By default these are this user's own, and runs start in the order of their requests.
         """
         self._limits = limits or Limits()
         self._backstop_ms = backstop_ms
@@ -95,14 +95,14 @@ class Runner:
         return True
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return what a run printed last; ``None`` if it does not run here, or ends meanwhile."""
+        """Return what a run printed last; ``None`` if it does not run here, or ends first."""
         run = self._runs.get(run_id)
         return None if run is None else await run.tail()
 
     async def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
         """Yield what a run prints from start to end, up to the cap on what is kept.
 
-        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        Nothing is yielded for a run that is not here. Any number may watch; none delays it.
         """
         run = self._runs.get(run_id)
         if run is not None:
@@ -121,14 +121,14 @@ class Runner:
     ) -> Finished:
         """Verify the plan, claim the run, start it and wait for its end.
 
-        Each command is started inside the enclosure, where there is one. ``private`` is the folder
+        Each command is started inside the enclosure, if there is one. ``private`` is the folder
         that is the run's own; a run that fills it, or the disk, is ended. Neither exit code nor
-        signal in the result means that nobody saw the end. ``own``: nobody asked for it, it serves
-        to prove a sandbox or to end what runs, so no lockdown holds it.
+        signal in the result means that the end was not seen. ``own``: no one asked for it, it
+        proves a sandbox or ends what runs, so no lockdown stops it.
 
         Raises:
             PlanDrift: what was approved is not what is there now; nothing ran.
-            SpawnError: nothing ran: not claimed, cancelled before, or refused by the kernel.
+            SpawnError: nothing ran: not claimed, cancelled first, or refused by the kernel.
             LockedDown: the guard lets nothing run.
         """
         if run_id in self._runs:
@@ -162,7 +162,7 @@ class Runner:
     async def _start(
         self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress
     ) -> Link:
-        """Hand a verified and claimed plan to a supervisor; until then the supervisor is unused."""
+        """Pass a verified and claimed plan to a supervisor, which is unused until then."""
         with verify(plan) as opened:
             job, fds = job_of(run_id, opened, self._limits)
             if run.enclosure is not None:
@@ -185,7 +185,7 @@ class Runner:
         return link
 
     async def _hand_over(self, link: Link, job: Job, fds: list[int], order: Order) -> Link:
-        """Send the job; to another supervisor where this one turns out to be dead.
+        """Send the job, to another supervisor if this one turns out to be dead.
 
         A refused send has delivered no whole job, and a job that arrived in part never starts.
         """
@@ -248,7 +248,7 @@ class Runner:
 async def _bind_again(plan: ExecPlan, due: Next, run: Progress, link: Link) -> None:
     """Let a further pipeline start if all that it depends on is as it was approved.
 
-    A thread checks: what a line changed meanwhile may take long to read.
+    A thread checks, because reading what the line has changed may take long.
     """
     group = slice(due["first"], due["end"])
     enclosed = run.enclosure is not None

@@ -10,9 +10,9 @@ from core.runner.supervisor.protocol import Private
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a supervisor is wanted for; ``fresh``: one that has served nobody yet.
+    """What a supervisor is needed for; ``fresh``: one that has not had a job yet.
 
-    ``private`` is the folder that the run is to have of its own.
+    ``private`` is the folder that will be the run's own.
     """
 
     run_id: ApprovalId
@@ -32,13 +32,13 @@ class Supply(Protocol):
 
     @property
     def launcher_pid(self) -> int:
-        """Return the launcher's process number, 0 where there is none."""
+        """Return the launcher's process number, 0 if there is none."""
 
     async def start(self) -> None:
         """Make supervisors available.
 
         Raises:
-            SpawnError: there can be none.
+            SpawnError: none can be started.
         """
 
     async def stop(self) -> None:
@@ -48,8 +48,8 @@ class Supply(Protocol):
         """Return a supervisor that waits for its job.
 
         Raises:
-            SpawnError: there is none.
-            HostUnavailable: there can be none here.
+            SpawnError: none is available.
+            HostUnavailable: none can be started here.
         """
 
     def put_back(self, link: Link) -> None:

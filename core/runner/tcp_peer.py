@@ -1,7 +1,7 @@
 """Find who is at the other end of a TCP connection on this machine, as the kernel says.
 
-One connection is asked for by its addresses (sock_diag(7)): the kernel's table of all of them
-(proc(5)) grows with what any user of the machine opens and closes.
+The kernel is asked for one connection by its addresses (sock_diag(7)), because its table of all
+connections (proc(5)) grows with what any user of the machine opens and closes.
 """
 
 import os
@@ -66,7 +66,7 @@ class Holder(NamedTuple):
 
 
 def holder_of(peer: Address, own: Address) -> Holder | None:
-    """Return who holds the end ``peer`` of a connection to ``own``, ``None`` as ``uid_of`` does.
+    """Return who holds the end ``peer`` of a connection to ``own``, ``None`` if ``uid_of`` does.
 
     Raises:
         OSError: the kernel could not be asked.
@@ -107,7 +107,7 @@ def _asked(local: Address, remote: Address) -> Holder | None:
     """Ask the kernel who holds one end of one connection.
 
     Raises:
-        OSError: it takes no such question.
+        OSError: it does not support such a request.
     """
     ours, theirs = _packed(local[0]), _packed(remote[0])
     family = socket.AF_INET if len(ours) == _WORD else socket.AF_INET6
@@ -148,7 +148,7 @@ def _is_masked(uid: int) -> bool:
 
 
 def _packed(host: str) -> bytes:
-    """Return an address in network order; that of IPv4 also where a socket of IPv6 has it."""
+    """Return an address in network order; an IPv4 one even if an IPv6 socket has it."""
     if ":" not in host:
         return socket.inet_pton(socket.AF_INET, host)
     return socket.inet_pton(socket.AF_INET6, host.partition("%")[0]).removeprefix(_MAPPED)

@@ -46,7 +46,7 @@ def wanted(connector: str, status: int) -> bool:
 
 
 def with_status(stage: Stage, status: int) -> Stage:
-    """Return a command with the status of the last pipeline (0 to 255) where it asks for it."""
+    """Return a command with the status of the last pipeline (0 to 255) in the places for it."""
     if not stage["late"]:
         return stage
     return {**stage, "argv": filled(stage["argv"], stage["late"], status)}

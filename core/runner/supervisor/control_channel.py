@@ -18,10 +18,10 @@ class Post:
         self.fd = sock.fileno()
 
     def job(self) -> tuple[protocol.Job, list[int]] | None:
-        """Wait for a job and its descriptors; ``None`` when there will be none any more.
+        """Wait for a job and its descriptors; ``None`` when no more will come.
 
-        A gateway that was killed with a report unread breaks the stream (ECONNRESET) and does not
-        merely end it.
+        A gateway that was killed with a report unread breaks the stream (ECONNRESET) instead of
+        ending it.
         """
         try:
             return protocol.receive_job(self._sock)
@@ -54,6 +54,6 @@ class Post:
 
 
 def _end_all() -> NoReturn:
-    """End what runs: nobody is left to run it for."""
+    """End what runs: no gateway is left to run it for."""
     reaper.kill_all(set())
     os._exit(1)

@@ -37,7 +37,7 @@ class Launcher:
         self._supervisors: set[int] = set()
 
     def loop(self) -> None:
-        """Serve until the gateway's end of the socket closes, then see all supervisors out."""
+        """Serve until the gateway's end of the socket closes, then end all supervisors."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
@@ -66,7 +66,7 @@ class Launcher:
         return True
 
     def _fork(self) -> bool:
-        """Fork a supervisor and hand its socket over; ``False`` if the gateway is gone."""
+        """Fork a supervisor and send its socket to the gateway; ``False`` if that is gone."""
         ours, theirs = socket.socketpair()
         pid = os.fork()  # noqa: TID251 - core.runner is the one place that forks
         if pid == 0:
@@ -90,11 +90,11 @@ class Launcher:
         self._supervisors -= ended.keys()
         if set(procfs.own_children()) - self._supervisors:
             reaper.kill_all(self._supervisors)
-            # A supervisor that ended meanwhile was collected there; forget those that are gone.
+            # Supervisors that ended in the meantime were collected there; forget these.
             self._supervisors &= set(procfs.own_children())
 
     def _see_out(self) -> None:
-        """Wait for the supervisors, each of which sees its own socket end; then kill the rest."""
+        """Wait for the supervisors, each of which sees its own socket close; then kill the rest."""
         deadline = time.monotonic() + _LAST_WAIT_S
         while self._supervisors and time.monotonic() < deadline:
             self._bury()
@@ -124,8 +124,8 @@ def become_supervisor(sock: socket.socket) -> None:
 def _report(who: str, error: Exception) -> None:
     """Write one line to standard error, the gateway's log: who failed, where, and why.
 
-    One line, because many may fail at once and none of them ends anything but itself. Where the log
-    is a pipe that is full, nothing: whoever waited for its reader would start no more commands.
+    One line, because many may fail at once and none of them ends anything but itself. If the log is
+    a full pipe, nothing is written: waiting for its reader would stop new commands from starting.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -139,7 +139,7 @@ def _report(who: str, error: Exception) -> None:
 
 
 def close_inherited(kept: set[int]) -> None:
-    """Close what the gateway itself had inherited: no command is to see it."""
+    """Close what the gateway itself had inherited, so that no command sees it."""
     for fd in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - outside the import budget
         if fd > _STANDARD_ERROR and fd not in kept:
             with contextlib.suppress(OSError):  # the folder's own descriptor is gone by now
@@ -155,7 +155,7 @@ def main() -> None:
     close_inherited({control.fileno(), null})
     process_setup.settle()
     procfs.keep_spare()
-    open_notifier.fault()  # looked up here, so that each fork knows
+    open_notifier.fault()  # looked up here, so that each fork has the result
     wake = process_setup.wake_on_child()
     # A collection in a forked child would touch, and so copy, every page that is shared.
     gc.disable()

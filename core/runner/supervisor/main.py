@@ -1,6 +1,6 @@
-"""Run a job in a process of its own, end all that it left behind, report; then take another.
+"""Run a job in a separate process, end all that it left behind, report; then take another.
 
-A supervisor serves again only while nothing is left of the job before: no child, no output, no
+A supervisor serves again only if nothing is left of the previous job: no child, no output, no
 cancellation, little CPU time. Starting a fresh one costs five times what a job costs it.
 
 It is forked from the lean launcher, never from the gateway. The end of its socket means that the
@@ -34,7 +34,7 @@ _TURN_S = 0.05
 
 MOST_JOBS = 200
 _WORN_S = 5.0
-"""CPU seconds after which a supervisor retires: its commands' CPU limit counts for it, too."""
+"""CPU seconds after which a supervisor retires: its commands' CPU limit applies to it, too."""
 
 
 class Supervisor:
@@ -68,7 +68,7 @@ class Supervisor:
         """Go through a run that starts nothing.
 
         A forked process copies each page that it first writes to: half a millisecond in all, spent
-        here while nobody waits.
+        here while no run waits.
         """
         job: protocol.Job = json.loads(protocol.encode(protocol.VOID)[protocol.HEADER.size :])
         process_setup.restrict(job["limits"])
@@ -120,7 +120,7 @@ class Supervisor:
         return fit
 
     def _prepare(self, job: protocol.Job) -> None:
-        """Take on what the job's commands will inherit, and open what they print into."""
+        """Set up what the job's commands will inherit, and open what they print into."""
         process_setup.restrict(job["limits"])
         os.fchdir(self._fds[0])
         self._drain.pace(job["limits"]["cpu"][1])
@@ -196,7 +196,7 @@ class Supervisor:
     def _may_go_on(self, group: range) -> bool:
         """Have the gateway check once more what a further pipeline depends on.
 
-        ``False``: the run was, or is to be, ended; ``_drift`` is set where something had changed.
+        ``False``: the run was, or must be, ended; ``_drift`` is set if something had changed.
         """
         self._asking = True
         self._post.send({"next": {"first": group.start, "end": group.stop}})
@@ -234,11 +234,11 @@ class Supervisor:
         return True
 
     def _await_all(self, pids: list[int]) -> bool:
-        """Wait until all have ended; ``False`` when the run was, or is to be, ended instead."""
+        """Wait until all have ended; ``False`` when the run was, or must be, ended instead."""
         return self._await(lambda: all(pid in self._statuses for pid in pids))
 
     def _await(self, condition: Callable[[], bool]) -> bool:
-        """Serve until a condition holds; ``False`` when the run was, or is to be, ended instead."""
+        """Serve until a condition holds; ``False`` when the run was, or must be, ended instead."""
         while not condition():
             self._timed_out = not self._cancelled and time.monotonic() >= self._deadline
             if self._cancelled or self._timed_out:
@@ -259,7 +259,7 @@ class Supervisor:
         return _PROCESS_LIMIT if self._process_limit.is_there() else self._disk_use.excess()
 
     def _end(self, grace_s: float) -> None:
-        """End what is still there: TERM, grace, KILL, walk. Usually nothing is."""
+        """End what is still running: TERM, grace, KILL, walk. Usually nothing is."""
         self._reap()
         deadline = time.monotonic() + grace_s
         signalled: set[int] = set()
@@ -287,7 +287,7 @@ class Supervisor:
         self._statuses.update(ended)
 
     def _hear(self) -> None:
-        """Take a message from the gateway."""
+        """Handle a message from the gateway."""
         word, fds = self._post.word()
         self._fds += fds
         output = self._drain.output
@@ -302,7 +302,7 @@ class Supervisor:
                 output.show(Shelf(*fds))
 
     def _take_answer(self, word: bytes) -> None:
-        """Take what the gateway says about the pipeline that waits."""
+        """Handle the gateway's answer about the pipeline that waits."""
         self._asking = False
         if word == protocol.HALT:
             self._drift = {"place": 0, "why": self._post.reason()}

@@ -22,10 +22,10 @@ _DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal
 
 
 def settle() -> None:
-    """Make what every fork of this process inherits: umask, deafness, a waker.
+    """Set up what every fork of this process inherits: umask, ignored signals, a waker.
 
-    Here, because a forked process pays for each page that it writes to first (4 µs; a megabyte of
-    interpreter state is 1 ms a run).
+    This is done here because a forked process pays for each page that it writes to first (4 µs; a
+    megabyte of interpreter state is 1 ms per run).
     """
     os.umask(0o022)
     for number in _DEAF_TO:
@@ -35,7 +35,7 @@ def settle() -> None:
 
 
 def lead() -> None:
-    """Become the leader of a session of its own that adopts its orphans.
+    """Become the leader of a new session, and adopt its orphans.
 
     When memory runs out, it and what it starts are ended before the gateway and everything else
     (oom_score_adj in proc_pid_oom_score_adj(5)): no limit covers memory that processes share.
@@ -47,7 +47,7 @@ def lead() -> None:
 
 def go_first() -> None:
     """Have this process, and what it starts, ended first when memory runs out."""
-    with contextlib.suppress(OSError):  # where it is read-only, nothing is gained
+    with contextlib.suppress(OSError):  # if it is read-only, nothing is gained
         fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC)
         try:
             os.write(fd, _FIRST_TO_GO)
@@ -63,8 +63,8 @@ def is_closed_to_others() -> bool:
 def close_to_others() -> None:
     """Keep other processes of the same user out of this one's memory and descriptors.
 
-    They can neither trace it nor read /proc/PID of it (prctl(2), PR_SET_DUMPABLE); its forks
-    inherit that, what they start does not.
+    They can neither trace it nor read its /proc/PID (prctl(2), PR_SET_DUMPABLE); its forks inherit
+    that, but the programs that they start do not.
 
     Raises:
         OSError: the kernel refused.

@@ -1,6 +1,6 @@
 """Frame messages between gateway and supervisor: 4-byte big-endian length, then JSON in UTF-8.
 
-The supervisor lives on this side of the import budget.
+This module is within the supervisor's import budget.
 """
 
 import array
@@ -39,8 +39,8 @@ def unseen(path: str, error: OSError) -> str:
 class Pin(TypedDict):
     """A file that must still have this identity, and content, when its command starts.
 
-    ``names`` are the absolute paths under which the command is to find it as it was approved, for
-    as long as it runs; none where nobody could put anything else there.
+    ``names`` are the absolute paths under which the command must find it as it was approved, for
+    as long as it runs; none if no one could put anything else there.
     """
 
     path: str
@@ -56,13 +56,13 @@ INPUT, OUTPUT, ERROR, NULL = range(4)
 class Stage(TypedDict):
     """One command: ``program`` is the index of its descriptor, or -1 to start it by ``path``.
 
-    The first pin is the program: checked through its descriptor where there is one, since that is
-    what runs. The others are checked by path, since that is how they will be opened. ``folder`` is
-    the index of its working folder's descriptor, 0 for the job's own, and ``folder_path`` the name
-    that must still lead there. ``streams`` says for descriptors 0, 1 and 2 in turn what they are.
-    ``inherit`` are the indexes of what it reads at 3, 4 and so on. ``env`` overrules the job's.
+    The first pin is the program: checked through its descriptor if it has one, since that is what
+    runs. The others are checked by path, since that is how they will be opened. ``folder`` is the
+    index of its working folder's descriptor, 0 for the job's own, and ``folder_path`` the name
+    that must still lead there. ``streams`` says what descriptors 0, 1 and 2 are, in that order.
+    ``inherit`` are the indexes of what it reads at 3, 4 and so on. ``env`` overrides the job's.
     ``late`` are the places of ``STATUS`` in ``argv``, in order, that get their digits when it
-    starts: the index of the word and the offset in it. At the ``absent`` paths it is to find
+    starts: the index of the word and the offset in it. At the ``absent`` paths it must find
     nothing but what it makes there itself.
     """
 
@@ -83,7 +83,7 @@ class Private(TypedDict):
     """The folder that is a run's own, and how many bytes it may hold.
 
     ``spared`` are the folders on whose file systems the run must leave some room. ``holds``: an
-    executor makes it, with this folder in it.
+    executor creates it, with this folder in it.
     """
 
     folder: str
@@ -96,8 +96,8 @@ class Job(TypedDict):
     """All that a supervisor needs; descriptor 0 is the working folder. Times in ms.
 
     ``stdin`` is the index of what the commands read, 0 for ``/dev/null``. ``shelves`` are the
-    indexes of memory and bell of standard output, then of standard error, or of both in one where
-    somebody watches; empty where nobody does.
+    indexes of memory and bell of standard output, then of standard error, or of both in one if the
+    run is watched; empty if it is not.
     ``terminal`` gives the one command a terminal instead. ``processes`` is the most at a time.
     """
 
@@ -160,7 +160,7 @@ class Failed(TypedDict):
 
 
 class Next(TypedDict):
-    """The commands of a further pipeline, from ``first`` up to ``end``, that wait for the word."""
+    """The commands of a further pipeline, from ``first`` up to ``end``, that wait for an answer."""
 
     first: int
     end: int
@@ -174,10 +174,10 @@ class Drift(TypedDict):
 
 
 class Ended(TypedDict):
-    """How a run ended; ``tail`` is ``None`` where it is simply the end of ``text``.
+    """How a run ended; ``tail`` is ``None`` if it is simply the end of ``text``.
 
-    ``totals`` are the bytes of standard output and standard error where they were kept apart.
-    ``drift``: why a command after the first was not started, ``None`` where all that was due was.
+    ``totals`` are the bytes of standard output and standard error if they were kept apart.
+    ``drift``: why a command after the first was not started, ``None`` if all that were due were.
     ``fit``: the supervisor takes another job.
     """
 
@@ -195,14 +195,14 @@ class Ended(TypedDict):
 
 
 class Tail(TypedDict):
-    """What the run printed last, and how much in all (bytes)."""
+    """What the run printed last, and the total (bytes)."""
 
     text: str
     total_bytes: int
 
 
 class Report(TypedDict, total=False):
-    """What a supervisor says: exactly one of these."""
+    """What a supervisor reports: exactly one of these."""
 
     started: Started
     next: Next
@@ -218,7 +218,7 @@ def encode(message: Job | Report) -> bytes:
 
 
 def encode_text(text: str) -> bytes:
-    """Return a frame that holds a text alone."""
+    """Return a frame that contains only a text."""
     body = text.encode(errors="replace")
     return HEADER.pack(len(body)) + body
 

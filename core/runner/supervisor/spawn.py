@@ -59,7 +59,7 @@ def start_pipeline(
             drop(fds[stage["program"]])  # from its start on, the kernel itself refuses writers
         started.append(child)
         if isinstance(child, int) and group == 0:
-            group = child  # it lives, as a zombie at least, until all have joined: nobody reaps now
+            group = child  # it exists, at least as a zombie, until all have joined: nothing reaps
         if source != streams.source:
             os.close(source)
         if not last:
@@ -75,7 +75,7 @@ def start_pipeline(
 def _start(
     stage: Stage, fds: list[int], env: dict[str, str], ends: Streams, group: int, delivery: Delivery
 ) -> int | Refused:
-    """Check a command's files for the last time, and start it so that it finds these."""
+    """Check a command's files for the last time, and start it so that it finds exactly these."""
     bound: list[Bound] = []
     why = _changed(stage, fds, delivery.leases) or delivery.bind(stage, fds, bound)
     if why:
@@ -132,7 +132,7 @@ def _prepared(stage: Stage, fds: list[int], ends: Streams) -> Iterator[list[Redi
 
 
 def _opened_anew(fd: int) -> int:
-    """Open a file once more: commands of one pipeline must not share a position in it."""
+    """Open a file again: commands of one pipeline must not share a position in it."""
     return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
 
 
@@ -168,14 +168,14 @@ def _changed(stage: Stage, fds: list[int], leases: Leases) -> str:
 
 
 def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
-    """Return why a file may not start, or ``""``; ``fd`` is -1 where it goes by its name."""
+    """Return why a file may not start, or ``""``; ``fd`` is -1 if it is opened by name."""
     try:
         status = os.stat(pin["path"]) if fd < 0 else os.fstat(fd)  # noqa: PTH116 - pathlib is outside the import budget
         if is_exposed(status):
             fd, forbidden = leases.open(pin["path"]) if fd < 0 else (fd, take(fd))
             if forbidden:
                 return f"`{pin['path']}` {forbidden}, so it was not started. Fix that and ask again"
-            status = os.fstat(fd)  # once more, as now nobody can write to it
+            status = os.fstat(fd)  # again, as now no one can write to it
     except OSError as error:
         return unseen(pin["path"], error)
     same = list(identity(status)) == list(pin["identity"]) and _has_content(pin, status, fd)
@@ -183,9 +183,9 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
 
 
 def _has_content(pin: Pin, status: os.stat_result, fd: int) -> bool:
-    """Return whether a file still has its content, where that can differ though nothing else does.
+    """Return whether a file still has its content, if only that may have changed.
 
-    ``fd`` is -1 where it goes by its name.
+    ``fd`` is -1 if it is opened by name.
     """
     if not others_may_write(status):
         return True

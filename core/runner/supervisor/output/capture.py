@@ -47,12 +47,12 @@ class Output:
         return len(self._head) >= self._head_bytes
 
     def show(self, shelf: Shelf) -> None:
-        """Show the start to whoever watches, and what is added to it."""
+        """Show the start to watchers, and what is added to it."""
         shelf.put(self._head)
         self._shelf = shelf
 
     def add(self, data: memoryview) -> None:
-        """Take in what was read, in the order in which it was printed."""
+        """Add what was read, in the order in which it was printed."""
         self.total_bytes += len(data)
         room = self._head_bytes - len(self._head)
         if room > 0:

@@ -1,4 +1,4 @@
-"""Drain what a run prints: it never blocks and never fills memory."""
+"""Drain what a run prints, so that the run never blocks and memory never fills."""
 
 import mmap
 import os
@@ -16,14 +16,14 @@ _LAST_READS = 16
 
 _BUSY_PART, _HOT_PART = 6, 2
 _PAUSE_S, _LONG_PAUSE_S = 0.01, 1.0
-"""Draining costs CPU, and the commands' CPU limit is this process's too: after a sixth of it reads
-are spaced out, after half of it to one a second, so that not even a day of `yes` reaches it."""
+"""Draining costs CPU, and the commands' CPU limit is this process's too: after a sixth of it, reads
+are spaced out, after half of it to one per second, so that not even a day of `yes` reaches it."""
 
 
 class Drain:
     """One pipe for all that a run prints, one for each stream, or a terminal; ``poll`` has them.
 
-    ``calm`` while little went through.
+    It is ``calm`` while little has passed through it.
     """
 
     def __init__(self, poll: select.poll) -> None:
@@ -55,13 +55,13 @@ class Drain:
 
     @property
     def totals(self) -> list[int]:
-        """Return the bytes of standard output and of standard error, where they are apart."""
+        """Return the bytes of standard output and of standard error, if they are separate."""
         if self._more is None or self._more.shelf is None:
             return []
         return [self._main.total_bytes, self._more.total_bytes]
 
     def pace(self, cpu_s: float) -> None:
-        """Take as long over a flood as a CPU limit (seconds) leaves time for."""
+        """Slow down reading a flood so that it stays within a CPU limit (seconds)."""
         self._busy_s, self._hot_s = cpu_s / _BUSY_PART, cpu_s / _HOT_PART
 
     def keep(self, shelves: list[Shelf]) -> None:
@@ -73,7 +73,7 @@ class Drain:
             self._add(pipe_tap(stderr))
 
     def open_terminal(self, source: int) -> None:
-        """Read from a terminal until ``renew``; what ``source`` holds is typed there."""
+        """Read from a terminal until ``renew``; the content of ``source`` is typed there."""
         self.terminal = Terminal(os.pread(source, os.fstat(source).st_size, 0))
         self._add(Tap(self.terminal.master, -1))
         self._poll.modify(self.terminal.master, select.POLLIN | select.POLLOUT)
@@ -83,7 +83,7 @@ class Drain:
         self._poll.register(tap.outlet, select.POLLIN)
 
     def take_ready(self, ready: set[int]) -> None:
-        """Take what is there, and type what there is room for."""
+        """Read what is available, and type what there is room for."""
         if self._main.outlet in ready:
             self._take(self._main)
         more = self._more
@@ -97,20 +97,20 @@ class Drain:
             self._poll.unregister(more.outlet)
 
     def note(self, text: str) -> None:
-        """Add words of Sayso to what the commands print."""
+        """Add a message of Sayso's to what the commands print."""
         data = memoryview(text.encode())
         self.output.add(data)
         if self._more is not None:
             self._more.count(data)
 
     def rest(self) -> None:
-        """Take what is left; nobody else has the other ends any more."""
+        """Read what is left; no process has the other ends any more."""
         for tap in self._taps():
             while self._take(tap) > 0:
                 pass
 
     def finish(self) -> None:
-        """Take what is left; then leave it, even if a survivor holds the other end."""
+        """Read what is left, then stop, even if a survivor has the other end."""
         for tap in self._taps():
             for _ in range(_LAST_READS):
                 if self._take(tap) <= 0:
@@ -138,7 +138,7 @@ class Drain:
         return (self._main,) if self._more is None else (self._main, self._more)
 
     def _take(self, tap: Tap) -> int:
-        """Take what is there; return how much (bytes), 0 for nothing, or ``GONE``."""
+        """Read what is available; return how much (bytes), 0 for nothing, or ``GONE``."""
         skipped = self._skip(tap) if tap.wide else 0
         count = tap.read(self._buffer)
         if count > 0:
@@ -150,7 +150,7 @@ class Drain:
         return count + skipped if skipped else count
 
     def _skip(self, tap: Tap) -> int:
-        """Skip what would be neither in the start nor in the end of anything."""
+        """Skip what would be kept neither at the start nor at the end."""
         if not self.output.full or not (tap.shelf is None or tap.shelf.full):
             return 0
         skipped = tap.skip(self._nowhere, LARGEST_TAIL_BYTES)

@@ -9,7 +9,7 @@ import termios
 from core.runner.supervisor.output.shared_buffer import Shelf
 
 GONE = -1
-"""Nobody has the other end any more, and nothing is left in it."""
+"""No process has the other end any more, and nothing is left in it."""
 
 _INT = struct.Struct("i")
 _NONE = _INT.pack(0)
@@ -30,7 +30,7 @@ class Tap:
         os.set_blocking(outlet, False)
 
     def read(self, buffer: memoryview) -> int:
-        """Read what is there; return how much (bytes), 0 for nothing yet, or ``GONE``."""
+        """Read what is available; return how much (bytes), 0 for nothing yet, or ``GONE``."""
         try:
             return os.readv(self.outlet, [buffer])
         except BlockingIOError:
@@ -49,7 +49,7 @@ class Tap:
             return 0
 
     def widen(self) -> None:
-        """Let more fit in, so that a run which prints much is held up less often."""
+        """Enlarge the pipe, so that a run which prints much has to wait less often."""
         self.wide = True
         with contextlib.suppress(OSError):  # a terminal, or the user's pipe pages are spent
             fcntl.fcntl(self.outlet, fcntl.F_SETPIPE_SZ, _WIDE_PIPE)

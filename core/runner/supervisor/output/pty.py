@@ -1,4 +1,4 @@
-"""Give a command a terminal that nobody sits at."""
+"""Give a command a terminal without a person at it."""
 
 import fcntl
 import os
@@ -23,10 +23,10 @@ class Terminal:
     def __init__(self, typed: bytes) -> None:
         self.master, self._slave = os.openpty()
         os.set_blocking(self.master, False)
-        os.fchmod(self._slave, 0o600)  # as made, the group `tty` could print into it
+        os.fchmod(self._slave, 0o600)  # as created, the group `tty` could print into it
         self.path = os.ttyname(self._slave)
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, _SIZE.pack(LINES, COLUMNS, 0, 0))
-        # Within a line the first such character only hands over what precedes it.
+        # Within a line, the first such character only passes on what precedes it.
         unended = bool(typed) and not typed.endswith(b"\n")
         self._left = memoryview(typed + _END * (2 if unended else 1))
 
@@ -41,10 +41,10 @@ class Terminal:
             self._left = self._left[os.write(self.master, self._left) :]
         except BlockingIOError:
             return
-        except OSError:  # disconnected: nobody reads it any more
+        except OSError:  # disconnected: no process reads it any more
             self._left = self._left[:0]
 
     def close(self) -> None:
-        """Close both ends; whoever still has the terminal is disconnected."""
+        """Close both ends; processes that still have the terminal are disconnected."""
         os.close(self._slave)
         os.close(self.master)

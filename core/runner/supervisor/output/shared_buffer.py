@@ -1,7 +1,7 @@
 """Share the first bytes of a stream with the gateway.
 
-Memory that both sides map, so that neither watching nor a result, however large, goes through the
-socket or holds up a run. A bell (eventfd) counts the bytes: a reader takes as many as it heard.
+Both sides map the same memory, so that neither watching nor a result, however large, goes through
+the socket or delays a run. A bell (eventfd) counts the bytes: a reader takes as many as it reports.
 """
 
 import mmap

@@ -1,1 +1,1 @@
-"""Deliver the files that a plan pinned to whoever opens them by name."""
+"""Deliver the files that a plan pinned to the processes that open them by name."""

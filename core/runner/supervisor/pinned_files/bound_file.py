@@ -1,8 +1,8 @@
 """Keep a file as it was approved, under all the names by which a command may reach it.
 
 A name is the same whatever the folders above it are called by then, and it must lead nowhere else:
-to no folder, through no other link, to no file that is read where it is gone. Stdlib leaf modules
-only; runs in the supervisor.
+to no folder, through no other link, and to no file that is read in its absence. Leaf modules of the
+standard library only; runs in the supervisor.
 """
 
 import errno
@@ -17,10 +17,10 @@ from core.runner.supervisor.pinned_files.file_leases import Leases
 from core.runner.supervisor.pinned_files.hashbang import HEAD
 
 LARGEST_COPY = 64 * 1024 * 1024
-"""Bytes. A larger file is not kept, so a change of anything about it keeps it from being read."""
+"""In bytes. A larger file is not kept, so any change to it prevents it from being read."""
 
 COMPLETED = tuple(b".js .json .node .mjs .cjs .mts .cts .ts .tsx .jsx .awk".split())
-"""What interpreters add to a script's name where there is no such file: node, tsx, gawk."""
+"""What interpreters add to a script's name if no such file exists: node, tsx, gawk."""
 
 _ACCESS_LIST = "system.posix_acl_access"
 _SLASH = ord("/")
@@ -36,7 +36,7 @@ class Place:
     __slots__ = ("_base", "_given", "_keys", "path")
 
     def __init__(self, base: str, given: bytes) -> None:
-        """Take on a path, and in /proc the folder that it counts from.
+        """Take a path, and the folder in /proc to which it is relative.
 
         Raises:
             OSError: that cannot be looked up.
@@ -62,7 +62,7 @@ class Place:
         yield from _keys_of(self.path)
         if self._given.startswith(b"/"):
             return
-        # By the folder that is open, whatever it and those above it are called by now.
+        # By the open folder, whatever it and those above it are called by now.
         rest, up = os.path.normpath(self._given), self._base
         while rest.startswith(b"../") or rest == b"..":
             rest, up = rest[3:], up + b"/.."
@@ -90,7 +90,7 @@ class Bound:
     )
 
     def __init__(self, names: Iterable[str], fd: int = -1) -> None:
-        """Take on an open file, -1 for none, that has just been compared with its pin.
+        """Take an open file, -1 for none, that has just been compared with its pin.
 
         Raises:
             OSError: it cannot be read, or not all of it.
@@ -109,7 +109,7 @@ class Bound:
                 self._content = _read(fd, self._status.st_size)
 
     def has(self, sha256: str) -> bool:
-        """Return whether what was kept has a digest; what is too large to be kept is not read."""
+        """Return whether what was kept has this digest; a file too large to be kept is not read."""
         return self._content is None or hashlib.sha256(self._content).hexdigest() == sha256
 
     @property
@@ -133,7 +133,7 @@ class Bound:
         return {part for name in self._names for part in name.split(b"/")}
 
     def settle(self, folder: tuple[int, int], path: bytes) -> None:
-        """Learn which folder a path was approved as, whatever it is called from now on."""
+        """Record which folder a path was approved as, whatever it is called from now on."""
         for name in self._names:
             if name.startswith(path + b"/"):
                 self._keys[(*folder, name[len(path) + 1 :])] = name
@@ -151,7 +151,7 @@ class Bound:
         )
 
     def is_instead(self, place: Place) -> bool:
-        """Return whether a path is what is read where a name is gone: that name plus a suffix."""
+        """Return whether a path is what is read if a name is gone: that name plus a suffix."""
         if self.absent or self.read:
             return False  # what was read once may itself read such files
         for end in COMPLETED:
@@ -185,7 +185,7 @@ class Bound:
         return None
 
     def led(self, path: bytes) -> bytes | None:
-        """Return where a path on the way to a name leads to, ``None`` where it is not a link.
+        """Return where a path on the way to a name leads to, ``None`` if it is not a link.
 
         Only a way to what was approved counts as one.
         """
@@ -201,14 +201,14 @@ class Bound:
         return None
 
     def open(self, leases: Leases) -> int:
-        """Return a fresh descriptor of what was approved, -1 if there is no such content any more.
+        """Return a fresh descriptor of what was approved, -1 if that content no longer exists.
 
-        That is the file itself where nobody can write to it for the next moment, else a copy.
+        That is the file itself if no one can write to it for the next moment, else a copy.
         """
         fd = os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY | os.O_CLOEXEC)
         status = os.fstat(fd)
         quiet = self._is_held(status, leases)
-        status = os.fstat(fd)  # once more, as now nobody can write to it
+        status = os.fstat(fd)  # again, as now no one can write to it
         if not self._is_unchanged(fd, status):
             os.close(fd)
             return -1
@@ -227,15 +227,15 @@ class Bound:
     def _is_unchanged(self, fd: int, status: os.stat_result) -> bool:
         """Return whether a file has the content that was kept, or else the same identity.
 
-        Its name may be given away and its mode change: that harms nobody. Its identity stays the
-        same where it was changed through a mapping (``others_may_write``).
+        Its name may be reused and its mode changed, which does no harm. Its identity stays the same
+        if it was changed through a mapping (``others_may_write``).
         """
         if self._content is None:
             return identity(status) == identity(self._status)
         return _read(fd, len(self._content) + 1) == self._content
 
     def _is_held(self, status: os.stat_result, leases: Leases) -> bool:
-        """Return whether nobody can write to it for the next moment."""
+        """Return whether no one can write to it for the next moment."""
         if os.geteuid() != 0 and status.st_uid not in {0, os.geteuid()}:
             return False  # its owner may at any time, and no lease can be had
         if _is_shared(self._fd, status):
@@ -243,7 +243,7 @@ class Bound:
         return leases.cover(self._fd)
 
     def _copy(self) -> int:
-        """Return a descriptor of a copy that nobody can write to, -1 where none was kept."""
+        """Return a descriptor of a copy that no one can write to, -1 if none was kept."""
         if self._content is None:
             return -1
         if self._sealed < 0:
@@ -255,7 +255,7 @@ class Bound:
 
 
 def _is_shared(fd: int, status: os.stat_result) -> bool:
-    """Return whether others than the owner may write to a file; its own group does not count."""
+    """Return whether users other than the owner may write to a file; its group does not count."""
     if status.st_mode & stat.S_IWOTH:
         return True
     if not status.st_mode & stat.S_IWGRP:
@@ -306,7 +306,7 @@ def identity_of(folder: bytes) -> tuple[int, int] | None:
     """Return device and inode of what a path leads to, ``None`` for nothing.
 
     Raises:
-        OSError: no memory is left to look.
+        OSError: no memory is left to check.
     """
     try:
         status = os.stat(folder)  # noqa: PTH116 - as above

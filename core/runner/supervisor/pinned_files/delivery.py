@@ -1,8 +1,8 @@
-"""Hand what was approved to whoever opens it by name, whatever is there by then.
+"""Deliver approved files to the processes that open them by name, whatever is there by then.
 
 An interpreter opens its script by name, milliseconds or minutes after the last check. Each of
-those openings waits (``open_notifier``) and gets a descriptor of the file that was checked. What
-a command itself writes at such a name is its own: from then on the name means what it means on
+these opens waits (``open_notifier``) and gets a descriptor of the file that was checked. What a
+command itself writes at such a name is its own: from then on, the name means what it means on
 disk. Standard library only; runs in the supervisor.
 """
 
@@ -31,18 +31,18 @@ _MOST_AT_ONCE = 64
 _NEXT_MS = 1
 _BUSY_PART, _HOT_PART = 2, 4 / 3
 _PAUSE_S, _LONG_PAUSE_S = 0.02, 0.5
-"""Answering costs CPU, and the commands' CPU limit is this process's too: after half of it answers
-are spaced out, after three quarters of it to about 100 a second."""
+"""Answering costs CPU, and the commands' CPU limit is this process's too: after half of it, answers
+are spaced out, after three quarters of it to about 100 per second."""
 
 _CHANGING = os.O_ACCMODE | os.O_TRUNC
 
 _ITS_OWN_AFFAIR = {errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM, errno.EIO, errno.EFAULT}
 """Why a process cannot be inspected though nothing is wrong here: it ended, its memory is closed to
-us, or its call points at nothing. Anything else (no descriptor, no memory) is our own lack."""
+us, or its call points at nothing. Any other error (no descriptor, no memory) is our own problem."""
 
 
 class _Watched:
-    """The files that one command, with all that it starts, is to find as they were approved."""
+    """The files that one command, and all that it starts, must find as they were approved."""
 
     __slots__ = ("bound", "last_parts", "parts")
 
@@ -83,9 +83,9 @@ class Delivery:
         self._busy_s, self._hot_s = cpu_s / _BUSY_PART, cpu_s / _HOT_PART
 
     def bind(self, stage: Stage, fds: list[int], bound: list[Bound]) -> str:
-        """Take on, into ``bound``, what a command is to find as it was approved in its folder.
+        """Add to ``bound`` what a command must find in its folder as it was approved.
 
-        Return what is not as it was, or ``""``. Nothing is bound where that cannot be held.
+        Return what is not as it was, or ``""``. Nothing is bound if that cannot be enforced.
         """
         pins = [pin for pin in stage["pins"] if pin["names"]]
         if not (pins or stage["absent"]) or open_notifier.fault() or _raises_rights(stage["pins"]):
@@ -103,7 +103,7 @@ class Delivery:
         return ""
 
     def start(self, bound: list[Bound], spawn: Callable[[], int]) -> int:
-        """Start a command by a function, and have it find files as they were approved.
+        """Start a command by a function, so that it finds files as they were approved.
 
         Raises:
             OSError: it cannot be started.
@@ -139,7 +139,7 @@ class Delivery:
             if not events:
                 return
             if not events[0][1] & select.POLLIN:
-                self._forget(listener)  # nobody is left who could call
+                self._forget(listener)  # no process is left that could call
                 return
             notice = open_notifier.receive(listener)
             if notice is not None:
@@ -162,7 +162,7 @@ class Delivery:
             open_notifier.proceed(listener, notice)
 
     def _open(self, listener: int, watched: _Watched, notice: open_notifier.Notice) -> bool:
-        """Answer a call that opens or changes something; ``False`` if it is nothing of ours.
+        """Answer a call that opens or changes something; ``False`` if it is not about our files.
 
         Raises:
             OSError: its process cannot be inspected.
@@ -227,7 +227,7 @@ class Delivery:
             self._note(f"sayso: {CHANGED.format(bound.name)}, so it was not read\n")
 
     def _meant(self, watched: _Watched, notice: open_notifier.Notice) -> tuple[Bound | None, int]:
-        """Return what a call would read, ``None`` for nothing of ours, and what forbids it (errno).
+        """Return which of our files a call would read, if any, and what forbids that (errno).
 
         What it changes is noted.
 
@@ -251,7 +251,7 @@ class Delivery:
 
 
 def _meaning(bound: list[Bound], place: Place, *, moves: bool) -> Iterator[tuple[Bound, int]]:
-    """Yield what a path means, but for the command's own, and what forbids to read it (errno)."""
+    """Yield what a path means, except the command's own files, and what forbids reading it."""
     theirs = [one for one in bound if not one.own]
     at = [one for one in bound if one.is_at(place) or (moves and one.is_below(place))]
     for one in theirs:
@@ -270,7 +270,7 @@ def close(bound: list[Bound]) -> None:
 
 
 def _raises_rights(pins: list[Pin]) -> bool:
-    """Return whether a program is one that gives root's rights, which nobody gets under a filter.
+    """Return whether a program gives root's rights, which no process gets under a filter.
 
     Only the command's own program counts: a file that its words name might be made for this.
     """
@@ -284,7 +284,7 @@ def _raises_rights(pins: list[Pin]) -> bool:
 
 
 def _bind(pin: Pin) -> Bound:
-    """Take on a file that its name must still lead to.
+    """Return the bound form of a file to which its name must still lead.
 
     Raises:
         OSError: it leads elsewhere, or its content changes.

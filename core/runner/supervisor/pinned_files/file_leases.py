@@ -1,9 +1,9 @@
-"""Block whoever would overwrite a file in place while it starts (fcntl(2), "Leases").
+"""Block processes that would overwrite a file in place while it starts (fcntl(2), "Leases").
 
-Under a read lease the kernel makes whoever opens
-the file for writing wait until it is given back, at most /proc/sys/fs/lease-break-time (45 s). It
-is refused while somebody has the file open for writing, or mapped so. So a file that is checked
-under its lease is the one that starts (exec.md: "does not beat an in-place overwrite").
+Under a read lease, the kernel makes a process that opens the file for writing wait until the lease
+is given back, at most /proc/sys/fs/lease-break-time (45 s). A lease is refused while any process
+has the file open for writing, or mapped so. So a file that is checked under its lease is the one
+that starts (exec.md: "does not beat an in-place overwrite").
 """
 
 import errno
@@ -28,7 +28,7 @@ class Leases:
         self._until = 0.0
 
     def open(self, path: str) -> tuple[int, str]:
-        """Open and lease a file that goes by its name; return the descriptor, and what forbids it.
+        """Open and lease a file by its name; return the descriptor, and what forbids it.
 
         Raises:
             OSError: it cannot be opened.
@@ -39,9 +39,9 @@ class Leases:
         return fd, take(fd)
 
     def cover(self, fd: int) -> bool:
-        """Lease what is open as ``fd`` if it is not yet; ``False`` where somebody can write to it.
+        """Lease what is open as ``fd`` if it is not yet; ``False`` if a process can write to it.
 
-        A waiting writer gets its turn first where a lease that is still held would end soon.
+        A waiting writer gets its turn first if a lease that is still held would end soon.
 
         Raises:
             OSError: it cannot be reopened.
@@ -59,7 +59,7 @@ class Leases:
         return min(deadline, self._until) if self._held else deadline
 
     def give_back(self, *, at_once: bool = False) -> None:
-        """Let writers continue, where their time has come."""
+        """Let writers continue whose time has come."""
         if self._held and (at_once or time.monotonic() >= self._until):
             for fd in self._held:
                 os.close(fd)
@@ -73,7 +73,7 @@ def is_exposed(status: os.stat_result) -> bool:
 
 
 def take(fd: int) -> str:
-    """Lease an open file; return what forbids to start it, or ``""``.
+    """Lease an open file; return what forbids starting it, or ``""``.
 
     A file system without leases leaves only the check of the file's identity.
     """
@@ -90,7 +90,7 @@ def take(fd: int) -> str:
 
 
 def drop(fd: int) -> None:
-    """Give the lease of an open file back, if there is one."""
+    """Give the lease of an open file back, if it has one."""
     try:
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError:

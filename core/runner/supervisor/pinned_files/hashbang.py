@@ -18,11 +18,11 @@ HEAD = 256
 def interpreter(head: bytes, pins: list[Pin]) -> tuple[int, list[str]]:
     """Open the interpreter of a script that begins with ``head``; return its first words as well.
 
-    The descriptor is -1 where the kernel has to do it: there is no whole first line, or the
+    The descriptor is -1 if the kernel has to do it: the first line is incomplete, or the
     interpreter is a script, too.
 
     Raises:
-        OSError: it cannot be opened, or is none of the files that were approved.
+        OSError: it cannot be opened, or is not one of the files that were approved.
     """
     words = _words(head)
     if not words:

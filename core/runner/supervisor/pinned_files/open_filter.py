@@ -74,7 +74,7 @@ _NUMBERS = {
         "readlinkat": 332,
     },
 }
-"""By AUDIT_ARCH value; a 32-bit program on a 64-bit kernel opens by numbers of its own."""
+"""By AUDIT_ARCH value; a 32-bit program on a 64-bit kernel opens by its own numbers."""
 
 MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 
@@ -116,7 +116,7 @@ CALLS = {
 
 @functools.cache
 def program() -> bytes:
-    """Return the filter as an array of ``sock_filter``; what it does not know goes through."""
+    """Return the filter as an array of ``sock_filter``; calls that it does not know are allowed."""
     program = [_op(_LOAD, _ARCH_AT)]
     for arch in MACHINES[platform.machine()]:
         block = _block(_NUMBERS[arch])
@@ -133,7 +133,7 @@ def _block(numbers: dict[str, int]) -> list[bytes]:
 
 
 def _verdict(name: str) -> list[bytes]:
-    if name not in PATHS:  # io_uring opens files unseen; whoever asks for it has another way
+    if name not in PATHS:  # io_uring opens files unseen; its users have another way
         return [_op(_RETURN, _ERRNO | errno.ENOSYS)]
     if name not in FLAGS_OF:
         return [_op(_RETURN, _NOTIFY)]

@@ -77,18 +77,18 @@ class Notice:
         return f"/proc/{self.pid}/cwd"
 
     def room(self) -> int:
-        """Return how many bytes of text the call takes."""
+        """Return how many bytes of text the call has room for."""
         return int(self._arguments[_BUFFER_OF[self.name][1]])
 
     def write(self, listener: int, text: bytes) -> bool:
-        """Put text where the call wants it; ``False`` if its process went away.
+        """Write text where the call wants it; ``False`` if its process is gone.
 
         Raises:
             OSError: it cannot be written to.
         """
         memory = os.open(f"/proc/{self.pid}/mem", os.O_WRONLY | os.O_CLOEXEC)
         try:
-            # Once more after opening it: the process number may be another's by then.
+            # Checked again after opening it: the process number may be another's by then.
             if not waits(listener, self):
                 return False
             os.pwrite(memory, text, self._arguments[_BUFFER_OF[self.name][0]])
@@ -108,7 +108,7 @@ class Notice:
         return int.from_bytes(how, "little")
 
     def paths(self) -> list[tuple[str, bytes]]:
-        """Return each path of the call, and in /proc the folder from which it counts.
+        """Return each path of the call, and the folder in /proc to which it is relative.
 
         Raises:
             OSError: it cannot be read.
@@ -134,7 +134,7 @@ class Notice:
 
 
 def receive(listener: int) -> Notice | None:
-    """Return a call that waits; ``None`` if its process went away meanwhile."""
+    """Return a call that waits; ``None`` if its process is gone by now."""
     data = bytearray(_NOTICE.size)
     try:
         fcntl.ioctl(listener, _RECEIVE, data)
@@ -186,15 +186,15 @@ def _send(listener: int, answer: bytes) -> None:
     try:
         fcntl.ioctl(listener, _SEND, answer)
     except OSError:
-        return  # it was killed meanwhile
+        return  # it was killed in the meantime
 
 
 def under_listener(start: Callable[[], int]) -> tuple[int, int]:
     """Start a program by a function; return a listener for all that it opens, and its number.
 
     A thread gives itself the filter, and what it starts inherits that: no code has to run between
-    fork and exec, and this process stays as it was. The program may open nothing before its first
-    instruction but with O_RDWR alone: ``start`` holds up whoever could answer.
+    fork and exec, and this process stays as it was. Before its first instruction, the program may
+    open files only with O_RDWR and no other flag: ``start`` blocks the process that would answer.
 
     Raises:
         OSError: it cannot be started.
@@ -233,7 +233,7 @@ def _try_out() -> str:
     try:
         fcntl.ioctl(listener, _ADD_DESCRIPTOR, _ADDED.pack(0, _ADD_AND_SEND, listener, 0, 0))
     except OSError as error:
-        # No call waits, so that is what a kernel that got that far says; it can from 5.14 on.
+        # No call waits, so a kernel that supports this (from 5.14 on) answers ENOENT.
         return "" if error.errno == errno.ENOENT else "the kernel is older than 5.14"
     finally:
         os.close(listener)
@@ -283,7 +283,7 @@ def _listen() -> int:
                 return listener
             if ctypes.get_errno() != errno.EACCES:
                 break
-            # Without rights over the system, only for those who can gain none any more.
+            # Without system rights, a filter is only for processes that can gain none any more.
             _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 

@@ -1,11 +1,11 @@
 """Notice a run that takes too much of the disk.
 
-A run's private folder is on a disk, where nothing bounds a folder, so the run is checked while
-it lasts. Two limits hold: what the folder may hold, and what every file system that the gateway
-writes to must have left. The second does not depend on who takes the room, or how.
+A run's private folder is on a disk, where nothing limits a folder, so the run is checked while it
+lasts. Two limits apply: how much the folder may hold, and how much every file system that the
+gateway writes to must have left. The second does not depend on who uses the space, or how.
 
 Asking a file system how much it has left is cheap; counting a folder is not, so that is done once
-a second, and at once where as much has gone as the run may have.
+per second, and at once if as much space is gone as the run may use.
 """
 
 import os
@@ -21,7 +21,7 @@ _SHARE = 5
 """A small file system keeps a fifth of its room for the gateway instead."""
 
 _FASTEST = 8_000_000_000
-"""Bytes per second: nobody fills a page cache faster, so no check is needed before."""
+"""Bytes per second: no process fills a page cache faster, so no earlier check is needed."""
 _SOONEST_S, _LATEST_S, _COUNT_S = 0.005, 0.1, 1.0
 _RESTS = 2
 """The pause between two counts, as a multiple of what the last one took."""
@@ -31,7 +31,7 @@ _ENDED = "sayso: {}, so the run was killed\n"
 
 
 class DiskUse:
-    """What one run takes of the disk; nothing is checked for a run without a private folder."""
+    """What one run uses of the disk; nothing is checked for a run without a private folder."""
 
     __slots__ = (
         "_calm",
@@ -66,7 +66,7 @@ class DiskUse:
         return deadline if self._private is None else min(deadline, self._next)
 
     def excess(self) -> str:
-        """Return why the run has to end, empty while it need not."""
+        """Return why the run has to end, ``""`` while it need not."""
         now = time.monotonic()
         if self._private is None or now < self._next:
             return ""
@@ -102,11 +102,11 @@ class DiskUse:
         return "" if self._private is None else shortage(self._private["spared"])[0]
 
     def _on_the_way(self, grown: int, look: Look) -> int:
-        """Return what descriptors may hold that were sent and not received; nobody can see it.
+        """Return how much descriptors that were sent but not received may hold, which is not seen.
 
-        All that the file system gained since the last count at which there were none, if there were
-        some at two counts in a row: for a moment there often are. What others free meanwhile is not
-        set off against it, or a run could hide behind their cleaning up.
+        This is all that the file system gained since the last count without any, if two counts in a
+        row had some: for a moment there often are. What others free in the meantime is not
+        subtracted, or a run could hide behind their cleaning up.
         """
         before, self._sent = self._sent, sends(look)
         if not self._sent:
@@ -122,7 +122,7 @@ def _pause(*left: int) -> float:
 def shortage(folders: list[str]) -> tuple[str, int]:
     """Return which folder's file system has too little left, else ``""``, and the bytes to spare.
 
-    What cannot be asked has nothing to say.
+    A file system that cannot be asked does not count.
     """
     least = _LEFT_BYTES * _SHARE
     for folder in folders:

@@ -1,9 +1,9 @@
 """Notice a run that multiplies without end (a fork bomb).
 
-Limits hold for one process, so a thousand of them have a thousand times as much. RLIMIT_NPROC
+Limits apply to one process, so a thousand of them have a thousand times as much. RLIMIT_NPROC
 counts all that a user has, Sayso's own included, and root is exempt; so the run is counted instead.
 Counting is expensive (30 µs each), asking how many the machine has is cheap: the run is counted
-only where that has jumped.
+only if that has jumped.
 """
 
 import os
@@ -29,7 +29,7 @@ class ProcessLimit:
         self._next = now + _BETWEEN_LOOKS_S
 
     def settle(self) -> None:
-        """Take what the machine has now as what it has without a run of ours."""
+        """Record how many the machine has now, without a run of ours."""
         self._calm = procfs.threads()
 
     def until(self, deadline: float) -> float:

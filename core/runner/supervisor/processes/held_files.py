@@ -1,8 +1,8 @@
 """Count what one run holds of a disk: files in its private folder, and removed ones in use.
 
-All of it is in the hands of the run that is inspected, and so is the time that a look takes. A look
-that does not end in time assumes that the run holds all that it may hold, and meanwhile what the
-gateway's file systems have left is watched.
+The inspected run controls all of it, and also the time that a look takes. A look that does not end
+in time assumes that the run holds all that it may hold; while it lasts, the space left on the
+gateway's file systems is watched.
 """
 
 import os
@@ -17,7 +17,7 @@ MOST_FILES = 100_000
 """Files and folders in a private folder; they are counted one by one."""
 
 _MOST_S = 1.0
-"""The time that a look may take: the supervisor does nothing else meanwhile."""
+"""The time that a look may take: the supervisor does nothing else in that time."""
 _PAUSE_S = 0.005
 
 
@@ -33,7 +33,7 @@ class Look:
         self.lacking = ""
 
     def goes_on(self) -> bool:
-        """Return whether to look at one more thing."""
+        """Return whether there is time to look at one more thing."""
         now = time.monotonic()
         if now >= self._next:
             self.lacking = self.lacking or self._lacks()
@@ -44,8 +44,8 @@ class Look:
 def held(folder: str, most: int, grown: int, look: Look) -> int:
     """Return the bytes of a folder and of files that were removed from it but are still held.
 
-    More than ``most`` where there are too many files. Where something is closed to us, or there is
-    no time to look at all of it, it is taken to hold all that the file system has ``grown`` by.
+    It is more than ``most`` if there are too many files. If something is closed to us, or there is
+    no time to look at all of it, it counts as all that the file system has ``grown`` by.
     """
     total = files = 0
     seen: set[int] = set()
@@ -101,7 +101,7 @@ def _open_files() -> Iterator[tuple[str, os.stat_result | None]]:
 def sends(look: Look) -> bool:
     """Return whether a socket of the run holds descriptors that were sent (unix(7), SCM_RIGHTS).
 
-    Also ``True`` where there is no time to look.
+    Also ``True`` if there is no time to look.
     """
     for path, status in _open_files():
         if not look.goes_on():
@@ -118,8 +118,8 @@ def sends(look: Look) -> bool:
 def _mapped(folder: str, seen: set[int], look: Look) -> int | None:
     """Return the most bytes that removed files which are only mapped may have (proc(5), ``maps``).
 
-    How much a file has cannot be seen there, but no more than the limit of a file's size. ``None``
-    where there was no time to look.
+    A file's size cannot be seen there, but is at most the limit of a file's size. ``None`` if there
+    was no time to look.
     """
     try:
         device = os.stat(folder).st_dev  # noqa: PTH116 - as above
@@ -138,7 +138,7 @@ def _mapped(folder: str, seen: set[int], look: Look) -> int | None:
 
 
 def _maps(pid: int) -> Iterator[bytes]:
-    """Yield what a process has mapped, as a thread of it shows that has not ended."""
+    """Yield what a process has mapped, as shown by one of its threads that has not ended."""
     for task in procfs.threads_of(pid):
         shown = False
         for line in _lines(f"/proc/{pid}/task/{task}/maps"):
@@ -173,9 +173,9 @@ def _below(folder: str) -> Iterator[os.stat_result | None]:
 
 
 def _entries(folder: str, *, linked: bool) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield what is in a folder, of a link where it leads or the link itself.
+    """Yield what is in a folder; for a link, its target or the link itself.
 
-    A command may change all of it meanwhile: what goes is left out, nothing else is.
+    A command may change all of it in the meantime: only what disappears is left out.
     """
     try:
         with os.scandir(folder) as entries:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 _CHILDREN = "/proc/thread-self/children"
 _PART = 65536
 LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Why nothing can be read whatever there is: never taken for a process that is gone."""
+"""Errors because of which nothing can be read: never taken for a process that is gone."""
 
 _spare: list[int] = []
-"""A descriptor that is given up for a look when no other is left."""
+"""A descriptor that is given up for reading when no other is left."""
 
 
 class Process:
@@ -35,20 +35,20 @@ class Process:
 
 
 def process(pid: int) -> Process | None:
-    """Return a process by number, or ``None`` where there is none.
+    """Return a process by number, or ``None`` if there is none.
 
     Raises:
-        OSError: this process lacks the descriptors or the memory to look; so do all below.
+        OSError: this process lacks the descriptors or the memory to read it, as in all below.
     """
     line = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
     if not line:
         return None
-    # The name in parentheses may itself hold blanks and parentheses: only the last one closes it.
+    # The name in parentheses may itself contain blanks and parentheses: only the last closes it.
     return Process(pid, line[line.rindex(")") + 2 :].split())
 
 
 def identity(pid: int) -> list[int]:
-    """Return a process's number and start in ticks, which identify it alone; 0 if it is gone."""
+    """Return a process's number and start in ticks, which identify only it; 0 if it is gone."""
     found = process(pid)
     return [pid, 0 if found is None else found.start_ticks]
 
@@ -80,7 +80,7 @@ def count_descendants(pid: int, most: int) -> int:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes that descend from one; none where the kernel has no list of children."""
+    """Yield the processes that descend from one; none if the kernel has no list of children."""
     parents = [pid]
     while parents:
         children = _children(parents.pop())
@@ -96,7 +96,7 @@ def _children(pid: int) -> list[int]:
 
 
 def threads_of(pid: int) -> list[str]:
-    """Return the threads of a process by number, the first one first, though it may have ended."""
+    """Return the threads of a process by number, its first one first, which may have ended."""
     try:
         return sorted(os.listdir(f"/proc/{pid}/task"), key=int)
     except OSError as error:
@@ -106,7 +106,7 @@ def threads_of(pid: int) -> list[str]:
 
 
 def count_among(everyone: list[Process], pid: int) -> int:
-    """Return how many descend from a process, where the kernel has no list of children."""
+    """Return how many descend from a process, for a kernel that has no list of children."""
     family = {pid}
     while grown := {one.pid for one in everyone if one.ppid in family} - family:
         family |= grown
@@ -124,12 +124,12 @@ def boot_id() -> str:
 
 
 def environment_of(pid: int) -> bytes:
-    """Return a process's initial environment, NUL between entries; empty where unreadable."""
+    """Return a process's initial environment, NUL between entries; empty if unreadable."""
     return _read(f"/proc/{pid}/environ")
 
 
 def _read(path: str) -> bytes:
-    """Return a file's bytes, none where it is gone or not ours to read."""
+    """Return a file's bytes, none if it is gone or not ours to read."""
     try:
         return _read_with_spare(path)
     except OSError as error:
@@ -139,9 +139,9 @@ def _read(path: str) -> bytes:
 
 
 def keep_spare() -> None:
-    """Hold back a descriptor, so that this process and its forks see their children in any case.
+    """Reserve a descriptor, so that this process and its forks can always list their children.
 
-    Without it they could not end what was left to them. Only for processes with one thread.
+    Without it they could not end the processes left to them. Only for processes with one thread.
     """
     _spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 

@@ -17,7 +17,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _WALK_PAUSE_S = 0.002
 
 KILL_PATIENCE_S = 5.0
-"""After this a process that survives SIGKILL (stuck in the kernel) is given up on."""
+"""After this, a process that survives SIGKILL (stuck in the kernel) is abandoned."""
 
 
 @functools.cache
@@ -83,7 +83,7 @@ def kill_all(spared: set[int], patience_s: float = KILL_PATIENCE_S) -> dict[int,
             break
         signalled: set[int] = set()
         signal_children(signal.SIGKILL, spared, signalled)
-        # While newcomers turn up there is no pause, or a fork bomb would breed faster than it dies.
+        # No pause while new ones appear, or a fork bomb would multiply faster than it is killed.
         if signalled <= killed:
             time.sleep(_WALK_PAUSE_S)
         killed |= signalled
