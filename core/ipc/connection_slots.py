@@ -5,7 +5,7 @@
     connects ─▶ waits (the oldest of too many gives way) ─ its first request ─▶ a place: served
                   └ says nothing for long: closed           └ none left: urgent methods alone
 
-A connection that has said nothing holds no place. When none is left, the place of a connection with
+A connection that has sent nothing has no place. When none is left, the place of a connection with
 nothing in flight is given to another; those with a request in flight keep theirs. One process, one
 session of processes or, on a shared socket, one user cannot take all of them. In addition, some are
 kept for terminals, a few for each: a program of the same user can easily hold many connections, but

@@ -148,7 +148,7 @@ class _Run:
             await asyncio.gather(self._telling, return_exceptions=True)
 
     async def submitted(self, request: ExecRequest) -> Submission:
-        """Submit a tool call; goes on if the executor ends in the meantime, for ``settle``."""
+        """Submit a tool call; for ``settle``, this continues even if the executor ends first."""
         submitting = asyncio.ensure_future(self.agents.gate.submit(request))
         self._submitting.add(submitting)
         submitting.add_done_callback(self._submitting.discard)

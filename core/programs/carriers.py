@@ -1,7 +1,7 @@
 """Decide whether a listed program may be trusted with these arguments, and what they can do.
 
 A *carrier* can run other programs, write files or reach the network through its arguments. Under
-strict trust a carrier passes only where its profile in ``data/carriers/`` knows every argument
+strict trust a carrier passes only if its profile in ``data/carriers/`` knows every argument
 to be harmless; under classical trust its path is enough, unless the
 arguments carry code.
 """

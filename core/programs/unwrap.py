@@ -111,7 +111,7 @@ def bound_vector(
 
 
 def binding_problem(command: PlannedCommand, file: PinnedFile, found: Unwrapped) -> str | None:
-    """Return why a plan does not hold a wrapper to what was unwrapped; ``None`` if it does.
+    """Return why a plan does not bind a wrapper to what was unwrapped; ``None`` if it does.
 
     What is bound is checked before the wrapper starts. If time passes between that and the start
     of an inner program, as after a ``;`` or under ``xargs``, the program must be where only the

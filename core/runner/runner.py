@@ -31,9 +31,9 @@ BACKSTOP_MS = 20_000
 
 
 class Runner:
-    """Runs plans on this machine, each under a supervisor of its own.
+    """Runs plans on this machine, each under its own supervisor.
 
-    ``guard`` is consulted immediately before each claim, whoever wants the run.
+    ``guard`` is consulted immediately before each claim, regardless of who wants the run.
     """
 
     def __init__(

@@ -94,5 +94,5 @@ class FilteredBackend:
         return self._places.workspace is None and self.workspace(plan) == plan.cwd.path
 
     def workspace(self, plan: ExecPlan) -> str | None:
-        """Return the folder that a plan may change, ``None`` where there is none."""
+        """Return the folder that a plan may change, ``None`` if it may change none."""
         return self._places.workspace_for(plan.cwd.path)

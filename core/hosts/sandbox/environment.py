@@ -22,7 +22,7 @@ def env_file(environ: Mapping[str, str]) -> bytes:
     """Return an environment as a container engine reads it; others could see a command line.
 
     Raises:
-        SpawnError: a name or value does not fit on a line of its own.
+        SpawnError: a name or value does not fit on one line.
     """
     for name, value in environ.items():
         if "\n" in value or "\n" in name or name.startswith("#") or name != name.strip():

@@ -68,7 +68,7 @@ class Scratch:
         self._made = 0
         self._ended: set[Path] = set()
         self._removals: set[asyncio.Future[None]] = set()
-        # A thread of its own: what a command left may take long, and others wait for the shared
+        # A separate thread: what a command left may take long, and others wait for the shared
         # one. It may outlive the loop, whose signals would then end the process by their default.
         self._remover = ThreadPoolExecutor(
             1,

@@ -102,7 +102,7 @@ def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
 
 
 def named_in(text: str) -> Iterator[CodeWord]:
-    """Yield the words of a text that is not parsed which may name a file; of many, the first."""
+    """Yield the words of an unparsed text that may name a file; of many, the first."""
     words = dict.fromkeys(filter(None, ENDS_OF_WORDS.split(text[:65_536])))
     yield from map(CodeWord, islice(words, _MOST_NAMED))
 

@@ -22,7 +22,7 @@ _SET_ID: Final = stat.S_ISUID | stat.S_ISGID
 _LEVELS: Final = ("", ".opt-1", ".opt-2", ".opt-3")
 _PREFIX: Final = re.compile(r"(?i:pycache_?prefix)=(.+)", re.DOTALL)
 _MOST: Final = 16
-"""For how many modules caches are named."""
+"""How many modules' caches are named at most."""
 
 
 def caches_of(

@@ -58,7 +58,7 @@ def joined(parts: Iterable[Reached]) -> Reached:
 
 
 def within(text: Reached, given: Iterable[str] = ()) -> Reached:
-    """Return the result of a text inside a word, whose ``named`` words depend on that text alone.
+    """Return the result of a text inside a word: its own input decides whether ``named`` counts.
 
     ``given`` are the words after the text, which it may use (`$1`).
     """

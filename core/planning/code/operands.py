@@ -38,7 +38,7 @@ _NO_FILES = ("/dev/", "/proc/", "/sys/")
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The files that a command runs besides its program; files at ``absent`` would be run too.
+    """The files that a command runs besides its program; any that appear at ``absent`` would run.
 
     ``ahead`` and ``cached`` are as in ``core.model.command.PlannedCommand``.
     """
@@ -106,7 +106,7 @@ def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
     """Pin the files that look like code among those that an unread text may name.
 
     The shell decides what to do with them, and in which of the folders that the text names; the
-    pins detect a script that is swapped after the answer.
+    pins detect a script that is swapped after the approval.
     """
     words = [word.path for said in with_own_values(text) for word in named_in(said)]
     folders = _folders(cwd, words)

@@ -17,7 +17,7 @@ _TRIED: Final = (
 
 
 def mains(path: str) -> Iterator[str]:
-    """Yield the paths that node tries for the `main` of a package file; none where it has none."""
+    """Yield the paths that node tries for the `main` of a package file; none if it has none."""
     try:
         with open(path, "rb") as file:
             found = json.loads(file.read(_LARGEST))

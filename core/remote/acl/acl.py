@@ -74,7 +74,7 @@ class AllowTable(_Table):
 
 
 class ExecTable(_Table):
-    """``[exec]``: the caps, with S4's values where one is not set. Sizes in bytes."""
+    """``[exec]``: the caps, with S4's values for those that are not set. Sizes are in bytes."""
 
     enabled: bool
     max_stdout_bytes: Kept = 16 << 20

@@ -194,7 +194,7 @@ class Supervisor:
         return last
 
     def _may_go_on(self, group: range) -> bool:
-        """Have the gateway check once more what a further pipeline depends on.
+        """Have the gateway check again what a further pipeline depends on.
 
         ``False``: the run was, or must be, ended; ``_drift`` is set if something had changed.
         """

@@ -47,7 +47,7 @@ _EMPTIED_BYTES = str(64 * 1024)
 # the mount, and closes the descriptor; a shell inside costs as much as a bare spawn. It is needed
 # where bubblewrap is older, and where the folder can be seen without the mount as well: then the
 # right folder in the right place does not prove that it was mounted there, so it must be writable
-# too. Process 1 inside has that descriptor as well until it has closed all of its own.
+# too. Process 1 inside also has that descriptor until it has closed all of its own.
 _GUARD = f"""
 if [ /proc/self/fd/{_WORKSPACE} -ef "$0" ] && [ "$1" = hidden -o -w "$0" ]; then
 while [ -e /proc/1/fd/{_WORKSPACE} ]; do :; done

@@ -99,7 +99,7 @@ def _least(rights: list[int]) -> int:
 
 
 def _access_list(folder: int) -> list[_Entry]:
-    """Return the entries of a folder's access control list, none where it has only mode bits.
+    """Return the entries of a folder's access control list, none if it has only mode bits.
 
     Raises:
         OSError: it cannot be read, so it is not known who has access.

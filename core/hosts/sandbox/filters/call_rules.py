@@ -9,8 +9,8 @@ NEW_TIME = 0x80
 """CLONE_NEWTIME; in ``clone`` the same bit belongs to the signal number."""
 
 OWN_DESCRIPTORS = 0x400
-"""CLONE_FILES. In ``unshare`` it gives a thread descriptors of its own, and so does a thread made
-without it. What a run holds is counted by process (``held_files``), and a thread's is not seen."""
+"""CLONE_FILES. In ``unshare`` it gives a thread its own descriptors, as a thread made without it
+has. What a run holds is counted by process (``held_files``), so a thread's would not be seen."""
 A_THREAD = 0x10000
 """CLONE_THREAD."""
 RANGE_UNSHARES = 2

@@ -115,7 +115,7 @@ def _mode(at: int) -> list[bytes]:
 
 
 def _creation(at: int) -> list[bytes]:
-    """Check the mode after the flags in argument ``at``, where they make a file."""
+    """Check the mode after the flags in argument ``at``, if these create a file."""
     return [
         _op(_LOAD, _ARGUMENT_AT[at]),
         _op(_ANY_OF, MAKES_A_FILE, 1, 0),
