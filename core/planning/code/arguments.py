@@ -37,7 +37,10 @@ _MOST_STARTED = 8
 
 
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
-    """Yield the words of a command that may name code, by its name and its program's real path."""
+    """Yield the words of a command that may name code, by its name and its program's real path.
+
+    For a wrapper, they are the words of each interpreter that it names.
+    """
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     yield from configuring(argv, realpath)
     if reader is not None:
@@ -47,7 +50,7 @@ def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
-    """Yield the files of options that a command names and that make it start programs."""
+    """Yield the option files that a command names and that may start programs: `ssh -F x`."""
     reader = configured_by(argv[0]) or configured_by(realpath)
     return iter(()) if reader is None else _named(reader, argv[1:])
 

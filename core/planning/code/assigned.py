@@ -43,7 +43,10 @@ def _with_values(text: str, known: dict[str, str]) -> str:
 
 
 def with_own_values(text: str) -> tuple[str, ...]:
-    """Return a text, and the text with the values that it sets filled in, if that differs."""
+    """Return a text and, if it differs, the text with the values that it sets filled in.
+
+    So `x=notes; sh $x` is also read as `x=notes; sh notes`.
+    """
     return tuple(dict.fromkeys((text, _with_values(text, _settings_in(text)))))
 
 
@@ -62,7 +65,10 @@ def loads(name: str) -> bool:
 
 
 def loaded(words: Iterable[str]) -> Iterator[str]:
-    """Yield possible names of code in the values of such variables, or next to an interpreter."""
+    """Yield possible names of code files in the values that words set.
+
+    These are values of variables that programs load or start, and values that name an interpreter.
+    """
     for found in islice(filter(None, map(_SETS.fullmatch, words)), _MOST_SET):
         yield from with_interpreter(found[2])
         if loads(found[1]):
@@ -79,7 +85,7 @@ def sets_data(word: str) -> bool:
 
 
 def texts(words: Iterable[str]) -> Iterator[str]:
-    """Yield the values of more than one word that programs may load or start."""
+    """Yield the values, of more than one word, of variables that programs load or start."""
     found = (_SETS.fullmatch(word) for word in words)
     yield from (one[2] for one in found if one and loads(one[1]) and ENDS_OF_WORDS.search(one[2]))
 

@@ -17,7 +17,10 @@ _WRITES = "tee"
 def with_fed(
     commands: tuple[PlannedCommand, ...], connectors: Sequence[Connector], cwd: str
 ) -> tuple[PlannedCommand, ...]:
-    """Return the commands, with the files bound that pipes feed to an interpreter as code."""
+    """Return the commands, with the files bound that pipes feed to an interpreter as code.
+
+    In `cat notes | sh`, that is `notes`, because its content is what `sh` runs.
+    """
     if Connector.PIPE not in connectors:
         return commands
     feeding = set(_feeding(commands, connectors))

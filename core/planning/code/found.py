@@ -43,7 +43,7 @@ INSERTS: Final = Reached(inserts=True)
 
 
 def joined(parts: Iterable[Reached]) -> Reached:
-    """Return the union of some results."""
+    """Return the union of several results."""
     found = [one for one in parts if one is not NOTHING]
     if len(found) < 2:  # noqa: PLR2004 - nothing to join
         return found[0] if found else NOTHING

@@ -35,7 +35,10 @@ _IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
 
 
 class Search:
-    """The files that a command's words lead to, and the paths at which no file may appear."""
+    """The files that a command's words lead to, and the paths at which no file may appear.
+
+    Each word is looked for in all ``folders``, in the way of each interpreter that ``argv`` names.
+    """
 
     def __init__(self, argv: Sequence[str], realpath: str, folders: Sequence[str]) -> None:
         self.files: dict[str, None] = {}

@@ -35,7 +35,10 @@ _MOST_WORDS: Final = 256
 
 
 def with_interpreter(word: str) -> Iterator[str]:
-    """Yield possible file names in a word that names an interpreter: `exec=sh x`, `-Ish x`."""
+    """Yield the parts of a word if one of them names an interpreter: `exec=sh x`, `-Ish x`.
+
+    Any of these parts may be the file that the interpreter runs.
+    """
     if _PARTED.search(word):
         pieces = tuple(dict.fromkeys(filter(None, pieces_of(word))))
         glued = (part for piece in pieces[:2] for part in in_cluster(piece))
