@@ -28,21 +28,22 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def top() -> Iterator[Path]:
-    """Yield a cgroup that is the test's own."""
-    with tempfile.TemporaryDirectory() as scratch:
-        mount = Path(scratch)
-        subprocess.run(["mount", "-t", "cgroup2", "none", scratch], check=True)
-        own = mount / f"sayso-test-{os.getpid()}"
-        own.mkdir()
-        try:
-            yield own
-        finally:
-            (own / "cgroup.kill").write_text("1")
-            for one in own.iterdir():
-                if one.is_dir():
-                    one.rmdir()
-            own.rmdir()
-            subprocess.run(["umount", scratch], check=True)
+    """Yield a cgroup that belongs to the test."""
+    mount = Path(tempfile.mkdtemp())
+    subprocess.run(["mount", "-t", "cgroup2", "none", str(mount)], check=True)
+    own = mount / f"sayso-test-{os.getpid()}"
+    own.mkdir()
+    try:
+        yield own
+        (own / "cgroup.kill").write_text("1")
+        for one in own.iterdir():
+            if one.is_dir():
+                one.rmdir()
+        own.rmdir()
+    finally:
+        # At once, whatever still uses it: rmtree would close the machine's hierarchy to its users.
+        subprocess.run(["umount", "--lazy", str(mount)], check=True)
+        mount.rmdir()
 
 
 @contextmanager
@@ -92,9 +93,12 @@ def asleep() -> Iterator["subprocess.Popen[bytes]"]:
 
 @contextmanager
 def covered(file: Path) -> Iterator[Callable[[], object]]:
-    """Lay something else over a file; yield what takes that away."""
+    """Mount something else over a file; yield a function that unmounts it."""
     subprocess.run(["mount", "--bind", "/dev/null", str(file)], check=True)
-    yield lambda: subprocess.run(["umount", str(file)], check=True)
+    try:
+        yield lambda: subprocess.run(["umount", str(file)], check=True)
+    finally:
+        subprocess.run(["umount", "--quiet", str(file)], check=False)
 
 
 async def test_what_cannot_be_killed_keeps_its_place(

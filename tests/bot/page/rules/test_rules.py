@@ -260,7 +260,7 @@ def test_what_can_be_no_agent_gets_no_part(home: ApiGateway, admin: PageBrowser,
     before = _file(home)
     refused = admin.post(PATH, **{**_fields(admin, "main"), "agent": name}, ask="always")
     assert refused.status_code == 422
-    assert "is no agent&#39;s name: it has 1 to 200 characters" in refused.text
+    assert "is not an agent&#39;s name: it has 1 to 200 characters" in refused.text
     assert _file(home) == before
     own = admin.post(PATH, **{**_fields(admin, "main"), "agent": "../x é"}, ask="always")
     assert own.status_code == 303, "the control: requests can name that one"
