@@ -23,7 +23,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 def table(heading: str) -> set[str]:
-    """Return the distributions that stand in one table of the page."""
+    """Return the distributions in one table of the page."""
     _, _, rest = PAGE.read_text(encoding="utf-8").partition(f"## {heading}\n")
     return set(re.findall(r"^\| `([^`]+)` \|", rest.partition("\n## ")[0], re.MULTILINE))
 

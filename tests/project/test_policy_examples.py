@@ -1,4 +1,4 @@
-"""The rules that the documents show are loaded, checked and judged."""
+"""Load, check and judge the rules that the documents show."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def judged(settings: Settings, line: str) -> Evaluation:
 
 
 def test_each_rule_of_the_page_has_examples_of_both_kinds(settings: Settings) -> None:
-    """Loading checks them; a rule without any would show nothing."""
+    """Loading checks them; a page without any would show nothing."""
     rules = settings.tools.exec.rules
     assert len(rules) == 8
     assert all(rule.examples.match and rule.examples.miss for rule in rules)
