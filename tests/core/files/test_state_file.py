@@ -1,4 +1,4 @@
-"""A state file is read back as it was written; a damaged one starts afresh, with a warning."""
+"""Read a state file back as it was written; start afresh with a warning if it is damaged."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from core.files.state_file import StateFile
 
 
 class Shape(BaseModel):
-    """What the file holds."""
+    """The content of the file."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
     week: str
@@ -17,7 +17,7 @@ class Shape(BaseModel):
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_what_was_written_is_read(tmp_path: Path, *, durable: bool) -> None:
-    """Only the owner can read it, and no draft is left beside it."""
+    """Only the owner can read it, and no draft is left next to it."""
     file = StateFile(tmp_path / "state.json", Shape, durable)
     assert file.read() is None
     assert file.write({"week": "one"})
