@@ -39,7 +39,7 @@ def test_a_command_runs_in_the_sandbox_unasked(fresh: GatewayProcess, tmp_path: 
 
 
 def test_it_is_enclosed(fresh: GatewayProcess, tmp_path: Path) -> None:
-    """Neither the gateway's home is there, nor a network, nor a folder outside to be changed."""
+    """The gateway's home is hidden, there is no network, and no outside folder can be changed."""
     (fresh.home / "mark").write_text("secret")
     mark = f"/opt/sayso-{secrets.token_hex(4)}"
     look = f"cat {fresh.home}/mark; cat /proc/net/dev; touch {mark}"

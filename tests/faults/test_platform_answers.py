@@ -87,7 +87,7 @@ async def run(
 async def test_a_platform_as_it_is(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    """Negative control: without a fault all is asked and answered, and nothing is said of it."""
+    """Negative control: without a fault all is asked and answered, and nothing is reported."""
     story = await play(tmp_path / "home", name, nothing, caplog)
 
     assert [] == story.faults()

@@ -227,7 +227,7 @@ def allow(home: Path, commands: Path) -> None:
 
 
 def test_the_judge_sees_each_fault() -> None:
-    """The control: an end told twice or never, a second run and an endless one are all reported."""
+    """The control: an end reported twice or never, a second run and an endless one are found."""
     outcomes = {"a": "finished", "b": "running", "c": "finished"}
 
     faults = judge(Counter({"a": 2, "b": 1}), Counter({"a": 2}), outcomes)

@@ -327,7 +327,7 @@ async def test_without_that_it_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", [*KEPT, *OWN_MODULES])
 async def test_what_python_writes_itself_asks_no_question(tmp_path: Path, line: str) -> None:
-    """A second run of the same plan, and of an allow-always: Python kept its work after the first.
+    """A second run of the same plan, and of an allow-always: Python cached its code by then.
 
     Nothing is promised about unreadable lines.
     """

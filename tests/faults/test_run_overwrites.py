@@ -114,7 +114,7 @@ def test_a_plain_start_falls_for_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["program", "script"])
 async def test_what_is_open_for_writing_is_not_started(tmp_path: Path, kind: str) -> None:
-    """Who holds the file open could write at any moment; the check would mean nothing."""
+    """A process that holds the file open could write at any moment; the check means nothing."""
     tool = tmp_path / "tool"
     if kind == "program":
         copy_of("echo", tool)

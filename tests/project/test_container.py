@@ -93,7 +93,7 @@ def test_every_variable_is_a_setting() -> None:
 
 
 def test_the_pages_addition_names_settings() -> None:
-    """What container.md adds for the API is laid over the service, and each of its keys exists."""
+    """What container.md adds for the API is merged with the service, and each key of it exists."""
     (block,) = (one for one in blocks(PAGE) if one.language == "yaml")
     service = {**COMPOSE["services"]["sayso"], **yaml.safe_load(block.text)}
 

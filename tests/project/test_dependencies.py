@@ -49,7 +49,7 @@ def test_no_cell_of_the_page_is_empty() -> None:
     ("lock", "groups"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev",))]
 )
 def test_a_lock_pins_every_dependency(lock: str, groups: tuple[str, ...]) -> None:
-    """Nothing is resolved at installation: what pyproject.toml names is pinned, and what builds."""
+    """Nothing is resolved at installation: what pyproject.toml names is pinned, and the build."""
     wanted = names(PROJECT["project"]["dependencies"]) | {"hatchling", "editables"}
     for group in groups:
         wanted |= names(PROJECT["dependency-groups"][group])

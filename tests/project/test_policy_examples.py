@@ -76,7 +76,7 @@ def test_the_pages_agent_is_held_to_its_folders(settings: Settings) -> None:
 
 
 def with_rule(home: Path, rule: str) -> None:
-    """Load a configuration that holds a rule, with the option set and the root that pages name."""
+    """Load a configuration with a rule, the option set and the root that pages name."""
     named = 'roots: [{ name: "project", path: "~/p" }], optionSets: { tests: { flags: ["-q"] } }'
     home.chmod(0o700)
     (home / "config.json5").write_text(f"{{ tools: {{ exec: {{ {named}, rules: [{rule}] }} }} }}")

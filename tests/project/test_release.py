@@ -1,4 +1,4 @@
-"""`make release`: one command from a clean tree to a tag and two identical builds, or nothing."""
+"""Run `make release`: one command makes a tag and two identical builds from a clean tree."""
 
 import os
 import subprocess

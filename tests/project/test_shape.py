@@ -41,7 +41,7 @@ def test_a_long_module_has_a_reason() -> None:
 
 
 def test_a_fragment_has_a_reason() -> None:
-    """A module of under 40 lines with one importer has its reason stated; none is left over."""
+    """A module of under 40 lines with one importer has its reason stated; none is superfluous."""
     small = {module.path for module in fragments(measure(ROOT))}
 
     assert small == set(FRAGMENTS), "merge the module, or state why in FRAGMENTS of shape.py"

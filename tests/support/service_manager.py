@@ -9,7 +9,7 @@ from tests.support.waiting import wait_until
 
 
 class Manager:
-    """Hears one gateway; ``all`` are its messages and ``times`` when each was read (monotonic)."""
+    """Listens to one gateway; ``all`` are its messages, ``times`` when they came (monotonic)."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
