@@ -127,7 +127,7 @@ async def test_the_requester_and_the_revoked_are_refused(tmp_path: Path) -> None
 
 
 async def test_an_offer_changes_nothing(tmp_path: Path) -> None:
-    """Whoever could answer so is told yes; a stranger, and what has ended, are told why not."""
+    """A person who could answer so is told yes; a stranger, and an ended question, why not."""
     listed = Approvers({"telegram": frozenset({"42"})})
     async with answering(tmp_path, listed) as (store, people_may, asked):
         wish = Answer(asked, ApprovalReply.ALLOW_ALWAYS, ALICE)

@@ -245,7 +245,7 @@ async def test_a_secret_moved_to_another_row_opens_nothing(tmp_path: Path) -> No
 async def test_what_is_forgotten_in_between_proves_nothing(
     tmp_path: Path, *, by_passkey: bool
 ) -> None:
-    """The decision looks again, and takes no answer that was checked by what is gone; typed is."""
+    """The decision checks again, and rejects an answer checked by what is gone; typed counts."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         await bench.store.write(totp_keys.remove, "ana")

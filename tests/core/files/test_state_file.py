@@ -34,7 +34,7 @@ def test_what_was_written_is_read(tmp_path: Path, *, durable: bool) -> None:
 def test_what_cannot_be_trusted_starts_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str, mode: int
 ) -> None:
-    """Half a file, another shape, and a file that others can read are told and not used."""
+    """Half a file, another shape, and a file that others can read are reported and not used."""
     file = StateFile(tmp_path / "state.json", Shape)
     file.path.write_text(content)
     file.path.chmod(mode)

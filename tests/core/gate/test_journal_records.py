@@ -1,4 +1,4 @@
-"""The journal's records say how a command ended, and it is read back from them."""
+"""Record in the journal how a command ended, and read it back."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ ENDED = Finished(RUN, 3, None, Output(), 12)
     ],
 )
 def test_a_record_gives_back_how_a_command_ended(result: Finished) -> None:
-    """A gateway that follows one that died between journal and store knows the end by it."""
+    """A gateway that follows one that died between journal and store knows the end from it."""
     assert result == result_of(finished(result))
 
 

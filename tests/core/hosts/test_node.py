@@ -1,4 +1,4 @@
-"""What a gateway says of commands that run on its nodes."""
+"""Report commands that run on a gateway's nodes."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.waiting import until
 
 
 async def test_only_a_node_that_is_away_is_said_to_be(tmp_path: Path) -> None:
-    """Its output comes with the end; a run that is on no node is none of its."""
+    """Its output arrives with the end; a run that is on no node is not its own."""
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
     there, away = new_run(), new_run()
     try:
