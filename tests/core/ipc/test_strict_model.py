@@ -21,7 +21,7 @@ SAID = TypeAdapter(Said)
 
 
 def test_a_frame_is_read() -> None:
-    """What a command printed is taken as it is, NUL too."""
+    """A command's output is taken as it is, including NUL."""
     assert read_model(SAID, b'{"text":"a\\u0000b"}') == Said(text="a\0b")
 
 
@@ -60,7 +60,7 @@ def test_countless_wrong_values_are_counted_and_not_told() -> None:
 
 
 def test_a_request_holds_nothing_that_no_program_could_be_given() -> None:
-    """Its reader is the one of requests."""
+    """Its reader is that of requests."""
     with pytest.raises(FrameError, match="NUL"):
         read_model(SAID, b'{"text":"a\\u0000b"}', read_object)
     assert read_model(SAID, b'{"text":"ab"}', read_object) == Said(text="ab")

@@ -1,6 +1,6 @@
-"""Executors in cgroups of their own: real ones, of the kernel's second version, as root makes them.
+"""Run executors in cgroups of their own: real ones, of cgroup version 2, made by root.
 
-The hierarchy is mounted anew where this machine has it at no place that can be written to.
+The hierarchy is mounted again if this machine has it in no writable place.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def top() -> Iterator[Path]:
-    """Yield a cgroup that is the test's own."""
+    """Yield a cgroup that belongs to the test."""
     with tempfile.TemporaryDirectory() as scratch:
         mount = Path(scratch)
         subprocess.run(["mount", "-t", "cgroup2", "none", scratch], check=True)
@@ -47,7 +47,7 @@ def top() -> Iterator[Path]:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """Yield a folder of the executors' user."""
+    """Yield a folder owned by the executors' user."""
     with tempfile.TemporaryDirectory(prefix="sayso-work-") as made:
         os.chown(made, UID, UID)
         yield Path(made)
@@ -92,7 +92,7 @@ def asleep() -> Iterator["subprocess.Popen[bytes]"]:
 
 @contextmanager
 def covered(file: Path) -> Iterator[Callable[[], object]]:
-    """Lay something else over a file; yield what takes that away."""
+    """Mount something else over a file; yield what removes it."""
     subprocess.run(["mount", "--bind", "/dev/null", str(file)], check=True)
     yield lambda: subprocess.run(["umount", str(file)], check=True)
 
@@ -100,9 +100,9 @@ def covered(file: Path) -> Iterator[Callable[[], object]]:
 async def test_what_cannot_be_killed_keeps_its_place(
     executor_path: str, top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a process that waits for a device: no executor comes in its place until it has ended.
+    """Like a process that waits for a device: no executor replaces it until it has ended.
 
-    Here the kernel never hears that it is to be killed, for something else lies over that file.
+    Here the kernel is never told to kill it, because something else is mounted over that file.
     """
     monkeypatch.setattr(pools, "_PATIENCE_S", 0.3)
     options = Options(BUILD, max_executors=1)
@@ -149,7 +149,7 @@ def other_gateway(top: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
 
 
 async def test_what_a_dead_gateways_executors_left_is_ended(top: Path) -> None:
-    """And nothing of a gateway that lives."""
+    """And nothing of a living gateway."""
     with other_gateway(top) as (gateway, left):
         await Containment(top).end_left(30)
         assert alive(left)
@@ -161,7 +161,7 @@ async def test_what_a_dead_gateways_executors_left_is_ended(top: Path) -> None:
 
 
 def test_where_the_gateway_may_make_them(tmp_path: Path, top: Path) -> None:
-    """Below its own cgroup, if version 2 is mounted and the folder is its own to write to."""
+    """Below its own cgroup, if version 2 is mounted and the folder is writable for it."""
     (tmp_path / "self").mkdir()
 
     def found(cgroup: str, mounts: str) -> Path | None:
@@ -177,7 +177,7 @@ def test_where_the_gateway_may_make_them(tmp_path: Path, top: Path) -> None:
     assert found(f"4:memory:/x\n0::/{name}\n", "") is None
     assert found(f"4:memory:/{name}\n", mounts) is None
     assert found("0::/../other\n", mount.replace(" / ", " /outer ")) is None
-    os.setreuid(UID, 0)  # access(2) goes by the real user
+    os.setreuid(UID, 0)  # access(2) uses the real user
     try:
         assert found(f"0::/{name}\n", mounts) is None
     finally:

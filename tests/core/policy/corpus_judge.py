@@ -32,7 +32,7 @@ FIELDS = ("id", "command", "argv", "cwd", "env", "allowlist", "safe_bins", "acl"
 NAME = re.compile(r"[a-z0-9+_.-]+")
 
 
-# These classes are about names that resolve to nothing, so nothing may be made up for them.
+# These classes are about names that resolve to nothing, so nothing may be invented for them.
 REAL_FILES_ONLY = {"path-resolution", "homoglyph-unicode", "quoting-decode", "newline-control"}
 
 
