@@ -27,7 +27,7 @@ def test_in_file_examples_hold() -> None:
 def test_a_wrong_example_is_found(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, object], line: str
 ) -> None:
-    """Negative control: an example that does not hold is named with its file."""
+    """Negative control: an example that fails is named with its file."""
     honest = section
 
     def changed(holder: Table, key: str) -> Table:
