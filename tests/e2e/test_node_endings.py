@@ -46,7 +46,7 @@ def test_two_gigabytes_of_output_end_as_they_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("offset", ["+1h", "-1h"])
 @pytest.mark.timeout(120)
 def test_a_node_whose_clock_is_wrong_runs_and_reports(tmp_path: Path, offset: str) -> None:
-    """An order holds by the gateway's clock; the node's own does not count. Over a restart, too."""
+    """An order's time is the gateway's; the node's own clock never counts, nor after a restart."""
     with node_fleet(tmp_path, 1) as fleet:
         (node,) = fleet.nodes
         node.process.stop()

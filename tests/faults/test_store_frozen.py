@@ -29,7 +29,7 @@ FROZEN_S = STORE_PATIENCE_S + 40.0
 LONGEST_CALL_S = 60.0
 CALLERS = 220
 CONNECTIONS = 1000
-"""Of the server, so that it goes on to answer nothing. Once the kernel lets no more wait for it,
+"""Of the server, so that it keeps answering nothing. Once the kernel lets no more wait for it,
 each call fails in a moment: with the usual 60 after 50 s."""
 _STORE = "core.store.engine.postgres.store"
 _WITHOUT = """

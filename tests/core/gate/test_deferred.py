@@ -104,7 +104,7 @@ async def test_a_result_that_no_file_could_take_is_written_later(broken: Broken)
 async def test_a_file_that_cannot_be_written_is_told_once(
     broken: Broken, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first attempt says where the result is; those that follow every moment say nothing."""
+    """The first attempt says where the result is; quick later attempts say nothing."""
     await in_memory_only(broken, monkeypatch)
     told = [one.getMessage() for one in caplog.records if "in memory only" in one.getMessage()]
 

@@ -1,4 +1,4 @@
-"""A link below a granted folder gives nothing beyond it: the attacks of an auditor, end to end."""
+"""Give nothing beyond a granted folder through a link below it: an auditor's attacks."""
 
 import os
 from collections.abc import AsyncIterator

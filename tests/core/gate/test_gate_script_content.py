@@ -86,7 +86,7 @@ async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str
 
 
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:
-    """The same words in another folder ask, and one folder's answer leaves the other's alone."""
+    """The same words in another folder ask; one folder's answer leaves the other's alone."""
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()

@@ -405,7 +405,7 @@ async def test_what_was_set_before_full_security_outlives_it(
 
 
 async def test_full_security_that_elevated_nobody_ends_as_well(tmp_path: Path) -> None:
-    """`/exec security=full` keeps nothing of before, so the configuration's policy holds again."""
+    """`/exec security=full` keeps nothing of before: the configuration's policy applies again."""
     async with ruled(tmp_path) as (gate, rules):
         await rules.set(MAIN, FULL, ANA)
         assert isinstance(await _unlisted_answer(gate, tmp_path), Pending)

@@ -21,7 +21,7 @@ SESSION, EARLIER = "5" * 32, "4" * 32
 
 @dataclass
 class KeptRuns:
-    """A store's runs in memory: those that an earlier gateway left, and what was told of them."""
+    """A store's runs in memory: those that an earlier gateway left, and what was reported."""
 
     left: dict[ApprovalId, NodeId] = field(default_factory=dict)
     lost: bool = False

@@ -21,7 +21,7 @@ FEW, MANY = 16, 300
 
 @asynccontextmanager
 async def answering(door: Door, context: ssl.SSLContext | None = None) -> AsyncIterator[set[str]]:
-    """Serve a door; who says `hello` is known and answered. Yields the addresses of open ones."""
+    """Serve a door; callers of `hello` are known and answered. Yields the open ones' addresses."""
     served: set[str] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -122,7 +122,7 @@ async def test_a_deadline_ends_a_request(path: Path) -> None:
 
 
 async def test_a_frame_of_the_limit_passes_and_a_larger_one_ends_the_connection(path: Path) -> None:
-    """8 MiB are taken; beyond, the peer hears why, even while it still sends, and is hung up on."""
+    """8 MiB pass; beyond, the peer is told why, even while it still sends, and disconnected."""
     envelope = len(json.dumps(request("echo", x="")).encode()) + 1
     async with server(path, Methods()):
         async with talk(path) as one:

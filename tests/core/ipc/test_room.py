@@ -68,7 +68,7 @@ async def test_half_requests_do_not_add_up(path: Path, *, roomy: bool) -> None:
 
 
 async def test_who_is_refused_for_length_keeps_no_place_from_a_newcomer(path: Path) -> None:
-    """They are hung up on slowly; one of them that has to go must not take the newcomer with it."""
+    """They are disconnected slowly; one that has to go must not take the newcomer with it."""
     served = await listen(path, Methods().table(), limits=Limits(first_s=60))
     served.room.most_of_one = 0
     floods = [await asyncio.open_unix_connection(path) for _ in range(MOST_WAITING)]

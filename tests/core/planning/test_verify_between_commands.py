@@ -202,7 +202,7 @@ async def test_whatever_else_is_bound_is_bound_again(
 async def test_what_ran_before_is_kept_and_what_follows_does_not_run(
     runner: Runner, place: Path
 ) -> None:
-    """The line ends: not even `||` and `;` go on; what was printed stays, and why comes last."""
+    """The line ends: not even `||` and `;` continue; output stays, and the reason comes last."""
     line = "echo first; ./change; git diff || echo second; touch third"
 
     done = await run(runner, request(line, cwd=place))

@@ -1,4 +1,4 @@
-"""The tree reader keeps its rules by itself, whatever the second reader would have caught."""
+"""Keep the tree reader's rules on its own, whatever the second reader would have caught."""
 
 import subprocess
 import sys

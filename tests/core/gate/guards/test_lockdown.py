@@ -252,7 +252,7 @@ class TestMarks:
             assert 1 == len(await gate.store.read(approvals.pending, 10))
 
     async def test_reserved_names_gain_nothing(self, tmp_path: Path) -> None:
-        """Who names the session and a number of its own is asked about, and is refused locked."""
+        """A caller that names the session and its own number must ask, and is refused locked."""
         forged = f"{tmp_path}/gate-proof/{'0' * 32}"
         wish = ExecRequest(
             requester=AGENT,

@@ -199,7 +199,7 @@ CASES = (
 
 
 def test_what_a_user_could_put_elsewhere_is_looked_at_up_to_the_root() -> None:
-    """In a folder that all may write to, unless it is sticky; a file's own such bit is none."""
+    """In a folder that all may write to, unless it is sticky; a file's own bit does not count."""
     with tempfile.TemporaryDirectory(prefix="sayso-replaced-") as name:
         Path(name).chmod(0o755)
         expected = {}

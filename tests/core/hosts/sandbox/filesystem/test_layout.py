@@ -94,7 +94,7 @@ def test_the_innermost_place_decides() -> None:
 
 
 def test_hidden_files_are_hidden_in_the_workspace_too(tmp_path: Path) -> None:
-    """And a folder in which one lies deeper is no workspace: it could be moved from under it."""
+    """And a folder with one deeper inside is not a workspace: it could be moved away."""
     (tmp_path / "deep").mkdir()
     for name in ("secret", "deep/secret"):
         (tmp_path / name).write_text("x")
