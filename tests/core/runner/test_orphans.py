@@ -74,7 +74,7 @@ async def test_a_reused_number_is_left_alone() -> None:
         assert not end_orphan(new_run(), pid, other.pgid, None, boot)
         assert alive(pid)
 
-        assert end_orphan(new_run(), pid, other.pgid, ticks, boot)  # the control: all that fits
+        assert end_orphan(new_run(), pid, other.pgid, ticks, boot)  # the control: it all fits
 
 
 async def test_nothing_left_is_told() -> None:

@@ -362,7 +362,7 @@ def test_every_word_of_bash_is_ordinary_or_refused() -> None:
 
 @pytest.mark.parametrize("name", sorted(shell._SHELL_WORDS))
 def test_shell_words_are_refused_in_each_place(name: str) -> None:
-    """The shell's own words are refused first, later and quoted, never as an argument."""
+    """The shell's own words are refused at the start, but not later, quoted or as arguments."""
     for line in (f"{name} x", f"ls | {name}", f"ls && {name} x; ls", f"'{name}' x"):
         assert isinstance(read(line), Unreadable)
     assert words(f"rg '{name}'") == ("rg", name)

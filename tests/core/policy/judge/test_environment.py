@@ -30,7 +30,7 @@ def test_unknown_names_ask(name: str) -> None:
     [("LANG", "../../tmp/x"), ("TZ", "/tmp/zone"), ("TZ", "a/../b"), ("TERM", "a/b")],
 )
 def test_a_harmless_name_with_a_path_asks(name: str, value: str) -> None:
-    """A locale or zone named by path is a file that somebody wrote (CVE-2014-0475)."""
+    """A locale or zone named by path is a file that others may have written (CVE-2014-0475)."""
     assert judge_name(name, value) is Decision.ASK
 
 

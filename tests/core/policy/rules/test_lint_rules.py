@@ -27,7 +27,7 @@ def told(*rules: dict[str, Any], **more: Any) -> tuple[str, ...]:
     ],
 )
 def test_a_writer_below_the_working_directory_is_told(argv: tuple[str, ...]) -> None:
-    """An agent chooses its folder: programs that write, run others or are unknown are no limit."""
+    """An agent chooses its folder, which does not limit programs that write or run others."""
     (line,) = told(rule("allow", *argv), roots={"work": "/srv"})
 
     assert "tools.exec.rules[0] allows" in line

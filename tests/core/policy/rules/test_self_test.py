@@ -11,7 +11,7 @@ from core.programs.profiles.tables import Table, section
 
 
 def test_in_file_examples_hold() -> None:
-    """Each shipped profile names its source and accepts and refuses what its own file says."""
+    """Check that each shipped profile names its source and passes its own file's examples."""
     assert broken_examples() == ()
 
 

@@ -35,7 +35,7 @@ def opened(head: bytes, *pins: Pin) -> tuple[bool, list[str]]:
     ],
 )
 def test_the_interpreter_and_its_one_argument_are_opened(head: bytes, words: list[str]) -> None:
-    """All behind the first blank is one argument; the line may end in the last byte of the head."""
+    """All after the first blank is one argument; the line may end in the last byte of the head."""
     assert opened(head, pin(SHELL)) == (True, words)
 
 
