@@ -1,4 +1,4 @@
-"""Whose process connected, by the kernel's own tables."""
+"""Find whose process connected, by the kernel's own tables."""
 
 import socket
 import subprocess

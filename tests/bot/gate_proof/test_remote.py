@@ -1,4 +1,4 @@
-"""The door for other machines is a way in too: proved by a signed request that must be denied."""
+"""Prove the door for other machines by a signed request that must be denied."""
 
 import json
 import subprocess
@@ -28,14 +28,14 @@ from tests.bot.gate_proof.proving import Forgetful, Proving, proving
 
 @dataclass
 class Door:
-    """A gate that serves other machines, and proves that way alone."""
+    """A gate that serves other machines, and proves only that way."""
 
     world: Proving
     remote: RemoteExec
 
     @property
     def service(self) -> Service:
-        """Return what serves them."""
+        """Return the part that serves them."""
         assert self.remote.service is not None
         return self.remote.service
 
@@ -95,7 +95,7 @@ async def test_every_door_denies_the_marked_vector(tmp_path: Path, acl: str, den
 async def test_the_proof_is_a_machine_that_nobody_stores_and_that_may_run_nothing(
     tmp_path: Path,
 ) -> None:
-    """No contact, no key and no pair of it is left; the exec log has its denials."""
+    """No contact, key or pair of it is left; the exec log has its denials."""
     async with door(tmp_path) as host:
         before = {path.name for path in tmp_path.iterdir()}
         await host.world.states()
@@ -122,7 +122,7 @@ async def test_a_lockdown_is_lifted_when_the_door_holds(tmp_path: Path) -> None:
 
 
 class TestBroken:
-    """Break the door on purpose: one proof later all is locked down, and people are told."""
+    """Break the door on purpose: one proof later everything is locked down, and people are told."""
 
     @pytest.mark.parametrize("without", ["the list", "caps and list", "any condition"])
     async def test_a_door_that_lets_through(self, tmp_path: Path, without: str) -> None:
@@ -146,7 +146,7 @@ class TestBroken:
             await self._is_found(host)
 
     async def test_a_door_that_let_it_through_and_could_not_start_it(self, tmp_path: Path) -> None:
-        """That it ran into a missing folder is luck, and no gate."""
+        """That it ran into a missing folder is luck, and not a gate."""
         acl = f'[exec]\nenabled = true\ndefault_cwd = "{tmp_path}/absent"\n'
         async with door(tmp_path, acl=acl) as host:
             host.service.order = ()
@@ -177,7 +177,7 @@ class TestBroken:
 
 
 class TestIncomplete:
-    """What proves nothing is told, and locks nothing."""
+    """What proves nothing is reported, and locks nothing."""
 
     async def test_a_door_that_denies_everybody_unread(self, tmp_path: Path) -> None:
         """An answer alone proves nothing: the door's own conditions must have judged the vector."""
