@@ -187,14 +187,14 @@ class TestIncomplete:
         self._is_told(proof.state, proof.detail, "did not reach", tmp_path)
 
     async def test_a_door_that_is_shut(self, tmp_path: Path) -> None:
-        """Nobody answers there."""
+        """Nothing answers there."""
         async with door(tmp_path, f"unix:{tmp_path}/exec.sock") as host:
             (tmp_path / "exec.sock").unlink()
             (proof,) = await host.world.prover.prove()
         self._is_told(proof.state, proof.detail, "Cannot connect", tmp_path)
 
     async def test_contacts_that_cannot_be_read(self, tmp_path: Path) -> None:
-        """Then nobody is trusted, which holds as well."""
+        """Then no one is trusted, which holds as well."""
         async with door(tmp_path) as host:
             (tmp_path / FILE).write_text("{")
             (proof,) = await host.world.prover.prove()
@@ -215,7 +215,7 @@ class TestIncomplete:
 
 
 async def test_a_request_of_anybody_else_leaves_the_marks_alone(tmp_path: Path) -> None:
-    """The watched conditions decide as they did."""
+    """The watched conditions decide as before."""
     async with door(tmp_path) as host:
         marks = host.world.gate.execution.guard.marks
         assert len(SENDER) == len(host.service.sender)

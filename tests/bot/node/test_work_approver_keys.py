@@ -1,4 +1,4 @@
-"""A node whose settings name approvers' passkeys: what people allow runs where one signed it."""
+"""Run on a node that names approvers' passkeys what people allow if one signed it."""
 
 import os
 import re

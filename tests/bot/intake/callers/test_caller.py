@@ -1,4 +1,4 @@
-"""Which agent a caller means, and which it may name."""
+"""Determine which agent a caller means, and which it may name."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def bound(*agents: AgentId) -> Caller:
 
 
 def seeing(*agents: AgentId, others: bool = False) -> Caller:
-    """Return a person's caller that sees some agents, or all but those."""
+    """Return a person's caller that sees some agents, or all except those."""
     return Caller(ASKER, None, EVERY_SCOPE, sight=Sight(frozenset(agents), others))
 
 
