@@ -56,7 +56,7 @@ def test_the_home_of_a_stopped_gateway_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_limits_of_the_approvals_file_that_do_nothing_are_named(tmp_path: Path) -> None:
-    """What is wider than the configuration does nothing, and is named; what is stricter is not."""
+    """A wider setting than the configuration's has no effect, and is named; a stricter one not."""
     home = tmp_path / "home"
     write_config(home, None)
     agents = {"a": {"security": "full", "ask": "always"}, "b": {"security": "deny"}}

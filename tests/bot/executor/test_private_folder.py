@@ -1,4 +1,4 @@
-"""Folders of sandboxed runs: in a folder that is this user's alone, and gone afterwards."""
+"""Keep sandboxed runs' folders in one that is this user's alone, and remove them afterwards."""
 
 import os
 import pwd

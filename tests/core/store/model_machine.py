@@ -224,7 +224,7 @@ class StoreMachine(SendingStore):
         assert queued == {one.id for one in self.world.asked.values() if one.run == "queued"}
 
     def _states(self, conn: Connection) -> tuple[dict[str, Any], set[str]]:
-        """Read everything in one transaction: one for each costs half of the machine's time."""
+        """Read everything in one transaction: one for each would take half of the time."""
         seen = {one: self.approvals.get(conn, one) for one in self.world.asked}
         return seen, {run_id for run_id, _ in self.runs.queued(conn, 100)}
 

@@ -130,7 +130,7 @@ def test_health_tells_everybody_little_and_readers_all(home: ApiGateway) -> None
 
 
 def test_a_lockdown_is_told_to_everybody_and_restarts_nothing(tmp_path: Path) -> None:
-    """Without a token still 200, so that no supervisor restarts it in vain; a reader gets 503."""
+    """Without a token still 200, to avoid a needless restart; a reader gets 503."""
     with api_gateway(tmp_path / "home") as home:
         home.gateway.gate.execution.guard.lockdown.engage("a test", by="uid:0")
         bare, full = (home.client(who).get("/health") for who in (None, "reader"))

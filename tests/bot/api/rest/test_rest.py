@@ -39,7 +39,7 @@ def test_what_is_listed_runs_and_is_answered_at_once(home: ApiGateway) -> None:
 
 
 def test_a_long_run_is_answered_before_its_end(home: ApiGateway) -> None:
-    """Who does not wait gets an id at once; the run goes on, and can be stopped under it."""
+    """A caller that does not wait gets an id at once; the run continues, and can be stopped."""
     began = time.monotonic()
     asked = home.ask("sleep 30", wait=0.2)
     assert asked["status"] == "running"

@@ -363,7 +363,7 @@ def test_who_does_not_read_is_cut_off(tmp_path: Path, home: ApiGateway) -> None:
 
 
 def test_a_stop_tells_every_line(tmp_path: Path) -> None:
-    """The gateway stops in time with lines open, and tells each that it will be back (1012)."""
+    """The gateway stops in time with open connections, and tells each that it returns (1012)."""
     with api_gateway(tmp_path / "home") as home, talk(home, "agent") as line:
         began = time.monotonic()
         stop = threading.Timer(0.1, home.loop.call_soon_threadsafe, (home.ended.set,))
