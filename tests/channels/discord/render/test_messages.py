@@ -124,7 +124,7 @@ def test_an_empty_command_is_said_and_can_only_be_denied() -> None:
 
 @given(_HARD)
 def test_no_text_leaves_its_block_or_is_cut_inside_an_escape(text: str) -> None:
-    """Whatever a command holds, nothing of it becomes markup, and the parts join to the whole."""
+    """Whatever a command contains, nothing of it becomes markup, and the parts join to all."""
     of = approval(plan(text=text))
     card = build_prompt(of)
     messages = render_prompt(card)
