@@ -1,4 +1,4 @@
-"""Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them anew.
+"""Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them.
 
 They are docs/images/page-*.png: what waits, its story, what prompts cost, lists and sessions, on a
 phone and on a wide screen, in both schemes, and the rules; a burst on one card, a page at 200 %, a

@@ -130,7 +130,7 @@ def test_without_a_gateway_the_command_records_its_change(gateway: GatewayProces
 
 
 def test_a_home_without_a_journal_gets_one(gateway: GatewayProcess) -> None:
-    """Before its first gateway, too, each change has its record, and a gateway goes on with it."""
+    """Before its first gateway, too, each change has its record, which a gateway continues."""
     done = gateway.cli(*ADD, "/opt/a"), gateway.cli(*ADD, "/opt/b", "--json")
     gateway.start()
     gateway.stop()
@@ -182,7 +182,7 @@ def test_a_home_spelled_too_long_for_a_socket_is_the_same(gateway: GatewayProces
 
 
 def test_a_gateway_that_cannot_be_reached_holds_its_home(gateway: GatewayProcess) -> None:
-    """Its lock counts, whatever became of socket and journal; once it has ended, it is changed."""
+    """Its lock counts, whatever happened to socket and journal; once it ended, it is changed."""
     gateway.start()
     (gateway.home / "gateway.sock").rename(gateway.home / "away.sock")
     config = gateway.home / "config.json5"

@@ -57,7 +57,7 @@ def _backed_up(home: Path) -> list[str]:
 
 
 async def test_what_was_in_clear_is_sealed_at_the_start(tmp_path: Path) -> None:
-    """Neither database nor backup holds it then; the control: both did. It is the same secret."""
+    """Neither database nor backup contains it then; the control: both did. It is the same one."""
     home = tmp_path / "home"
     await _left_in_clear(home)
     assert "state.db" in _holding(home)

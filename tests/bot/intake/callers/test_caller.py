@@ -69,7 +69,7 @@ def test_another_agent_is_refused(caller: Caller, named: str | None) -> None:
 
 @pytest.mark.parametrize("caller", [bound(A), seeing(A)])
 def test_a_narrowed_caller_has_its_own_sessions(caller: Caller) -> None:
-    """Whoever merely knows a session's name gets one of its own; whoever sees all gets that one."""
+    """Merely knowing a session's name gives one of its own; a caller that sees all gets it."""
     assert caller.session(A, "main") == SessionKey("agent:a:main")
     assert caller.session(A, "agent:b:main") == SessionKey("agent:a:agent:b:main")
     assert caller.session(A, "agent:a:main") == SessionKey("agent:a:main")

@@ -108,7 +108,7 @@ def _revoked(home: ApiGateway, name: str) -> bool:
 def test_no_button_does_what_takes_a_terminal(
     admin: PageBrowser, ana: PageBrowser, name: str
 ) -> None:
-    """It would always be refused, as who may not is: approvers take grants away only."""
+    """It would always be refused, as for a person without the right: approvers only revoke."""
     fields = dict.fromkeys(ACTIONS[name].fields, "No such")
     assert admin.submit(f"/do/{name}", **fields, confirm="yes").status_code in {200, 400, 404, 409}
     refused = ana.submit(f"/do/{name}", **fields, confirm="yes").status_code == 403

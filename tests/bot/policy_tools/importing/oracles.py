@@ -67,7 +67,7 @@ def filters(line: str, programs: frozenset[str]) -> bool:
 
 
 def leaves(folder: str | None, line: str, cwd: str) -> bool:
-    """Return whether a line begins outside a project, or goes there: then its rules do not hold."""
+    """Return whether a line starts outside a project, or goes there: its rules do not apply."""
     if folder is None:
         return False
     places = [cwd, *(part.removeprefix("cd ") for part in commands(line) if part[:3] == "cd ")]

@@ -497,7 +497,7 @@ def test_command_prefixes_come_over() -> None:
 
 @pytest.mark.parametrize(("decide", "asked"), [("deny", True), ("allow", False)])
 def test_a_prefix_that_cannot_be_read_asks_where_it_narrows(decide: str, *, asked: bool) -> None:
-    """Only the words before the odd one are known: a denial asks about them, an allow is left."""
+    """Only the words before the odd one are known: a denial asks about them, an allow is lost."""
     found = imported(Source.GEMINI, gemini_rule(decide, commandPrefix="git push $(x) y"))
 
     assert [rule.decide for rule in found.rules] == ([Decision.ASK] if asked else [])
