@@ -178,7 +178,7 @@ def test_no_text_allows_unless_it_names_an_approval(text: str) -> None:
 
 @given(st.sampled_from(["yes", "once", "always", "approve"]), st.text(min_size=1, max_size=30))
 def test_an_allowing_reply_with_more_words_never_allows(word: str, more: str) -> None:
-    """``yes`` followed by anything but punctuation is no answer; ``always`` takes a limit only."""
+    """``yes`` followed by more than punctuation is not an answer; only ``always`` takes a limit."""
     command = parse(f"{word} {more}", is_reply=True)
 
     allows = isinstance(command, BareReply) and command.reply is not DENY

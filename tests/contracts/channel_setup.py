@@ -35,7 +35,7 @@ class RecordingInbox:
     held: asyncio.Event | None = None
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Fail as often as asked, then take an event once by its key; ``held``: not before that."""
+        """Fail as often as set, then take an event once by its key; ``held``: not before that."""
         self.entered.set()
         if self.held is not None:
             await self.held.wait()

@@ -24,7 +24,7 @@ class TimeContract:
     async def test_silence_ends_as_a_denial(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """After the time to answer each copy says that it expired, and so does a late answer."""
+        """After the time to answer each copy says that it expired; a late answer is told so."""
         async with people_gateway(
             tmp_path, setup, other, GatewayRules(timeout_ms=3_000)
         ) as gateway:

@@ -44,7 +44,7 @@ class Meeting:
     _waiting: dict[str, asyncio.Future[None]] = field(default_factory=dict)
 
     def expect(self, *order: str) -> None:
-        """Hold the next answers until each of these channels has one; go on in this order."""
+        """Hold the next answers until each of these channels has one; continue in this order."""
         self._order, self._waiting = order, {}
         self.given.clear()
 

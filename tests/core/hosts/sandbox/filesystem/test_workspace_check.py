@@ -78,7 +78,7 @@ async def test_what_appeared_at_a_protected_path_is_moved_away(checks: Checks, w
 
 
 async def test_what_was_replaced_though_it_was_not_held_is_told(checks: Checks, work: Path) -> None:
-    """A backend that cannot bind leaves it writable; what the owner wrote before is not told."""
+    """A backend that cannot bind leaves it writable; the owner's earlier files stay unreported."""
     await checks.prepare(str(work))
     (work / ".git/config").write_text("[core]\n")
     with _begun(checks, work, binds=False) as check:
