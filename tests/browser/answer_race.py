@@ -38,7 +38,7 @@ _NAMES = {
     f"telegram:{ANA}": ("chat", f"Person {ANA} (telegram"),
     f"terminal:uid:{os.getuid()}": ("cli", "root"),
 }
-"""Who is whom to the store: which of the four, and what others read."""
+"""Who each of the four is to the store, and what others read."""
 _ENDED = """(id) => new Promise((done) => {
   const look = () => {
     const card = document.getElementById(`c-${id}`);

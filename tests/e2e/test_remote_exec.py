@@ -324,7 +324,7 @@ def test_a_missing_explicit_and_a_malformed_acl_prevent_the_start(
 
 
 def test_a_missing_default_acl_disables_exec_and_the_gateway_starts(tmp_path: Path) -> None:
-    """The settings endpoint is open, and tells trusted callers that exec is off."""
+    """The configured door is open, and tells trusted callers that exec is off."""
     gateway = write(tmp_path / "home", remote={"listen": ["127.0.0.1:0"]})
     gateway.start()
     try:

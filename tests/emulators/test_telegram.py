@@ -282,7 +282,7 @@ class Hook:
         self.got: list[tuple[int, str]] = []
 
     async def take(self, request: web.Request) -> web.Response:
-        """Note an update and its secret."""
+        """Record an update and its secret."""
         secret = request.headers.get(SECRET_HEADER, "")
         self.got.append(((await request.json())["update_id"], secret))
         return web.Response(status=self.statuses.pop(0) if self.statuses else 200)

@@ -22,7 +22,7 @@ def _token(size: int) -> str:
 
 
 def _serve() -> None:
-    from bot.cli import main  # noqa: PLC0415 - not for who wants the word alone
+    from bot.cli import main  # noqa: PLC0415 - not for callers who want only the word
 
     for name in _LOADED:
         importlib.import_module(name)

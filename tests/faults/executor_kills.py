@@ -1,4 +1,4 @@
-"""Kill sudo, executors, agents and the gateway at random; report what became of each run.
+"""Kill sudo, executors, agents and the gateway at random; report what happened to each run.
 
 Run as root where users and processes are the test's own (tests/e2e/executors.sh), after the setup
 of docs/how-to/executors.md: ``executor_kills.py CYCLES SEED [PLANT]``. Prints one line of JSON.
@@ -406,7 +406,7 @@ def files_with(canaries: tuple[bytes, ...]) -> list[str]:
 
 
 def report(seen: Seen) -> dict[str, object]:
-    """Return what became of each run."""
+    """Return what happened to each run."""
     lines = [line.split() for line in RAN.read_text().splitlines()]
     times = Counter(run_id for _, run_id in lines)
     keys = Counter(key for key, _ in lines)

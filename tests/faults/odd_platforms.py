@@ -57,7 +57,7 @@ class Story:
     calls: frozenset[str] = frozenset()
 
     def faults(self) -> list[str]:
-        """Return what must not be, in words."""
+        """Return the faults, in words."""
         silent = (self.shown < self.asked or self.answered < self.shown) and not self.said
         found = [f"a traceback: {one}" for one in self.tracebacks]
         found += ["silent: nothing said why"] if silent else []

@@ -165,7 +165,7 @@ def _marked(conn: Connection) -> int:
 
 @pytest.mark.timeout(120)
 async def test_a_gateway_that_stood_still_believes_the_others(postgres_url: str) -> None:
-    """Its own steady clock lost ten minutes (a stopped virtual machine): it undoes nothing."""
+    """Its own steady clock lost ten minutes (a stopped virtual machine): nothing is undone."""
     lost = 0
 
     def steady() -> int:

@@ -179,5 +179,5 @@ def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 def test_a_stop_that_cuts_the_delivery_off_loses_it(tmp_path: Path) -> None:
-    """The control: a gateway that delivers no more once it is to stop."""
+    """The control: a gateway that stops delivering once it is told to stop."""
     assert ending_of_a_stop(tmp_path, "tests.faults.gateway_without_drain") == "unknown"

@@ -40,7 +40,7 @@ chown -R ann: /home/ann
 
 
 def faults(found: Any) -> dict[str, list[str]]:
-    """Return what a report contains that must not be."""
+    """Return the faults in a report."""
     return {name: found[name] for name in NOTHING if found[name]}
 
 

@@ -84,7 +84,7 @@ async def heard(world: World, executor: Executor, *lines: str) -> list[object]:
 
 
 async def test_its_own_token_is_accepted_once(liar: str, clock: Clock) -> None:
-    """The control of all that follows; and a replay is refused: the request is over."""
+    """The control for everything that follows; and a replay is refused: the request is over."""
     async with world_of(liar, clock) as world:
         executor = await begun(world)
         first = await heard(world, executor, shown(executor.token))

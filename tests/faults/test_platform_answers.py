@@ -75,7 +75,7 @@ MAYBE = {"discord": {"followup"}}
 async def run(
     tmp_path: Path, name: str, cases: dict[str, Odd], caplog: pytest.LogCaptureFixture
 ) -> list[str]:
-    """Play each case with its own home; return what must not be."""
+    """Play each case with its own home; return the faults."""
     wrong = []
     for number, (case, arrange) in enumerate(cases.items()):
         story = await play(tmp_path / str(number), name, arrange, caplog)

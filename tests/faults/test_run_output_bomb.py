@@ -46,8 +46,8 @@ async def test_keeping_everything_would_be_seen() -> None:
     """The control: a reader that keeps all it reads exceeds the bound."""
     code = "import sys; kept = sys.stdin.buffer.read(); print(len(kept), flush=True); "
     code += "import time; time.sleep(60)"
-    head = subprocess.Popen(["head", "-c", str(BYTES), "/dev/zero"], stdout=subprocess.PIPE)  # noqa: ASYNC220 - ends by itself
-    hoarder = subprocess.Popen(  # noqa: ASYNC220 - ends by itself
+    head = subprocess.Popen(["head", "-c", str(BYTES), "/dev/zero"], stdout=subprocess.PIPE)  # noqa: ASYNC220 - ends on its own
+    hoarder = subprocess.Popen(  # noqa: ASYNC220 - ends on its own
         [sys.executable, "-I", "-S", "-c", code], stdin=head.stdout, stdout=subprocess.PIPE
     )
     assert head.stdout is not None

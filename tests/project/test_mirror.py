@@ -78,7 +78,7 @@ def test_a_test_without_a_module_is_seen(test: str, named: str | None) -> None:
 
 
 def test_no_test_module_imports_another() -> None:
-    """What two of them need is in ``tests/support``, or beside them under its own name."""
+    """What two of them need is in ``tests/support``, or next to them under its own name."""
     imports = re.compile(r"^(?:from|import) tests\.[\w.]*\btest_\w+", re.MULTILINE)
     tests = [path for path in files() if path.suffix == ".py" and "tests" in path.parts]
 

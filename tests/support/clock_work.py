@@ -16,7 +16,7 @@ class Work:
     held: asyncio.Event | None = None
 
     async def due(self) -> int | None:
-        """Note the time of the call."""
+        """Record the time of the call."""
         self.dues.append(round(time.time() * 1000))
         if self.fails:
             self.fails -= 1

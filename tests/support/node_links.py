@@ -28,11 +28,11 @@ class Heard:
     leaves: int = 0
 
     async def joined(self, joined: Connection | Joined) -> None:
-        """Note a connection."""
+        """Record a connection."""
         self.joins.append(joined)
 
     async def heard(self, _joined: Connection | Joined, frame: AnyFrame) -> None:
-        """Note a frame."""
+        """Record a frame."""
         self.frames.append(frame)
 
     async def dismiss(self, _connection: Connection) -> None:
@@ -45,7 +45,7 @@ class Heard:
         """Give up on nothing."""
 
     def left(self, _connection: Connection | None = None) -> None:
-        """Note an end."""
+        """Record an end."""
         self.leaves += 1
 
 

@@ -43,7 +43,7 @@ def loose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
 
 @pytest.fixture(scope="module")
 def brisk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
-    """Run a gateway with little patience, of which a paused machine would leave the others none."""
+    """Run a gateway with little patience; a paused machine would leave the others none."""
     with api_gateway(tmp_path_factory.mktemp("brisk") / "home", limits=BRISK) as running:
         yield running
 

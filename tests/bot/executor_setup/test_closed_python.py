@@ -1,4 +1,4 @@
-"""Keep from readers an executor that starts: the interpreter that no one may read."""
+"""Keep readers away from an executor that starts: the interpreter that no one may read."""
 
 import os
 import pwd

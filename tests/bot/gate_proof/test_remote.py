@@ -153,7 +153,7 @@ class TestBroken:
             await self._is_found(host)
 
     async def test_a_door_that_runs_it_and_says_that_it_was_denied(self, tmp_path: Path) -> None:
-        """The witness on disk tells."""
+        """The witness on disk shows it."""
 
         def lies(_: Grounds, request: Opened) -> RemoteDenial:
             assert request.payload.run is not None

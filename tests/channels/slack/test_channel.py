@@ -42,7 +42,7 @@ class CountingInbox:
 async def test_each_button_brings_its_answer(
     setup: SlackWorkspace, inbox: RecordingInbox, reply: ApprovalReply, command: Command
 ) -> None:
-    """Each button names the wish, the whole id, the member and the message."""
+    """Each button names the decision, the whole id, the member and the message."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     press = await setup.press(message, reply)

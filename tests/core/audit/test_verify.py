@@ -94,7 +94,7 @@ def test_a_cut_and_its_forged_note_show_against_a_head_kept_elsewhere(path: Path
 
 
 def test_that_the_end_was_not_checked_is_in_the_verdict(path: Path) -> None:
-    """Without that record, lines cut off at the end do not show; the control has it."""
+    """Without the head file, lines cut off at the end do not show; the control has it."""
     noted = verify(path)
     path.with_name(f"{path.name}.head").unlink()
     whole = verify(path)

@@ -21,7 +21,7 @@ ROUNDS, WATCHERS = 25, 4
 
 
 async def watched(gate: Gate, run_id: ApprovalId) -> list[Submission | None]:
-    """Poll constantly how a request stands, until it has ended."""
+    """Poll a request's state constantly, until it has ended."""
     seen = [await gate.status(run_id)]
     while seen[-1] is not None and not isinstance(seen[-1], Finished | Denied):
         seen.append(await gate.status(run_id))

@@ -52,7 +52,7 @@ class Scripted:
         return self.outcome or Ran(result=ended)
 
     async def cancel(self, _order: RunOrder) -> None:
-        """Note it."""
+        """Record it."""
         self.cancelled = True
 
     def delivered(self, _order: RunOrder) -> None:

@@ -25,7 +25,7 @@ class Guest:
     dismissed: list[str] = field(default_factory=list)
 
     def dismiss(self, why: str) -> None:
-        """Note why."""
+        """Record why."""
         self.dismissed.append(why)
 
 

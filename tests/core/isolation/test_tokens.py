@@ -41,7 +41,7 @@ def refusal(made: SessionTokens, token: str, holder: Holder = HOLDER) -> str:
 
 
 def test_a_token_begins_its_request_and_passes_its_calls(made: SessionTokens) -> None:
-    """The control of all that follows."""
+    """The control for everything that follows."""
     token = made.mint(HOLDER)
 
     made.begin(token, HOLDER)

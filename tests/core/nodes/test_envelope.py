@@ -47,7 +47,7 @@ def _checked(order: Order, plan: ExecPlan = PLAN, now_ms: int = NOW) -> None:
 
 
 def test_what_was_sealed_is_opened_and_holds() -> None:
-    """The control of all that follows."""
+    """The control for everything that follows."""
     order = _order(by=AllowedBy.PEOPLE, approvers=("telegram:42",))
     frame = sealed(GATEWAY, order, PLAN)
 

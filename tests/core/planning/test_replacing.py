@@ -122,7 +122,7 @@ def test_the_program_does_replace_it(place: Path, line: str) -> None:
 
 @pytest.mark.parametrize("line", ["mv a b", "cp -T a b", "mv a c folder", "nice mv a b"])
 def test_the_example_policy_asks(example: Judge, place: Path, line: str) -> None:
-    """Where nothing is in the way, it does not."""
+    """If nothing is in the way, it does not."""
     plan = example.judged(line, place)[0]
     found = evaluate(plan, example.policy, listed(), provisions=example.provisions)
 

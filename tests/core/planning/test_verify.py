@@ -55,7 +55,7 @@ def test_a_file_put_in_the_place_of_the_approved_one_is_seen(tmp_path: Path) -> 
 
 
 def test_bytes_overwritten_in_place_are_seen(tmp_path: Path) -> None:
-    """Same inode, size and mtime: the content tells, and ctime makes us look."""
+    """Same inode, size and mtime: the content shows it, and ctime makes us look."""
     tool = script(tmp_path / "tool", "#!/bin/sh\necho good\n")
     plan = planned(request("./tool", cwd=tmp_path))
     assert not drifts(plan)

@@ -68,7 +68,7 @@ def test_the_limit_is_part_of_the_plan() -> None:
 
 
 async def test_the_kernel_ends_commands_first_when_memory_runs_out(runner: Runner) -> None:
-    """Before the gateway, whose own priority is unchanged."""
+    """Before the gateway, whose own score is unchanged."""
     own = Path("/proc/self/oom_score_adj").read_text()
     done = await run(runner, request("cat /proc/self/oom_score_adj"))
 

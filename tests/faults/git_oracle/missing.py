@@ -18,7 +18,7 @@ WAYS = ("promisor, ext", "promisor, ssh", "promisor, uploadpack", "promisor, htt
 """What is planted: how a missing object is asked for."""
 
 QUICK = WAYS[-1]
-"""The one at which git gives up at once, for what is to spring."""
+"""The one at which git gives up at once, for lines that must spring."""
 
 PLACES = ("plain", "below", "work tree", "submodule", "in a submodule", "around a submodule")
 

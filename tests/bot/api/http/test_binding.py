@@ -95,7 +95,7 @@ def test_a_port_that_another_holds_where_localhost_leads_is_not_used(
 
 
 def test_what_is_free_on_both_is_used(tmp_path: Path) -> None:
-    """The control: once the other server is gone, the same port works, and it gets neither."""
+    """The control: once the other server is gone, the port works, and the other gets neither."""
     with another("::1") as (_, port):
         pass
     with api_gateway(tmp_path / "home", listen=f"127.0.0.1:{port}") as home:

@@ -1,4 +1,4 @@
-"""Say in a list of approvals how each one stands, whether it has ended or not."""
+"""Say in a list of approvals what state each one is in, whether ended or not."""
 
 from pathlib import Path
 

@@ -22,7 +22,7 @@ def kinds(folder: Path) -> list[str]:
 
 
 async def test_the_record_has_the_hash_before_and_after(tmp_path: Path) -> None:
-    """What it says of the new content is what the file then has."""
+    """What it says about the new content is what the file then has."""
     file = ApprovalsFile(tmp_path / "exec-approvals.json")
     before = present_hash(file)
     with AuditJournal(tmp_path / "a.jsonl") as journal:

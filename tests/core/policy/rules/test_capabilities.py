@@ -291,7 +291,7 @@ def test_no_spelling_of_a_path_leaves_the_folders(parts: list[str]) -> None:
     "words", [("{}",), ("env", "{}"), ("nice", "{}"), ("env", "A=b", "{}"), ("timeout", "5", "{}")]
 )
 def test_a_program_that_comes_from_standard_input_is_refused(words: tuple[str, ...]) -> None:
-    """`xargs -I{} env {}` starts what it reads: no folder can be held against that."""
+    """`xargs -I{} env {}` starts what it reads: no folder can be checked against that."""
     planned = innermost_unresolved(wrapped("xargs", "-I{}", *words))
     assert "not known before it starts" in str(problem(planned))
 

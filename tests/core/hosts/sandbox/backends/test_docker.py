@@ -209,7 +209,7 @@ class Late(Docker):
     asked: tuple[ApprovalId | None, Finished | None] | None = None
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """Note it."""
+        """Record it."""
         self.asked = (run_id, done)
 
 
