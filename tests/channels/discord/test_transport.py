@@ -62,7 +62,7 @@ class TestGateway:
     async def test_a_stop_while_a_session_begins_leaves_no_heartbeat_thread(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """The client waits for its turn to identify while the new socket's heart beats already."""
+        """The client waits for its turn to identify while the new socket already sends beats."""
         before = set(threading.enumerate())
         await setup.channel.start(inbox)
         await until(lambda: bool(_hearts(before)))

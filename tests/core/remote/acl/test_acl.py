@@ -180,7 +180,7 @@ def test_no_link_on_the_way_to_an_acl_may_be_changed_by_others(
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_list_that_would_deny_everything_stops_the_start(stream: str) -> None:
-    """No run keeps nothing of a stream, so a cap of 0 is a mistake; a warning from 0 on is not."""
+    """Every run keeps some of a stream, so a cap of 0 is a mistake; a warning from 0 is not."""
     table = "[exec]\nenabled = true\n"
     assert Acl.parse(f"{table}warn_{stream}_bytes = 0\nmax_{stream}_bytes = 1").table.enabled
     with pytest.raises(ConfigError, match=f"max_{stream}_bytes"):
