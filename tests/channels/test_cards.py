@@ -303,7 +303,7 @@ def test_the_commands_of_concern_are_in_front_where_they_are_hard_to_find(
 
 
 def test_the_one_command_that_is_asked_about_is_not_named_again() -> None:
-    """The command stands above, and the reason beside it."""
+    """The command is above, and the reason next to it."""
     card = crowd(1)
 
     assert "Not allowed by policy" not in shown(facts(card))

@@ -268,9 +268,9 @@ async def test_who_is_revoked_does_not_sign_in(bench: OpenStore) -> None:
 
 @pytest.mark.parametrize("how", ["signed out", "revoked", "the person is", "none"])
 async def test_a_session_that_has_ended_registers_no_passkey(bench: OpenStore, how: str) -> None:
-    """Whoever stole it would come back by the key; the page looked at the session a while ago.
+    """A thief would come back by the key; the page looked at the session a while ago.
 
-    The control is a session that goes on.
+    The control is a session that continues.
     """
     session = (await _session(bench)).token
     if how == "signed out":

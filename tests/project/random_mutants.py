@@ -47,7 +47,7 @@ _MARKS = "not benchmark and not deep"
 _OF_STORE = ("tests/contracts", "tests/core/store")
 """The store's tests, which are the same for both engines."""
 _OF_ALL = ("tests/project/test_frozen.py",)
-"""What holds for every module."""
+"""What applies to every module."""
 
 
 class Fate(StrEnum):

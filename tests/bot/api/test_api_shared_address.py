@@ -174,7 +174,7 @@ def _seen_by(ana: PageBrowser) -> set[int]:
 def test_guesses_from_many_addresses_and_uids_are_one_users(
     home: ApiGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, uid: int
 ) -> None:
-    """Each had three wrong links of its own, when each was a client of its own."""
+    """Each had its own three wrong links when each was a separate client."""
     subordinate = tmp_path / "subuid"
     subordinate.write_text("eve:200000:65536\n")
     monkeypatch.setattr(users, "SUBORDINATE", subordinate)
@@ -183,9 +183,9 @@ def test_guesses_from_many_addresses_and_uids_are_one_users(
 
 
 def test_a_user_with_many_addresses_is_one_user(home: ApiGateway) -> None:
-    """All addresses of loopback are everybody's, so it holds no more than its share.
+    """All addresses of loopback are everyone's, so it holds no more than its share.
 
-    That what has not come whole gives its place is needed where each is another user, below.
+    That an incomplete request frees its slot is needed where each is another user, below.
     """
     ana = PageBrowser.signed_in(home)
     with _held_by_bodies(home, "addresses", UID):

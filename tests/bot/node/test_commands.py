@@ -70,7 +70,7 @@ async def test_programs_are_looked_up(bench: Bench) -> None:
 
 
 async def test_countless_wrong_keys_are_refused_at_once(bench: Bench) -> None:
-    """Each mistake was compared with each other one, in which the node did nothing else."""
+    """Each mistake was compared with every other one, while the node did nothing else."""
     began = time.process_time()
     refused = await bench.says("system.which", bins=[], **{f"k{one}": 1 for one in range(10_000)})
     assert isinstance(refused, NotInvoked)

@@ -337,10 +337,10 @@ async def test_standard_input_reaches_the_command(bench: Bench) -> None:
 async def test_what_an_agent_does_itself_runs_on_no_node(
     tmp_path: Path, store: Store, kind: AgentPartKind, *, sandbox: bool
 ) -> None:
-    """A prompt needs no list, so a gateway that lies had any line let pass as one.
+    """A prompt needs no list, so a lying gateway had any line let pass as one.
 
-    The sandbox ran it, whatever the node's file said. The control is the line by itself, which the
-    file's list decides on; an order for a plan from before is refused as well.
+    The sandbox ran it, whatever the node's file said. The control is the line on its own, which the
+    file's list decides; an order for a plan from before is refused as well.
     """
     made = tmp_path / "work"
     made.mkdir()
@@ -364,6 +364,6 @@ async def test_what_an_agent_does_itself_runs_on_no_node(
 
 
 async def _prepared(bench: Bench, asked: ExecRequest) -> AnyFrame:
-    """Return what the node answers to a gateway that asks what none should."""
+    """Return the node's answer to a gateway that asks what none should."""
     frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
     return await bench.host._questions.ask(bench.connection, frame, 10)

@@ -240,7 +240,7 @@ async def test_an_address_in_use_is_named(service: WebhookService, inbox: Record
 async def test_a_service_that_is_away_is_named_with_the_reason(
     service: WebhookService, inbox: RecordingInbox
 ) -> None:
-    """Whoever reads it knows which address, and what the machine says about it."""
+    """The reader knows which address, and what the machine says about it."""
     service.url = f"http://127.0.0.1:{free_port()}/"
     channel = channel_for(service)
     await channel.start(inbox)

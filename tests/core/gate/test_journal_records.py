@@ -43,7 +43,7 @@ def test_what_was_printed_is_lost_but_not_that_it_was() -> None:
 
 
 def test_an_end_has_its_denial_where_it_is_one() -> None:
-    """Nothing of one where it was allowed, nor while nobody has decided."""
+    """Nothing of one if it was allowed, nor while no one has decided."""
     denied = replace(
         channel_examples.resolved(ApprovalState.DENIED, None, None), reason=DenialReason.NO_ROUTE
     )

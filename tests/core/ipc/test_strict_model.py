@@ -49,7 +49,7 @@ def test_what_is_none_is_refused_with_a_sentence(text: bytes, why: str) -> None:
 
 
 def test_countless_wrong_values_are_counted_and_not_told() -> None:
-    """To make an error of each takes a quarter of a second; of one the first is told."""
+    """Making an error of each takes a quarter of a second; of few, the first is reported."""
     many = TypeAdapter(tuple[int, ...])
     began = time.process_time()
     with pytest.raises(FrameError, match="60000 values are wrong"):

@@ -206,7 +206,7 @@ async def test_a_flood_is_read_slowly() -> None:
 
 
 async def test_countless_values_end_the_connection_unread() -> None:
-    """A line as long as one may be held up the gateway for 0.2 s, again and again."""
+    """A line of the maximum length stalled the gateway for 0.2 s, again and again."""
     line = b'{"id":99,"x":[' + b"[]," * 340_000 + b"[]]}\n"
 
     def serve(sock: socket.socket) -> None:

@@ -202,7 +202,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 async def test_who_stops_its_executors_locks_out_itself_alone(
     executor_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another user had to wait for ever, and so did each run that waited before it in the line."""
+    """Another user had to wait forever, and so did each run queued before it."""
     monkeypatch.setattr(pool, "_PATIENCE_S", 0.2)
     monkeypatch.setattr(upkeep, "_FOR_STUCK_S", 0.5)
     options = replace(OPTIONS, max_executors=2, connection_timeout_s=1.5)

@@ -262,7 +262,7 @@ async def test_a_node_that_says_much_is_heard_slowly(tmp_path: Path, store: Stor
 
 
 async def test_a_node_that_comes_again_may_say_no_more(tmp_path: Path, store: Store) -> None:
-    """Each connection had an allowance of its own, so that a node that reconnects had no bound."""
+    """Each connection had its own allowance, so that a node that reconnects had no bound."""
     frame = json.dumps({"t": "started", "run_id": "0" * 26, "age_ms": 1})
     async with (
         node_gateway(tmp_path / "gateway", store) as gateway,

@@ -33,10 +33,10 @@ def test_a_run_is_claimed_once_over_restarts(tmp_path: Path) -> None:
 
 
 def test_what_a_passkey_allowed_is_never_forgotten(tmp_path: Path) -> None:
-    """Its proof has no end: a gateway could order the run anew once its id is free.
+    """Its proof has no end: a gateway could order the run again once its id is free.
 
-    The control is a run that the gateway's word allowed: it goes after a month. What is damaged is
-    kept as well.
+    The control is a run that the gateway's word allowed: it is removed after a month. A damaged one
+    is kept as well.
     """
     ledger = Ledger.of(tmp_path)
     damaged = ApprovalId("3" * 26)

@@ -52,7 +52,7 @@ def words(line: str, work: Path, home: str = "/home/u") -> list[str]:
 def test_the_last_status_is_known_before_any_command_and_after_cd(
     line: str, last: str, late: tuple[tuple[int, int], ...], work: Path
 ) -> None:
-    """It is 0 there; behind a command only the run can know it."""
+    """It is 0 there; after a command only the run can know it."""
     found = expanded(line, work)
 
     assert isinstance(found, ExpandedLine), found

@@ -431,7 +431,7 @@ async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Pa
 
 
 async def test_what_was_printed_before_the_supervisor_died_is_kept(runner: Runner) -> None:
-    """Whoever reads along hears the end, and the result has what came, but no code."""
+    """A watcher gets the end, and the result has what arrived, but no code."""
     watcher, run_id = Watcher(), new_run()
     wish = request(
         argv=("/bin/sh", "-c", "echo so far; sleep 60"), stdio=Stdio(capture=Capture.SEPARATE)
@@ -452,7 +452,7 @@ async def test_what_was_printed_before_the_supervisor_died_is_kept(runner: Runne
 async def _until_first(
     runner: Runner, run_id: ApprovalId, supervisor: int
 ) -> AsyncIterator[OutputChunk]:
-    """Yield what a run prints; kill its supervisor when the first of it is there."""
+    """Yield what a run prints; kill its supervisor when the first of it arrives."""
     async for chunk in runner.watch(run_id):
         os.kill(supervisor, signal.SIGKILL)
         yield chunk

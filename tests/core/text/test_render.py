@@ -101,7 +101,7 @@ def test_strict_is_ascii() -> None:
 
 
 def test_lines_of_our_own_have_no_mark() -> None:
-    """They break as they are; all else in them is shown for what it is, and output ends it."""
+    """They break as they are; everything else in them is shown as it is, and output ends it."""
     assert own_lines("one\n\ntwo\x1b[0m").text == "one\n\ntwo\\u{001B}[0m"
     assert printed("one\ntwo\n\n").text == "one\ntwo"
     assert printed("x" * 9 + "\nlast", most=6).text == "…x\nlast"

@@ -110,7 +110,7 @@ QUICK_S = 0.5
     ids=["unknown keys", "variables", "words", "a long choice", "a long key"],
 )
 def test_countless_mistakes_hold_up_nobody(params: dict[str, Any]) -> None:
-    """To word each took 5 s on the loop, and the answer was longer than what was sent."""
+    """Wording each took 5 s on the loop, and the answer was longer than what was sent."""
     began = time.process_time()
     words = told(RunParams, **params)
     assert time.process_time() - began < QUICK_S
@@ -118,7 +118,7 @@ def test_countless_mistakes_hold_up_nobody(params: dict[str, Any]) -> None:
 
 
 def test_as_many_mistakes_as_anybody_makes_are_told_one_by_one() -> None:
-    """A hundred; of one more their number is told."""
+    """A hundred; beyond that, only their number is given."""
     hundred = told(RunParams, **LS, **{f"k{one}": 1 for one in range(100)})
     assert hundred.count("is not known here") == 100
     more = told(RunParams, **LS, **{f"k{one}": 1 for one in range(101)})

@@ -321,7 +321,7 @@ def test_a_link_that_git_does_not_write_asks(written: str, tmp_path: Path) -> No
 
 
 def test_a_link_to_a_repository_is_followed_where_all_follow_it_alike(tmp_path: Path) -> None:
-    """What lies in each process's own folder is another repository for git than for the planner."""
+    """What is in each process's own folder is another repository for git than for the planner."""
     place = repository(tmp_path / "place")
     (place / ".git").rename(place / "own")
     (place / ".git").symlink_to("own")

@@ -79,7 +79,7 @@ def test_a_program_is_pinned_by_where_it_leads(folder: Path, name: str, real: st
 
 @pytest.mark.parametrize("name", [b"\xff", b"link"])
 def test_a_file_whose_name_cannot_be_shown_is_not_pinned(tmp_path: Path, name: bytes) -> None:
-    """It is not UTF-8, also where a plain name leads to it; nobody could be shown what runs."""
+    """It is not UTF-8, also if a plain name leads to it; no one could be shown what runs."""
     real = os.fsencode(tmp_path) + b"/\xff"
     Path(os.fsdecode(real)).write_text("x")
     (tmp_path / "link").symlink_to(os.fsdecode(real))
@@ -91,7 +91,7 @@ def test_a_file_whose_name_cannot_be_shown_is_not_pinned(tmp_path: Path, name: b
 
 
 def test_a_file_that_is_removed_meanwhile_is_not_pinned(folder: Path) -> None:
-    """Its content is still there for whoever has it open, under a name that is nothing's."""
+    """Its content still exists for a process that has it open, under a name of nothing."""
     with (folder / "plain").open() as opened:
         path = f"/proc/self/fd/{opened.fileno()}"
         before = pin_file(path)

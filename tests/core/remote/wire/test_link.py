@@ -82,14 +82,14 @@ _QUICK_S = 0.5
 
 
 def _many(begin: bytes, each: bytes, end: bytes) -> bytes:
-    """Return a frame that is as long as one may be, of one thing over and over."""
+    """Return a frame of the maximum length, of one thing over and over."""
     room = LARGEST - len(PREFIX) - len(begin) - len(end)
     body = PREFIX + begin + each * (room // len(each)) + end
     return HEADER.pack(len(body)) + body
 
 
 def _in_payload(payload: str) -> bytes:
-    """Return an envelope around a payload that nobody signed."""
+    """Return an envelope around an unsigned payload."""
     return encode(Sealed(payload=payload, signature="0" * 128, binding="0" * 128))
 
 
@@ -105,7 +105,7 @@ def _in_payload(payload: str) -> bytes:
     ids=["warnings", "objects", "lists", "words of a payload", "objects of a payload"],
 )
 async def test_a_stranger_occupies_nobody_by_countless_values(tmp_path: Path, data: bytes) -> None:
-    """Before it has proven anything: one frame held the host up for 6 s."""
+    """Before it has proven anything: one frame stalled the host for 6 s."""
     async with two_machines(tmp_path) as host:
         began = time.process_time()
         assert (await told(host, data)).denial_reason is D.BAD_REQUEST
@@ -114,7 +114,7 @@ async def test_a_stranger_occupies_nobody_by_countless_values(tmp_path: Path, da
 
 
 async def test_as_many_words_as_a_request_may_have_are_read(tmp_path: Path) -> None:
-    """With commas and quotes in each: what is within a word is no value."""
+    """With commas and quotes in each: what is inside a word is not a value."""
     async with two_machines(tmp_path) as host:
         words = ('"a,b",{[' * 16,) * 255
         assert (await host.run("echo", *words)).denial_reason is not D.BAD_REQUEST
