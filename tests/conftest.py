@@ -13,23 +13,23 @@ from tests.support.order import long_first
 from tests.support.postgres import PostgresServer, running_postgres
 from tests.support.stores import OpenStore, folder_in_memory, postgres_bench, sqlite_bench
 
-# A shell starts a job in the background deaf to SIGINT, and nohup one deaf to SIGHUP; every child
-# inherits that: then no test could send one to a command.
+# A shell starts a background job with SIGINT ignored, and nohup one with SIGHUP ignored; every
+# child inherits that, so no test could send one to a command.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-# Seventeen thousand tests are collected, and stay: looking at them again while more come takes a
-# third of that time, and later looks would make each test wait.
+# Seventeen thousand tests are collected, and stay: scanning them again while more arrive takes a
+# third of that time, and later scans would make each test wait.
 gc.disable()
 
 EXAMPLES = int(os.environ.get("SAYSO_PROPERTY_EXAMPLES", "0"))
 """Random examples of each property; by default 100, the same ones in every run."""
 
-# The machine may be busy; whoever measures time does so in a benchmark. A property that fails by
-# chance in CI refuses a change that has nothing to do with it: `make test-full` draws anew.
+# The machine may be busy; time is measured in benchmarks. A property that fails by chance in CI
+# would refuse an unrelated change: `make test-full` draws new examples.
 settings.register_profile(
     "sayso",
     settings.get_profile(settings.get_current_profile_name()),
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage as usual, but leave alone what is there by now."""
+    """Collect garbage as usual, but skip what exists by now."""
     gc.freeze()
     gc.enable()
 
@@ -65,7 +65,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> str:
-    """Return the URL of an empty database of its own."""
+    """Return the URL of a new, empty database."""
     return postgres_server.create()
 
 

@@ -1,4 +1,4 @@
-"""Time until two pages, a chat and the terminal that answered at once all show who decided."""
+"""Time how long two pages, a chat and the terminal take to show the same winner."""
 
 from pathlib import Path
 from statistics import quantiles

@@ -1,6 +1,6 @@
-"""Time the API beside its floor: the same server answering nothing, and the same method by socket.
+"""Time the API next to its floor: the same server answering nothing, the same method by socket.
 
-All in one run, in turn, so that the ratios hold while the machine's speed drifts.
+All in one run, in turn, so that the ratios are right while the machine's speed drifts.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ ROUNDS = 300
 GOAL_DECIDE_P99_MS = 15.0
 """What a vendor of the field reports for a verdict over loopback."""
 GOAL_OVER_SOCKET = 1.5
-"""A whole run over REST beside the same run over gateway.sock."""
+"""A whole run over REST next to the same run over gateway.sock."""
 
 
 async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer an empty object: what uvicorn and HTTP cost by themselves."""
+    """Answer an empty object: what uvicorn and HTTP cost on their own."""
     while (await receive()).get("more_body"):
         pass
     await JSONResponse({})(scope, receive, send)
@@ -47,7 +47,7 @@ def bare_server() -> Iterator[int]:
     # Of TCP by name: asyncio sends small answers at once (TCP_NODELAY) on such sockets only.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
         bound.bind(("127.0.0.1", 0))
-        bound.listen()  # so that who calls before uvicorn runs waits for it
+        bound.listen()  # so that a client that calls before uvicorn runs waits for it
         config = uvicorn.Config(nothing, http="h11", lifespan="off", log_level="critical")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([bound],))
@@ -67,7 +67,7 @@ class Http:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def call(self, verb: str, path: str, body: object = None) -> dict[str, object]:
-        """Send a request and return the JSON that is answered."""
+        """Send a request and return the answered JSON."""
         text = None if body is None else json.dumps(body)
         self._line.request(verb, path, text, self._headers)
         answer = self._line.getresponse()
@@ -76,7 +76,7 @@ class Http:
         return found
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         self._line.close()
 
 
@@ -90,7 +90,7 @@ def timed(work: Callable[[], object]) -> float:
 @pytest.mark.deep
 @pytest.mark.benchmark
 def test_the_api_beside_its_floor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A look-up, a verdict, a frame and a run, each as a ratio to what it stands on."""
+    """A look-up, a verdict, a frame and a run, each as a ratio to what it builds on."""
     home = tmp_path / "home"
     configure(home, limits=LIMITS, accessLog=False)
     tokens = asyncio.run(made_before(home))

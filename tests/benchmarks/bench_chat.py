@@ -1,8 +1,8 @@
-"""Time what people wait for in chats, beside the bare libraries on the same local platforms.
+"""Time what people wait for in chats, next to the bare libraries on the same local platforms.
 
-The platforms, the gateway and the bare bots are processes of their own. Where only latency counts,
+The platforms, the gateway and the bare bots are processes of their own. Where only latency matters,
 the platforms' rates are lifted, and each round starts fresh bots, in turn. A Slack round is short:
-our own pace lets ten edits go at once and then 40 a minute, and a run that ends edits once more.
+our own pacing allows ten edits at once and then 40 a minute, and a run that ends edits once more.
 
 ``SAYSO_FULL_BENCHMARK=1`` asks 1,000 prompts in a minute; else it is 150 in 9 s, the same rate.
 """
@@ -25,11 +25,11 @@ Calls = list[list[object]]
 NAMES = ("slack", "telegram", "discord")
 GOAL = 1.5
 BOUND = 25.0
-"""Far above the goal and what was seen: two cores may be shared with everything else."""
+"""Far above the goal and what was measured: two cores may be shared with everything else."""
 PAUSE_S = 0.08
 DELAY_S = 0.15
 DISTANCE_S = 0.03
-"""What an edit takes on its way to a platform; the three are farther away from most machines."""
+"""The latency of an edit to a platform; the three are farther away from most machines."""
 ANY_NUMBER = 10_000
 SHARES = {"slack": 4, "telegram": 3, "discord": 3}
 FULL = bool(os.environ.get("SAYSO_FULL_BENCHMARK"))
@@ -41,12 +41,12 @@ ROUNDS = {
 """Rounds, and presses in each; the first press of a round only warms up."""
 MORE_COPIES, COPY_PRESSES, COPY_ROUNDS = 2, 6, 3 if FULL else 1
 COPY_PAUSE_S = {"slack": 9.0, "telegram": 1.0, "discord": 0.3}
-"""Our own pace lets each copy be edited twice in that time, at the press and when its run ends."""
+"""Our own pacing lets each copy be edited twice in that time, at the press and at the end."""
 PROMPTS, WINDOW_S = (1_000, 60.0) if FULL else (150, 9.0)
 CHATS, BURST = 12, 5
 LATE_S = 10.0
 SECOND_LIMITS = {"telegram": ("sendMessage", 30), "discord": ("createMessage", 50)}
-"""What the platforms take in any second over all chats, counted here beside their own refusals."""
+"""What the platforms take in any second over all chats, counted here next to their refusals."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Times:
     durable: list[float] = field(default_factory=list)
 
     def lines(self, name: str) -> list[str]:
-        """Word the figures, the ratios to the bare echo and to one that commits a row."""
+        """Format the figures, the ratios to the bare echo and to one that commits a row."""
         kinds = {"commit": self.commit, "edited message": self.edited}
         return [
             f"{name}: press to {kind} {_figures(times)}; bare echo {_figures(self.bare)}, with "
@@ -80,7 +80,7 @@ def _figures(times: list[float]) -> str:
 
 
 def _shown(platforms: dict[str, Program], count: int, seconds: float = 30.0) -> int:
-    """Wait until so many messages have buttons, over all platforms; return how many have."""
+    """Wait until this many messages have buttons, over all platforms; return how many have."""
     end = time.monotonic() + seconds
     while True:
         found = sum(int(platform.ask("open")) for platform in platforms.values())
@@ -111,7 +111,7 @@ def _ours(name: str, platform: Program, folder: Path, times: Times) -> None:
 
 
 def _bare(name: str, platform: Program, folder: Path, times: list[float], *row: str) -> None:
-    """Time a round of presses that the bare library answers, after a durable row where given."""
+    """Time a round of presses that the bare library answers, after a durable row if given."""
     _, presses = ROUNDS[name]
     with program("chat_bare", name, json.dumps(platform.hello), *row, log=folder / "log") as bot:
         bot.ask("post", count=presses)
@@ -138,7 +138,7 @@ def test_press(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", NAMES)
 def test_press_at_a_distance(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where a platform takes as long as a near one on the internet, ours takes hardly longer."""
+    """If a platform takes as long as a near one on the internet, ours takes hardly longer."""
     times = _rounds(name, tmp_path, DISTANCE_S)
     with capsys.disabled():
         print(f"\n{DISTANCE_S * 1e3:.0f} ms a call:", *times.lines(name), sep="\n")
@@ -167,7 +167,7 @@ class CopyTimes:
     others: list[float] = field(default_factory=list)
 
     def add(self, pressed: list[list[float]]) -> None:
-        """Take up a round; its first press only warms up."""
+        """Add a round; its first press only warms up."""
         for begun, own, last in pressed[1:]:
             self.own.append(own - begun)
             self.others.append(last - begun)
@@ -286,7 +286,7 @@ def _most_in_a_second(calls: Calls, method: str) -> int:
 
 
 def _violations(calls: dict[str, Calls]) -> int:
-    """Count the refusals for haste, and the limits over all chats that were passed."""
+    """Count the refusals for exceeding a rate, and the overall limits that were exceeded."""
     refused = sum(status == 429 for told in calls.values() for _, _, status in told)
     passed = sum(
         _most_in_a_second(calls[name], method) > most

@@ -24,7 +24,7 @@ def seconds(argv: list[str], gateway: GatewayProcess) -> float:
 
 @pytest.mark.benchmark
 def test_cold_start_of_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Start, ask, judge, run, answer and end, beside a bare start of the same interpreter."""
+    """Start, ask, judge, run, answer and end, next to a bare start of the same interpreter."""
     write_config(tmp_path / "home", None)
     gateway = GatewayProcess(tmp_path / "home")
     gateway.start()

@@ -1,4 +1,4 @@
-"""Time `python3 x.py` with its script handed over at each opening against the same without.
+"""Time `python3 x.py` with its script delivered at each opening against the same without.
 
 Both in one run, in turn, by two launchers: one with the delivery switched off. It is the runner
 alone; `sayso run` adds the client and the gateway, so its ratio is lower.
@@ -39,7 +39,7 @@ async def run(runner: Runner, script: Path) -> float:
 async def test_delivery(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A start of Python, which opens some 60 files, each of them asked of the supervisor."""
+    """A start of Python, which opens some 60 files, each of them passed to the supervisor."""
     times: dict[bool, list[float]] = {True: [], False: []}
     script = tmp_path / "x.py"
     script.write_text(SCRIPT, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Time executors: start to pong, a call, and a whole run against one of the gateway's own user.
 
-All in one run and in turn, beside their floors: a Python that does nothing, an echo over a socket
+All in one run and in turn, next to their floors: a Python that does nothing, an echo over a socket
 pair between two processes. They are started by setpriv; sudo adds about 5 ms to a start.
 """
 
@@ -110,10 +110,10 @@ async def echo_floor() -> AsyncIterator[Callable[[], Awaitable[float]]]:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Hold this thread, and what it starts, to one core.
+    """Keep this thread, and what it starts, on one core.
 
     Elsewhere the kernel places two processes on one core or on two as it likes, and waking another
-    core costs six times an echo: the ratio would say where each was placed.
+    core costs six times an echo: the ratio would show where each was placed.
     """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})

@@ -1,7 +1,7 @@
-"""Measure what it costs to look at the repository around a git line, each time it is judged or run.
+"""Measure what checking the repository around a git line costs, each time it is judged or run.
 
-Goals: at most 2.5 ms where it has to be read anew, 150 µs where nothing has changed. What must hold
-on any machine is a ratio: to looking up as many files in the same run, as the largest look does.
+Goals: at most 2.5 ms if it has to be read again, 150 µs if nothing has changed. What must hold on
+any machine is a ratio: to looking up as many files in the same run as the largest check does.
 """
 
 import os
@@ -24,7 +24,7 @@ LINES = ("git status", "git diff HEAD -- a", "git log --oneline -5", "git add a"
 FILES, ROUNDS = 500, 300
 GOAL_ANEW_US, GOAL_SAME_US = 2500.0, 150.0
 LOOKUPS = 50
-"""Files and folders that `git fetch` has looked up in two repositories where nothing changed."""
+"""Files and folders that `git fetch` looked up in two repositories where nothing changed."""
 MOST_SAME = 5.0
 """Times as long as the lookups alone: 2.1 where it was set."""
 
@@ -43,7 +43,7 @@ def large_repository(folder: Path, *, submodule: bool) -> Path:
 
 
 def microseconds(work: Callable[[], object], before: Callable[[], object]) -> float:
-    """Return the median time of a call in µs; ``before`` each is not counted."""
+    """Return the median time of a call in µs; ``before``, run before each, is not counted."""
     found = []
     for _ in range(ROUNDS):
         before()
@@ -54,7 +54,7 @@ def microseconds(work: Callable[[], object], before: Callable[[], object]) -> fl
 
 
 def forget(place: Path) -> None:
-    """Have everything read anew, as after a change."""
+    """Have everything read again, as after a change."""
     os.utime(place / ".git/index")
     read_settings.cache_clear()
     _of.cache_clear()
@@ -69,7 +69,7 @@ def look_up(place: Path) -> None:
 
 
 def measured(place: Path) -> list[tuple[str, float, float]]:
-    """Return the time of a look for each line: where nothing changed, and read anew."""
+    """Return the time of a check for each line: where nothing changed, and read again."""
     rows = []
     for line in LINES:
         command = planned(request(line, cwd=place)).commands[0]
@@ -85,7 +85,7 @@ def measured(place: Path) -> list[tuple[str, float, float]]:
 
 @pytest.mark.benchmark
 def test_looking_at_a_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Look as judging does, with and without what an earlier look has read."""
+    """Check as judging does, with and without what an earlier check has read."""
     alone = measured(large_repository(tmp_path / "alone", submodule=False))
     place = large_repository(tmp_path / "place", submodule=True)
     rows = measured(place)

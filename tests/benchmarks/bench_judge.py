@@ -1,4 +1,4 @@
-"""Measure judging beside the floor: the grammar's bare parse of the same lines.
+"""Measure judging next to the floor: the grammar's bare parse of the same lines.
 
 Goals: p50 at most 6 times the parse and 60 µs, a match at 100,000 patterns at most 5 µs.
 """
@@ -102,7 +102,7 @@ def measure_matching(allowlist: Allowlist) -> dict[str, float]:
 
 @pytest.mark.benchmark
 def test_judging(capsys: pytest.CaptureFixture[str]) -> None:
-    """Judge realistic lines at 100,000 patterns, and match among them, beside the bare parse."""
+    """Judge realistic lines at 100,000 patterns, and match among them, next to the bare parse."""
     allowlist = many_patterns()
     pace = Pace()
     rows = measure_judging(allowlist, pace)

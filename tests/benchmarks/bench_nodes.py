@@ -1,6 +1,6 @@
 """Time a run on a node, weigh nodes on one gateway, 200 with ``-m deep``, and run 50 at a time.
 
-A node is a process of its own, connected over loopback TLS, paired as a person pairs it. The
+A node is a separate process, connected over loopback TLS, paired as a person pairs it. The
 others are light: they hold keys, connections and pings, as a node does, and run nothing.
 """
 
@@ -47,7 +47,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodePair]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a process has used: MB that are resident, seconds of CPU."""
+    """What a process has used: resident MB, CPU seconds."""
 
     mb: float
     cpu_s: float
@@ -93,7 +93,7 @@ class LightNode:
 
 
 async def paired(pair: NodePair, count: int) -> list[LightNode]:
-    """Pair so many light nodes as a person's word does, while the gateway is down."""
+    """Pair this many light nodes as an approver does, while the gateway is down."""
     light = [LightNode(SigningKey.generate(), secrets.token_hex(32)) for _ in range(count)]
 
     def approve(conn: Connection) -> None:

@@ -1,8 +1,8 @@
 """Time the control page with many questions waiting and a long past behind it.
 
-The server's time is what the process computes from the request to the end of the answer, the
-client's part included: what other programs take of a shared machine meanwhile is not the page's.
-What passed on the clock is printed beside it.
+The server's time is what the process computes from the request to the end of the answer, including
+the client's part: what other programs take of a shared machine in that time is not the page's. The
+time by the clock is printed next to it.
 """
 
 import re
@@ -79,7 +79,7 @@ def home(size: Size, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGa
 
 
 def _assets(browser: PageBrowser, text: str) -> int:
-    """Return the size of all that a page loads beside itself."""
+    """Return the size of everything that a page loads in addition to itself."""
     found, sizes = set(_LINKED.findall(text)), dict[str, int]()
     while todo := found - sizes.keys():
         for path in todo:

@@ -1,7 +1,7 @@
-"""Scroll 1,000 cards of the control page in a real browser, beside the 20 that it lists today.
+"""Scroll 1,000 cards of the control page in a real browser, next to the 20 that it lists today.
 
 60 pixels a frame are 3,600 in a second: a fast finger. Frames are drawn by the processor here, so
-it takes a quiet machine: each card that comes into sight is drawn within a frame or two.
+it needs a quiet machine: each card that comes into view is drawn within a frame or two.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tests.support.page_browser import link_for
 FEW, CARDS = 20, 1_000
 GOAL_P95_MS = 20.0
 GOAL_RATIO = 1.5
-"""To the few cards, where these take longer than the goal."""
+"""To the few cards, if these take longer than the goal."""
 _FRAMES = 100
 _FILL = """(count) => {
   const cards = document.getElementById("cards"), [first] = cards.children;

@@ -1,4 +1,4 @@
-"""How long judging takes over the whole corpus, beside pycasbin and Cedar in the same run.
+"""Time judging over the whole corpus, next to pycasbin and Cedar in the same run.
 
 Goals (issue 9): p50 at most 30 µs and p99 at most 200 µs with 1,000 rules and 10,000 allowlist
 entries; at least 20 times as fast as either at the same number of rules. A judgement is what the
@@ -146,7 +146,7 @@ def measured(pace: Pace) -> list[Taken]:
 
 
 def taken_by(call: Callable[[], object], rounds: int) -> Taken:
-    """Time a call; the first is not counted, for a running gateway has seen the program before."""
+    """Time a call; the first is not counted: a running gateway has seen the program before."""
     call()
     times = []
     gc.disable()

@@ -1,4 +1,4 @@
-"""How often the shipped example policy asks, over everyday lines of coding work.
+"""Measure how often the shipped example policy asks, over everyday lines of coding work.
 
 Goal (issue 4): a prompt for at most 20 % of them, and no line that needs a person runs unasked.
 """

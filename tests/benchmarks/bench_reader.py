@@ -1,4 +1,4 @@
-"""How long one line takes to read, as a ratio to the bare tree-sitter parse of the same line."""
+"""Time how long one line takes to read, as a ratio to the bare tree-sitter parse of it."""
 
 from collections.abc import Callable
 from statistics import median
@@ -22,7 +22,7 @@ LINES = (
     "python -m pytest tests/core -q && git diff --stat HEAD~1 -- src/",
 )
 GOAL_RATIO = 4.0
-"""Two thirds of the judge's six bare parses (issue 2, goal 4); printed beside the figure."""
+"""Two thirds of the judge's six bare parses (issue 2, goal 4); printed next to the figure."""
 LIMIT_RATIO = 6.0
 LIMIT_US = 60.0
 ROUNDS = 2000
@@ -32,7 +32,8 @@ PACE_EVERY = 50
 def interleaved_us(calls: dict[str, Callable[[], object]], pace: Pace) -> dict[str, float]:
     """Return the median µs of a call of each kind.
 
-    Single calls alternate, so noise hits all alike and none runs in caches that only it has filled.
+    Single calls alternate, so noise affects all alike and none runs in caches that only it has
+    filled.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(ROUNDS):

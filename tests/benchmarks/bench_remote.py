@@ -1,8 +1,8 @@
 """Time remote exec against ssh on this machine, and the exec log against bare syncs.
 
-The sshd is started here, on loopback, with keys of its own; both sides run /usr/bin/true, in turn,
-so that the ratio holds while the machine's speed drifts. `by command` starts a client program for
-each run, as ssh does; `by gateway` is what an agent that is connected already waits for.
+The sshd is started here, on loopback, with its own keys; both sides run /usr/bin/true, in turn, so
+that the ratio is right while the machine's speed drifts. `by command` starts a client program for
+each run, as ssh does; `by gateway` is the wait of an agent that is already connected.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def started(words: list[str], environ: dict[str, str] | None = None) -> None:
-    """Run a program to its end, which has to be a good one."""
+    """Run a program, which must succeed."""
     subprocess.run(words, check=True, env=environ, stdin=subprocess.DEVNULL)
 
 
@@ -135,7 +135,7 @@ def test_round_trip_beside_ssh(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.benchmark
 async def test_durable_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Entries a second that are on disk before their writer goes on, with 32 writers."""
+    """Entries a second that are on disk before their writer continues, with 32 writers."""
     log = open_exec_log(tmp_path / "exec.log", list)
 
     async def writer(number: int) -> None:

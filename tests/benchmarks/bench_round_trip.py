@@ -1,6 +1,6 @@
 """Time request → decision → spawn → result over gateway.sock, against posix_spawn + wait.
 
-Both in one run, in turn, so that the ratio holds while the machine's speed drifts.
+Both in one run, in turn, so that the ratio is right while the machine's speed drifts.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Measure judging with a thousand rules and ten thousand entries beside judging with none.
+"""Measure judging with a thousand rules and ten thousand entries next to judging with none.
 
 Goals: p50 at most 30 µs a plan and p99 at most 200 µs (issue 9, "What this must show" 5).
 """
@@ -31,7 +31,7 @@ LINES = (
 
 
 def thousand_rules() -> Provisions:
-    """Return rules of every kind; a third of them is about programs that the lines name."""
+    """Return rules of every kind; a third of them are about programs that the lines name."""
     made = []
     for number in range(RULES // 4):
         made += [
@@ -62,7 +62,7 @@ def samples(
 ) -> list[float]:
     """Return the sorted times of judging each plan in every round, in µs of this thread.
 
-    What other processes take of a shared machine is no cost of the judge.
+    What other processes take of a shared machine is not a cost of the judge.
     """
     found = []
     for _ in range(ROUNDS):

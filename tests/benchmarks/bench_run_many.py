@@ -1,4 +1,4 @@
-"""Run 64 commands at once, each to its own deadline, and see how late each end is told.
+"""Run 64 commands at once, each to its own deadline, and measure how late each end is reported.
 
 The floor is the least that keeps 64 deadlines: spawn 64 sleepers, sleep until the next deadline,
 TERM, wait. Both in one run.
@@ -23,7 +23,7 @@ SLEEP = ("/usr/bin/sleep", "60")
 
 
 def deadlines() -> list[int]:
-    """Return when each is to be ended (ms after its start)."""
+    """Return when each must end (ms after its start)."""
     return [FIRST_MS + STEP_MS * number for number in range(RUNS)]
 
 
@@ -52,7 +52,7 @@ def bare_sleepers() -> float:
 
 
 async def ended(runner: Runner, timeout_ms: int) -> tuple[float, float]:
-    """Return how long (ms) a run waits for its start, and how late its end is told then."""
+    """Return how long (ms) a run waits for its start, and how late its end is then reported."""
     plan = planned(request(argv=SLEEP, timeout_ms=timeout_ms))
     watcher, began = Watcher(), time.perf_counter()
     task = asyncio.create_task(runner.run(new_run(), plan, watcher))
@@ -61,7 +61,7 @@ async def ended(runner: Runner, timeout_ms: int) -> tuple[float, float]:
     done = await task
     assert (done.timed_out, done.signal) == (True, 15)
     late = (time.perf_counter() - started) * 1000 - timeout_ms
-    # Its time had begun a little before its start was told, hence the supervisor's own figure too.
+    # Its time had begun a little before its start was reported, hence the supervisor's own figure.
     return (started - began) * 1000, max(late, done.duration_ms - timeout_ms)
 
 

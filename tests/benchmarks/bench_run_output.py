@@ -1,7 +1,8 @@
 """Drain 1 GB with the cap of 200,000 characters, against reading it into one buffer and forgetting.
 
-Both in one run, in turn, so that the ratio holds while the machine's speed drifts. The floor does
-the least that keeps a command going: a pipe as wide as ours, `readv` over and over, nothing kept.
+Both in one run, in turn, so that the ratio is right while the machine's speed drifts. The floor
+does the least that keeps a command running: a pipe as wide as ours, `readv` over and over, nothing
+kept.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ def floor() -> float:
 
 
 async def drained(runner: Runner, stdio: Stdio) -> tuple[float, int]:
-    """Return the seconds that a run takes, and its supervisor's most memory (KiB)."""
+    """Return the seconds that a run takes, and its supervisor's peak memory (KiB)."""
     watcher, peak = Watcher(), 0
     plan = planned(request(argv=HEAD, stdio=stdio))
     start = time.perf_counter()
@@ -65,7 +66,7 @@ async def drained(runner: Runner, stdio: Stdio) -> tuple[float, int]:
 @pytest.mark.benchmark
 @pytest.mark.parametrize("capture", [Capture.COMBINED, Capture.SEPARATE])
 async def test_output(capsys: pytest.CaptureFixture[str], capture: Capture) -> None:
-    """A gigabyte is counted, cut, and drained as fast as it comes, in flat memory."""
+    """A gigabyte is counted, cut, and drained as fast as it arrives, in flat memory."""
     stdio = PLAIN_STDIO if capture is Capture.COMBINED else Stdio(capture=capture)
     ours: list[float] = []
     floors: list[float] = []

@@ -2,7 +2,7 @@
 
 The floor is a bare spawn of /usr/bin/true. A sandboxed run goes through five processes, so a busy
 machine slows it down more than the floor: `chrt -f 20` before the command takes that out. Between
-two of them lies a pause, for the kernel takes namespaces down afterwards. Root pays for covering
+two of them is a pause, because the kernel takes namespaces down afterwards. Root pays for covering
 files that only it may read.
 """
 

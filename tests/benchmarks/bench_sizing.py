@@ -1,4 +1,4 @@
-"""Measure what a gateway needs: memory, disk for each request, requests a second, on both stores.
+"""Measure what a gateway needs: memory, disk per request, requests a second, on both stores.
 
 The figures of docs/how-to/sizing.md::
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.deep, pytest.mark.timeout(300)]
 _REQUESTS = 400
 _CALLERS = 8
 _MOST_MB, _MOST_KB = 400, 40
-"""What a page about sizes must not promise less than."""
+"""The least that a page about sizes must promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Loaded:
 
     @property
     def peak_mb(self) -> float:
-        """Return the most memory that it has had resident."""
+        """Return its peak resident memory."""
         assert self.gateway.process is not None
         return peak_kb(self.gateway.process.pid) / 1024
 
@@ -53,7 +53,7 @@ class Loaded:
         return {"journal": (home / "audit.jsonl").stat().st_size, "store": store}
 
     def ask(self, many: int, callers: int) -> float:
-        """Run a listed program that often over that many connections; return runs a second."""
+        """Run a listed program this often over that many connections; return runs a second."""
         params = {"argv": ["/usr/bin/true"], "cwd": str(self.gateway.home), "agent": "main"}
         shares = [many // callers] * callers
 

@@ -1,6 +1,6 @@
 """Time plan and Runner.run of /usr/bin/true against posix_spawn + wait.
 
-Both in one run, in turn, so that the ratio holds while the machine's speed drifts. Before each
+Both in one run, in turn, so that the ratio is right while the machine's speed drifts. Before each
 floor the launcher gets time to fork the next supervisor: that work is ours and must not slow the
 floor down. `rested` leaves the same pause before our run, `in a row` leaves none.
 """

@@ -1,6 +1,6 @@
-"""Measure the store beside its floor: one raw SQLite insert and commit, in the same run.
+"""Measure the store next to its floor: one raw SQLite insert and commit, in the same run.
 
-One line a figure, with the ratio to the floor, on both engines.
+One line per figure, with the ratio to the floor, on both engines.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _DUE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured figure; ``goal`` in the same unit, ``None`` where there is none."""
+    """One measured figure; ``goal`` in the same unit, ``None`` if there is none."""
 
     name: str
     value: float
@@ -177,7 +177,7 @@ def _resident_mb() -> float:
 
 
 async def measure(folder: Path, postgres_url: str | None = None) -> list[Figure]:
-    """Return all figures; ``folder`` should lie on the disk that counts."""
+    """Return all figures; ``folder`` should be on the disk that matters."""
     floor = _floor(folder)
     figures = [Figure("floor: raw SQLite insert and commit (p50)", floor, "ms", 1.0)]
     for engine, url in (("sqlite", f"sqlite:///{folder}/state.db"), ("postgres", postgres_url)):
@@ -196,7 +196,7 @@ async def measure(folder: Path, postgres_url: str | None = None) -> list[Figure]
 @pytest.mark.benchmark
 @pytest.mark.timeout(180)
 def test_store(tmp_path: Path, postgres_url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Print what the store costs on both engines beside a raw commit; none is out of hand."""
+    """Print what the store costs on both engines next to a raw commit; none is excessive."""
     figures = asyncio.run(measure(tmp_path, postgres_url))
     with capsys.disabled():
         print("", *figures, sep="\n")

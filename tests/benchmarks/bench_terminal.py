@@ -1,4 +1,4 @@
-"""Time what terminals and agents stream: a gateway beside 10 MB, and a piece's way to a watcher."""
+"""Time what terminals and agents stream: a gateway during 10 MB, a piece's way to a watcher."""
 
 import asyncio
 import base64
@@ -22,7 +22,7 @@ SIZE, PIECES = 10_000_000, 60
 BESIDE_GOAL = 3.0
 """How many times longer a read of the store may take while a terminal shows 10 MB."""
 STREAM_GOAL_S = 0.02
-"""How much later a piece may come through an executor, p50."""
+"""How much later a piece may arrive through an executor, p50."""
 
 
 def say(capsys: pytest.CaptureFixture[str], words: str) -> None:
@@ -46,7 +46,7 @@ async def _read_once(desk: Desk, into: list[float]) -> None:
 
 
 async def _view(opened: Opened) -> None:
-    """Take 10 MB as a connection does, from here on."""
+    """Read 10 MB as a connection does, from here on."""
     seen = 0
     with opened.stream.viewer(opened.stream.total) as viewer:
         opened.type(f"head -c {SIZE} /dev/zero; echo en''d\n")
@@ -59,7 +59,7 @@ async def _view(opened: Opened) -> None:
 async def _beside(
     desk: Desk, opened: Opened, capsys: pytest.CaptureFixture[str]
 ) -> tuple[float, float]:
-    """Return how long a read takes (s, p50) while nothing is shown, and beside 10 MB."""
+    """Return how long a read takes (s, p50) while nothing is shown, and during 10 MB."""
     quiet, busy = list[float](), list[float]()
     for _ in range(200):
         await _read_once(desk, quiet)
@@ -80,7 +80,7 @@ async def _beside(
 async def test_a_gateway_beside_ten_megabytes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, executor_path: str
 ) -> None:
-    """A read of the store, quiet and beside: each the best of three, delayed least by others."""
+    """A read of the store, idle and during output: each the best of three, delayed least."""
     async with desk_at(tmp_path, executor_path) as desk:
         opened = await desk.opened()
         opened.type("stty raw -echo\n")
@@ -94,25 +94,25 @@ async def test_a_gateway_beside_ten_megabytes(
 
 
 class Late:
-    """Hears an agent directly, and notes how late each piece is."""
+    """Listens to an agent directly, and records how late each piece is."""
 
     def __init__(self) -> None:
         self.late: list[float] = []
         self.ended = False
 
     def said(self, text: str) -> None:
-        """Note a piece."""
+        """Record a piece."""
         self.late += lateness(text)
 
     def reported(self, kind: str, data: dict[str, object]) -> None:
-        """Hear of a tool call."""
+        """Receive a tool call."""
 
     def asked(self, tool_call: dict[str, object], answer: Answer) -> None:
         """Deny."""
         answer("deny")
 
     def over(self, status: str, data: dict[str, object]) -> None:
-        """Hear the end."""
+        """Receive the end."""
         self.ended = True
 
 
@@ -123,7 +123,7 @@ def lateness(text: str) -> list[float]:
 
 
 def directly() -> list[float]:
-    """Return how late pieces are that come from the agent's own pipe."""
+    """Return how late pieces are that arrive from the agent's own pipe."""
     words = [interpreter(), "-I", str(SCRIPT)]
     hearer = Late()
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:

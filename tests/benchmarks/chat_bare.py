@@ -1,4 +1,4 @@
-"""Be the minimal bot of each library: a message with a button, edited when it is pressed.
+"""Run the minimal bot of each library: a message with a button, edited when it is pressed.
 
 ``python -m tests.benchmarks.chat_bare slack|telegram|discord HELLO``, HELLO being what the platform
 said; ``post`` posts ``count`` questions to its places in turn, and a copy of each to every place of
@@ -25,14 +25,14 @@ from telegram.ext import Application, CallbackQueryHandler
 from tests.benchmarks.chat_programs import Json, serve
 
 Copies = dict[str, list[Any]]
-"""Where each question was posted, by what its button sends; in the library's words."""
+"""Where each question was posted, by what its button sends; in the library's terms."""
 Post = Callable[[str, str], Awaitable[Any]]
 _A_PLACE_TAKES_ONE_S = 1.1
 _ASK, _DONE = "May I?", "Allowed."
 
 
 class Rows:
-    """One durable row a press, or none without a path."""
+    """One durable row per press, or none without a path."""
 
     def __init__(self, path: str) -> None:
         self._raw: sqlite3.Connection | None = None

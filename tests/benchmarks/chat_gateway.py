@@ -1,4 +1,4 @@
-"""Be the whole gateway in a process of its own, and say when it committed what.
+"""Run the whole gateway in a separate process, and report when it committed what.
 
 ``python -m tests.benchmarks.chat_gateway HOME``; then one JSON line each: ``post`` (ask ``count``
 questions, ``places`` such as ``slack:C01`` in turn, or without places where the settings say; in
@@ -40,7 +40,7 @@ class Asker:
                 return None
 
     async def _post(self, asked: Json) -> list[float]:
-        """Ask, and return when the first and the last burst of questions was begun."""
+        """Ask, and return when the first and the last burst of questions was started."""
         places, burst = asked.get("places") or [""], int(asked.get("burst", 1))
         every = float(asked.get("every", 0.0))
         begun = at = time.monotonic()
@@ -53,7 +53,7 @@ class Asker:
         return [begun, at]
 
     async def _ask(self, origin: Target | None) -> None:
-        """Ask one question that is like no other."""
+        """Ask one question that equals no other."""
         self._asked += 1
         request = ExecRequest(
             requester=Requester(Intake.SOCKET, "uid:0", (1, 2)),

@@ -1,4 +1,4 @@
-"""Be one of the platforms in a process of its own, with a stopwatch beside its people.
+"""Run one of the platforms in a separate process, with a stopwatch next to its people.
 
 ``python -m tests.benchmarks.chat_platform slack|telegram|discord``; then one JSON line each:
 ``press`` (press open buttons one after the other; time each, and its other copies), ``open`` (count
@@ -27,14 +27,14 @@ _ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Press, and note when each call was answered."""
+    """Press, and record when each call was answered."""
 
     stage: Stage
     _times: list[float] = field(default_factory=list)
     _from: int = 0
 
     async def watch(self) -> None:
-        """Note the time of each call, as it is answered."""
+        """Record the time of each call, as it is answered."""
         while True:
             async with self.stage.changed:
                 await self.stage.changed.wait()
@@ -69,7 +69,7 @@ class Stopwatch:
         return True
 
     async def _press_all(self, count: int, pause: float) -> list[tuple[float, float, float]]:
-        """Press a button of so many prompts, one after the other.
+        """Press a button of this many prompts, one after the other.
 
         Returns when, when that copy was edited, and when the last of the others was.
         """

@@ -1,6 +1,6 @@
 """Run the parts of a chat benchmark as processes that take one JSON line and answer with one.
 
-Times cross from one process to another as ``time.monotonic()``, which Linux counts for all alike.
+Times pass from one process to another as ``time.monotonic()``, which is the same for all on Linux.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ from tests.emulators.telegram import TelegramServer
 
 PLACES = 60
 Button = tuple[str, str, str]
-"""Where a message is, which one it is there, and what its first button sends."""
+"""A message's place, its id there, and what its first button sends."""
 
 
 class Stage(Protocol):
@@ -139,7 +139,7 @@ class TelegramStage:
         return {"url": self.server.url, "tokens": tokens, "places": places, "person": person}
 
     def unlimited(self) -> None:
-        """Refuse nothing for its haste."""
+        """Refuse nothing for exceeding a rate."""
         self.server.state.rates.on = False
 
     def open(self) -> list[Button]:
@@ -203,7 +203,7 @@ class DiscordStage:
         return {"url": self.server.url, "tokens": tokens, "places": places, "person": person}
 
     def unlimited(self) -> None:
-        """Refuse nothing for its haste."""
+        """Refuse nothing for exceeding a rate."""
         self.server.buckets.clear()
 
     def open(self) -> list[Button]:

@@ -1,4 +1,4 @@
-"""The lean client against a real server, and what it costs to start."""
+"""Run the lean client against a real server, and measure what it costs to start."""
 
 import contextlib
 import select
@@ -50,7 +50,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def path() -> Iterator[str]:
-    """Start a real server in a process of its own; return its socket."""
+    """Start a real server in a separate process; return its socket."""
     with tempfile.TemporaryDirectory() as folder:
         where = f"{folder}/gateway.sock"
         command = [sys.executable, "-c", SERVER, where]
@@ -82,7 +82,7 @@ def test_values_come_back_as_they_went(path: str) -> None:
 
 
 def test_errors_are_raised_as_their_type(path: str) -> None:
-    """What the gateway raised is raised here, with its words; the connection goes on."""
+    """What the gateway raised is raised here, with its words; the connection stays usable."""
     with Client(path) as client:
         with pytest.raises(StateError, match="the home is full"):
             client.call("fail", {"how": "state"})
@@ -100,7 +100,7 @@ def test_errors_are_raised_as_their_type(path: str) -> None:
 
 
 def test_no_gateway_is_explained(folder: Path) -> None:
-    """No socket and a dead one name the path and what to start; so does a path too long."""
+    """A missing socket and a dead one name the path and what to start; so does a path too long."""
     missing = str(folder / "gateway.sock")
     with pytest.raises(GatewayUnreachable, match=r"gateway\.sock.*sayso serve"):
         Client(missing).call("echo", {})
@@ -113,7 +113,7 @@ def test_no_gateway_is_explained(folder: Path) -> None:
 
 
 def test_a_timeout_says_that_it_may_still_happen(path: str, folder: Path) -> None:
-    """The wait ends in time, the gateway hears that nobody waits, and the client can go on."""
+    """The wait ends in time, the gateway is told that no one waits, and the client can continue."""
     trace = folder / "trace"
     with Client(path) as client:
         begin = time.monotonic()
@@ -128,7 +128,7 @@ def test_a_timeout_says_that_it_may_still_happen(path: str, folder: Path) -> Non
 
 
 def test_it_waits_in_line_where_very_many_connect(folder: Path) -> None:
-    """A full queue turns away a socket that does not block; the client waits, as long as it may."""
+    """A full queue rejects a socket that does not block; the client waits, as long as it may."""
     path = str(folder / "s")
     with _full(path) as listener:
         with (
@@ -171,7 +171,7 @@ def _interrupt(thread: int) -> None:
 
 @contextlib.contextmanager
 def _full(path: str) -> Iterator[socket.socket]:
-    """Listen where nobody else can connect until somebody is accepted."""
+    """Listen where no one else can connect until one is accepted."""
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(path)
@@ -200,7 +200,7 @@ def _answer_all(listener: socket.socket) -> None:
 
 
 def test_a_frame_that_is_too_large_is_explained(path: str) -> None:
-    """The gateway's reason is read even though it hangs up while we send."""
+    """The gateway's reason is read even though it disconnects while we send."""
     with Client(path) as client:
         with pytest.raises(SaysoError, match="larger than"):
             client.call("echo", {"x": "y" * (9 << 20)}, timeout=30)
@@ -209,7 +209,7 @@ def test_a_frame_that_is_too_large_is_explained(path: str) -> None:
 
 @contextlib.contextmanager
 def saying(folder: Path, answer: bytes) -> Iterator[str]:
-    """Listen, answer one connection with fixed bytes, and hang up."""
+    """Listen, answer one connection with fixed bytes, and disconnect."""
     path = str(folder / "odd.sock")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -241,7 +241,7 @@ def saying(folder: Path, answer: bytes) -> Iterator[str]:
     ],
 )
 def test_an_odd_answer_is_no_answer(folder: Path, answer: bytes) -> None:
-    """Nothing but an answer to this very question is taken for one."""
+    """Only an answer to this very question is taken for one."""
     with (
         saying(folder, answer) as path,
         Client(path) as client,
@@ -252,7 +252,7 @@ def test_an_odd_answer_is_no_answer(folder: Path, answer: bytes) -> None:
 
 
 def test_frames_come_in_their_order_until_the_gateway_hangs_up(folder: Path) -> None:
-    """Notifications and the answer, with what is cut off at the end left out."""
+    """Notifications and the answer, without what is cut off at the end."""
     note = b'{"jsonrpc":"2.0","method":"exec.output","params":{"n":1}}\n'
     answer = b'{"jsonrpc":"2.0","id":1,"result":{"done":true}}\n'
     heard: list[dict[str, Any]] = []
@@ -271,7 +271,7 @@ def _hear_all(client: Client, heard: list[dict[str, Any]]) -> None:
 
 
 def test_without_a_connection_there_are_no_frames(folder: Path) -> None:
-    """Nobody was asked, or the connection was closed."""
+    """No one was asked, or the connection was closed."""
     client = Client(str(folder / "s"))
 
     assert client.fileno() == -1
@@ -281,9 +281,9 @@ def test_without_a_connection_there_are_no_frames(folder: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 4 << 20])
 def test_what_was_cut_off_was_not_asked(folder: Path, size: int) -> None:
-    """A gateway that is gone while the request is sent takes nothing of it, so it was not reached.
+    """A gateway that goes away while the request is sent takes nothing of it: it was not reached.
 
-    The control is the request that was sent whole: nobody knows what became of that one.
+    The control is the request that was sent whole: what happened to that one is unknown.
     """
     path = str(folder / "s")
     with socket.socket(socket.AF_UNIX) as listener, Client(path) as client:
@@ -301,7 +301,7 @@ def test_what_was_cut_off_was_not_asked(folder: Path, size: int) -> None:
 
 
 def _take_one(listener: socket.socket, until: bytes) -> None:
-    """Hang up on one connection after it said so much, or anything."""
+    """Disconnect one connection after it said this much, or anything."""
     with listener.accept()[0] as peer:
         while until not in peer.recv(1 << 16):
             pass
@@ -322,7 +322,7 @@ def _take_one(listener: socket.socket, until: bytes) -> None:
 def test_without_an_answer_it_is_said_how_to_find_out(
     folder: Path, method: str, advice: str
 ) -> None:
-    """What asks is looked up first, what does no harm may be repeated."""
+    """Requests that ask are looked up first, harmless ones may be repeated."""
     with saying(folder, b"") as path, pytest.raises(Unanswered) as told, Client(path) as client:
         client.call(method, {})
     assert advice in str(told.value)
@@ -330,7 +330,7 @@ def test_without_an_answer_it_is_said_how_to_find_out(
 
 @pytest.mark.parametrize("code", [-32800, -32002])
 def test_a_request_that_the_gateway_gave_up_may_have_been_taken(folder: Path, code: int) -> None:
-    """A gateway that stops gives up what it had begun, which is no word that nothing happened."""
+    """A gateway that stops gives up what it had begun, which does not say that nothing happened."""
     answer = f'{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"cancelled"}}}}\n'
     with (
         saying(folder, answer.encode()) as path,
@@ -364,7 +364,7 @@ def test_a_socket_of_another_user_is_told_nothing(folder: Path) -> None:
 
 
 def test_starting_imports_built_in_parts_only() -> None:
-    """Neither ``json`` nor ``socket`` nor anything slow comes in with the client."""
+    """Neither ``json`` nor ``socket`` nor anything slow is loaded with the client."""
     script = (
         f"import sys; before = set(sys.modules); sys.path.insert(0, {str(ROOT)!r})\n"
         "import bot.client\n"

@@ -30,7 +30,7 @@ from tests.support.page_browser import link_for
 from tests.support.waiting import wait_until
 
 _PAGE_S, _LEAST_S, _MOST_S = 0.05, 0.05, 0.6
-"""How late a page may be, and the bounds of how late the others may."""
+"""How late a page may be, and the bounds for the others."""
 _LABELS = {"allow": "Allow once", "deny": "Deny"}
 _NAMES = {
     "ana": ("ana", "ana"),
@@ -38,7 +38,7 @@ _NAMES = {
     f"telegram:{ANA}": ("chat", f"Person {ANA} (telegram"),
     f"terminal:uid:{os.getuid()}": ("cli", "root"),
 }
-"""Who is whom to the store: which of the four, and what others read."""
+"""Who each of the four is to the store, and what others read."""
 _ENDED = """(id) => new Promise((done) => {
   const look = () => {
     const card = document.getElementById(`c-${id}`);
@@ -129,7 +129,7 @@ class Told:
 
 @dataclass
 class Four:
-    """Who answers: two browsers, a phone and a terminal."""
+    """The answerers: two browsers, a phone and a terminal."""
 
     home: ApiGateway
     chat: BotApi
@@ -139,7 +139,7 @@ class Four:
     other_s: float = 0.3
 
     async def answer(self, name: str) -> tuple[dict[str, Any], Told]:
-        """Ask, let all four answer within a blink of an eye, and return what became of it."""
+        """Ask, let all four answer in a blink, and return the result."""
         asked, code = await asyncio.to_thread(self._ask, name)
         spots = [await page.aim(asked) for page in self.pages]
         prompt = await asyncio.to_thread(self.chat.prompt, name)
@@ -168,7 +168,7 @@ class Four:
         return truth, told
 
     def _even_out(self, winner: str) -> None:
-        """Keep it a race: a press takes its time to travel through a browser, which differs."""
+        """Keep it a race: a press takes varying time to travel through a browser."""
         won = winner in {"ana", "ben"}
         self.other_s = min(_MOST_S, max(_LEAST_S, self.other_s * (0.95 if won else 1.05)))
 
@@ -213,13 +213,13 @@ class Four:
         return {**found, "who": who, **counts}
 
     def _sessions(self) -> dict[str, str | None]:
-        """Return whose each session of the page is."""
+        """Return the owner of each session of the page."""
         listed = self.home.do(self.home.gateway.store.read(tokens.listed))
         return {f"api:{one.id}": one.person for one in listed if one.browser is not None}
 
 
 def check(truth: dict[str, Any], told: Told) -> str:
-    """Hold each of the four to the truth; return who won."""
+    """Check what each of the four was told; return who won."""
     done = {"allowed": "Allowed once", "denied": "Denied"}[truth["state"]]
     was = {"allowed": "was allowed", "denied": "was denied"}[truth["state"]]
     winner, name = _NAMES[truth["who"]]

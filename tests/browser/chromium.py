@@ -28,7 +28,7 @@ CLOSED_NETWORK = (
     "--disable-sync",
     "--no-first-run",
     "--hide-scrollbars",
-    # What Chromium keeps from pages of other networks by itself says nothing about ours.
+    # What Chromium keeps from pages of other networks on its own says nothing about ours.
     "--disable-features=LocalNetworkAccessChecks",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",

@@ -1,4 +1,4 @@
-"""One browser, and one gateway with a control page, for all tests of a module."""
+"""Provide one browser, and one gateway with a control page, for all tests of a module."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.support.api_gateway import UNLIMITED, ApiGateway, api_gateway
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Run one browser; while it runs, no other event loop can (so it is no session's)."""
+    """Run one browser; while it runs, no other event loop can (so its scope is not the session)."""
     with browser() as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""Open the demo's screen in a browser, and drive the chats and the control page that it shows.
+"""Open the demo's screen in a browser, and use the chats and the control page that it shows.
 
 ``python -m tests.browser.demo_screen`` writes docs/images/demo.png; look at it before you commit.
 """
@@ -18,7 +18,7 @@ PATIENCE_MS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class DemoScreen:
-    """A tab that has the screen of a demo open."""
+    """A tab with the screen of a demo open."""
 
     demo: RunningDemo
     page: Page
@@ -42,12 +42,12 @@ class DemoScreen:
         expect(self.control.locator("#health")).to_be_visible(timeout=PATIENCE_MS)
 
     def press(self, command: str, button: str) -> None:
-        """Press a button of a card, again where cards had just moved: the page takes none then."""
+        """Press a button of a card, again if cards had just moved: the page takes none then."""
         card = self.control.locator(".card", has_text=command)
         expect(card).to_be_visible(timeout=PATIENCE_MS)
 
         def taken() -> bool:
-            with suppress(Error):  # it went meanwhile
+            with suppress(Error):  # it went away in the meantime
                 card.get_by_role("button", name=button).first.click(timeout=5_000)
             return card.count() == 0  # it says how it ended instead
 

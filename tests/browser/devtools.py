@@ -26,7 +26,7 @@ _LOW = 100
 
 @dataclass(slots=True)
 class Tab:
-    """One tab; ``requests`` are all that it asked for, ``complaints`` all that went wrong in it."""
+    """One tab; ``requests`` are all that it made, ``complaints`` all that went wrong in it."""
 
     socket: ClientWebSocketResponse
     requests: list[str] = field(default_factory=list)

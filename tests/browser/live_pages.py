@@ -1,4 +1,4 @@
-"""Open several pages of one browser at once, each driven by itself (Playwright's asyncio API)."""
+"""Open several pages of one browser at once, each driven on its own (Playwright's asyncio API)."""
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, Route, async_playwright
 from tests.browser.chromium import CLOSED_NETWORK, NAMES
 
 Patch = Mapping[str, Mapping[str, str]]
-"""The name of a script of the page, and what is replaced in it by what."""
+"""The name of a script of the page, and the replacements in it."""
 WATCH = """
 window.changed = 0;
 window.presses = [];
@@ -28,7 +28,7 @@ addEventListener("click", (event) => {
   presses.push([event.timeStamp, card ? card.dataset.id : ""]);
 }, true);
 """
-"""A script for a start page: when its cards changed last, and what was pressed when."""
+"""A script for a start page: when its cards last changed, and what was pressed when."""
 
 
 @asynccontextmanager
@@ -49,7 +49,7 @@ async def live_browser() -> AsyncIterator[Browser]:
 async def signed_in(
     browser: Browser, url: str, path: str, patch: Patch | None = None
 ) -> AsyncIterator[Page]:
-    """Open a page with an empty profile and sign in by a one-time link.
+    """Open a page with an empty profile and sign in with a one-time link.
 
     ``patch`` alters scripts on their way to the browser.
     """

@@ -1,8 +1,8 @@
-"""Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them anew.
+"""Keep the pictures of the control page: ``python -m tests.browser.page_pictures`` makes them.
 
 They are docs/images/page-*.png: what waits, its story, what prompts cost, lists and sessions, on a
 phone and on a wide screen, in both schemes, and the rules; a burst on one card, a page at 200 %, a
-name from right to left, a very long command. Look at them before you commit them.
+name from right to left, a very long command. View them before you commit them.
 """
 
 import tempfile
@@ -31,7 +31,7 @@ _RECORDS = (
     ("/lists/rules", "rules"),
     ("/sessions", "sessions"),
 )
-"""Addresses of what is looked back on, and the names of their pictures."""
+"""Addresses of pages about the past, and the names of their pictures."""
 _SETTLE_S = 1.5
 
 
@@ -43,7 +43,7 @@ def asked(home: ApiGateway) -> None:
 
 
 def records(home: ApiGateway) -> str:
-    """Answer some questions as a person does, so that there is something to look back on."""
+    """Answer some questions as a person does, so that there is a past to show."""
     person = PageBrowser.signed_in(home, scopes=PERSON_SCOPES | {Scope.ADMIN})
     for number in range(6):
         found = home.ask(f"npm install left-pad@1.{number}", cwd=_FOLDER, session="build")["id"]

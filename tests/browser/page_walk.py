@@ -1,4 +1,4 @@
-"""All pages of the app by the routes that make them, each with what can be on it."""
+"""Visit all pages of the app by the routes that make them, each with what can be on it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -38,12 +38,12 @@ NOT_ANSWERED_BY_A_PAGE = {
     *("/login/passkey", "/push/new", "/push", "/push/answer", "/push/{id}/remove"),
     *("/login/{secret}", "/sessions/{id}/end"),
 }
-"""Forms whose answer scripts read, or that lead to another page."""
+"""Forms whose answers scripts read, or that lead to another page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One page: where it is, what is sent there (``None``: nothing), who sees it."""
+    """One page: its address, what is sent there (``None``: nothing), who sees it."""
 
     path: str
     fields: Mapping[str, str] | None = None
@@ -51,7 +51,7 @@ class Address:
     once: bool = False
 
     def __str__(self) -> str:
-        """Return what to call it in a failure."""
+        """Return its name in a failure."""
         return self.path if self.fields is None else f"POST {self.path} {dict(self.fields)}"
 
 
@@ -70,7 +70,7 @@ class World:
 
 
 def running(folder: Path) -> AbstractContextManager[ApiGateway]:
-    """Run a gateway whose pages can all have something on them."""
+    """Run a gateway on whose pages everything can be shown."""
     return api_gateway(folder / "home", timeout=600, limits=RATES, change=ruled)
 
 
@@ -190,7 +190,7 @@ def _pages(home: ApiGateway, asked: Mapping[str, str]) -> Mapping[str, tuple[Add
 
 
 def open_page(page: Page, home: ApiGateway, address: Address) -> None:
-    """Go to an address as people do: by a link, or by a form of our own page."""
+    """Open an address as people do: by a link, or by a form of our own page."""
     if address.fields is None:
         page.goto(home.url + address.path)
         return

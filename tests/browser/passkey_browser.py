@@ -1,4 +1,4 @@
-"""A browser with Chromium's virtual authenticator in it: register a passkey, draw, sign, answer."""
+"""Run a browser with Chromium's virtual authenticator: register a passkey, draw, sign, answer."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ _SIGN = """async (options) => {
 
 @dataclass
 class Device:
-    """A browser with an authenticator in it, and who is signed in there."""
+    """A browser with an authenticator in it, and the person signed in there."""
 
     home: ApiGateway
     page: Page
@@ -41,7 +41,7 @@ class Device:
 
     @property
     def url(self) -> str:
-        """Return where the page is: browsers make passkeys for names only."""
+        """Return the address of the page: browsers make passkeys for names only."""
         return self.home.url.replace("127.0.0.1", "localhost")
 
     def post(self, path: str, **fields: str) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Keep the picture in the README: ``python -m tests.browser.picture`` makes it anew.
+"""Keep the picture in the README: ``python -m tests.browser.picture`` makes it.
 
-It is drawn in the font Inter (Debian: ``fonts-inter``); without it in whatever there is.
+It is drawn in the font Inter (Debian: ``fonts-inter``); without it in whatever font is available.
 
-Beside the picture stands ``prompts.txt``: the picture's SHA-256, the style's, and the words in it,
-so that a picture older than the renderers is found by its words.
+Next to the picture is ``prompts.txt``: the picture's SHA-256, the style's, and the words in it, so
+that a picture older than the renderers is found by its words.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ PICTURE, WORDS = IMAGES / "prompts.png", IMAGES / "prompts.txt"
 
 
 def record(picture: bytes, words: str) -> str:
-    """Return what stands beside a picture that shows these words."""
+    """Return the record for a picture that shows these words."""
     sums = {"prompts.png": picture, "page.css": STYLE.read_bytes()}
     lines = (f"{hashlib.sha256(data).hexdigest()}  {name}" for name, data in sums.items())
     return "\n".join([*lines, "", words, ""])
@@ -30,7 +30,7 @@ async def draw() -> tuple[bytes, str]:
     """Return the picture of three prompts that were asked just now, and its words.
 
     Raises:
-        AssertionError: the prompts cannot all be read; nothing is worth keeping then.
+        AssertionError: the prompts cannot all be read, so nothing is worth keeping.
     """
     with tempfile.TemporaryDirectory() as home:
         async with scene(Path(home)) as shown:

@@ -68,8 +68,8 @@ def _note(opened: Opened, line: Any) -> None:
 def press_through(target: Locator) -> None:
     """Press what opens another page, and wait until that page is there.
 
-    A click returns before the browser has left the page; whatever is filled in then may still be
-    the old page's.
+    A click returns before the browser has left the page; what is then filled in may still be the
+    old page's.
     """
     with target.page.expect_navigation():
         target.click()

@@ -17,7 +17,7 @@ from tests.support.waiting import until
 
 COMMAND = "git push --force-with-lease origin main"
 FOLDER = Path("/srv")
-"""The one folder below ``/`` that is nobody's and on every Linux (FHS 3.0 §3.17)."""
+"""The one folder below ``/`` that belongs to no one and is on every Linux (FHS 3.0 §3.17)."""
 
 WIDTH = 1180
 """Pixels of a window in which all three stand side by side."""

@@ -16,7 +16,7 @@ from tests.support.page_browser import ADMIN_SCOPES, link_for
 
 @pytest.fixture
 def opened(chromium: Browser, home: ApiGateway) -> Iterator[Opened]:
-    """Open a tab that Ana is signed in with; nothing may go wrong in it, nor leave this machine."""
+    """Open a tab in which Ana is signed in; nothing may go wrong in it, nor leave this machine."""
     with tab(chromium) as made:
         sign_in(made.page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         yield made
@@ -41,12 +41,12 @@ def _card(page: Page, asked: str) -> Any:
 
 
 def test_a_card_comes_is_answered_and_goes(home: ApiGateway, opened: Opened) -> None:
-    """By itself, without a reload; the press says what came of it."""
+    """On its own, without a reload; the press says what it did."""
     asked = home.ask("git push origin main")["id"]
     card = _card(opened.page, asked)
     expect(card).to_be_visible()
     expect(card.locator(".left")).to_contain_text(":")
-    time.sleep(0.4)  # the guard after a card came
+    time.sleep(0.4)  # the guard after a card appeared
     card.get_by_role("button", name="Allow").first.click()
 
     expect(opened.page.get_by_role("status").last).to_contain_text("Allowed once")
@@ -91,7 +91,7 @@ def test_the_keyboard_is_enough(home: ApiGateway, opened: Opened) -> None:
     page.keyboard.press("Shift+A")
     expect(_card(page, asked[0]).locator("select")).to_be_focused()
     expect(_card(page, asked[0]).locator(".preview")).to_contain_text("would have matched")
-    expect(_card(page, asked[1])).to_have_count(0, timeout=8000)  # a press near that counts not
+    expect(_card(page, asked[1])).to_have_count(0, timeout=8000)  # a press nearby does not count
     _card(page, asked[0]).focus()
     time.sleep(0.4)
     page.keyboard.press("a")
@@ -129,11 +129,11 @@ def test_without_javascript_each_button_works(home: ApiGateway, chromium: Browse
 
 
 def test_a_link_from_another_site_finds_the_session(home: ApiGateway, chromium: Browser) -> None:
-    """Chat links come cross-site, where browsers hold strict cookies back at first."""
+    """Chat links come cross-site, where browsers at first hold back strict cookies."""
     asked = home.ask("git push origin linked")["id"]
     with tab(chromium) as made:
         sign_in(made.page, home.url, link_for(home))
-        other = home.url.replace("127.0.0.1", "localhost")  # another site, as cookies go
+        other = home.url.replace("127.0.0.1", "localhost")  # another site, as cookies see it
         made.page.goto(f"{other}/static/none")
         made.page.evaluate(f"location.assign('{home.url}/approve/{asked}')")
         expect(made.page.get_by_role("button", name="Deny").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""The demo's screen: three chats and the control page, where each shows what another decided."""
+"""Show three chats and the control page on the demo's screen; each shows what another decided."""
 
 import signal
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def test_what_is_decided_in_one_place_shows_in_all(chromium: Browser) -> None:
         for place in PLACES:
             bubble = screen.bubble(place, "sha256sum")
             expect(bubble).to_contain_text("Allowed once by you", timeout=PATIENCE_MS)
-        expect(card).to_have_count(0, timeout=PATIENCE_MS)  # it shows how it ended, and goes
+        expect(card).to_have_count(0, timeout=PATIENCE_MS)  # it shows how it ended, and disappears
 
         screen.press("cp notes.txt release.txt", "Deny")
         for place in PLACES:
@@ -62,12 +62,12 @@ def test_what_is_decided_in_one_place_shows_in_all(chromium: Browser) -> None:
 
 
 def _is_refused(made: Opened, at: str, inner: str, words: str) -> None:
-    """Fail unless a page that shows another in a frame is refused it, for who may frame it."""
+    """Fail unless a page that frames another is refused, by its framing policy."""
     made.page.route(at, lambda route: route.fulfill(body=f"<iframe src='{inner}'></iframe>"))
     made.page.goto(at)
 
     def refused() -> bool:
-        made.page.wait_for_timeout(20)  # what the console says arrives while the driver is asked
+        made.page.wait_for_timeout(20)  # what the console says arrives while the driver waits
         return any("ancestor" in one for one in made.complaints)
 
     wait_until("the refusal", refused)
@@ -78,7 +78,7 @@ def _is_refused(made: Opened, at: str, inner: str, words: str) -> None:
     "at", ["http://localhost:9/", "http://127.0.0.1:9/", "http://evil.example/"]
 )
 def test_no_other_page_frames_the_demos(chromium: Browser, shown: RunningDemo, at: str) -> None:
-    """Not from another port or name; its own screen does."""
+    """Not from another port or name; its own screen may."""
     with tab(chromium) as made:
         made.page.goto(shown.url)
         frame = made.page.frame_locator("iframe")
@@ -90,7 +90,7 @@ def test_no_other_page_frames_the_demos(chromium: Browser, shown: RunningDemo, a
 def test_the_demos_origin_frames_no_deployed_page(
     chromium: Browser, shown: RunningDemo, home: ApiGateway
 ) -> None:
-    """The allowance is the demo's own gateway's: a deployed one refuses the same origin."""
+    """The permission is the demo's own gateway's: a deployed one refuses the same origin."""
     with tab(chromium) as made:
         inner = f"{home.url}/history".replace("127.0.0.1", "localhost")
         _is_refused(made, f"{shown.origin}/framing", inner, "signed in")

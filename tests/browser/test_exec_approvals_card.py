@@ -1,4 +1,4 @@
-"""S1's card "Nodes → Exec approvals", step by step, with keys and presses in a real browser."""
+"""Use S1's card "Nodes → Exec approvals", step by step, with keys and presses in a browser."""
 
 import json
 from collections.abc import Iterator
@@ -45,12 +45,12 @@ class Card:
         return self.page.get_by_role("combobox", name=name, exact=True)
 
     def save(self) -> None:
-        """Press Save and see that it was."""
+        """Press Save and check that it was saved."""
         press_through(self.page.get_by_role("button", name="Save", exact=True))
         expect(self.page.get_by_text("Saved.")).to_be_visible()
 
     def no_fault(self) -> None:
-        """See that axe-core finds nothing here."""
+        """Check that axe-core finds nothing here."""
         found = Axe().run(self.page)
         assert found.violations_count == 0, found.generate_report()
 
@@ -72,7 +72,7 @@ def places(
 
 @pytest.fixture
 def card(places: tuple[ApiGateway, PagedNode], chromium: Browser) -> Iterator[Card]:
-    """Sign in as somebody who may change rules."""
+    """Sign in as a person who may change rules."""
     home, node = places
     with tab(chromium) as opened:
         sign_in(opened.page, home.url, link_for(home, scopes=ADMIN_SCOPES))
@@ -119,7 +119,7 @@ def test_an_agents_overrides_and_list_are_edited(card: Card) -> None:
 
 
 def test_last_use_keeps_the_list_tidy(card: Card) -> None:
-    """Last used metadata: when, for what, which program; the unused go at once."""
+    """Last used metadata: when, for what, which program; unused ones go at once."""
     card.home.ask("echo tidy", wait=20)
     card.open("Gateway", "main")
     row = card.page.locator(".entry", has_text="/usr/bin/echo")
@@ -153,7 +153,7 @@ def test_a_command_is_tested_and_the_draft_tried_on_the_past(card: Card) -> None
 
 
 def test_somebody_elses_save_is_shown_three_ways(card: Card) -> None:
-    """Save with a base hash: as it was read, as it is now, as it is wanted."""
+    """Save with a base hash: as it was read, as it is now, as it should be."""
     card.open("Gateway", "other")
     path = card.home.home / "exec-approvals.json"
     file = json.loads(path.read_text())

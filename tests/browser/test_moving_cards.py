@@ -24,7 +24,7 @@ SOON_GONE: Patch = {"live.js": {"SHOWN_MS = 4000": "SHOWN_MS = 150"}}
 """An ended card leaves its place sooner, so that many come and go; nothing else is altered."""
 UNGUARDED: Patch = {**SOON_GONE, "guard.js": {"QUIET_MS = 300": "QUIET_MS = -100000"}}
 NEAR_MS = 250
-"""A press later than this after the last change is no hasty one: who made it could look."""
+"""A press this long after the last change is not hasty: the person could look."""
 
 
 def _above(config: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ class Finger:
             if above
             else f"git push origin {self.name}-{self._asked}"
         )
-        # A session of its own each, for several of one session are offered as a plan as well.
+        # Each in its own session, because several of one session are also offered as a plan.
         session = f"agent:main:{self.name}-{self._asked}"
         found = await asyncio.to_thread(lambda: self.home.ask(command, session=session))
         return str(found["id"])
@@ -134,7 +134,7 @@ class Finger:
         return str(found.json()["state"])
 
     async def wrong(self) -> list[str]:
-        """Return the cards that were answered otherwise than the finger ever meant."""
+        """Return the cards that were answered differently than the finger ever meant."""
         meant = {one: {"pending", "denied"} for one in self.meant}
         states = {one: await self._state(one) for one in {*self.above, *self.below, *self.meant}}
         fine = {"pending", "cancelled"}

@@ -1,4 +1,4 @@
-"""What people see of nodes and of the companion is readable, and drawn as it is now."""
+"""Show nodes and the companion legibly, and as they are drawn now."""
 
 from pathlib import Path
 

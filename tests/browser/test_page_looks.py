@@ -1,4 +1,4 @@
-"""Look at the control page where it is hard to draw: zoomed, dark, right to left, and very long."""
+"""Render the control page where it is hard to draw: zoomed, dark, right to left, very long."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -47,7 +47,7 @@ def test_the_scheme_of_the_device_is_taken(
 def test_a_name_from_right_to_left_moves_nothing_else(
     paths: tuple[ApiGateway, tuple[str, ...]], chromium: Browser
 ) -> None:
-    """It stands in a box of its own: what follows it reads in its own order."""
+    """It is in its own box: what follows it reads in its own order."""
     home, _ = paths
     with tab(chromium) as opened:
         sign_in(opened.page, home.url, link_for(home))

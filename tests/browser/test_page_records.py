@@ -1,4 +1,4 @@
-"""Evidence, lists and insight in a real browser: by keys alone, without scripts, on each engine."""
+"""Use evidence, lists and insight in a browser: by keys alone, without scripts, on each engine."""
 
 from playwright.sync_api import Browser, expect
 
@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 
 
 def test_what_was_shown_is_on_the_page_of_its_approval(home: ApiGateway, chromium: Browser) -> None:
-    """Opened whole, answered there: who saw what since when, with the hash of it, and the story."""
+    """Opened whole, answered there: who saw what since when, with its hash, and the story."""
     asked = home.ask("git push origin evidence")["id"]
     with tab(chromium) as made:
         page = made.page

@@ -1,6 +1,6 @@
-"""Look at every page of the app: nothing clipped, nothing that keeps anybody out, by keys, plain.
+"""Check every page of the app: nothing clipped, accessible, by keys, without scripts.
 
-The pages are those of the routes, so a new one is looked at or fails here.
+The pages are those of the routes, so a new one is checked or fails here.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def faults_of(page: Page) -> list[str]:
-    """Return what is clipped, outside its box, touches or lies on something else."""
+    """Return what is clipped, outside its box, touching or overlapping something else."""
     page.evaluate(
         """() => {
           // Cards out of sight are not laid out; here they are all looked at.
@@ -127,7 +127,7 @@ def test_the_checker_of_barriers_sees_one(world: World, chromium: Browser) -> No
 def test_keys_alone_reach_all_that_is_pressed_on_every_page(
     world: World, chromium: Browser
 ) -> None:
-    """Tab comes to each link, button and field, in the order of the page, and is seen there."""
+    """Tab reaches each link, button and field, in the order of the page, with a visible mark."""
     lost: list[str] = []
     with tab(chromium, 1280) as ours, tab(chromium, 1280) as theirs:
         sign_in(ours.page, world.home.url, link_for(world.home, scopes=ADMIN_SCOPES))
@@ -139,7 +139,7 @@ def test_keys_alone_reach_all_that_is_pressed_on_every_page(
 
 
 def _missed(page: Page) -> list[str]:
-    """Return what Tab does not come to, or comes to without a mark that it is there."""
+    """Return what Tab does not reach, or reaches without a visible mark."""
     wanted = page.evaluate(
         """() => {
           const found = document.querySelectorAll("a[href], summary, button:enabled, "
@@ -180,7 +180,7 @@ def _missed(page: Page) -> list[str]:
 
 
 def test_every_page_reads_the_same_without_scripts(world: World, chromium: Browser) -> None:
-    """Its heading and its buttons are there, but for those that only a script can press."""
+    """Its heading and its buttons are there, except for those that only a script can press."""
     other: list[str] = []
     words = """() => [document.querySelector("h1").innerText,
       [...document.querySelectorAll("main button")].filter((one) => one.checkVisibility()

@@ -1,4 +1,4 @@
-"""One answer from the press to the node: signed on the page, stored, sent along, checked, run."""
+"""Follow one answer from the press to the node: signed, stored, sent along, checked, run."""
 
 import json
 from collections.abc import Iterator
@@ -42,12 +42,12 @@ class Journey:
         return ApprovalId(asked["id"])
 
     def state(self, asked: str) -> dict[str, Any]:
-        """Return how a request is now."""
+        """Return the state of a request."""
         found: dict[str, Any] = self.home.client("agent").get(f"/v1/requests/{asked}").json()
         return found
 
     def orders(self, run: ApprovalId, of: ApprovalId, signed: tuple[str, ...]) -> str:
-        """Order a run of what ``of`` asks, as a gateway that lies does; return the refusal."""
+        """Order a run of what ``of`` asks, as a lying gateway does; return the refusal."""
         gate = self.home.gateway.gate
         found = self.home.do(gate.store.read(approvals.get, of))
         assert found is not None
@@ -101,7 +101,7 @@ def journey(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journey]
 def test_what_a_person_signed_runs_on_the_node_and_nothing_else_does(
     journey: Journey, tmp_path: Path
 ) -> None:
-    """A press allows and runs; without what was signed, or with another's, the node refuses."""
+    """A press allows and runs; without the signature, or with another's, the node refuses."""
     first, second = tmp_path / "first", tmp_path / "second"
     asked = journey.ask(first)
     page = journey.device.page

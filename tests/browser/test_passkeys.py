@@ -1,4 +1,4 @@
-"""Passkeys of Chromium's virtual authenticator: what they may do, and all that they may not."""
+"""Test passkeys of Chromium's virtual authenticator: what they may do, and what they may not."""
 
 import base64
 import itertools
@@ -24,7 +24,7 @@ _NUMBERS = itertools.count()
 def home(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiGateway]:
-    """Run a gateway where a forced push wants a step-up, for Ana and Ben."""
+    """Run a gateway where a forced push requires a step-up, for Ana and Ben."""
     folder = tmp_path_factory.mktemp("passkeys") / "home"
 
     def both(config: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ def home(
 
 @pytest.fixture
 def device(chromium: Browser, home: ApiGateway) -> Iterator[Device]:
-    """Sign Ana in by a link, and register a passkey of hers."""
+    """Sign Ana in with a link, and register a passkey of hers."""
     with tab(chromium) as opened:
         made = new_device(home, opened.page, "ana")
         register(made)
@@ -110,7 +110,7 @@ def test_what_is_signed_for_one_answer_is_good_for_no_other(
 
 
 def test_another_digest_is_not_this_one(home: ApiGateway, device: Device) -> None:
-    """A real signature over all the same, but another plan; nor over nothing of a plan."""
+    """A real signature, but over another plan; nor over nothing of a plan."""
     asked = _ask(home)
     drawn = device.draw(asked)
     digest = home.client("person").get(f"/v1/approvals/{asked}").json()["digest"]
@@ -124,7 +124,7 @@ def test_another_digest_is_not_this_one(home: ApiGateway, device: Device) -> Non
 
 
 def test_what_was_signed_on_another_page_proves_nothing(home: ApiGateway, device: Device) -> None:
-    """By the same passkey, which browsers let any port of the host use; the control: on ours."""
+    """With the same passkey, which browsers let any port of the host use; the control: on ours."""
     asked = _ask(home)
     drawn = device.draw(asked)
     elsewhere = "http://localhost:9/"
@@ -148,11 +148,11 @@ def _changed(credential: str, part: str, at: int, to: bytes) -> str:
 
 
 _UP = 0x01
-"""The flags of who was there and was not verified."""
+"""The flags for a user who was present and not verified."""
 
 
 def test_what_is_forged_proves_nothing(home: ApiGateway, device: Device) -> None:
-    """A changed signature, flag, count, origin or key; nor what is malformed."""
+    """A changed signature, flag, count, origin or key; nor a malformed one."""
     asked = _ask(home)
     drawn = device.draw(asked)
     signed = device.sign(drawn["options"])
@@ -197,7 +197,7 @@ def test_another_persons_passkey_proves_nothing(
 
 
 def test_who_is_not_verified_signs_nothing(home: ApiGateway, device: Device) -> None:
-    """The browser refuses where it is asked as the page asks; asked less, the gateway does."""
+    """The browser refuses if asked as the page asks; asked for less, the gateway does."""
     asked = _ask(home)
     drawn = device.draw(asked)
     user = {"authenticatorId": device.authenticator, "isUserVerified": False}

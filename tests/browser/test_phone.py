@@ -1,4 +1,4 @@
-"""Install the page on a phone: what Chromium asks of it, and what it shows without the gateway."""
+"""Install the page on a phone: what Chromium requires, and what it shows without the gateway."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.page_browser import link_for
 
 
 def test_the_page_is_installed_and_says_when_nothing_answers(tmp_path: Path) -> None:
-    """No error of the manifest, a worker for all pages, and a note of ours when it is away."""
+    """No error in the manifest, a worker for all pages, and our own note when it is away."""
     with browser() as chromium, tab(chromium, 390) as opened:
         page = opened.page
         with api_gateway(tmp_path / "home") as home:
@@ -22,7 +22,7 @@ def test_the_page_is_installed_and_says_when_nothing_answers(tmp_path: Path) -> 
             assert found["errors"] == []
             assert json.loads(found["data"])["name"] == "Sayso"
             reasons = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
-            # The tab's own profile is one that Chromium installs nothing in; the page has no fault.
+            # In the tab's own profile Chromium installs nothing; the page is not at fault.
             assert [one["errorId"] for one in reasons if one["errorId"] != "in-incognito"] == []
             home.ask("git push origin kept-nowhere")
             page.reload()
@@ -46,7 +46,7 @@ def test_the_page_is_installed_and_says_when_nothing_answers(tmp_path: Path) -> 
 
 
 def _leaves_links_to_the_browser(page: Page, home: ApiGateway) -> None:
-    """A link that signs in is no request of the worker's; another page is (the control)."""
+    """The worker does not handle a sign-in link's request; another page's it does (the control)."""
     by_worker = [page.goto(f"{home.url}{path}") for path in ("/history", link_for(home))]
     assert [one and one.from_service_worker for one in by_worker] == [True, False]
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()

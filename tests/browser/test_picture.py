@@ -1,4 +1,4 @@
-"""Look at the three prompts as people see them: a real browser shows what was really sent."""
+"""View the three prompts as people see them: a real browser shows what was really sent."""
 
 import copy
 import re
@@ -42,7 +42,7 @@ def deadline_s(text: str) -> int:
 
 
 async def test_each_prompt_is_wholly_readable(tmp_path: Path) -> None:
-    """Command, code, what decides and buttons stand in all three, unclipped and uncovered."""
+    """Command, code, what decides and buttons are in all three, unclipped and uncovered."""
     async with scene(tmp_path) as shown:
         seen = await shown.looked_at()
         texts = await expected(shown)
@@ -70,7 +70,7 @@ async def test_the_deadline_that_is_drawn_is_the_stores(tmp_path: Path) -> None:
 
 
 async def test_each_prompt_fits_the_first_screen_of_a_phone(tmp_path: Path) -> None:
-    """Whoever takes out a phone decides without scrolling."""
+    """A person with a phone decides without scrolling."""
     width, height = PHONE
     async with scene(tmp_path) as shown:
         await shown.show(width)
@@ -95,7 +95,7 @@ async def test_the_page_is_quiet_and_stays_on_loopback(tmp_path: Path) -> None:
 
 
 async def test_the_picture_shows_what_is_sent_today(tmp_path: Path) -> None:
-    """Whoever changes a prompt makes the picture anew: ``python -m tests.browser.picture``."""
+    """Changing a prompt requires a new picture: ``python -m tests.browser.picture``."""
     async with scene(tmp_path) as shown:
         words = await shown.words()
     picture = PICTURE.read_bytes()
@@ -140,7 +140,7 @@ async def test_what_the_page_does_not_know_is_marked(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_be_read_is_found(tmp_path: Path) -> None:
-    """The look at the page sees buttons that are clipped, hidden, astray or covered."""
+    """The check of the page finds buttons that are clipped, hidden, astray or covered."""
     async with scene(tmp_path) as shown:
         found = {}
         for words, style in SPOILT.items():
@@ -153,7 +153,7 @@ async def test_what_cannot_be_read_is_found(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_block_is_a_fault_in_the_browser(tmp_path: Path) -> None:
-    """A block type that Slack adds, and this page does not know, fails the look at the page."""
+    """A block type that Slack adds, and this page does not know, fails the check of the page."""
     async with scene(tmp_path) as shown:
         shown.three_platforms.shown()["slack"]["blocks"].append({"type": "video"})
         await shown.show()

@@ -19,7 +19,7 @@ def _states(home: ApiGateway, asked: list[str]) -> list[str]:
 
 
 def test_a_burst_comes_as_one_card_and_is_ticked(home: ApiGateway, chromium: Browser) -> None:
-    """By itself, on the open start page; nothing on the card keeps anybody out."""
+    """On its own, on the open start page; the card is accessible."""
     with tab(chromium, 390) as opened:
         page = opened.page
         sign_in(page, home.url, link_for(home))

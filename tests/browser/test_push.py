@@ -3,7 +3,7 @@
 Chromium's headless shell subscribes at no push service and refuses every notification. So a browser
 of the tests' own push service takes what the gateway pushes, and DevTools delivers it to the real
 worker as a push. What the worker shows is kept in the worker by its tag, as on a screen; a press is
-the nearest event that a script can dispatch there.
+the closest event that a script can dispatch there.
 """
 
 import json
@@ -80,7 +80,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, service: PushService) -> Iter
 
 
 class Device:
-    """A page that is signed in and its worker, as the person's browser that takes push."""
+    """A signed-in page and its worker, as the person's browser that takes push."""
 
     def __init__(self, page: Page, home: ApiGateway, service: PushService) -> None:
         self.page, self.home, self.service = page, home, service
@@ -115,7 +115,7 @@ class Device:
 
     def deliver(self, note: dict[str, Any]) -> None:
         """Deliver a message as the browser does."""
-        self.page.evaluate("0")  # events of DevTools are heard while something is awaited
+        self.page.evaluate("0")  # DevTools events arrive while something is awaited
         message = {
             "origin": self.home.url,
             "registrationId": self.registrations[-1]["registrationId"],
@@ -157,7 +157,7 @@ def _state(home: ApiGateway, asked: str) -> str:
 def test_a_notification_answers_and_is_replaced_by_the_truth(
     home: ApiGateway, device: Device
 ) -> None:
-    """Shown with its buttons, allowed by one of them, and what was decided takes its place."""
+    """Shown with its buttons, allowed with one of them, and then replaced by the decision."""
     asked = home.ask("git push origin from-the-phone")["id"]
     note = device.take(asked, "prompt")
     shown = device.shown("asks")
@@ -192,7 +192,7 @@ def test_what_was_decided_elsewhere_takes_the_place_of_the_question(
 
 
 def test_a_long_command_is_only_opened(home: ApiGateway, device: Device) -> None:
-    """There is no button that allows; a press of one that is not there decides nothing."""
+    """There is no button that allows; pressing a missing one decides nothing."""
     asked = home.ask(f"git push origin {'b' * 300}")["id"]
     note = device.take(asked, "prompt")
     assert device.shown("asks")["actions"] == ["open"]
@@ -231,7 +231,7 @@ def test_an_answer_that_was_lost_on_its_way_is_said_to_be(home: ApiGateway, devi
 def test_a_gateway_that_is_away_is_named(
     tmp_path: Path, chromium: Browser, service: PushService
 ) -> None:
-    """The notification says no more than what is known: the answer may not have arrived."""
+    """The notification says no more than is known: the answer may not have arrived."""
     with tab(chromium, 390) as opened:
         with _gateway(tmp_path / "other", service) as home:
             sign_in(opened.page, home.url, link_for(home))
@@ -246,7 +246,7 @@ def test_a_gateway_that_is_away_is_named(
 
 
 def test_a_subscription_that_the_browser_ended_is_said(home: ApiGateway, device: Device) -> None:
-    """The worker cannot subscribe again by itself; it says where to."""
+    """The worker cannot subscribe again on its own; it says where to."""
     device.page.goto(home.url)
     device.worker.evaluate("""() => {
       self.gone = [];
@@ -274,7 +274,7 @@ _KEPT = """
 def test_a_browser_that_is_signed_out_keeps_nothing(
     chromium: Browser, home: ApiGateway, where: str
 ) -> None:
-    """What it shows is closed and its subscription ended; while it is signed in, nothing is."""
+    """Its notifications are closed and its subscription ends; while it is signed in, nothing is."""
     with tab(chromium, 390) as opened:
         page = opened.page
         page.add_init_script(_KEPT)

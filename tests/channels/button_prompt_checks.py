@@ -1,4 +1,4 @@
-"""What the rules of tests/corpus/prompts.json demand of prompts with a button "Details"."""
+"""Check what the rules of tests/corpus/prompts.json require of prompts with a Details button."""
 
 from collections.abc import Callable
 from typing import Protocol, Self
@@ -65,13 +65,13 @@ def _verdict(argv: tuple[str, ...]) -> SegmentVerdict:
 
 
 def mark_is_ours(entry: Entry, shown: ButtonPrompt) -> None:
-    """A fake truncation mark is escaped; ours stands outside the command's block."""
+    """A fake truncation mark is escaped; ours is outside the command's block."""
     assert "\\u{2026} (truncated" in shown.command
     assert "…" not in shown.command
 
 
 def has(*words: str) -> Check:
-    """Return a check that the card holds these words."""
+    """Return a check that the card has these words."""
 
     def check(entry: Entry, shown: ButtonPrompt) -> None:
         for word in words:
@@ -81,7 +81,7 @@ def has(*words: str) -> Check:
 
 
 def behind(*words: str) -> Check:
-    """Return a check that card or details hold these words."""
+    """Return a check that card or details have these words."""
 
     def check(entry: Entry, shown: ButtonPrompt) -> None:
         for word in words:
@@ -91,7 +91,7 @@ def behind(*words: str) -> Check:
 
 
 def one_line_cwd(entry: Entry, shown: ButtonPrompt) -> None:
-    """What a folder forges is no line of its own."""
+    """What a folder forges is not a line of its own."""
     lines = shown.last.splitlines()
     assert any(line.startswith("Folder: /tmp/x\\u{000A}") for line in lines)
     assert not any(line.startswith("Command:") for line in lines)
@@ -103,7 +103,7 @@ def no_description(entry: Entry, shown: ButtonPrompt) -> None:
 
 
 def program_flagged(entry: Entry, shown: ButtonPrompt) -> None:
-    """A look-alike in a program's name is an escape, the path beside it."""
+    """A look-alike in a program's name is an escape, with the path next to it."""
     readable = shown.of(approval(plan(tuple(entry["command"].split()))))
     assert "l\\u{0455}: /usr/bin/l\\u{0455}" in readable.last
 
@@ -136,4 +136,4 @@ SHARED: dict[str, Check] = {
     "sp-134": has("ls: /tmp/evil/ls; not in a system folder", "Sets: PATH"),
     "sp-142": secret_masked,
 }
-"""The rules that hold in the same words; the platforms add those about their own objects."""
+"""The rules that apply in the same words; the platforms add those about their own objects."""

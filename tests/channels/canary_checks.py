@@ -16,5 +16,5 @@ def everywhere(canary: Canary, size: int) -> Approval:
 
 
 def leaks(canary: Canary, text: str) -> list[str]:
-    """Return the secrets of a canary that stand in a text."""
+    """Return the secrets of a canary that are in a text."""
     return [secret for secret in canary.secrets if secret in text]

@@ -7,7 +7,7 @@ from tests.contracts.channel_setup import RecordingInbox
 
 @pytest.fixture
 def inbox() -> RecordingInbox:
-    """Return an inbox that notes what comes in."""
+    """Return an inbox that records what arrives."""
     return RecordingInbox()
 
 

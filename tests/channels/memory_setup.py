@@ -1,4 +1,4 @@
-"""Put a memory channel and its people together."""
+"""Set up a memory channel and its people."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What the rules of tests/corpus/prompts.json demand, as checks of one rendered prompt."""
+"""Check one rendered prompt against the rules of tests/corpus/prompts.json."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def asked(entry: Entry, id: ApprovalId | None = None) -> Approval:  # noqa: A002
 
 
 def nothing_hidden(entry: Entry, shown: Rendered) -> None:
-    """Nothing invisible, bidi or blank-looking is raw; each stands as an escape."""
+    """Nothing invisible, bidi or blank-looking is raw; each is shown as an escape."""
     for text in shown.texts:
         assert not [letter for letter in text if hidden(letter)], text
     command = entry["command"]
@@ -40,7 +40,7 @@ def nothing_hidden(entry: Entry, shown: Rendered) -> None:
 
 
 def unchanged(entry: Entry, shown: Rendered) -> None:
-    """The stored command is what was asked."""
+    """The stored command is what was requested."""
     stored = asked(entry).plan
     command = entry["command"]
     if isinstance(command, str):
@@ -50,7 +50,7 @@ def unchanged(entry: Entry, shown: Rendered) -> None:
 
 
 def inert(entry: Entry, shown: Rendered) -> None:
-    """Nothing becomes a link, mention, command or formatting; the command stands in one block."""
+    """Nothing becomes a link, mention, command or formatting; the command is in one block."""
     for message in (*shown.messages, shown.final):
         raw = [json.loads(entity.to_json()) for entity in message.entities]
         assert tappable(message.text, raw) == []
@@ -99,7 +99,7 @@ def segments_named(entry: Entry, shown: Rendered) -> None:
 
 
 def mark_is_ours(entry: Entry, shown: Rendered) -> None:
-    """A fake truncation mark is escaped, ours stands outside the block."""
+    """A fake truncation mark is escaped, ours is outside the block."""
     assert "\\u{2026} (truncated" in shown.offered
     assert all("…" not in block for block in shown.blocks())
 
@@ -113,30 +113,30 @@ def empty_is_said(entry: Entry, shown: Rendered) -> None:
 
 
 def one_line_cwd(entry: Entry, shown: Rendered) -> None:
-    """The folder is one line; what it forges is no field."""
+    """The folder is one line; what it forges is not a field."""
     assert any(line.startswith("Folder: /tmp/x") for line in shown.last.text.splitlines())
     assert not any(line.startswith("Command:") for line in shown.last.text.splitlines())
     assert not any(line.startswith("│ Command:") for line in shown.terminal.splitlines())
 
 
 def folder_is_value(entry: Entry, shown: Rendered) -> None:
-    """The folder is escaped by the same function and stands in code."""
+    """The folder is escaped by the same function and is in code."""
     assert entry["cwd"] in shown.blocks()
 
 
 def resolved_folder(entry: Entry, shown: Rendered) -> None:
-    """The directory that is bound, which is the resolved one, is shown."""
+    """The bound directory, which is the resolved one, is shown."""
     assert f"Folder: {asked(entry).plan.cwd.path}" in shown.last.text
 
 
 def agent_escaped(entry: Entry, shown: Rendered) -> None:
-    """A name outside ASCII is escaped, and the session tells whose it is."""
+    """A name outside ASCII is escaped, and the session identifies its owner."""
     assert "m\\u{0430}in" in shown.last.text
     assert "agent:main:main" in shown.last.text
 
 
 def unnamed_agent(entry: Entry, shown: Rendered) -> None:
-    """An empty name is said to be so, and the identifier is there."""
+    """The prompt says that an empty name is empty, and the identifier is there."""
     assert "(unnamed agent)" in shown.last.text
     assert shown.card.id in shown.last.text
 
@@ -150,7 +150,7 @@ def buttons_are_components(entry: Entry, shown: Rendered) -> None:
 
 
 def status_outside(entry: Entry, shown: Rendered) -> None:
-    """What became of it stands outside the command's block."""
+    """The result is outside the command's block."""
     assert all("Allowed once by" not in block for block in shown.blocks(shown.final))
     assert shown.final.text.startswith("7K3F9Q · Allowed once by")
 
@@ -168,7 +168,7 @@ def program_flagged(entry: Entry, shown: Rendered) -> None:
 
 
 def dashes_flagged(entry: Entry, shown: Rendered) -> None:
-    """Dashes that are no options are escapes."""
+    """Dashes that are not options are escapes."""
     assert "\\u{2013}la \\u{2212}a" in shown.offered
 
 
@@ -178,7 +178,7 @@ def bounds_shown(entry: Entry, shown: Rendered) -> None:
 
 
 def odd_program(entry: Entry, shown: Rendered) -> None:
-    """The resolved path is beside the name, flagged where it is in no system folder."""
+    """The resolved path is next to the name, flagged if it is not in a system folder."""
     assert "ls: /tmp/evil/ls; not in a system folder" in shown.last.text
     assert "Sets: PATH" in shown.last.text
 
@@ -192,7 +192,7 @@ def secret_masked(entry: Entry, shown: Rendered) -> None:
 
 
 def whole_id(entry: Entry, shown: Rendered) -> None:
-    """A button names the whole id of 128 bits; the id stands in the prompt."""
+    """A button names the whole id of 128 bits; the id is in the prompt."""
     assert len(shown.card.id) == 26
     buttons_are_components(entry, shown)
 

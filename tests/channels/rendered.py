@@ -42,7 +42,7 @@ class Rendered:
 
     @property
     def offered(self) -> str:
-        """Return all that was offered to read before and with the buttons, on Telegram."""
+        """Return all that was offered for reading before and with the buttons, on Telegram."""
         bodies = [
             message.file.decode() if message.file else message.text for message in self.messages
         ]
@@ -59,7 +59,7 @@ class Rendered:
 
 
 def covered(text: str, entity: MessageEntity) -> str:
-    """Return what an entity covers, counted in UTF-16 units."""
+    """Return the text that an entity covers, counted in UTF-16 units."""
     encoded = text.encode("utf-16-le")
     return encoded[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le")
 

@@ -1,4 +1,4 @@
-"""What runs in the background ends with its channel: in its time, or cancelled."""
+"""End a channel's background work with the channel: in its time, or cancelled."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ async def test_what_is_under_way_is_waited_for() -> None:
 
 
 async def test_what_is_late_is_cancelled() -> None:
-    """Nothing outlives the patience, and whoever stops hears of it."""
+    """Nothing outlives the patience, and the caller of the stop is told."""
     late = asyncio.create_task(asyncio.sleep(60))
     soon = asyncio.create_task(asyncio.sleep(0))
 

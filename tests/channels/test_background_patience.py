@@ -1,4 +1,4 @@
-"""A reply is sent in the end, and never after it is of no use."""
+"""Send a reply in the end, and never after it is of no use."""
 
 import time
 
@@ -9,13 +9,13 @@ from core.errors import ChannelError
 
 
 class Platform:
-    """Refuse as often as told, then take what is sent."""
+    """Refuse a set number of times, then accept what is sent."""
 
     def __init__(self, *refusals: ChannelError) -> None:
         self.refusals = list(refusals)
 
     async def send(self) -> str:
-        """Refuse or take it."""
+        """Refuse or accept it."""
         if self.refusals:
             raise self.refusals.pop(0)
         return "sent"
@@ -40,6 +40,6 @@ async def test_a_reply_waits_as_long_as_asked() -> None:
     ids=["for good", "away", "longer than of use"],
 )
 async def test_what_waiting_does_not_help_is_raised(refusal: ChannelError) -> None:
-    """Negative control: only a time that is named, and short enough, is waited for."""
+    """Negative control: only a stated, short enough time is waited for."""
     with pytest.raises(ChannelError, match=str(refusal)):
         await patiently(Platform(refusal).send, longest_s=1.0)

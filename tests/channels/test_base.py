@@ -13,7 +13,7 @@ from channels.base import out_of_reach
     ],
 )
 def test_out_of_reach_is_one_sentence(said: str, sentence: str) -> None:
-    """What follows begins a sentence of its own; no class of a library is named."""
+    """What follows begins its own sentence; no class of a library is named."""
     assert str(out_of_reach("X", said)) == sentence
 
 

@@ -1,4 +1,4 @@
-"""A message that grows stays one message on each platform, whatever an agent says."""
+"""Keep a growing message one message on each platform, whatever an agent says."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -44,6 +44,6 @@ def test_each_piece_is_one_message_below_a_line_of_ours(platform: str, kind: str
         assert len(render(NoticeCard(Redacted(f"{head}\n{piece}")))) == 1
     shown = "".join(piece.text for piece in found)
     assert shown in {text, text.replace("```", "\\u{0060}" * 3)}
-    # The control: all of it is no single message.
+    # The control: all of it does not fit a single message.
     made = render(NoticeCard(Redacted(f"{head}\n{text}")))
     assert len(made) > 1 or getattr(made[0], "file", None) is not None

@@ -1,4 +1,4 @@
-"""What buttons carry."""
+"""Check what buttons carry."""
 
 import pytest
 
@@ -21,7 +21,7 @@ COMMANDS: tuple[Command, ...] = (
 
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_a_press_means_what_its_button_meant(command: Command) -> None:
-    """Every button's command comes back from its press, in at most 58 bytes."""
+    """Every button's command is recovered from its press, in at most 58 bytes."""
     press = button_payload.encode(command)
 
     assert command == button_payload.decode(press)

@@ -1,4 +1,4 @@
-"""The sentences that say what a command does and why a person is asked."""
+"""Write the sentences that say what a command does and why a person is asked."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def test_up_to_three_commands_have_a_sentence_each() -> None:
 
 
 def test_of_more_commands_each_effect_has_its_numbers() -> None:
-    """Nothing that a command does is left out, and the harmless stands last."""
+    """Nothing that a command does is left out, and the harmless comes last."""
     said = does(plan(("ls",), ("git", "push", "-f"), ("cat", "x"), ("rm", "x"), ("frobnicate",)))
     assert said.text == (
         "5 commands · network: 2 · rewrites history: 2 · deletes files: 4 · "
@@ -53,7 +53,7 @@ def test_a_text_for_a_shell_has_no_sentence() -> None:
 
 
 def test_variables_of_the_request_take_the_harmless_away() -> None:
-    """GIT_SSH_COMMAND and their like make of a reader what they want."""
+    """GIT_SSH_COMMAND and the like turn a reader into what they want."""
     said = does(plan(("git", "status"), env=("GIT_PAGER",)))
     assert said.text.startswith("can run other programs, can write or delete files")
 
@@ -71,7 +71,7 @@ def test_variables_of_the_request_take_the_harmless_away() -> None:
     ],
 )
 def test_what_a_command_names_is_quoted_escaped_and_masked(operand: str, shown: str) -> None:
-    """No operand poses as words of ours, and no secret leaves by the sentence."""
+    """No operand passes for our words, and no secret leaves in the sentence."""
     said = does(plan(("rm", "--", operand)))
     assert said.text.removeprefix("deletes ").removesuffix(" · deletes files") == shown
 
@@ -92,7 +92,7 @@ def test_a_secret_after_its_option_is_masked_here_too() -> None:
     ],
 )
 def test_the_clause_names_program_and_subcommand(argv: tuple[str, ...], words: str) -> None:
-    """A subcommand only where the tables know that the program has some."""
+    """A subcommand only if the tables know that the program has some."""
     assert clause(plan(argv), asked(argv)).text == words
 
 
@@ -105,7 +105,7 @@ def test_the_clause_names_the_commands_of_several() -> None:
 
 
 def test_other_reasons_keep_their_sentence() -> None:
-    """A long one is cut with a mark; its whole is in the details."""
+    """A long one is cut with a mark; all of it is in the details."""
     verdict = asked(("make",), reason=Reason.RULE_ASKED)
     assert clause(plan(("make",)), replace(verdict, why="A rule asks: x.")).text == "a rule asks: x"
     long = clause(plan(("make",)), replace(verdict, why="w" * 300)).text
@@ -115,7 +115,7 @@ def test_other_reasons_keep_their_sentence() -> None:
 
 
 def test_of_a_wrapper_the_sentence_names_what_is_not_listed() -> None:
-    """It is not the wrapper that an entry lacks for."""
+    """It is not the wrapper that lacks an entry."""
     of = plan(("nice", "make"))
     inner = replace(of.commands[0], inner=plan(("make",)).commands)
     found = clause(replace(of, commands=(inner,)), asked(("nice", "make")))
@@ -123,7 +123,7 @@ def test_of_a_wrapper_the_sentence_names_what_is_not_listed() -> None:
 
 
 def test_different_reasons_are_said_to_be_different() -> None:
-    """One reason for all would be wrong for some; each stands in the list of commands."""
+    """One reason for all would be wrong for some; each is in the list of commands."""
     argvs = (("curl", "x"), ("sh",))
     both = asked(*argvs)
     hidden = replace(both.segments[1], reason=Reason.WRAPPER)
@@ -132,7 +132,7 @@ def test_different_reasons_are_said_to_be_different() -> None:
 
 
 def test_a_prompt_says_once_why_the_line_could_not_be_read() -> None:
-    """The statement on the shell stands above; elsewhere the clause has the reason."""
+    """The statement on the shell is above; elsewhere the clause has the reason."""
     unreadable = plan(text="echo $(id)")
     why = "The line cannot be parsed with certainty (a $ expansion): a shell would run it."
     verdict = Evaluation(Decision.ASK, Reason.UNREADABLE, why, ())

@@ -1,4 +1,4 @@
-"""What does not fit one message is said in the same words on every platform."""
+"""Say in the same words on every platform what does not fit one message."""
 
 import json
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_a_long_command_goes_ahead_in_numbered_parts(platform: str, length: int)
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_short_command_has_no_parts(platform: str) -> None:
-    """Negative control: nothing is said of parts where one message holds it all."""
+    """Negative control: nothing is said of parts if one message has it all."""
     sent = _sent(platform, build_prompt(approval()))
 
     assert "part 1 of" not in sent
@@ -62,12 +62,12 @@ def test_a_short_command_has_no_parts(platform: str) -> None:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_an_empty_command_says_so(platform: str) -> None:
-    """Nobody takes a prompt without a command for one whose command failed to show."""
+    """No one takes a prompt without a command for one whose command failed to show."""
     assert EMPTY in _sent(platform, build_prompt(approval(plan(text=""))))
 
 
 def test_a_value_that_is_whole_has_no_mark() -> None:
-    """The mark counts what follows, and is absent where nothing does."""
+    """The mark counts what follows, and is absent if nothing does."""
     assert "abc […1,234 more]" == shortened("abc", 1_234)
     assert "abc" == shortened("abc", 0)
 
@@ -76,7 +76,7 @@ ECHO = command("/usr/bin/echo", "x")
 
 
 def test_a_program_of_the_system_by_its_own_name_is_not_odd() -> None:
-    """Called by its path or its name alone, below a wrapper too."""
+    """Called by its path or by its name alone, below a wrapper too."""
     assert odd_programs(ECHO) == ()
     assert odd_programs(command("echo", "x")) == ()
     assert odd_programs(wrapped("timeout", "5", "echo", "x")) == ()

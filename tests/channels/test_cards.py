@@ -1,4 +1,4 @@
-"""Cards are built from the bound plan alone."""
+"""Build cards from the bound plan alone."""
 
 from dataclasses import replace
 from datetime import UTC
@@ -51,7 +51,7 @@ def test_the_prompt_names_everything_that_is_bound() -> None:
 
 
 def test_the_prompt_names_the_task_beside_the_session() -> None:
-    """Escaped and masked as every untrusted text; without one nothing is said."""
+    """Escaped and masked like every untrusted text; without one nothing is said."""
     shown = {
         task: {fact.label: fact.value.text for fact in facts(build_prompt(approval(of)))}["Session"]
         for task in ("fix-login", "f\u202ex", "ghp_abcdefghijklmnopqrstuvwxyz0123456789", None)
@@ -84,7 +84,7 @@ def test_a_link_shows_both_paths() -> None:
 
 
 def test_a_wrapper_names_what_it_starts() -> None:
-    """However deep: whoever answers sees each file that will run, not the outermost only."""
+    """However deep: the approver sees each file that will run, not only the outermost."""
     line = ("timeout", "5", "sh", "-c", "ls | /opt/tool")
     of = replace(plan(line), commands=(wrapped(*line),))
 
@@ -101,7 +101,7 @@ def test_a_wrapper_names_what_it_starts() -> None:
 
 
 def test_a_program_that_was_not_found_says_so() -> None:
-    """The problem stands where the path would."""
+    """The problem is where the path would be."""
     of = plan(("nope",))
     missing = replace(of.commands[0], executable=None, problem="not found on the search path")
 
@@ -112,7 +112,7 @@ def test_a_program_that_was_not_found_says_so() -> None:
 
 @pytest.mark.parametrize(("extra", "whole"), [(0, True), (1, False)])
 def test_beyond_the_longest_only_a_denial_is_offered(extra: int, whole: bool) -> None:
-    """What nobody can read cannot be allowed."""
+    """What no one can read cannot be allowed."""
     card = build_prompt(approval(plan(text="x" * (LONGEST_SHOWN + extra))))
 
     assert (card.whole, card.approvable, card.offers_always) == (whole, whole, whole)
@@ -206,7 +206,7 @@ def shown(lines: tuple[Fact, ...]) -> dict[str, str]:
 
 
 def crowd(count: int) -> PromptCard:
-    """Return the card of so many commands, of which the last is not listed."""
+    """Return the card of this many commands, of which the last is not listed."""
     argvs = [("ls",)] * (count - 1) + [("rm", "x")]
     verdicts = tuple(
         SegmentVerdict(argv, f"/usr/bin/{argv[0]}", Decision.ALLOW, Reason.ALLOWLISTED, "")
@@ -226,7 +226,7 @@ def test_in_front_stands_what_decides_and_all_lines_are_in_one_of_both() -> None
 
 
 def test_the_policy_in_effect_is_in_the_details() -> None:
-    """S1 wants it shown; what an earlier version stored does not know it."""
+    """S1 wants it shown; what an earlier version stored lacks it."""
     asked = approval()
     known = replace(asked.evaluation, security=ExecSecurity.ALLOWLIST, ask=ExecAsk.ALWAYS)
     card = build_prompt(replace(asked, evaluation=known))
@@ -290,7 +290,7 @@ def test_the_check_words_are_in_front_where_the_eye_does_not_suffice() -> None:
 def test_the_commands_of_concern_are_in_front_where_they_are_hard_to_find(
     count: int, in_front: bool
 ) -> None:
-    """Few are numbered in front anyway; of many, the one that is asked about is named."""
+    """Few are numbered in front anyway; of many, the one that asks is named."""
     card = crowd(count)
 
     label = "Not allowed by policy"
@@ -303,7 +303,7 @@ def test_the_commands_of_concern_are_in_front_where_they_are_hard_to_find(
 
 
 def test_the_one_command_that_is_asked_about_is_not_named_again() -> None:
-    """The command stands above, and the reason beside it."""
+    """The command is above, and the reason next to it."""
     card = crowd(1)
 
     assert "Not allowed by policy" not in shown(facts(card))
@@ -312,7 +312,7 @@ def test_the_one_command_that_is_asked_about_is_not_named_again() -> None:
 
 
 def test_an_ending_says_why_it_was_asked_and_what_was_stored() -> None:
-    """Who reads it later sees which rule asked, and what runs from now on."""
+    """A later reader sees which rule asked, and what runs from now on."""
     always = resolved(ApprovalState.ALLOWED, ApprovalReply.ALLOW_ALWAYS)
     ended = build_outcome(approval(resolution=always))
 
@@ -327,7 +327,7 @@ def test_an_ending_says_why_it_was_asked_and_what_was_stored() -> None:
 
 
 def test_a_rule_is_named_in_front_and_at_the_end() -> None:
-    """The reason that an owner wrote beside the rule is what people read."""
+    """The reason that an owner wrote next to the rule is what people read."""
     rule = "production is frozen (tools.exec.rules[2])"
     verdict = SegmentVerdict(("make",), "/usr/bin/make", Decision.ASK, Reason.RULE_ASKED, rule)
     why = f"A rule requires a person to approve this: {rule}."
@@ -360,7 +360,7 @@ def test_each_reason_is_in_front_where_they_differ() -> None:
 
 
 def test_a_prompt_links_to_its_page_where_there_is_one() -> None:
-    """One line at the end of the first screen, on every platform alike; without a page none."""
+    """One line at the end of the first screen, alike on every platform; none without a page."""
     question = approval()
     linked = build_prompt(question, UTC, "https://sayso.example")
 

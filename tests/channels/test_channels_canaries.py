@@ -1,4 +1,4 @@
-"""No fake secret of any shape leaves through any sink of the channels."""
+"""Let no fake secret of any shape leave through any sink of the channels."""
 
 import io
 
@@ -21,7 +21,7 @@ from tests.emulators.telegram import TelegramServer
 
 
 def test_there_are_enough_shapes() -> None:
-    """The canary flock is not thinned out by accident."""
+    """The set of canaries does not shrink by accident."""
     assert len(CANARIES) >= 40
 
 
@@ -43,7 +43,7 @@ async def test_memory_and_terminal_leak_nothing(canary: Canary) -> None:
 
 @pytest.mark.timeout(90)
 async def test_telegram_leaks_nothing() -> None:
-    """All that the Bot API server was ever sent, short prompts, long ones, files and edits."""
+    """Everything that the Bot API server was ever sent: prompts short and long, files, edits."""
     async with TelegramServer() as server:
         channel = TelegramChannel(
             TelegramSettings.model_validate({"token": server.state.token, "apiBaseUrl": server.url})

@@ -1,4 +1,4 @@
-"""Every rule of tests/corpus/prompts.json, on what Telegram and the terminal show."""
+"""Apply every rule of tests/corpus/prompts.json to what Telegram and the terminal show."""
 
 import json
 from collections.abc import Callable
@@ -86,14 +86,14 @@ RULES: dict[str, tuple[Check, ...]] = {
 
 
 def test_every_rule_has_a_check() -> None:
-    """No entry of the corpus goes unchecked."""
+    """No entry of the corpus is unchecked."""
     assert RULES.keys() == BY_ID.keys()
     assert len(BY_ID) == len(ENTRIES)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
 def test_rule(entry: Entry) -> None:
-    """What the entry demands holds on both surfaces, and nothing hidden is raw."""
+    """What the entry requires is met on both surfaces, and nothing hidden is raw."""
     shown = render(asked(entry))
 
     nothing_hidden(entry, shown)

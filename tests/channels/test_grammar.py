@@ -1,4 +1,4 @@
-"""The grammar of what people type."""
+"""Parse the grammar of what people type."""
 
 import pytest
 from hypothesis import given
@@ -178,7 +178,7 @@ def test_no_text_allows_unless_it_names_an_approval(text: str) -> None:
 
 @given(st.sampled_from(["yes", "once", "always", "approve"]), st.text(min_size=1, max_size=30))
 def test_an_allowing_reply_with_more_words_never_allows(word: str, more: str) -> None:
-    """``yes`` followed by anything but punctuation is no answer; ``always`` takes a limit only."""
+    """``yes`` followed by more than punctuation is not an answer; only ``always`` takes a limit."""
     command = parse(f"{word} {more}", is_reply=True)
 
     allows = isinstance(command, BareReply) and command.reply is not DENY
@@ -322,7 +322,7 @@ def test_a_reply_may_name_a_limit(text: str, expected: Command) -> None:
     ],
 )
 def test_an_unknown_command_in_a_private_chat_is_answered(text: str, near: str) -> None:
-    """Nobody else is there to be meant, so a typing error never meets silence."""
+    """No one else can be meant there, so a typing error never meets silence."""
     command = parse(text, bot_name=BOT, private=True)
     assert isinstance(command, Malformed)
     assert command.usage.startswith("Unknown command, so nothing was changed.")
@@ -334,7 +334,7 @@ def test_an_unknown_command_in_a_private_chat_is_answered(text: str, near: str) 
     "text", ["hello", "I approve of this", "aprove that", "/approve@otherbot 7K3F9Q deny"]
 )
 def test_ordinary_talk_in_a_private_chat_is_nothing(text: str) -> None:
-    """Only a slash, or words that name an approval, make a command of what is misspelt."""
+    """Only a slash, or words that name an approval, turn a misspelling into a command."""
     assert parse(text, bot_name=BOT, private=True) is None
 
 

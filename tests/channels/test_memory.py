@@ -1,4 +1,4 @@
-"""The in-process channel keeps the contract of a real platform."""
+"""Keep the contract of a real platform on the in-process channel."""
 
 import pytest
 
@@ -22,7 +22,7 @@ class TestMemory(ChannelContract):
         return MemorySetup()
 
     async def test_allow_always_without_a_promise_has_no_button(self) -> None:
-        """Where nothing would be stored, allow-always cannot be pressed."""
+        """If nothing would be stored, allow-always cannot be pressed."""
         channel = MemoryChannel()
         message = await channel.post(Target("memory", "desk"), build_prompt(approval(promise=())))
 

@@ -1,4 +1,4 @@
-"""The in-process channel keeps what people are promised."""
+"""Keep on the in-process channel what people are promised."""
 
 import pytest
 

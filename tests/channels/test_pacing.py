@@ -1,4 +1,4 @@
-"""Messages leave by a rate, each place by its own."""
+"""Send messages at a rate, each place at its own."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from channels.pacing import Clock, Clocks, Rate, TurnFarOff
 
 
 async def test_a_loop_that_stalled_sends_no_bunch() -> None:
-    """Ten messages that became due while nothing ran leave by the rate all the same."""
+    """Ten messages that became due while nothing ran are still sent at the rate."""
     clock, left = Clock(Rate(0.05, 2)), list[float]()
 
     async def send() -> None:
@@ -26,7 +26,7 @@ async def test_a_loop_that_stalled_sends_no_bunch() -> None:
 
 
 async def test_a_turn_far_off_is_refused_unless_the_message_is_patient() -> None:
-    """The refusal says how far off it is, with those that wait counted in."""
+    """The refusal says how far off it is, including those that wait."""
     clock = Clock(Rate(30.0, 1))
     await clock.take(patient=False)
     first = asyncio.create_task(clock.take(patient=True))
@@ -40,7 +40,7 @@ async def test_a_turn_far_off_is_refused_unless_the_message_is_patient() -> None
 
 
 async def test_what_the_platform_asked_for_holds_one_place() -> None:
-    """The place is left alone for that long; another one goes on."""
+    """The place is left alone for that long; another one continues."""
     clocks, rate = Clocks(), Rate(1.0, 3)
     clocks.of("C1", rate).hold(30)
 
@@ -50,7 +50,7 @@ async def test_what_the_platform_asked_for_holds_one_place() -> None:
 
 
 async def test_clocks_of_idle_places_are_forgotten() -> None:
-    """A bot that writes to many places over its life keeps few clocks, and none that counts."""
+    """A bot that writes to many places over time keeps few clocks, and none that matters."""
     clocks, rate = Clocks(), Rate(1.0, 3)
     busy = clocks.of("1", rate)
     await busy.take(patient=False)

@@ -1,4 +1,4 @@
-"""The channel in docs/how-to/write-a-channel.md keeps the contract, installed as a plugin."""
+"""Keep the contract in docs/how-to/write-a-channel.md's channel, installed as a plugin."""
 
 import re
 import sys
@@ -48,7 +48,7 @@ class FolderSetup:
         return found[1]
 
     async def press_choice(self, label: str) -> None:
-        """Write what a choice stands for."""
+        """Write what a choice means."""
         raise AssertionError(f"a folder has no second step, so no {label}")
 
     async def type(self, text: str) -> None:
@@ -78,7 +78,7 @@ class TestExample(ChannelContract):
 
     @pytest.fixture
     def setup(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FolderSetup]:
-        """Install the example beside Sayso, as its user would."""
+        """Install the example next to Sayso, as its user would."""
         info = tmp_path / "folder_channel-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: folder-channel\nVersion: 1\n")
@@ -102,6 +102,6 @@ def test_the_example_stays_short() -> None:
 
 
 def test_a_plugin_cannot_take_a_built_in_name() -> None:
-    """A third party never stands in for a built-in channel."""
+    """A third party never replaces a built-in channel."""
     with pytest.raises(ConfigError, match=r"'slack' is built in; set it at channels\.slack"):
         load_plugin("slack")

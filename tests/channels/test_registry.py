@@ -1,4 +1,4 @@
-"""Channels are found by name and imported only then."""
+"""Find channels by name and import them only then."""
 
 import sys
 from pathlib import Path

@@ -37,7 +37,7 @@ class ChannelContract:
         await setup.channel.stop()
 
     buttons = True
-    """Whether a press is less than the typed word; without buttons, the word stands for it."""
+    """Whether a press is less than the typed word; without buttons, the word replaces it."""
     two_steps = True
     """Whether "Always allow…" asks how long before it decides; a terminal has no second step."""
     groups = True
@@ -64,7 +64,7 @@ class ChannelContract:
     async def test_always_allow_shows_what_is_stored_and_for_how_long(
         self, setup: ChannelSetup, inbox: RecordingInbox, number: int
     ) -> None:
-        """Behind "Always allow…" stands what would be stored; each choice is one answer."""
+        """Behind "Always allow…" is what would be stored; each choice is one answer."""
         if not self.two_steps:
             return
         choice = CHOICES[number]
@@ -100,7 +100,7 @@ class ChannelContract:
     async def test_a_prompt_says_that_buttons_do_not_allow_it(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
-        """Where only typed answers count, people read it beforehand; elsewhere nobody does."""
+        """If only typed answers count, people read it beforehand; otherwise no one does."""
         await setup.channel.start(inbox)
         asked = replace(approval(), step_up=True)
         message = await setup.channel.post(setup.target, build_prompt(asked))
@@ -112,7 +112,7 @@ class ChannelContract:
     async def test_final_state_is_shown_and_takes_the_answers_away(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
-        """An updated prompt tells who decided and when, and offers nothing more."""
+        """An updated prompt says who decided and when, and offers nothing more."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         assert setup.can_press(message)
@@ -171,7 +171,7 @@ class ChannelContract:
     async def test_each_event_has_its_own_key(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
-        """Two answers never share a key, so that neither passes for a redelivery."""
+        """Two answers never share a key, so that neither is taken for a redelivery."""
         await setup.channel.start(inbox)
         await setup.type("/approve 7K3F9Q deny not now")
         await setup.type("/approve 7K3F9Q deny not now")
@@ -184,7 +184,7 @@ class ChannelContract:
     async def test_answers_given_while_stopped_count_after_a_restart(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
-        """A press that nobody listened to arrives after the next start."""
+        """A press that no one listened to arrives after the next start."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         await setup.channel.stop()
@@ -208,7 +208,7 @@ class ChannelContract:
     async def test_update_of_a_vanished_message_is_no_error(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
-        """Where there is nothing left to edit, the update just ends."""
+        """If there is nothing left to edit, the update just ends."""
         await setup.channel.start(inbox)
         outcome = build_outcome(approval(resolution=resolved()))
 
@@ -298,7 +298,7 @@ class ChannelContract:
         await channel.stop()
 
     def thread_parent(self, setup: ChannelSetup) -> Target:
-        """Return the place that threads are opened in."""
+        """Return the place in which threads are opened."""
         return setup.target
 
     async def test_check_follows_start_and_stop(
@@ -334,6 +334,6 @@ def _typed(command: Command) -> bool:
 
 def _of_a_channel(task: asyncio.Task[object]) -> bool:
     coroutine = task.get_coro()
-    # The emulator's own connections live on; everything else belongs to the channel.
+    # The emulator's own connections stay; everything else belongs to the channel.
     code = getattr(coroutine, "cr_code", None)
     return code is None or "aiohttp" not in code.co_filename

@@ -20,7 +20,7 @@ ANA = Actor("telegram", "42", "Ana")
 
 
 def program(path: str, realpath: str = "") -> PinnedFile:
-    """Return a pinned file with made-up identity."""
+    """Return a pinned file with a made-up identity."""
     return PinnedFile(path, realpath or path, 1, 2, 3, "00" * 32)
 
 

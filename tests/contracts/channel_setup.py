@@ -1,4 +1,4 @@
-"""What stands around a channel under test: the inbox behind it, the people before it."""
+"""Set up what surrounds a channel under test: the inbox behind it, the people in front of it."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ CHOICES = (
 
 @dataclass(slots=True)
 class RecordingInbox:
-    """Note what comes in and answer with true-looking sentences."""
+    """Record what arrives and answer with true-looking sentences."""
 
     got: list[Inbound] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
@@ -35,7 +35,7 @@ class RecordingInbox:
     held: asyncio.Event | None = None
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Fail as often as asked, then take an event once by its key; ``held``: not before that."""
+        """Fail as often as set, then take an event once by its key; ``held``: not before that."""
         self.entered.set()
         if self.held is not None:
             await self.held.wait()
@@ -54,7 +54,7 @@ class RecordingInbox:
         return Reply(redact(self.reply), Tone.OK)
 
     async def take(self, number: int = 1, seconds: float = 10.0) -> list[Inbound]:
-        """Wait until so many events came in."""
+        """Wait until this many events have arrived."""
         async with asyncio.timeout(seconds):
             while len(self.got) < number:
                 self.arrived.clear()
@@ -69,7 +69,7 @@ class ChannelSetup(Protocol):
     target: Target
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
-        """Press a prompt's button, or do what stands for it; allow-always is "Always allow…"."""
+        """Press a prompt's button, or do its equivalent; allow-always is "Always allow…"."""
 
     async def press_choice(self, label: str) -> None:
         """Press the button with this label under the newest reply that has it."""
@@ -88,7 +88,7 @@ class ChannelSetup(Protocol):
 
 
 class PeopleSetup(ChannelSetup, Protocol):
-    """A setup whose person, Ana, is known by an account, and who answers in every way there is."""
+    """A setup whose person, Ana, is known by an account, and who answers in every possible way."""
 
     account: str
 

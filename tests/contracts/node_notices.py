@@ -1,4 +1,4 @@
-"""State once how a chat shows a node that asks to be paired, on each platform that has buttons."""
+"""State once how a chat shows a node that asks to be paired, on platforms with buttons."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from tests.contracts.channel_setup import PeopleSetup, RecordingInbox
 
 
 class NoticeSetup(PeopleSetup, Protocol):
-    """A setup whose person presses buttons by what is on them."""
+    """A setup whose person presses buttons by their labels."""
 
     async def press_label(self, message: str, label: str) -> None:
         """Press the button of a message with this label."""

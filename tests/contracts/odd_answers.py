@@ -1,4 +1,4 @@
-"""What a proxy, or a server of another make, answers in the place of a platform."""
+"""Answer as a proxy, or a server of another make, does in place of a platform."""
 
 import pytest
 
@@ -21,7 +21,7 @@ ODD = {
     "ok alone": (200, '{"ok": true}'),
     "no reason": (200, '{"ok": false}'),
 }
-"""Status and body; what begins like JSON says that it is JSON."""
+"""Status and body; what begins like JSON claims that it is JSON."""
 _SAMPLE = ("a 404 page", "ok alone")
 NAMES = [name if name in _SAMPLE else pytest.param(name, marks=pytest.mark.deep) for name in ODD]
 """Some of them in each run, all of them in the deep ones."""

@@ -1,4 +1,4 @@
-"""Put pages in the place of each call that a channel makes; the platforms' tests inherit it."""
+"""Answer each call of a channel with pages; the platforms' tests inherit it."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ _REPLY_S = 1.5
 _SAY_S = 35.0
 _WAITED_FOR_S = 10
 _LONGEST = 500
-"""Characters of what a channel says of one failure."""
+"""Characters of what a channel says about one failure."""
 
 
 class PlatformServer(Protocol):
@@ -36,7 +36,7 @@ class PlatformServer(Protocol):
 
 @dataclass(slots=True)
 class OddCall:
-    """A channel, and the page that takes the place of one of its calls once ``begin`` is called."""
+    """A channel, and the page that answers one of its calls once ``begin`` is called."""
 
     setup: ChannelSetup
     server: PlatformServer
@@ -77,7 +77,7 @@ class OddCall:
 
 
 Use = Callable[[OddCall], Awaitable[bool]]
-"""Makes a call, and returns whether people have what it was for, whatever it was answered."""
+"""Makes a call, and returns whether it did for people what it should, whatever the answer."""
 
 
 def posted_to(place: Target) -> Use:
@@ -108,7 +108,7 @@ async def update(at: OddCall) -> bool:
 
 
 async def resume(at: OddCall) -> bool:
-    """Look for a prompt that was sent."""
+    """Look for a sent prompt."""
     assert isinstance(at.channel, Resumable)
     await at.channel.start(at.inbox)
     await at.channel.post(at.setup.target, build_prompt(approval()))
@@ -131,7 +131,7 @@ def thread_in(place: Target) -> Use:
 
 
 async def press(at: OddCall) -> bool:
-    """Press a button: it counts, whatever becomes of the reply."""
+    """Press a button: it counts, whatever happens to the reply."""
     await at.channel.start(at.inbox)
     message = await at.channel.post(at.setup.target, build_prompt(approval()))
     at.begin()
@@ -154,7 +154,7 @@ async def start(at: OddCall) -> bool:
 class OddCallsContract:
     """Inherit, provide the fixtures ``setup`` and ``server``, and name every call.
 
-    The calls of ``first`` must succeed before anybody can be asked, those of ``proved`` are made by
+    The calls of ``first`` must succeed before anyone can be asked, those of ``proved`` are made by
     ``sayso doctor channels``; ``uses`` makes one call each, under the name of the call or, for a
     second use, under the name, a colon and a reason.
     """
@@ -167,7 +167,7 @@ class OddCallsContract:
     edited: ClassVar[str]
     """The calls that show a prompt and that bring it to its final state."""
     believed: ClassVar[Collection[tuple[str, str]]] = ()
-    """Uses and pages that are what the platform says of a success, so they are taken for one."""
+    """Uses and pages that equal what the platform says on success, so they are taken for one."""
     offered: ClassVar[Collection[str]]
     """Each call that the local platform takes; it refuses all others."""
 
@@ -201,7 +201,7 @@ class OddCallsContract:
         """Health names the cause while it lasts; afterwards the channel connects."""
         server.faults.lasting = odd(first_call, page)
         await setup.channel.start(inbox)
-        async with asyncio.timeout(40):  # discord.py itself tries 500 and 502 again for 25 s
+        async with asyncio.timeout(40):  # discord.py itself retries 500 and 502 for 25 s
             while (while_odd := await setup.channel.check()).ok or _undecided(while_odd.detail):
                 await asyncio.sleep(0.05)
         server.faults.lasting = None
@@ -224,7 +224,7 @@ class OddCallsContract:
         proved_call: str,
         page: str,
     ) -> None:
-        """Every odd answer is a proof that failed, never an exception."""
+        """Every odd answer is a failed proof, never an exception."""
         server.faults.lasting = odd(proved_call, page)
         assert isinstance(setup.channel, Provable)
         proofs = await setup.channel.prove(self.people)
@@ -245,7 +245,7 @@ class OddCallsContract:
         use: str,
         page: str,
     ) -> None:
-        """The channel says what went wrong, and goes on once the answers are right again."""
+        """The channel says what went wrong, and continues once the answers are correct again."""
         caplog.set_level(logging.INFO)
         at = OddCall(setup, server, inbox, odd(use.partition(":")[0], page))
         reached = await _tried(at, self.uses[use])
@@ -275,7 +275,7 @@ class OddCallsContract:
         *,
         edits: bool,
     ) -> None:
-        """A short one is waited for; of a longer one the outbox learns when to send again."""
+        """A short one is waited for; of a longer one the outbox is told when to send again."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         call = self.edited if edits else self.posted
@@ -324,7 +324,7 @@ class OddCallsContract:
 
 
 async def _tried(at: OddCall, use: Use) -> bool:
-    """Use a channel; note what it refuses. Any other exception is a defect."""
+    """Use a channel; record what it refuses. Any other exception is a defect."""
     try:
         return await use(at)
     except ChannelError as error:
@@ -333,7 +333,7 @@ async def _tried(at: OddCall, use: Use) -> bool:
 
 
 async def recovered(channel: Channel) -> None:
-    """Wait until a channel works again by itself."""
+    """Wait until a channel works again on its own."""
     async with asyncio.timeout(_RECOVER_S):
         while not (await channel.check()).ok:
             await asyncio.sleep(0.05)
@@ -345,7 +345,7 @@ def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what the channels' own modules logged; a library tells of its everyday life too."""
+    """Return what the channels' own modules logged; a library also logs its everyday work."""
     ours = (one for one in caplog.records if one.name.startswith("channels."))
     return [one.getMessage() for one in ours if not one.name.endswith(".library")]
 

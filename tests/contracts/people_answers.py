@@ -1,4 +1,4 @@
-"""Every way to answer counts: buttons, choices, typed commands, replies."""
+"""Count every way to answer: buttons, choices, typed commands, replies."""
 
 import asyncio
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _ONCE, _ALWAYS, _DENY = ApprovalReply
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A choice behind "Always allow…": its label, how it is typed, what is told and stored."""
+    """A choice behind "Always allow…": its label, how it is typed, what is said and stored."""
 
     label: str
     typed: str
@@ -190,7 +190,7 @@ def _worded(form: Form, asked: Approval) -> str:
 
 
 async def _decides(gateway: PeopleGateway, asked: Approval, form: Form) -> None:
-    """Wait until an answer is told, decided as meant, and done."""
+    """Wait until an answer is confirmed, decided as meant, and carried out."""
     await gateway.setup.sees(f"{_TOLD[form.reply]}: {asked.code}.")
     result = await gateway.run(asked)
     end = (await gateway.approval(asked.id)).resolution
@@ -202,7 +202,7 @@ async def _decides(gateway: PeopleGateway, asked: Approval, form: Form) -> None:
 
 
 async def _asks(gateway: PeopleGateway, session: str = "main") -> dict[str, str]:
-    """Return for each program whether it is asked about again: ``?``, or empty."""
+    """Return for each program whether it asks again: ``?``, or empty."""
     asks = {}
     for program in _SCOPES:
         asked = await gateway.submit(program, session)

@@ -1,4 +1,4 @@
-"""Who may answer is a matter of people, not of accounts, on every channel alike."""
+"""Decide who may answer by people, not by accounts, on every channel alike."""
 
 from pathlib import Path
 
@@ -18,13 +18,13 @@ _REQUESTER = "This request is your own, so you can neither allow nor deny it, fr
 
 
 class StandingContract:
-    """Quorum, links, strangers, requesters, the revoked."""
+    """Quorum, links, strangers, requesters, revoked people."""
 
     @pytest.mark.parametrize("here_first", [True, False], ids=["from here", "to here"])
     async def test_a_quorum_takes_two_people_on_two_platforms(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path, *, here_first: bool
     ) -> None:
-        """The first allow is counted and told, the second one decides."""
+        """The first allow is counted and reported, the second one decides."""
         async with people_gateway(tmp_path, setup, other, GatewayRules(quorum=2)) as gateway:
             asked = await gateway.ask()
             counted = f"Counted: 1 of 2 people have allowed {asked.code}; one more is needed."
@@ -72,7 +72,7 @@ class StandingContract:
     async def test_a_stranger_is_told_and_changes_nothing(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """A press by somebody who is not listed names the list, and the prompt waits on."""
+        """A press by an unlisted person names the list, and the prompt keeps waiting."""
         rules = GatewayRules(here=frozenset({"U0NOBODY1"}))
         async with people_gateway(tmp_path, setup, other, rules) as gateway:
             asked = await gateway.ask()
@@ -89,7 +89,7 @@ class StandingContract:
     async def test_a_requester_answers_on_none_of_its_accounts(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """Who sent /run is not asked, and refused on each account; another person decides."""
+        """The sender of /run is not asked, and refused on each account; another person decides."""
         async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
             await gateway.pair("ana", there=False)
             await gateway.pair("ana", there=True)
@@ -130,7 +130,7 @@ class StandingContract:
 
 
 async def _waits(gateway: PeopleGateway, asked: Approval, votes: int = 0) -> None:
-    """Look that a question is undecided, with so many votes."""
+    """Check that a question is undecided, with this many votes."""
     now = await gateway.approval(asked.id)
     assert now.resolution is None
     assert votes == len(now.votes)

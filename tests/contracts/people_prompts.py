@@ -1,4 +1,4 @@
-"""Ask, answer and look at both platforms of a running gate."""
+"""Ask, answer and inspect both platforms of a running gate."""
 
 import asyncio
 import time
@@ -118,7 +118,7 @@ class PeopleGateway:
         return end
 
     async def final(self, end: Approval, words: str) -> None:
-        """Look that both copies of what has ended say so and offer nothing more."""
+        """Check that both copies of an ended question say so and offer nothing more."""
         copies, headline = await self.copies(end), _headline(end, words)
         await self.setup.shows(copies[self.here], headline)
         assert not self.setup.can_press(copies[self.here])
@@ -127,7 +127,7 @@ class PeopleGateway:
         assert end.id not in {card.id for card in beside.open}
 
     async def run(self, asked: Approval) -> Finished | Denied:
-        """Wait for what became of a request."""
+        """Wait for the outcome of a request."""
         end = await self.gate.wait(asked.id, 10_000)
         assert isinstance(end, Finished | Denied)
         return end
@@ -157,7 +157,7 @@ class PeopleGateway:
         await self.setup.sees(f"This account is now linked to {name}.")
 
     async def hold_outbox(self) -> None:
-        """Let what is shown lie still, as while a gateway is busy or away."""
+        """Leave what is shown alone, as while a gateway is busy or away."""
         if self._outbox is not None:
             await end(self._outbox)
         self._outbox = None
@@ -186,7 +186,7 @@ def _headline(end: Approval, words: str) -> str:
     if final.by is None:
         return f"{words} {at}"
     account = f"{final.by.channel} {final.by.account}"
-    # The machine itself names whoever sits at it, so the name says all.
+    # The machine itself names its user, so the name says it all.
     place = final.by.channel if final.by.channel == LOCAL_CHANNEL else account
     return f"{words} by {f'{final.by.name} ({place})' if final.by.name else account} {at}"
 
@@ -198,7 +198,7 @@ async def end(task: asyncio.Task[None]) -> None:
 
 
 async def until(met: Callable[[], Awaitable[bool]], seconds: float = _PATIENCE_S) -> None:
-    """Wait until something is so in the store or at a platform; look less often by and by."""
+    """Wait until a condition holds in the store or at a platform; poll less and less often."""
     wait = 0.005
     async with asyncio.timeout(seconds):
         while not await met():

@@ -9,7 +9,7 @@ ANA_SLACK = Actor("slack", "U1", "Ana")
 
 
 async def pair(bench: OpenStore, name: str, actor: Actor) -> None:
-    """Link an account to a person, who is added first if need be."""
+    """Link an account to a person, who is added first if needed."""
     await bench.store.write(people.add, name)
     drawn = await bench.store.write(pairing.begin, name)
     assert drawn is not None

@@ -1,4 +1,4 @@
-"""Two people answer on two platforms in the same millisecond: one wins, both hear the truth."""
+"""Have two people answer on two platforms in the same millisecond: one wins, both learn it."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class BothWin:
-    """An inbox that tells everybody that the answer decided: what the rounds must catch."""
+    """An inbox that tells everyone that the answer decided: what the rounds must catch."""
 
     inbox: Inbox
 
@@ -44,7 +44,7 @@ class RoundsContract:
     """Duplicate answers."""
 
     rounds = 40
-    """How many make a storm, within what the platform's rates let a test do."""
+    """How many make a storm, within what the platform's rates allow a test."""
 
     async def test_two_answers_at_once_have_one_winner(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
@@ -57,13 +57,13 @@ class RoundsContract:
     async def test_a_storm_of_answers_has_one_winner_each(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """The same, as often as the platform lets it: a rare order of events comes, too."""
+        """The same, as often as the platform allows: a rare order of events occurs, too."""
         await _rounds(setup, other, tmp_path, self.rounds)
 
     async def test_a_lie_to_the_loser_is_caught(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """Negative control: where both are told that they won, every round is found wrong."""
+        """Negative control: if both are told that they won, every round is found wrong."""
         async with people_gateway(tmp_path, setup, other, GatewayRules()) as gateway:
             gateway.meeting.inbox = BothWin(gateway.meeting.inbox)
             batch = await _ask(gateway, range(3))
@@ -73,7 +73,7 @@ class RoundsContract:
 
 
 async def _rounds(setup: PeopleSetup, other: MemoryChannel, folder: Path, rounds: int) -> None:
-    """Have two people answer at once, again and again; fail where anything disagrees."""
+    """Have two people answer at once, again and again; fail if anything disagrees."""
     pick, wins, spreads = random.Random(rounds), Counter[str](), list[float]()
     async with people_gateway(folder, setup, other, GatewayRules()) as gateway:
         for start in range(0, rounds, _BATCH):
@@ -96,7 +96,7 @@ async def _rounds(setup: PeopleSetup, other: MemoryChannel, folder: Path, rounds
 
 
 async def _ask(gateway: PeopleGateway, numbers: range) -> list[Approval]:
-    """Ask about some commands at once and wait until both platforms show them."""
+    """Ask for some commands at once and wait until both platforms show them."""
     batch = await asyncio.gather(*(gateway.ask(f"touch made-{number}") for number in numbers))
     for asked in batch:
         await gateway.shown(asked)
@@ -104,7 +104,7 @@ async def _ask(gateway: PeopleGateway, numbers: range) -> list[Approval]:
 
 
 async def _round(gateway: PeopleGateway, asked: Approval, pick: random.Random) -> list[str]:
-    """Let both people answer, in any order and sense; return what is wrong in what they heard."""
+    """Let both people answer, in any order and sense; return what is wrong in their replies."""
     names = [gateway.here, gateway.other.name]
     gateway.meeting.expect(*pick.sample(names, 2))
     here, there = pick.choices((_ONCE, _DENY), (1, 2), k=2)
@@ -127,7 +127,7 @@ async def _told_here(gateway: PeopleGateway) -> None:
 
 
 async def _agrees(gateway: PeopleGateway, end: Approval, made: Path) -> str:
-    """Look that both copies, the run and the decision agree; return the winner's channel."""
+    """Check that both copies, the run and the decision agree; return the winner's channel."""
     final = end.resolution
     assert final is not None
     assert final.by is not None

@@ -1,4 +1,4 @@
-"""What time does to a prompt is shown: expiry, reminder, escalation, an answer that comes late."""
+"""Show what time does to a prompt: expiry, reminder, escalation, a late answer."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class TimeContract:
     async def test_silence_ends_as_a_denial(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """After the time to answer each copy says that it expired, and so does a late answer."""
+        """After the time to answer each copy says that it expired; a late answer is told so."""
         async with people_gateway(
             tmp_path, setup, other, GatewayRules(timeout_ms=3_000)
         ) as gateway:
@@ -42,7 +42,7 @@ class TimeContract:
     async def test_a_reminder_reaches_each_place(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path
     ) -> None:
-        """While nobody answers, both places are reminded, and the answer still counts."""
+        """While no one answers, both places are reminded, and the answer still counts."""
         async with people_gateway(tmp_path, setup, other, GatewayRules(remind_ms=3_000)) as gateway:
             asked = await gateway.ask()
             message = await gateway.shown(asked)
@@ -76,7 +76,7 @@ class TimeContract:
     async def test_the_next_step_of_the_ladder_is_asked_and_both_copies_end(
         self, setup: PeopleSetup, other: MemoryChannel, tmp_path: Path, *, here_first: bool
     ) -> None:
-        """Where the first place is silent the second is asked, and its answer ends both copies."""
+        """If the first place is silent the second is asked, and its answer ends both copies."""
         names = (setup.channel.name, other.name)
         first = names[not here_first]
         async with people_gateway(

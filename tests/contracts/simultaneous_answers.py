@@ -16,7 +16,7 @@ _ENDED = {ApprovalState.ALLOWED: "allowed", ApprovalState.DENIED: "denied"}
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An answer, when it went to the gate (ns of a steady clock), and what its person was told."""
+    """An answer, when it reached the gate (ns of a steady clock), and what its person was told."""
 
     inbound: Inbound
     at_ns: int
@@ -36,7 +36,7 @@ class Given:
 
 @dataclass(slots=True)
 class Meeting:
-    """An inbox in front of the real one; in a round it lets two answers go on in one instant."""
+    """An inbox in front of the real one; in a round it releases two answers at one instant."""
 
     inbox: Inbox
     given: list[Given] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Meeting:
     _waiting: dict[str, asyncio.Future[None]] = field(default_factory=dict)
 
     def expect(self, *order: str) -> None:
-        """Hold the next answers until each of these channels has one; go on in this order."""
+        """Hold the next answers until each of these channels has one; continue in this order."""
         self._order, self._waiting = order, {}
         self.given.clear()
 
@@ -67,7 +67,7 @@ class Meeting:
             self._waiting[channel].set_result(None)
 
     def spread_ms(self) -> float:
-        """Return how far apart the answers of the round went to the gate."""
+        """Return how far apart the answers of the round reached the gate."""
         times = [one.at_ns for one in self.given]
         return (max(times) - min(times)) / 1e6
 

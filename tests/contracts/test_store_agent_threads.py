@@ -1,4 +1,4 @@
-"""What every engine must do with agents' threads: bring each message to what it should show."""
+"""State what every engine must do with agents' threads: bring each message up to date."""
 
 import pytest
 
@@ -43,7 +43,7 @@ async def _sent(bench: OpenStore, item: OutboxItem, message: str = "m1") -> None
 
 
 async def test_a_prompt_is_remembered_once_and_placed_once(bench: OpenStore) -> None:
-    """A redelivery is no second prompt; the first place counts."""
+    """A redelivery is not a second prompt; the first place counts."""
     await _begin(bench)
     assert not await bench.store.write(agent_threads.create, MADE)
     await bench.store.write(agent_threads.place_in, MADE.key, ROOM)
@@ -100,7 +100,7 @@ async def test_what_changes_while_it_is_sent_is_shown_next(
 
 
 async def test_an_ended_thread_stays_as_it_is(bench: OpenStore) -> None:
-    """A slower gateway on the same store changes nothing; nor does a thread that is unknown."""
+    """A slower gateway on the same store changes nothing; nor does an unknown thread."""
     await _begin(bench)
     assert await _show(bench, "a", ended=True)
     assert not await _show(bench, "b")
@@ -123,7 +123,7 @@ async def test_what_may_have_arrived_is_sent_again_and_a_notice_is_not(bench: Op
 
 
 async def test_fewer_messages_than_before_leave_no_old_words(bench: OpenStore) -> None:
-    """What was masked later is shorter: the last message keeps the first line only."""
+    """What was masked later is shorter: the last message keeps only the first line."""
     await _begin(bench)
     await _show(bench, "a", "b")
     await _show(bench, "x", ended=True)
@@ -132,7 +132,7 @@ async def test_fewer_messages_than_before_leave_no_old_words(bench: OpenStore) -
 
 
 async def test_the_thread_of_a_run_is_found_by_its_request(bench: OpenStore) -> None:
-    """It is where people are asked about its tool calls; of any other run there is none."""
+    """It is where people are asked about its tool calls; any other run has none."""
     await _begin(bench)
     draft = run_draft(key=MADE.key)
     assert await bench.store.write(runs.begin, draft)

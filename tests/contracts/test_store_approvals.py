@@ -1,4 +1,4 @@
-"""What every engine must do with approvals."""
+"""State what every engine must do with approvals."""
 
 import asyncio
 from dataclasses import replace
@@ -54,7 +54,7 @@ async def test_a_known_request_key_returns_its_approval(bench: OpenStore) -> Non
 
 
 async def test_a_taken_code_is_refused_and_leaves_nothing(bench: OpenStore) -> None:
-    """Two ids with the same first six characters never live side by side."""
+    """Two ids with the same first six characters never exist at the same time."""
     first = await bench.ask()
     twin = ApprovalId(first[:6] + new_id()[6:])
     with pytest.raises(approvals.CodeTaken):
@@ -164,7 +164,7 @@ async def test_pending_pages_by_the_soonest_deadline(bench: OpenStore) -> None:
 
 
 async def test_wake_ups_come_after_the_commit_and_only_for_what_changed(bench: OpenStore) -> None:
-    """A listener hears creation and decision; a failed operation wakes nobody."""
+    """A listener is told of creation and decision; a failed operation wakes no one."""
     asked = await bench.ask()
     assert {f"approval:{asked}", "outbox", "deadline"} <= set(bench.notes)
     bench.notes.clear()
@@ -199,7 +199,7 @@ async def test_history_lists_the_newest_first(bench: OpenStore) -> None:
 async def test_a_search_finds_each_row_once(
     bench: OpenStore, page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the pages are, also where several rows are of one millisecond."""
+    """Whatever the pages are, even if several rows are of one millisecond."""
     monkeypatch.setattr(history_rows, "_PAGE", page)
     made = [run_draft() for _ in range(3)]
     for one in made:
@@ -221,7 +221,7 @@ async def test_a_search_finds_each_row_once(
 
 
 async def test_the_past_of_a_code_and_of_the_start_of_an_id(bench: OpenStore) -> None:
-    """Of what was asked and of what was not; what nothing means is empty."""
+    """Of what was asked and of what was not; what matches nothing is empty."""
     going, asked = run_draft(), await bench.ask()
     await bench.store.write(runs.begin, going)
     for ref, meant in ((asked[:6].upper(), asked), (going.id[:8], going.id), (asked, asked)):

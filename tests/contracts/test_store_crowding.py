@@ -1,4 +1,4 @@
-"""What every engine must do where too much waits for people: the last place goes to one."""
+"""State what every engine must do when too much waits for people: one gets the last slot."""
 
 import asyncio
 from dataclasses import replace
@@ -20,13 +20,13 @@ LIMITS = PendingLimits(per_agent=2, total=3, input_bytes_per_agent=100, input_by
 def question(
     agent: str = "main", stdin: bytes | None = None, key: str | None = None
 ) -> ApprovalDraft:
-    """Return a question of an agent that is like no other."""
+    """Return a question of an agent that equals no other."""
     made = draft(key=key, timeout_ms=HALF_HOUR)
     return replace(made, plan=replace(made.plan, agent=AgentId(agent), stdio=Stdio(stdin)))
 
 
 async def _asked(bench: OpenStore, one: ApprovalDraft, limits: PendingLimits = LIMITS) -> object:
-    """Return the id of the question that stands for a draft, or why there is none."""
+    """Return the id of the question for a draft, or why there is none."""
     try:
         return (await bench.store.write(approvals.create, one, limits)).approval.id
     except approvals.TooMany as many:
@@ -34,7 +34,7 @@ async def _asked(bench: OpenStore, one: ApprovalDraft, limits: PendingLimits = L
 
 
 async def test_each_agent_has_so_many_places_and_all_have_some(bench: OpenStore) -> None:
-    """An agent that is at its limit keeps none from another; in all there is a limit as well."""
+    """An agent at its limit blocks no other one; there is an overall limit as well."""
     first, second, third = question(), question(), question("other")
     assert [await _asked(bench, one) for one in (first, second)] == [first.id, second.id]
     assert await _asked(bench, question()) == Crowded(PendingBound.PER_AGENT, 2, 2, 1)
@@ -44,7 +44,7 @@ async def test_each_agent_has_so_many_places_and_all_have_some(bench: OpenStore)
 
 
 async def test_standard_input_has_its_own_bounds(bench: OpenStore) -> None:
-    """To the byte; who brings none is not asked for room."""
+    """To the byte; a draft of none needs no room."""
     roomy = replace(LIMITS, per_agent=9, total=9)
     whole, other = question(stdin=b"x" * 100), question("other", b"x" * 50)
     assert await _asked(bench, whole, roomy) == whole.id
@@ -58,7 +58,7 @@ async def test_standard_input_has_its_own_bounds(bench: OpenStore) -> None:
 
 
 async def test_without_limits_nothing_is_counted(bench: OpenStore) -> None:
-    """The negative control: the same questions are taken where nobody bounds them."""
+    """The negative control: the same questions are accepted without bounds."""
     for _ in range(4):
         await bench.store.write(approvals.create, question(stdin=b"x" * 100))
     assert await bench.store.read(status.pending) == 4
@@ -83,7 +83,7 @@ async def test_an_end_gives_its_place_and_its_bytes_back(bench: OpenStore, end: 
 
 
 async def test_a_restart_forgets_nothing_that_waits(bench: OpenStore) -> None:
-    """Places are counted from what is stored."""
+    """Slots are counted from what is stored."""
     await _asked(bench, question(stdin=b"x" * 100))
     await bench.again()
     full = replace(LIMITS, per_agent=1)
@@ -93,7 +93,7 @@ async def test_a_restart_forgets_nothing_that_waits(bench: OpenStore) -> None:
 
 
 async def test_a_refusal_leaves_nothing_and_its_key_free(bench: OpenStore) -> None:
-    """A known request keeps its answer when all is full; a refused one may come again."""
+    """A known request keeps its answer when everything is full; a refused one may come again."""
     one = replace(LIMITS, per_agent=1)
     known, refused = question(key="known"), question(key="again")
     await _asked(bench, known, one)
@@ -106,7 +106,7 @@ async def test_a_refusal_leaves_nothing_and_its_key_free(bench: OpenStore) -> No
 
 
 async def test_identical_questions_take_places_too(bench: OpenStore) -> None:
-    """What waits behind another is held as well, though nobody is shown it twice."""
+    """What waits behind another is held as well, although no one is shown it twice."""
     same = question()
     await _asked(bench, same)
     for _ in range(2):
@@ -115,7 +115,7 @@ async def test_identical_questions_take_places_too(bench: OpenStore) -> None:
 
 
 async def test_of_many_at_the_same_moment_only_so_many_get_in(bench: OpenStore) -> None:
-    """Twenty at once for two places, some with a key: two win, all others are told the bound."""
+    """Twenty at once for two slots, some with a key: two win, all others are told the bound."""
     drafts = [question(key=f"k{number}" if number % 3 else None) for number in range(20)]
     told = await asyncio.gather(*(_asked(bench, one) for one in drafts))
     won = [one for one in told if isinstance(one, str)]

@@ -1,4 +1,4 @@
-"""What every engine must hand out with a decision: the edits that show it, to one sender only."""
+"""State what every engine must hand out with a decision: its edits, to one sender only."""
 
 from core.model.identity import ApprovalId
 from core.store import approvals, outbox
@@ -20,7 +20,7 @@ async def _decide(bench: OpenStore, asked: ApprovalId, channels: tuple[str, ...]
 
 
 async def test_a_decision_hands_out_its_edits_once(bench: OpenStore) -> None:
-    """Those of the named channels are claimed, with what they show; the others wait as ever."""
+    """Those of the named channels are claimed, with what they show; the others wait as usual."""
     asked = await bench.ask(draft(targets=(GROUP, PAGE)))
     await bench.send_all()
     decided = await _decide(bench, asked, ("telegram",))
@@ -74,7 +74,7 @@ async def test_a_denial_shows_why(bench: OpenStore) -> None:
 
 
 async def test_an_answer_that_loses_hands_out_nothing(bench: OpenStore) -> None:
-    """The edits belong to whoever decided."""
+    """The edits belong to the gateway that decided."""
     asked = await bench.ask()
     await bench.send_all()
     await bench.store.write(approvals.answer, approvals.Ballot(asked, DENY, BOB, "in:0"))
@@ -86,7 +86,7 @@ async def test_an_answer_that_loses_hands_out_nothing(bench: OpenStore) -> None:
 
 
 async def test_who_is_not_authorised_changes_nothing(bench: OpenStore) -> None:
-    """What the judge returns in place of a ballot comes back; with a ballot it is decided."""
+    """What the judge returns instead of a ballot is returned; with a ballot it is decided."""
     asked = await bench.ask()
     await bench.send_all()
     seen: list[approvals.Meant] = []
@@ -114,7 +114,7 @@ async def test_who_is_not_authorised_changes_nothing(bench: OpenStore) -> None:
 
 
 async def test_a_sender_is_woken_only_where_an_edit_is_left_for_it(bench: OpenStore) -> None:
-    """The others are in the caller's hands already."""
+    """The others are already in the caller's hands."""
     woken = []
     for channels in (_CHANNELS, ("telegram",)):
         asked = await bench.ask(draft(targets=(GROUP, PAGE)))

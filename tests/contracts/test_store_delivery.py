@@ -1,4 +1,4 @@
-"""What every engine must do until a question has reached somebody: clock, ladder, fail-over."""
+"""State what every engine must do until a question is delivered: clock, ladder, fail-over."""
 
 import asyncio
 
@@ -46,7 +46,7 @@ async def _reason(bench: OpenStore, asked: ApprovalId) -> DenialReason:
 
 
 async def test_the_time_to_answer_starts_at_the_first_confirmed_copy(bench: OpenStore) -> None:
-    """Fifty seconds in the queue cost nobody's minute; a second copy moves nothing."""
+    """Fifty seconds in the queue cost no one's minute; a second copy moves nothing."""
     asked = await bench.ask(draft(targets=(GROUP, PAGE)))
     created = await _get(bench, asked)
     assert created.delivered_ms is None
@@ -65,7 +65,7 @@ async def test_the_time_to_answer_starts_at_the_first_confirmed_copy(bench: Open
 
 
 async def test_a_question_without_prompts_is_delivered_at_once(bench: OpenStore) -> None:
-    """Where people only look at the list, the time starts at the commit."""
+    """If people only look at the list, the time starts at the commit."""
     made = await _get(bench, await bench.ask(draft(targets=())))
     assert made.delivered_ms == made.created_ms
     assert made.deadline_ms == made.created_ms + MINUTE
@@ -121,14 +121,14 @@ async def test_two_replicas_confirm_the_clock_once(bench: OpenStore) -> None:
 
 
 async def test_a_press_on_an_unrecorded_copy_starts_the_clock(bench: OpenStore) -> None:
-    """Whoever presses has seen it."""
+    """A person who presses has seen it."""
     asked = await bench.ask()
     assert await bench.store.write(message_lookup.adopt, asked, GROUP, "lost")
     assert (await _get(bench, asked)).delivered_ms is not None
 
 
 async def test_reminders_count_from_the_delivery(bench: OpenStore) -> None:
-    """Nobody is reminded of what nobody saw; both reminders of the plan come, then no more."""
+    """No one is reminded of what no one saw; both reminders of the plan come, then no more."""
     question = draft(timeout_ms=10 * MINUTE, reminders=(2 * MINUTE, 7 * MINUTE))
     asked = await bench.ask(question)
     await bench.advance(3 * MINUTE)
@@ -146,7 +146,7 @@ async def test_reminders_count_from_the_delivery(bench: OpenStore) -> None:
 
 
 async def test_the_ladder_is_climbed_in_time_also_over_a_restart(bench: OpenStore) -> None:
-    """The second step waits its minutes from the first delivery on, wherever the gateway is."""
+    """The second step waits its minutes from the first delivery, wherever the gateway is."""
     question = draft(timeout_ms=10 * MINUTE, ladder=((GROUP, 0), (CHIEF, 4 * MINUTE)))
     await bench.ask(question)
     await bench.advance(MINUTE)
@@ -159,7 +159,7 @@ async def test_the_ladder_is_climbed_in_time_also_over_a_restart(bench: OpenStor
 
 
 async def test_an_answer_ends_the_ladder(bench: OpenStore) -> None:
-    """Who would be asked next is never asked what is decided."""
+    """The next in line is never asked what is decided."""
     question = draft(timeout_ms=10 * MINUTE, ladder=((GROUP, 0), (CHIEF, 4 * MINUTE)))
     asked = await bench.ask(question)
     await bench.send_all()
@@ -173,7 +173,7 @@ async def test_an_answer_ends_the_ladder(bench: OpenStore) -> None:
 async def test_the_next_step_takes_over_where_nothing_arrives(
     bench: OpenStore, given_up: bool
 ) -> None:
-    """A refused place is passed over at once, one that keeps failing after 30 s; once a step."""
+    """A refused place is skipped at once, one that keeps failing after 30 s; once per step."""
     ladder = ((GROUP, 0), (CHIEF, 4 * MINUTE), (PAGE, 8 * MINUTE))
     await bench.ask(draft(timeout_ms=12 * MINUTE, ladder=ladder))
     (item,) = await _claim(bench)
@@ -192,7 +192,7 @@ async def test_the_next_step_takes_over_where_nothing_arrives(
 
 
 async def test_a_failing_place_is_no_matter_once_a_copy_is_shown(bench: OpenStore) -> None:
-    """The question is out; the ladder keeps its times."""
+    """The question was sent; the ladder keeps its times."""
     ladder = ((GROUP, 0), (CHIEF, 0), (PAGE, 8 * MINUTE))
     await bench.ask(draft(timeout_ms=12 * MINUTE, ladder=ladder))
     one, two = await _claim(bench)
@@ -233,7 +233,7 @@ async def test_a_busy_place_holds_up_nothing_else(bench: OpenStore) -> None:
 
 
 async def test_one_message_may_show_several_questions(bench: OpenStore) -> None:
-    """Its members are told in order, a bare reply to it means none of them, all are edited."""
+    """Its members are shown in order, a bare reply to it means none of them, all are edited."""
     asked = [await bench.ask(draft(session=f"s{n}")) for n in range(3)]
     items = await _claim(bench)
     ids = tuple(item.id for item in items)
@@ -251,7 +251,7 @@ async def test_one_message_may_show_several_questions(bench: OpenStore) -> None:
 
 
 async def test_each_member_of_an_unrecorded_group_is_adopted(bench: OpenStore) -> None:
-    """The gateway died before it noted the message; each press brings its own question back."""
+    """The gateway died before it recorded the message; each press restores its own question."""
     one, two = [await bench.ask(draft(session=f"s{n}")) for n in range(2)]
     for asked in (one, two):
         assert await bench.store.write(message_lookup.adopt, asked, GROUP, "lost")
@@ -274,7 +274,7 @@ async def test_groups_with_the_same_members_never_wait_for_each_other(bench: Ope
 
 
 async def test_a_claimed_prompt_can_move_into_a_thread(bench: OpenStore) -> None:
-    """Its edit follows it there; what is not claimed, or no prompt, stays."""
+    """Its edit follows it there; what is not claimed, or not a prompt, stays."""
     thread = Target("telegram", "-1001", thread="99")
     asked = await bench.ask()
     (item,) = await _claim(bench)

@@ -1,4 +1,4 @@
-"""What every engine must do when an approval ends or falls due."""
+"""State what every engine must do when an approval ends or falls due."""
 
 from core.model.approval import ApprovalState
 from core.model.decision import DenialReason
@@ -65,7 +65,7 @@ async def test_nothing_expires_early(bench: OpenStore) -> None:
 
 
 async def test_cancel_ends_a_pending_approval_only(bench: OpenStore) -> None:
-    """Cancelling after an answer changes nothing and tells the answer."""
+    """Cancelling after an answer changes nothing and reports the answer."""
     asked, answered = await bench.ask(), await bench.ask()
     await bench.store.write(approvals.answer, approvals.Ballot(answered, DENY, ALICE, None))
     gone = await bench.store.write(approvals.cancel, asked, "the agent left")
@@ -121,7 +121,7 @@ async def test_allow_always_is_owed_until_it_is_remembered(bench: OpenStore) -> 
 
 
 async def test_a_fallback_is_final_at_creation(bench: OpenStore) -> None:
-    """Nobody could be asked: allowed queues the run, denied tells the session no_route."""
+    """No one could be asked: allowed queues the run, denied tells the session no_route."""
     allowed, denied = draft(), draft(key="k3")
     write = bench.store.write
     settle = approvals.settle_unrouted

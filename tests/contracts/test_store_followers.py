@@ -1,4 +1,4 @@
-"""What every engine must do with identical questions: one is asked, none shares an allow-once."""
+"""State what every engine must do with identical questions: one is asked, no allow-once shared."""
 
 import asyncio
 from dataclasses import replace
@@ -92,7 +92,7 @@ async def test_identical_questions_are_asked_once(bench: OpenStore) -> None:
     ids=["plan", "requester", "account", "verdict", "quorum", "step-up"],
 )
 async def test_what_differs_is_asked_by_itself(bench: OpenStore, other: ApprovalDraft) -> None:
-    """An answer must not count for another command, asker, promise or number of people."""
+    """An answer must not count for another command, requester, promise or number of people."""
     leader = await bench.ask(_alike())
     assert await bench.ask(other) == other.id
     assert {item.approval_id for item in await _claim(bench)} == {leader, other.id}
@@ -117,7 +117,7 @@ async def test_a_denial_holds_for_all_who_asked(bench: OpenStore) -> None:
 
 
 async def test_an_allow_once_is_never_shared(bench: OpenStore) -> None:
-    """One run for one press; the next of them is asked anew, with a clock of its own."""
+    """One run for one press; the next of them is asked again, with its own clock."""
     leader, second, third = await _three(bench)
     await bench.send_all()
     await bench.advance(50_000)
@@ -137,7 +137,7 @@ async def test_an_allow_once_is_never_shared(bench: OpenStore) -> None:
 
 
 async def test_allow_always_lets_all_of_them_run(bench: OpenStore) -> None:
-    """It would let them run a moment later anyway; the approvals file learns of it once."""
+    """It would let them run a moment later anyway; the approvals file gets it once."""
     asked = await _three(bench)
     await bench.send_all()
     await bench.store.write(approvals.answer, approvals.Ballot(asked[0], ALWAYS, ALICE, None))
@@ -152,7 +152,7 @@ async def test_allow_always_lets_all_of_them_run(bench: OpenStore) -> None:
 async def test_a_grant_with_uses_is_not_stretched(
     bench: OpenStore, terms: GrantTerms, runs_now: int
 ) -> None:
-    """A grant for a time holds for all of them; one with a number of uses is used by asking."""
+    """A grant for a time covers all of them; one with a number of uses is used by asking."""
     leader, *_ = await _three(bench)
     await bench.send_all()
     ballot = approvals.Ballot(leader, ALWAYS, ALICE, None, terms=terms)
@@ -173,7 +173,7 @@ async def test_a_cancelled_leader_leaves_the_question_to_the_next(bench: OpenSto
 
 @pytest.mark.parametrize("delivered", [True, False])
 async def test_all_expire_together(bench: OpenStore, delivered: bool) -> None:
-    """Nobody answered the one prompt, or nobody got it: that holds for all."""
+    """No one answered the one prompt, or no one got it: that applies to all."""
     asked = await _three(bench)
     if delivered:
         await bench.send_all()
@@ -197,7 +197,7 @@ async def test_a_follower_can_be_answered_by_its_code(bench: OpenStore) -> None:
 
 
 async def test_a_promoted_question_climbs_its_own_ladder(bench: OpenStore) -> None:
-    """All steps are there for it, counted from when it is asked."""
+    """It has all steps, counted from when it is asked."""
     steps = ((GROUP, 0), (PAGE, MINUTE))
     leader, second = [
         await bench.ask(draft(digest=SAME, timeout_ms=2 * MINUTE, ladder=steps)) for _ in range(2)
@@ -213,7 +213,7 @@ async def test_a_promoted_question_climbs_its_own_ladder(bench: OpenStore) -> No
 
 
 async def test_nothing_is_left_behind_a_question_that_ends(bench: OpenStore) -> None:
-    """Asked again in the moment of the answer: it is denied with it, or asked by itself."""
+    """Asked again at the moment of the answer: it is denied with it, or asked on its own."""
     for round_number in range(12):
         question = replace(_alike(), plan=replace(_alike().plan, digest=f"{round_number:064d}"))
         leader = await bench.ask(question)
@@ -227,7 +227,7 @@ async def test_nothing_is_left_behind_a_question_that_ends(bench: OpenStore) -> 
 
 
 async def test_answers_to_leader_and_follower_at_the_same_moment(bench: OpenStore) -> None:
-    """Whoever is first, each question ends once, and each event is told once."""
+    """Whoever is first, each question ends once, and each event is reported once."""
     for round_number in range(8):
         session = f"s{round_number}"
         question = draft(digest=f"{round_number:064x}", session=session)
@@ -266,7 +266,7 @@ async def test_retries_from_kernel_sessions_of_their_own_are_asked_once(bench: O
 
 
 async def test_whoever_asked_one_of_them_answers_none(bench: OpenStore) -> None:
-    """Not the first by whoever waits behind it, nor the other way round; others decide for all."""
+    """The first not by one that waits behind it, nor the other way round; others decide for all."""
     asked = [await bench.ask(_from(process)) for process in (ASKER.process, OTHER, THIRD)]
     for one in asked:
         for process in (ASKER.process, OTHER, THIRD):
@@ -288,7 +288,7 @@ async def test_who_asked_something_else_may_answer(bench: OpenStore) -> None:
 
 
 async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: OpenStore) -> None:
-    """Where one of those who asked cannot be told, no local answer counts; one in a chat does."""
+    """If one of the requesters cannot be identified, no local answer counts; one in a chat does."""
     leader = await bench.ask(_from(ASKER.process))
     await bench.ask(_from(None))
     assert (await _answer(bench, leader, OUTSIDE)).refused is AnswerRefusal.REQUESTER
@@ -296,14 +296,14 @@ async def test_an_unknown_kernel_session_among_them_is_everybodys(bench: OpenSto
 
 
 async def test_what_was_asked_in_a_chat_is_answered_here(bench: OpenStore) -> None:
-    """Who asked there has no kernel session; the account alone tells."""
+    """A requester there has no kernel session; only the account identifies it."""
     chat = Requester(Intake.CHAT, "telegram:43")
     asked = await bench.ask(replace(_alike(), requester=chat))
     assert (await _answer(bench, asked, OUTSIDE)).won
 
 
 async def test_whoever_has_voted_asks_by_itself(bench: OpenStore) -> None:
-    """Else a vote would count for a request that the voter makes afterwards."""
+    """Otherwise a vote would count for a request that the voter makes afterwards."""
     leader = await bench.ask(_from(ASKER.process, quorum=2))
     again = await bench.ask(_from(OTHER, quorum=2))
     assert (await _answer(bench, again, THIRD)).counted
@@ -317,7 +317,7 @@ async def test_whoever_has_voted_asks_by_itself(bench: OpenStore) -> None:
 
 
 async def test_asking_and_answering_in_the_same_moment(bench: OpenStore) -> None:
-    """Whichever comes first, nobody's own question ends by its own answer."""
+    """Whichever comes first, no one's own question ends by their own answer."""
     for round_number in range(12):
         plan = replace(_alike().plan, digest=f"{round_number:064d}")
         leader = await bench.ask(replace(_from(ASKER.process), plan=plan))

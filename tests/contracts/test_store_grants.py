@@ -1,4 +1,4 @@
-"""What every engine must do with allow-always that has a limit."""
+"""State what every engine must do with an allow-always that has a limit."""
 
 import asyncio
 from dataclasses import replace
@@ -30,7 +30,7 @@ async def give(bench: OpenStore, terms: GrantTerms) -> ApprovalId:
 
 
 async def active(bench: OpenStore, session: SessionKey = SESSION) -> list[Grant]:
-    """Return what holds now."""
+    """Return what is granted now."""
     return list(await bench.store.read(grants.active, MAIN, session))
 
 
@@ -68,7 +68,7 @@ async def test_nothing_else_is_a_grant(
 
 
 async def test_time_ends_a_grant(bench: OpenStore) -> None:
-    """It holds until its last ms on the database's clock."""
+    """It lasts until its last ms on the database's clock."""
     asked = await give(bench, HALF_HOUR)
     await bench.advance(1_800_000)
 
@@ -87,7 +87,7 @@ async def test_a_session_grant_stays_in_its_session(bench: OpenStore) -> None:
 
 
 async def test_uses_never_go_below_zero(bench: OpenStore) -> None:
-    """Of ten who want three uses at the same moment, three get one."""
+    """Of ten that want three uses at the same moment, three get one."""
     asked = await give(bench, GrantTerms(uses=3))
 
     got = await asyncio.gather(*(bench.use_grant(asked) for _ in range(10)))
@@ -97,7 +97,7 @@ async def test_uses_never_go_below_zero(bench: OpenStore) -> None:
 
 
 async def test_several_grants_are_used_together_or_not_at_all(bench: OpenStore) -> None:
-    """One that is used up keeps the other's use."""
+    """A used-up one keeps the other's use."""
     spent, fresh = await give(bench, GrantTerms(uses=1)), await give(bench, GrantTerms(uses=2))
     await bench.store.write(grants.use, (spent,))
 
@@ -129,7 +129,7 @@ async def test_revoking_ends_a_grant_at_once(bench: OpenStore) -> None:
 
 
 async def test_a_revoked_givers_grants_let_nothing_run(bench: OpenStore) -> None:
-    """They hold again when the person is restored."""
+    """They apply again when the person is restored."""
     await give(bench, HALF_HOUR)
     await bench.store.write(people.revoke, "telegram:42")
     assert [] == await active(bench)
@@ -138,7 +138,7 @@ async def test_a_revoked_givers_grants_let_nothing_run(bench: OpenStore) -> None
 
 
 async def test_pruning_forgets_ended_grants_and_votes_only(bench: OpenStore) -> None:
-    """What still holds stays, however old its question."""
+    """What is still in effect stays, however old its question."""
     ended, stays = await give(bench, HALF_HOUR), await give(bench, THIS_SESSION)
     question = replace(draft(), quorum=2)
     await bench.ask(question)
@@ -190,7 +190,7 @@ def _used_ms(conn: Connection, asked: ApprovalId) -> int | None:
 
 
 async def test_a_grant_that_is_not_used_counts_no_longer(bench: OpenStore) -> None:
-    """Idle time runs from the last use, else from the gift, on the database's clock."""
+    """Idle time runs from the last use, else from the grant, on the database's clock."""
     day = 86_400_000
     asked = await give(bench, GrantTerms(session_only=True))
     await bench.advance(day)

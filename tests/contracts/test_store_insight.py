@@ -1,4 +1,4 @@
-"""Counts of prompts are those of the rows, by day and agent, on both engines."""
+"""Count prompts as the rows do, by day and agent, on both engines."""
 
 from core.model.approval import ApprovalReply
 from core.store import approvals
@@ -37,7 +37,7 @@ async def test_prompts_are_counted_by_day_and_outcome(bench: OpenStore) -> None:
 
 
 async def test_a_day_begins_where_people_are(bench: OpenStore) -> None:
-    """An offset moves the border; the control without one is the day before."""
+    """An offset moves the boundary; the control without one is the day before."""
     await bench.ask()
     now = await bench.store.read(now_ms)
     ahead = DAY_MS - now % DAY_MS + 60_000
@@ -47,7 +47,7 @@ async def test_a_day_begins_where_people_are(bench: OpenStore) -> None:
 
 
 async def test_no_more_than_a_bound_is_counted(bench: OpenStore, monkeypatch: object) -> None:
-    """The newest ones; that older ones are left out is said."""
+    """The newest ones; it says that older ones are left out."""
     for number in range(5):
         await bench.ask(draft(digest=f"{number:02d}" * 32))
     monkeypatch.setattr(module, "MOST_COUNTED", 2)  # type: ignore[attr-defined]

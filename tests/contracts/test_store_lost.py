@@ -1,4 +1,4 @@
-"""What every engine must do with a question whose companion went away."""
+"""State what every engine must do with a question whose companion went away."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ async def test_what_was_asked_nowhere_else_is_denied(bench: OpenStore) -> None:
 
 
 async def test_what_is_asked_elsewhere_goes_on(bench: OpenStore) -> None:
-    """A chat that was asked as well, or somebody who needs no prompt, can still answer."""
+    """A chat that was asked as well, or a person who needs no prompt, can still answer."""
     both = await bench.ask(draft(targets=(HERE, GROUP)))
     local = await bench.ask(replace(draft(targets=(HERE,)), local=True))
 
@@ -51,7 +51,7 @@ async def test_what_is_asked_elsewhere_goes_on(bench: OpenStore) -> None:
 
 
 async def test_a_chat_that_refused_the_prompt_is_no_other_place(bench: OpenStore) -> None:
-    """Where the chat's prompt was given up, the companion was the only place."""
+    """If the chat's prompt was given up, the companion was the only place."""
     asked = await bench.ask(draft(targets=(HERE, GROUP)))
     names = ("telegram", "companion")
     for item in await bench.store.write(outbox.claim, 10, 5_000, names, ()):
@@ -77,6 +77,6 @@ async def test_what_has_ended_stays_as_it_ended(bench: OpenStore, how: str) -> N
 
 
 async def test_an_unknown_question_is_none(bench: OpenStore) -> None:
-    """A question that is not there is nothing to deny."""
+    """A question that does not exist cannot be denied."""
     lost = approvals.settle_lost
     assert await bench.store.write(lost, ApprovalId("0" * 26), "companion", WHY) is None

@@ -1,4 +1,4 @@
-"""What every engine must do with the notice of a node that waits: its end comes once."""
+"""State what every engine must do with the notice of a waiting node: its end arrives once."""
 
 import pytest
 
@@ -25,7 +25,7 @@ async def _notice(bench: OpenStore, key: str = "node:7K3F9Q:1") -> int:
 
 
 async def test_one_that_was_sent_is_edited_once(bench: OpenStore) -> None:
-    """In its place, however often its end is told."""
+    """In its place, however often its end is reported."""
     notice = await _notice(bench)
     (sent,) = await bench.send_all("m")
     for _ in range(2):

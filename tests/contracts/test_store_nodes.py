@@ -1,4 +1,4 @@
-"""What every engine must do with nodes: ask once, pair once, never replace one silently."""
+"""State what every engine must do with nodes: ask once, pair once, never replace silently."""
 
 import pytest
 from sqlalchemy import Connection, select
@@ -47,7 +47,7 @@ async def test_a_request_waits_and_a_code_pairs_it(bench: OpenStore) -> None:
 
 
 async def test_asking_again_is_the_same_request_and_no_longer_life(bench: OpenStore) -> None:
-    """A node that reconnects gets no second code, and its five minutes go on."""
+    """A node that reconnects gets no second code, and its five minutes keep running."""
     first = await _asked(bench)
     await bench.advance(4 * MINUTE)
     assert await _asked(bench) == first
@@ -61,7 +61,7 @@ async def test_asking_again_is_the_same_request_and_no_longer_life(bench: OpenSt
     "other", [_draft(name="db"), _draft(word="t2"), _draft(at="10.0.0.2")], ids=str
 )
 async def test_a_changed_request_has_a_new_code(bench: OpenStore, other: PairingDraft) -> None:
-    """Whoever read the first code allowed what it showed, and nothing else."""
+    """The reader of the first code allowed what it showed, and nothing else."""
     first = await _asked(bench)
     second = await _asked(bench, other)
 
@@ -116,7 +116,7 @@ async def test_a_name_that_could_mean_another_is_refused(
 
 
 async def test_a_twin_is_found_among_the_paired(bench: OpenStore) -> None:
-    """Of another node only: its own name is no twin, and a name of its own is none."""
+    """Of another node only: its own name is not a twin, and a distinct name has none."""
     web = await _paired(bench)
     assert nodes.twin("w\u0435b", B, [web]) == web
     assert nodes.twin(A[:8], B, [web]) == web
@@ -125,13 +125,13 @@ async def test_a_twin_is_found_among_the_paired(bench: OpenStore) -> None:
 
 
 async def test_one_address_leaves_room_for_others(bench: OpenStore) -> None:
-    """It has as many requests waiting as it may; a node elsewhere asks all the same."""
+    """It has as many requests waiting as it may; a node elsewhere still asks."""
     for number in range(nodes.MOST_OF_ADDRESS):
         await _asked(bench, _draft(NodeId(f"{number:064x}"), f"n{number}"))
     late = NodeId("e" * 64)
     with pytest.raises(TooManyRequests):
         await _asked(bench, _draft(late, "one more"))
-    assert await _asked(bench, _draft(NodeId("0" * 64), "n0"))  # it waits already
+    assert await _asked(bench, _draft(NodeId("0" * 64), "n0"))  # it already waits
     assert await _asked(bench, _draft(late, "elsewhere", at="10.9.9.9"))
 
 
@@ -151,7 +151,7 @@ async def test_a_node_is_admitted_by_its_own_token(bench: OpenStore) -> None:
 
 
 async def test_no_token_is_kept(bench: OpenStore) -> None:
-    """Neither of a request nor of a node; the control is the name, which is there."""
+    """Neither of a request nor of a node; the control is the name, which exists."""
     token = "0123456789abcdef" * 4
     await _paired(bench, _draft(word=token))
     await _asked(bench, _draft(B, "db", token))
@@ -161,7 +161,7 @@ async def test_no_token_is_kept(bench: OpenStore) -> None:
 
 
 async def test_a_paired_node_cannot_ask_to_be_paired(bench: OpenStore) -> None:
-    """Nobody who knows its id makes a person allow it again."""
+    """No one who knows its id makes a person allow it again."""
     await _paired(bench)
     with pytest.raises(BadRequest, match="already paired"):
         await _asked(bench, _draft(word="t9"))
@@ -196,7 +196,7 @@ async def test_requests_are_bounded_and_expire(bench: OpenStore) -> None:
 
 
 async def test_each_change_wakes_who_listens(bench: OpenStore) -> None:
-    """A gateway hears of a revoked node at once; being seen again is no change."""
+    """A gateway is told of a revoked node at once; being seen again is not a change."""
     bench.store.subscribe(bench.notes.append)
     await _paired(bench)
     await bench.store.write(nodes.rename, A, "x")
@@ -208,7 +208,7 @@ async def test_each_change_wakes_who_listens(bench: OpenStore) -> None:
 
 
 async def test_a_denied_request_is_over(bench: OpenStore) -> None:
-    """The code is used up, and pairs nothing; another request waits on."""
+    """The code is used up, and pairs nothing; another request keeps waiting."""
     asked, other = await _asked(bench), await _asked(bench, _draft(B, "db"))
     assert await bench.store.read(nodes.waits, A)
     assert await bench.store.write(nodes.deny, asked.code.lower()) == asked
@@ -220,7 +220,7 @@ async def test_a_denied_request_is_over(bench: OpenStore) -> None:
 
 
 async def test_when_a_node_was_seen_last_is_when_it_left(bench: OpenStore) -> None:
-    """Not when it came; one that is not paired is let go."""
+    """Not when it came; an unpaired one is let go."""
     node = await _paired(bench)
     await bench.store.write(nodes.admit, A, "t1", "10.0.0.1")
     (came,) = await bench.store.read(nodes.listed)

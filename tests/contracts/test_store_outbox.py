@@ -1,4 +1,4 @@
-"""What every engine must do with the outbox and retention."""
+"""State what every engine must do with the outbox and retention."""
 
 import asyncio
 
@@ -69,7 +69,7 @@ async def test_a_prompt_sent_after_the_decision_is_edited(bench: OpenStore) -> N
 
 
 async def test_an_unsent_prompt_of_an_ended_approval_is_dropped(bench: OpenStore) -> None:
-    """Whether never claimed or given back: nobody is asked what is already decided."""
+    """Whether never claimed or given back: no one is asked what is already decided."""
     first, second = await bench.ask(), await bench.ask()
     claimed = {item.approval_id: item for item in await _claim(bench)}
     await bench.store.write(outbox.retry, claimed[first].id, 0, False)
@@ -137,7 +137,7 @@ async def test_reconcile_leaves_living_claims_alone(bench: OpenStore) -> None:
 
 
 async def test_what_was_shown_in_a_process_that_ended_is_shown_again(bench: OpenStore) -> None:
-    """Of the named channels only, and only what waits; the second showing has its edit as well."""
+    """Only of the named channels, and only what waits; the second showing has its edit as well."""
     asked, decided = [
         await bench.ask(draft(timeout_ms=10 * MINUTE, targets=(GROUP, PAGE))) for _ in range(2)
     ]
@@ -161,7 +161,7 @@ async def test_what_was_shown_in_a_process_that_ended_is_shown_again(bench: Open
 
 
 async def test_a_question_that_ends_before_it_is_shown_again_is_not(bench: OpenStore) -> None:
-    """Nobody is asked what is decided, in no state of the restart."""
+    """No one is asked what is decided, in no state of the restart."""
     asked = await bench.ask(draft(timeout_ms=10 * MINUTE, targets=(PAGE,)))
     await bench.send_all()
     store = await bench.again()
@@ -172,7 +172,7 @@ async def test_a_question_that_ends_before_it_is_shown_again_is_not(bench: OpenS
 
 
 async def test_a_dropped_edit_closes_its_surface(bench: OpenStore) -> None:
-    """The message was deleted at the platform: nothing is left to mend."""
+    """The message was deleted at the platform: nothing is left to edit."""
     asked = await bench.ask()
     await bench.send_all()
     await bench.store.write(approvals.cancel, asked, "")
@@ -197,7 +197,7 @@ async def test_decision_and_send_at_the_same_moment_leave_no_stale_copy(bench: O
 
 
 async def test_targets_and_payloads_survive(bench: OpenStore) -> None:
-    """All four parts of a target and any JSON text come back."""
+    """All four parts of a target and any JSON text are returned unchanged."""
     target = Target("terminal", "tty", "acc", "thread")
     await bench.store.write(outbox.enqueue_notice, None, target, '{"t": "\\u0000é"}', "n")
     (item,) = await _claim(bench)

@@ -1,4 +1,4 @@
-"""What every engine must do with links into the control page: one browser, one use, ten minutes."""
+"""State what every engine must do with links into the page: one browser, one use, ten minutes."""
 
 import asyncio
 
@@ -81,7 +81,7 @@ async def test_the_store_holds_hashes_only(bench: OpenStore) -> None:
 
 
 async def test_the_first_browser_keeps_the_link(bench: OpenStore) -> None:
-    """Another one neither opens nor uses it, whichever order it tries in; the first still can."""
+    """Another one neither opens nor uses it, whichever order it tries; the first still can."""
     link = await _link(bench)
     assert await _open(bench, link) is LinkState.OPEN
     assert await _open(bench, link, THERE) is LinkState.ELSEWHERE
@@ -92,7 +92,7 @@ async def test_the_first_browser_keeps_the_link(bench: OpenStore) -> None:
 
 
 async def test_what_only_looks_binds_nothing(bench: OpenStore) -> None:
-    """Whoever fetched the page leaves the link to the browser that uses it, which keeps it."""
+    """Fetching the page leaves the link to the browser that uses it, which keeps it."""
     link = await _link(bench)
     looked = await bench.store.read(page_links.seen_by, link.secret, THERE)
     assert (looked.state, looked.person) == (LinkState.OPEN, "ana")
@@ -143,7 +143,7 @@ async def test_an_unknown_link_is_none(bench: OpenStore) -> None:
 
 
 async def test_without_a_name_the_only_person_is_meant(bench: OpenStore) -> None:
-    """Nobody, or several, is said so; somebody revoked gets no link."""
+    """No one, or several, is reported; a revoked person gets no link."""
     with pytest.raises(BadRequest, match="Nobody is in the people directory"):
         await bench.store.write(page_links.create, None, SCOPES, "uid:0")
     await bench.store.write(people.add, "ana")
@@ -160,7 +160,7 @@ async def test_without_a_name_the_only_person_is_meant(bench: OpenStore) -> None
 
 
 async def test_revoking_the_person_ends_the_session_at_once(bench: OpenStore) -> None:
-    """As it ends every token of that person."""
+    """Like every token of that person."""
     made = await _session(bench)
     await bench.store.write(people.revoke, "ana")
     assert await bench.store.read(tokens.holder, token_text.digest(made.text)) is None
@@ -217,7 +217,7 @@ async def _is_in(bench: OpenStore, made: NewToken) -> bool:
 async def test_who_revokes_an_account_ends_what_its_links_began(
     bench: OpenStore, *, restored: bool
 ) -> None:
-    """Sessions, also once it is restored, and links that wait; those of others go on."""
+    """Sessions, also once it is restored, and links that wait; others' continue."""
     stolen, other = await _begun(bench, "telegram:42"), await _begun(bench, "telegram:43")
     waits = await bench.store.write(page_links.create, "ana", SCOPES, "telegram:42")
     assert await _is_in(bench, stolen)
@@ -237,7 +237,7 @@ async def test_who_revokes_an_account_ends_what_its_links_began(
 
 
 async def test_who_unlinks_an_account_ends_what_its_links_began(bench: OpenStore) -> None:
-    """It is not the person's any more, so it is signed in as nobody."""
+    """It is no longer the person's, so it signs in as no one."""
     stolen, other = await _begun(bench, "telegram:42"), await _begun(bench, "telegram:43")
     waits = await bench.store.write(page_links.create, "ana", SCOPES, "telegram:42")
     code = await bench.store.write(pairing.begin, "ana")
@@ -268,9 +268,9 @@ async def test_who_is_revoked_does_not_sign_in(bench: OpenStore) -> None:
 
 @pytest.mark.parametrize("how", ["signed out", "revoked", "the person is", "none"])
 async def test_a_session_that_has_ended_registers_no_passkey(bench: OpenStore, how: str) -> None:
-    """Whoever stole it would come back by the key; the page looked at the session a while ago.
+    """A thief would come back by the key; the page looked at the session a while ago.
 
-    The control is a session that goes on.
+    The control is a session that continues.
     """
     session = (await _session(bench)).token
     if how == "signed out":
@@ -290,7 +290,7 @@ async def test_a_session_that_has_ended_registers_no_passkey(bench: OpenStore, h
 
 
 async def test_a_passkey_that_is_forgotten_ends_the_sessions_it_began(bench: OpenStore) -> None:
-    """Whoever found the device is out; a session of another passkey goes on."""
+    """The finder of the device is out; a session of another passkey continues."""
     await bench.store.write(people.add, "ana")
     for key in ("lostlost-key", "kept-kept-key"):
         await bench.store.write(passkeys.add, "ana", key, "public", 0, "a browser", "uid:0")

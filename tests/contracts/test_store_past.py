@@ -1,4 +1,4 @@
-"""What every engine must return of an agent's last commands."""
+"""State what every engine must return of an agent's last commands."""
 
 from core.model.identity import AgentId, SessionKey
 from core.store import approvals

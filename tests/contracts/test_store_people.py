@@ -1,4 +1,4 @@
-"""What every engine must do with people: link accounts, revoke, restore."""
+"""State what every engine must do with people: link accounts, revoke, restore."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from tests.support.stores import OpenStore
 
 
 async def known(bench: OpenStore, actor: Actor) -> KnownAs:
-    """Return whose account it is."""
+    """Return the owner of the account."""
     return await bench.store.read(people.known_as, actor)
 
 
@@ -68,7 +68,7 @@ async def test_a_code_ends_after_ten_minutes(bench: OpenStore) -> None:
 
 
 async def test_an_account_belongs_to_one_person(bench: OpenStore) -> None:
-    """Somebody's account cannot be taken by another person's code, and that code stays good."""
+    """One person's account cannot be taken by another's code, and that code remains valid."""
     await pair(bench, "ana", ALICE)
     await bench.store.write(people.add, "bob")
     drawn = await bench.store.write(pairing.begin, "bob")
@@ -116,7 +116,7 @@ async def test_one_code_sent_by_two_links_one(bench: OpenStore) -> None:
 
 
 async def test_unlinking_makes_an_account_its_own_person(bench: OpenStore) -> None:
-    """The person is named once; an account that is nobody's has nothing to unlink."""
+    """The person is named once; an account that is no one's has nothing to unlink."""
     await pair(bench, "ana", ALICE)
 
     assert "ana" == await bench.store.write(people.unlink, "telegram", "42")
@@ -177,7 +177,7 @@ async def test_who_asked_is_known_by_its_kernel_session(bench: OpenStore) -> Non
 async def test_a_requester_is_known_by_account_person_and_linked_accounts(
     bench: OpenStore,
 ) -> None:
-    """Lists of approvers may name any of them; who asks over the socket has an account only."""
+    """Lists of approvers may name any of them; a socket requester has only an account."""
     chat = Requester(Intake.CHAT, "telegram:42")
     assert {"telegram:42"} < await bench.store.read(approvals.references, chat)
     local = Requester(Intake.SOCKET, "uid:1000")

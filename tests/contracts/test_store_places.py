@@ -1,4 +1,4 @@
-"""What every engine must remember about where a session belongs."""
+"""State what every engine must remember about where a session belongs."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ _DAY = 24 * 60 * MINUTE
 
 
 async def test_a_session_remembers_the_chat_it_came_from_last(bench: OpenStore) -> None:
-    """Chat, account and thread; each session for itself; over a restart."""
+    """Chat, account and thread; each session separately; over a restart."""
     elsewhere = Target("slack", "C1", "work", "171.5")
     assert await bench.store.read(origins.origin_of, SESSION) is None
     for place in (GROUP, elsewhere, elsewhere):
@@ -39,7 +39,7 @@ async def test_the_first_thread_of_a_session_and_place_counts(bench: OpenStore) 
 
 
 async def test_retention_forgets_a_session_that_is_not_heard_of(bench: OpenStore) -> None:
-    """One that is heard of now and then keeps its chat and its threads."""
+    """A session seen now and then keeps its chat and its threads."""
     write, read = bench.store.write, bench.store.read
     for session in (SESSION, OTHER):
         await write(origins.remember_origin, session, GROUP)

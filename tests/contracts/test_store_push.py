@@ -1,4 +1,4 @@
-"""What every engine must do with web push: one session, one answer, until it ends."""
+"""State what every engine must do with web push: one session, one answer, until it ends."""
 
 import asyncio
 
@@ -39,7 +39,7 @@ async def _drawn(bench: OpenStore, place: str, until_ms: int = FAR) -> str:
 
 
 async def test_a_browser_lives_with_its_session(bench: OpenStore) -> None:
-    """Signed out, revoked, expired, or of somebody who is: it is not there any more."""
+    """Signed out, revoked, expired, or of a person who is: it no longer exists."""
     for number, end in enumerate(("sign out", "revoke", "person", "time")):
         session = await _session(bench, f"page-{number}", f"p{number}")
         place = await _subscribed(bench, session, f"https://a/{number}")
@@ -59,7 +59,7 @@ async def test_a_browser_lives_with_its_session(bench: OpenStore) -> None:
 
 
 async def test_a_browser_has_one_subscription(bench: OpenStore) -> None:
-    """The last; a person has ten browsers, and what ended leaves room."""
+    """The last; a person has ten browsers, and an ended one frees a slot."""
     first, second = await _session(bench), await _session(bench, "page-2")
     old = await _subscribed(bench, first)
     new = await _subscribed(bench, second)

@@ -1,4 +1,4 @@
-"""What every engine must do with a request that was refused as it stood."""
+"""State what every engine must do with a request that was refused as it was."""
 
 from core.model.decision import DenialReason
 from core.model.identity import AgentId
@@ -15,7 +15,7 @@ from tests.support.stores import OpenStore
 
 
 def refused() -> RefusedRequest:
-    """Return a request that names a folder that is not there."""
+    """Return a request that names a missing folder."""
     return RefusedRequest(
         id=new_id(),
         agent=AgentId("main"),
@@ -28,7 +28,7 @@ def refused() -> RefusedRequest:
 
 
 async def test_a_refusal_is_told_and_kept_under_its_id(bench: OpenStore) -> None:
-    """Its session hears of it, its id is known with the reason, the history has it."""
+    """Its session is told, its id is known with the reason, the history has it."""
     one = refused()
     await bench.store.write(record_refused, one)
 

@@ -1,4 +1,4 @@
-"""What every engine must do with runs and session events."""
+"""State what every engine must do with runs and session events."""
 
 import asyncio
 from dataclasses import replace
@@ -56,7 +56,7 @@ async def test_an_id_or_a_request_key_begins_once(bench: OpenStore) -> None:
 
 
 async def test_a_key_is_bound_to_what_was_asked_under_it(bench: OpenStore) -> None:
-    """Of a run, a denial and a question: the same wish finds it, another one is a conflict."""
+    """Of a run, a denial and a question: the same request finds it, another one is a conflict."""
     run, denied = (
         run_draft(key="ran", request_digest="one"),
         run_draft(key="denied", request_digest="one"),
@@ -134,7 +134,7 @@ async def test_a_policy_denial_is_recorded_and_told(bench: OpenStore) -> None:
 
 
 async def test_recovery_names_the_runs_of_the_dead_once(bench: OpenStore) -> None:
-    """Unknown, one event, the process's identity; the living and the ended are left alone."""
+    """Unknown, one event, the process's identity; living and ended ones are left alone."""
     write = bench.store.write
     await write(replicas.heartbeat, "dead", 1_000)
     lost, over, mine = run_draft(owner="dead"), run_draft(owner="dead"), run_draft(owner="me")
@@ -197,7 +197,7 @@ async def test_output_that_no_database_can_hold_is_kept_readable(bench: OpenStor
 async def test_the_event_says_what_ended_a_run(
     bench: OpenStore, end: dict[str, Any], code: str
 ) -> None:
-    """The code first, then what else ended it; short output is whole and bears no mark."""
+    """The code first, then what else ended it; short output is whole and has no mark."""
     run = run_draft()
     await bench.store.write(runs.begin, run)
     result = Finished(run.id, output=Output("all", "all", 3), duration_ms=5, **end)
@@ -240,7 +240,7 @@ async def test_events_come_again_until_acknowledged(bench: OpenStore) -> None:
 
 
 async def test_eight_writers_leave_no_gap_in_one_session(bench: OpenStore) -> None:
-    """A reader that follows its own mark meanwhile sees every number once, in order."""
+    """A reader that follows its own mark in the meantime sees every number once, in order."""
     seen: list[int] = []
 
     async def write_some() -> None:
@@ -273,7 +273,7 @@ async def test_finishing_never_resurrects(bench: OpenStore, gone: bool) -> None:
 
 
 async def test_a_result_takes_the_place_of_an_unknown_end(bench: OpenStore) -> None:
-    """Its own gateway saw the end; anybody else's word, and a second one, changes nothing."""
+    """Its own gateway saw the end; another's report, and a second one, changes nothing."""
     run = run_draft(owner="first")
     await bench.store.write(runs.begin, run)
     await bench.store.write(runs.running, run.id, 10)
@@ -305,7 +305,7 @@ async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: OpenStor
 
 
 async def test_a_run_that_somebody_else_claimed_is_not_refused(bench: OpenStore) -> None:
-    """Who finds that a queued run cannot start ends it; not once another gateway started it."""
+    """A gateway that finds that a queued run cannot start ends it; not once another started it."""
     reason, why = DenialReason.PLAN_DRIFT, "git was replaced"
     queued, started = await allowed(bench), await allowed(bench)
     assert await bench.store.write(runs.start, started, "other")
@@ -315,7 +315,7 @@ async def test_a_run_that_somebody_else_claimed_is_not_refused(bench: OpenStore)
 
 
 async def test_the_key_of_a_claim_that_was_given_up_is_free(bench: OpenStore) -> None:
-    """A retry under the same key runs; a run that was refused otherwise keeps its key."""
+    """A retry under the same key runs; a run that was otherwise refused keeps its key."""
     reason, why = DenialReason.SPAWN_FAILED, "The database failed."
     doubted, refused = run_draft(key="one"), run_draft(key="two")
     for run in (doubted, refused):
@@ -369,7 +369,7 @@ async def _kinds(bench: OpenStore) -> list[EventKind]:
 
 
 async def test_a_nodes_run_starts_when_the_node_reported_it(bench: OpenStore) -> None:
-    """Claimed is not started there; it is said once, and only then that it takes long."""
+    """Claimed is not started there; it is reported once, and only then that it takes long."""
     run = await _on_node(bench)
     assert await _kinds(bench) == []
     assert not await bench.store.write(runs.running, run.id, 10)
@@ -383,7 +383,7 @@ async def test_a_nodes_run_starts_when_the_node_reported_it(bench: OpenStore) ->
 
 
 async def test_a_lost_report_of_a_start_is_made_up_for(bench: OpenStore) -> None:
-    """It ended, so it had started; a run of this machine hears nothing twice."""
+    """It ended, so it had started; a run of this machine reports nothing twice."""
     run = await _on_node(bench)
     assert await bench.store.write(runs.finish, run.id, finished(run.id))
     assert await _kinds(bench) == [EventKind.STARTED, EventKind.FINISHED]

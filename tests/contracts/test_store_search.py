@@ -1,4 +1,4 @@
-"""A search of the history is narrowed in the database, and loses nothing by it."""
+"""Narrow a search of the history in the database, without losing anything."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ from tests.support.stores import OpenStore
 async def test_a_search_is_narrowed_in_the_database(
     bench: OpenStore, narrowing: Narrowing, found: set[str]
 ) -> None:
-    """What it leaves out no search wants; the words of a mask are looked for in what is shown."""
+    """No search wants what it leaves out; the words of a mask are searched in what is shown."""
     unasked = run_draft()
     await bench.store.write(runs.begin, unasked)
     names = {await bench.ask(): "asked", unasked.id: "unasked"}

@@ -1,4 +1,4 @@
-"""What every engine must do with what people set for a session."""
+"""State what every engine must do with what people set for a session."""
 
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey
@@ -27,7 +27,7 @@ async def test_what_is_set_is_read_back_with_who_and_when(bench: OpenStore) -> N
 
 
 async def test_clearing_leaves_the_sessions_chat(bench: OpenStore) -> None:
-    """Origin and settings share a row, and neither ends the other."""
+    """Origin and settings share a row, and neither removes the other."""
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
     await bench.store.write(origins.remember_origin, CHAT, GROUP)
     both = await bench.store.read(overrides.get, CHAT)
@@ -41,7 +41,7 @@ async def test_clearing_leaves_the_sessions_chat(bench: OpenStore) -> None:
 
 
 async def test_every_change_wakes_the_readers(bench: OpenStore) -> None:
-    """A reader that keeps a copy hears of each change, and whether it may keep one."""
+    """A reader that keeps a copy is told of each change, and whether it may keep one."""
     bench.notes.clear()
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
     every = await bench.store.read(overrides.every)
@@ -55,7 +55,7 @@ async def test_every_change_wakes_the_readers(bench: OpenStore) -> None:
 async def test_a_gateway_that_starts_alone_forgets_what_the_last_one_was_told(
     bench: OpenStore,
 ) -> None:
-    """What is set lasts as long as the gateways do; a second replica takes nothing away."""
+    """Settings last as long as the gateways do; a second replica removes nothing."""
     await bench.store.write(overrides.put, CHAT, FULL, ALICE)
     await bench.store.write(origins.remember_origin, CHAT, GROUP)
     await bench.store.write(replicas.heartbeat, "other", 60_000)

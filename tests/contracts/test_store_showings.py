@@ -1,4 +1,4 @@
-"""What people are shown is recorded once, with its text, and only what came before the decision."""
+"""Record what people are shown once, with its text, and only before the decision."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ def look(approval_id: ApprovalId, actor: Actor = ALICE, text: str = "all of it")
 
 
 async def test_a_copy_is_recorded_with_its_sending(bench: OpenStore) -> None:
-    """Once however often it is reported; a copy after the decision is no part of its basis."""
+    """Once however often it is reported; a copy after the decision is not part of its basis."""
     asked = await bench.ask()
     (item,) = await bench.store.write(outbox.claim, 1, 60_000, (GROUP.channel,))
     for _ in range(2):
@@ -52,7 +52,7 @@ async def test_a_look_is_recorded_with_the_answer(bench: OpenStore) -> None:
 
 
 async def test_a_copy_counts_for_who_answered_in_its_chat(bench: OpenStore) -> None:
-    """Nobody says that somebody reads the group who answered elsewhere, under a message or not."""
+    """Nothing shows that the answerer from elsewhere reads the group, under a message or not."""
     asked = await bench.ask()
     (item,) = await bench.store.write(outbox.claim, 1, 60_000, (GROUP.channel,))
     await bench.store.write(outbox.sent, item.id, "m1", "what was sent")

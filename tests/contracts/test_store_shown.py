@@ -1,4 +1,4 @@
-"""What every engine must tell about the message that an edit brings to its final state."""
+"""State what every engine must report about the message that an edit finalises."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ async def _denied_one_of_two(bench: OpenStore) -> tuple[OutboxItem, tuple[str, s
 
 
 async def test_an_edit_is_told_all_that_its_message_shows(bench: OpenStore) -> None:
-    """In the order of the prompts: the one that ended, how it ended, and the one still open."""
+    """In the order of the prompts: the ended one, how it ended, and the one still open."""
     edit, ids = await _denied_one_of_two(bench)
     ended, waiting = await bench.store.read(shown_by, edit)
     assert ids == (ended.approval.id, waiting.approval.id)

@@ -1,4 +1,4 @@
-"""What every engine must do with a question that needs a proof: it counts once, or not at all."""
+"""State what every engine must do with a question that needs a proof: it counts once, or never."""
 
 import asyncio
 from dataclasses import replace
@@ -25,7 +25,7 @@ async def _say(bench: OpenStore, ballot: approvals.Ballot) -> Answer:
 
 
 async def _spend(bench: OpenStore, count: int) -> PasskeySpend:
-    """Return what a passkey signed, with a challenge that is still to be used."""
+    """Return a passkey's signature, with a challenge that is still unused."""
     nonce = await bench.store.write(passkeys.draw, "an answer")
     return PasskeySpend("key", count, nonce, "an answer", "{}")
 
@@ -36,7 +36,7 @@ async def _with_app(bench: OpenStore) -> None:
 
 
 async def test_a_code_allows_one_question(bench: OpenStore) -> None:
-    """Of two answers at one moment as well; what it allowed is on record, a later code counts."""
+    """Of two answers at one moment as well; what it allowed is recorded, a later code counts."""
     await _with_app(bench)
     asked = [await _asked(bench) for _ in range(3)]
     ballots = [approvals.Ballot(one, ONCE, ALICE, None, step=70) for one in asked[:2]]
@@ -83,7 +83,7 @@ async def test_what_gave_a_proof_and_is_forgotten_proves_nothing(bench: OpenStor
 
 
 async def test_a_passkey_allows_one_question(bench: OpenStore) -> None:
-    """By a challenge that is used up and a count that grows; what it signed is on record."""
+    """With a used challenge and a count that grows; what it signed is recorded."""
     await pair(bench, "ana", ALICE)
     await bench.store.write(passkeys.add, "ana", "key", "public", 0, "a browser", "uid:0")
     first, second = [await _asked(bench) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""What every engine must do with allow-always for one task."""
+"""State what every engine must do with an allow-always for one task."""
 
 import asyncio
 from dataclasses import replace
@@ -42,12 +42,12 @@ async def active(
 
 
 async def listed(bench: OpenStore) -> dict[ApprovalId, Grant]:
-    """Return what holds for anybody."""
+    """Return what is granted to anyone."""
     return {grant.id: grant for grant in await bench.store.read(grants.listed)}
 
 
 async def test_a_grant_of_a_task_holds_for_its_agent_and_task(bench: OpenStore) -> None:
-    """In every session; for another task, for none, and for another agent it is not there."""
+    """In every session; for another task, for none, and for another agent it does not exist."""
     asked = await give(bench, THIS_TASK)
 
     assert [asked] == await active(bench)
@@ -69,7 +69,7 @@ async def test_another_limit_binds_to_no_task(bench: OpenStore) -> None:
 
 
 async def test_limits_of_session_and_task_add_up(bench: OpenStore) -> None:
-    """Where people limited it in both ways, both must be met."""
+    """If people limited it in both ways, both must be met."""
     asked = await give(bench, GrantTerms(uses=1, session_only=True, task_only=True))
 
     assert [asked] == await active(bench)
@@ -94,7 +94,7 @@ async def test_the_votes_of_several_people_add_up(bench: OpenStore) -> None:
 
 
 async def test_without_a_task_no_grant_of_one_is_given(bench: OpenStore) -> None:
-    """Nothing is decided: a grant without its task would hold for every one."""
+    """Nothing is decided: a grant without its task would apply to every one."""
     asked = await bench.ask()
     with pytest.raises(StoreError, match="names no task"):
         await bench.store.write(
@@ -108,7 +108,7 @@ async def test_without_a_task_no_grant_of_one_is_given(bench: OpenStore) -> None
 
 
 async def test_the_end_of_a_task_ends_its_grants_only(bench: OpenStore) -> None:
-    """Of one agent where it is named, else of all; a second time there is nothing to cancel."""
+    """Of one agent if it is named, else of all; a second time there is nothing to cancel."""
     mine, hers = await give(bench, THIS_TASK), await give(bench, THIS_TASK, agent=CODER)
     timed = await give(bench, GrantTerms(for_ms=60_000, task_only=True))
     stays = {await give(bench, THIS_TASK, OTHER), await give(bench, THIS_SESSION)}
@@ -124,7 +124,7 @@ async def test_the_end_of_a_task_ends_its_grants_only(bench: OpenStore) -> None:
 
 
 async def test_a_task_that_ends_while_it_is_used(bench: OpenStore) -> None:
-    """Each use comes before the end and is counted, or after it and is none; never both."""
+    """Each use comes before the end and is counted, or after it and is not; never both."""
     asked = await give(bench, GrantTerms(uses=100, task_only=True))
 
     async def end() -> Grant:
@@ -142,7 +142,7 @@ async def test_a_task_that_ends_while_it_is_used(bench: OpenStore) -> None:
 
 
 async def test_a_task_that_nobody_ends_ends_by_itself(bench: OpenStore) -> None:
-    """After 24 hours without use; each use begins them anew, and no other grant has them."""
+    """After 24 hours without use; each use restarts them, and no other grant has them."""
     unused = await give(bench, THIS_TASK)
     used = await give(bench, GrantTerms(uses=9, task_only=True))
     session = await give(bench, THIS_SESSION)
@@ -160,7 +160,7 @@ async def test_a_task_that_nobody_ends_ends_by_itself(bench: OpenStore) -> None:
 
 
 async def test_a_time_of_its_own_is_the_bound(bench: OpenStore) -> None:
-    """Who gave a task two days meant two days, used or not."""
+    """A person who gave a task two days meant two days, used or not."""
     asked = await give(bench, GrantTerms(for_ms=2 * TASK_IDLE_MS, task_only=True))
     await bench.advance(TASK_IDLE_MS + 60_000)
     assert [asked] == await active(bench)
@@ -170,7 +170,7 @@ async def test_a_time_of_its_own_is_the_bound(bench: OpenStore) -> None:
 
 
 async def test_pruning_forgets_tasks_that_ended(bench: OpenStore) -> None:
-    """Those that still hold stay, and so does what is of no task."""
+    """Those still in effect stay, and so do those without a task."""
     unused, session = await give(bench, THIS_TASK), await give(bench, THIS_SESSION)
     created = (await listed(bench))[unused].created_ms
 

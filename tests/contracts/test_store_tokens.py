@@ -1,4 +1,4 @@
-"""What every engine must do with tokens: keep no text, end when told, answer as a person."""
+"""State what every engine must do with tokens: keep no text, end on request, answer as a person."""
 
 import asyncio
 from dataclasses import replace
@@ -34,19 +34,19 @@ async def made(
     person: str | None = None,
     life_ms: int | None = None,
 ) -> NewToken:
-    """Make a token; a read token where nothing is said."""
+    """Make a token; by default a read token."""
     wish = TokenDraft(name, frozenset(scopes or (LOOK,)), agent, person, "uid:1000", life_ms)
     return await bench.store.write(tokens.create, wish)
 
 
 async def approver(bench: OpenStore, name: str = "laptop", person: str = "ana") -> NewToken:
-    """Make a person's token, and the person if need be."""
+    """Make a person's token, and the person if needed."""
     await bench.store.write(people.add, person)
     return await made(bench, name, DECIDE, person=person)
 
 
 async def lets_in(bench: OpenStore, new: NewToken) -> bool:
-    """Return whether a token's text lets anybody in."""
+    """Return whether a token's text admits anyone."""
     return await bench.store.read(tokens.holder, token_text.digest(new.text)) is not None
 
 
@@ -65,7 +65,7 @@ def everything(conn: Connection) -> str:
 
 
 async def test_only_the_hash_is_kept(bench: OpenStore) -> None:
-    """No table holds a token's text nor its random part; the hash is there, and finds it."""
+    """No table contains a token's text or its random part; the hash is there, and finds it."""
     new = await approver(bench)
     kept = await bench.store.read(everything)
     found = await bench.store.read(tokens.holder, token_text.digest(new.text))
@@ -87,7 +87,7 @@ async def test_a_hash_of_something_else_lets_nobody_in(bench: OpenStore) -> None
 
 
 async def test_it_ends_when_it_is_revoked_or_its_time_is_over(bench: OpenStore) -> None:
-    """The last ms is too late; revoking works by name and by id, and is told to who listens."""
+    """The last ms is too late; revoking works by name and by id, and listeners are notified."""
     short, named, other = [
         await made(bench, "short", life_ms=1_000),
         await made(bench, "named"),
@@ -114,7 +114,7 @@ async def test_it_ends_when_it_is_revoked_or_its_time_is_over(bench: OpenStore) 
 
 
 async def test_who_is_shut_out(bench: OpenStore) -> None:
-    """Whose token was revoked, or has expired, or who was; no account that is no token's."""
+    """Those whose token was revoked or has expired, or who were; no account that is no token's."""
     await bench.store.write(people.add, "bob")
     live, revoked = await made(bench, "live"), await made(bench, "revoked")
     short, bobs = await made(bench, "short", life_ms=0), await approver(bench, "bobs", "bob")
@@ -129,7 +129,7 @@ async def test_who_is_shut_out(bench: OpenStore) -> None:
 
 
 async def test_no_two_live_tokens_share_a_name(bench: OpenStore) -> None:
-    """A revoked or expired one gives its name free; two at once are one and a refusal."""
+    """A revoked or expired one frees its name; two at once are one and a refusal."""
     await made(bench, "ci", life_ms=1_000)
     with pytest.raises(BadRequest, match="named 'ci'"):
         await made(bench, "ci")
@@ -161,7 +161,7 @@ async def test_no_two_live_tokens_share_a_name(bench: OpenStore) -> None:
 async def test_nobody_asks_and_decides(
     bench: OpenStore, scopes: tuple[Scope, ...], agent: str | None, person: str | None
 ) -> None:
-    """What is an agent's has no right of people, and none is made without whose it is."""
+    """An agent's token has no right of people, and none is made without an owner."""
     await bench.store.write(people.add, "ana")
     wish = TokenDraft("x", frozenset(scopes), agent, person, "uid:1000")
     with pytest.raises(BadRequest):
@@ -195,7 +195,7 @@ async def test_a_persons_token_is_that_persons_account(bench: OpenStore) -> None
 
 @pytest.mark.parametrize("how", ["token", "person", "account"])
 async def test_revoking_holds_inside_the_answer(bench: OpenStore, how: str) -> None:
-    """A revoked token, person or account answers nothing; its earlier vote counts no more."""
+    """A revoked token, person or account answers nothing; its earlier vote no longer counts."""
     first, bob = await approver(bench), await approver(bench, "bob-laptop", "bob")
     asked = await bench.ask(replace(draft(), quorum=2))
     await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, as_actor(first), None))
@@ -220,7 +220,7 @@ async def test_revoking_holds_inside_the_answer(bench: OpenStore, how: str) -> N
 
 
 async def test_a_token_is_its_persons_even_when_unlinked(bench: OpenStore) -> None:
-    """Unlinking takes the vote's person away, and revoking the person still ends the token."""
+    """Unlinking removes the vote's person, and revoking the person still ends the token."""
     new = await approver(bench)
     await bench.store.write(people.unlink, "api", new.token.id)
     unlinked = await bench.store.read(people.known_as, as_actor(new))
@@ -274,7 +274,7 @@ async def test_what_a_person_asked_in_chat_her_token_does_not_allow(bench: OpenS
 
 
 async def test_its_use_is_noted_once_a_minute(bench: OpenStore) -> None:
-    """Two uses within a minute write one time; a later one writes anew."""
+    """Two uses within a minute write one time; a later one writes again."""
     new = await made(bench)
 
     async def noted() -> int | None:
@@ -296,7 +296,7 @@ async def test_its_use_is_noted_once_a_minute(bench: OpenStore) -> None:
 
 
 async def test_what_ended_long_ago_is_forgotten(bench: OpenStore) -> None:
-    """The token goes with its account and its revocation; one that lives stays for ever."""
+    """The token goes with its account and its revocation; a valid one stays forever."""
     gone, kept = await approver(bench), await approver(bench, "phone")
     expired = await made(bench, "short", life_ms=1_000)
     await bench.store.write(tokens.revoke, "laptop")
@@ -313,7 +313,7 @@ async def test_what_ended_long_ago_is_forgotten(bench: OpenStore) -> None:
 
 
 async def test_a_row_that_says_too_much_is_told_as_it_is(bench: OpenStore) -> None:
-    """The store does not mend a row that was written behind its back: who reads it must."""
+    """The store does not repair a row that was written behind its back: its reader must."""
     new = await made(bench, "ci", ASK, agent="coder")
     table = ALL_TABLES.tables["tokens"]
     await bench.store.write(
@@ -338,7 +338,7 @@ async def test_whose_a_run_is(bench: OpenStore) -> None:
 
 
 async def test_sessions_of_one_agent(bench: OpenStore) -> None:
-    """Names are compared exactly: case, wildcards and a longer agent's name are others."""
+    """Names are compared exactly: case, wildcards and a longer agent's name are different."""
     keys = ("agent:a:1", "agent:a:2", "AGENT:A:3", "agent:ab:4", "agent:_:5", "main", "agent:%:6")
     new = [events.NewEvent(key, EventKind.STARTED, "x", "r") for key in keys]
     await bench.store.write(events.append, new, 7)

@@ -1,4 +1,4 @@
-"""What every engine must do with codes of authenticator apps: each counts once, tries are few."""
+"""State what every engine must do with app codes: each counts once, tries are few."""
 
 import asyncio
 
@@ -37,7 +37,7 @@ async def test_tries_are_few_and_come_back(bench: OpenStore) -> None:
 
 
 async def test_a_new_app_ends_the_earlier_one(bench: OpenStore) -> None:
-    """There is one a person; without a person there is none, and it can be removed."""
+    """There is one per person; without a person there is none, and it can be removed."""
     await _enrol(bench)
     await bench.store.write(totp_keys.spend, "ana", 9)
     await _enrol(bench, "B" * 32)
@@ -50,7 +50,7 @@ async def test_a_new_app_ends_the_earlier_one(bench: OpenStore) -> None:
 
 
 async def test_what_is_in_clear_is_sealed_once(bench: OpenStore) -> None:
-    """For the person that it is of; what is sealed stays as it is."""
+    """For its person; what is sealed is unchanged."""
     await _enrol(bench)
     seal = lambda secret, use: f"sealed:1:{use}:{secret[::-1]}"  # noqa: E731
     assert await bench.store.write(totp_keys.seal_all, seal) == 1

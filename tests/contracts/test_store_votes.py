@@ -1,4 +1,4 @@
-"""What every engine must do where several people must allow."""
+"""State what every engine must do if several people must allow."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ async def test_two_people_must_allow(bench: OpenStore) -> None:
 
 
 async def test_two_accounts_of_one_person_are_one_vote(bench: OpenStore) -> None:
-    """Also where they are linked after both have voted."""
+    """Also if they are linked after both have voted."""
     asked, later = await ask(bench), await ask(bench, quorum=3)
     await say(bench, later, ALICE)
     before = await say(bench, later, ANA_SLACK)
@@ -127,7 +127,7 @@ async def test_the_narrowest_allow_holds(
 
 
 async def test_the_last_vote_of_a_person_counts(bench: OpenStore) -> None:
-    """Somebody who changes from always to once has one vote: once."""
+    """A person who changes from always to once has one vote: once."""
     asked = await ask(bench)
     await say(bench, asked, ALICE, ALWAYS)
     again = await say(bench, asked, ALICE, ONCE)
@@ -158,7 +158,7 @@ async def test_a_redelivered_vote_is_told_the_same_and_replaces_nothing(bench: O
 
 
 async def test_a_late_vote_ends_it_as_expired(bench: OpenStore) -> None:
-    """The second person comes at the deadline: nobody wins."""
+    """The second person comes at the deadline: no one wins."""
     asked = await ask(bench)
     await say(bench, asked, ALICE)
     await bench.send_all()
@@ -206,7 +206,7 @@ async def test_a_revoked_person_decides_nothing(bench: OpenStore, quorum: int) -
 
 @pytest.mark.parametrize("quorum", [1, 2])
 async def test_the_requester_decides_on_no_linked_account(bench: OpenStore, quorum: int) -> None:
-    """Who asked in Telegram does not answer in Slack, and its earlier vote falls when linked."""
+    """A requester in Telegram does not answer in Slack, and an earlier vote falls when linked."""
     asked = await ask(bench, quorum, Requester(Intake.CHAT, "telegram:42"))
     if quorum > 1:
         assert (await say(bench, asked, ANA_SLACK)).counted
@@ -222,7 +222,7 @@ async def test_the_requester_decides_on_no_linked_account(bench: OpenStore, quor
 
 
 async def test_somebody_else_than_was_authorised_is_refused(bench: OpenStore) -> None:
-    """An account that changed hands between the check and the transaction is looked at again."""
+    """An account that changed hands between the check and the transaction is checked again."""
     asked = await ask(bench, 1)
     wrong = PersonId("ana")
 
@@ -236,7 +236,7 @@ async def test_somebody_else_than_was_authorised_is_refused(bench: OpenStore) ->
 
 
 async def test_a_counted_vote_is_told_where_the_prompt_is_shown(bench: OpenStore) -> None:
-    """One notice a person and place, however often that person votes."""
+    """One notice per person and place, however often that person votes."""
     asked = await ask(bench, 3)
     await bench.send_all()
     await say(bench, asked, ALICE)

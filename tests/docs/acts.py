@@ -1,4 +1,4 @@
-"""What people do beside the commands of a page: answer prompts, send codes, stop the gateway."""
+"""Do what people do besides a page's commands: answer prompts, send codes, stop the gateway."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ def code(user: User) -> str:
 
 
 def ask(line: str) -> Act:
-    """Ask for a command in a terminal of its own, and wait until people are asked."""
+    """Ask for a command in its own terminal, and wait until people are asked."""
 
     def go(user: User) -> None:
         user.terminal("agent").type(line)

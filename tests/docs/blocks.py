@@ -1,7 +1,7 @@
 """Read the fenced blocks of a page: what a user would type, copy or save.
 
-A block that is not run has its reason in a comment above it, and one that a test of its own runs
-names that test; a comment on the whole page holds for each of its blocks without a reason::
+A block that is not run has its reason in a comment above it, and one that a dedicated test runs
+names that test; a comment on the whole page applies to each of its blocks without a reason::
 
     <!-- not run: needs systemd -->
     <!-- run by tests/e2e/test_demo.py -->
@@ -36,7 +36,7 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the blocks of a page that something can be done with, in their order."""
+    """Return the blocks of a page that can be run or checked, in order."""
     return [one for one in _all(page) if one.language not in SHOWN]
 
 

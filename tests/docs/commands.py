@@ -1,6 +1,6 @@
 """Split a block into commands, with the exit status and the output that the page shows.
 
-An exit status is written in a comment behind the command: ``# exit code 4: the id, at once``.
+An exit status is written in a comment after the command: ``# exit code 4: the id, at once``.
 """
 
 import re
@@ -15,7 +15,7 @@ _STATUS = re.compile(r"#.*\bexit(?:s with|s| code| status) (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, its line on the page, the status it ends with, and the lines that it prints."""
+    """A command, its line on the page, its exit status, and the lines that it prints."""
 
     line: int
     text: str
@@ -24,12 +24,12 @@ class Command:
 
     @property
     def bare(self) -> str:
-        """The command without the comment behind it."""
+        """The command without the comment after it."""
         return re.split(r"\s{2,}#", self.text)[0]
 
 
 def commands(block: Block) -> list[Command]:
-    """Return the commands of a block of ``sh`` or ``console`` in their order."""
+    """Return the commands of a block of ``sh`` or ``console``, in order."""
     numbered = list(enumerate(block.text.splitlines(), block.line))
     found = _console(numbered) if block.language == "console" else _script(numbered)
     return [one for one in found if not one.text.startswith("#")]

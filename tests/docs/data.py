@@ -50,7 +50,7 @@ def _expectations(user: User, text: str) -> None:
 
 
 def _approvals(user: User, document: Json) -> None:
-    """Load an approvals file as the gateway does; it may hold no entry that is ignored."""
+    """Load an approvals file as the gateway does; it may contain no ignored entry."""
     path = user.home / "read" / "exec-approvals.json"
     path.parent.mkdir(mode=0o700, exist_ok=True)
     text = json.dumps(document, ensure_ascii=False)
@@ -61,7 +61,7 @@ def _approvals(user: User, document: Json) -> None:
 
 
 def _call(user: User, frame: Json) -> None:
-    """Make a call of the page's gateway; where the page has none, the method's name is checked."""
+    """Make a call to the page's gateway; if the page has none, the method's name is checked."""
     with Client(str(user.state / "gateway.sock")) as client:
         answer = client.call(frame["method"], frame["params"], timeout=30)
     assert answer.get("ok", True), answer
@@ -82,7 +82,7 @@ def yaml_text(_user: User, text: str) -> None:
 
 
 def unit(user: User, text: str) -> None:
-    """Check a unit with systemd's own reader, where there is one; its program need not be here."""
+    """Check a unit with systemd's own reader, if there is one; its program need not be here."""
     reader = configparser.RawConfigParser(strict=False)
     reader.read_string(text)
     if "Unit" not in reader or shutil.which("systemd-analyze") is None:

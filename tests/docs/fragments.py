@@ -37,7 +37,7 @@ def parsed(text: str) -> Json:
 
 
 def merged(below: Json, above: Json) -> Json:
-    """Return sections with others laid over them, as a reader would edit a file."""
+    """Return sections with others merged into them, as a reader would edit a file."""
     result = dict(below)
     for key, value in above.items():
         old = result.get(key)
@@ -54,7 +54,7 @@ def write(user: User, config: Json, state: Path | None = None) -> None:
 
 
 def check(user: User, config: Json, place: str) -> None:
-    """Load a configuration as the gateway does, apart from the one that is in effect."""
+    """Load a configuration as the gateway does, separately from the one in effect."""
     folder = user.home / "checked"
     environ = _make(folder, user.home, config)
     with _home(user.home):

@@ -1,4 +1,4 @@
-"""The scene of a page with two machines: the reader's is the client, another home is the host."""
+"""Set the scene of a page with two machines: the reader's is the client, another home the host."""
 
 import json
 import socket

@@ -20,8 +20,8 @@ def pattern(line: str) -> str:
 def differences(shown: tuple[str, ...], printed: str) -> list[str]:
     """Return the shown lines that were not printed.
 
-    The lines are all there are, in their order; with a line ``…`` among them others may stand
-    anywhere between.
+    The lines are all there are, in order; with a line ``…`` among them others may appear anywhere
+    between.
     """
     lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
     wanted = [one.rstrip() for one in shown if one.strip() != "…"]

@@ -41,7 +41,7 @@ class Visit:
         self.endings: list[Ending] = []
 
     def at(self, line: int) -> str:
-        """Return a place of the page as editors take it."""
+        """Return a place of the page in the form that editors accept."""
         path = self.page.relative_to(ROOT) if self.page.is_relative_to(ROOT) else self.page
         return f"{path}:{line}"
 
@@ -62,7 +62,7 @@ class Visit:
                 self._one(command)
 
     def open(self) -> None:
-        """Start the gateway that the page supposes, once, with what it configured so far."""
+        """Start the gateway that the page assumes, once, with what it has configured so far."""
         if self.scene.gateway and not self.started:
             self.started = True
             fragments.write(self.user, self.config)
@@ -99,7 +99,7 @@ class Visit:
             assert not wrong, f"{self.at(command.line)}: printed otherwise: {wrong}\n{printed}"
 
     def _act(self, acts: Mapping[str, Act], command: Command) -> None:
-        """Do the first act whose beginning fits."""
+        """Do the first act whose beginning matches."""
         for beginning, act in acts.items():
             if command.text.startswith(beginning):
                 with named(f"{self.at(command.line)}: {command.text}"):
@@ -107,7 +107,7 @@ class Visit:
                 return
 
     def setting(self, block: Block) -> None:
-        """Check a fragment of the configuration; before the gateway's start it is in effect."""
+        """Check a fragment of the configuration; before the gateway's start it is applied."""
         added = fragments.parsed(self.replaced(block.text))
         self.config = fragments.merged(self.config, added)
         self.user.config = self.config

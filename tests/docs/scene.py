@@ -1,4 +1,4 @@
-"""What a page supposes before its first command, and what happens beside its commands."""
+"""Define what a page assumes before its first command, and what happens besides its commands."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -8,7 +8,7 @@ from tests.docs.shell import User
 
 Json = dict[str, object]
 Act = Callable[[User], None]
-"""Something that a person does, or a test looks at."""
+"""Something that a person does, or a test checks."""
 
 
 def nothing(_user: User) -> None:
@@ -29,10 +29,10 @@ class Scene:
     commands that prepare files. ``words`` replaces what a reader replaces, by a string or a
     function of the user at that moment. ``statuses`` are the exit codes that prose promises.
 
-    Commands go by how they begin: ``ahead`` is what people do before one, and ``beside`` while it
-    runs; those in ``waiting`` end only after others, and those in ``elsewhere`` are typed in
-    another terminal. How those in ``machine`` end depends on this machine, but they are not denied.
-    ``after`` looks at the end.
+    Commands are matched by how they begin: ``ahead`` is what people do before one, and ``beside``
+    while it runs; those in ``waiting`` end only after others, and those in ``elsewhere`` are typed
+    in another terminal. How those in ``machine`` end depends on this machine, but they are not
+    denied. ``after`` checks the end.
     """
 
     gateway: bool = False

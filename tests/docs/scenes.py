@@ -1,4 +1,4 @@
-"""The scenes of the pages that need one; every other page is followed without preparations."""
+"""Set the scenes of the pages that need one; every other page needs no preparation."""
 
 import os
 import socket
@@ -46,7 +46,7 @@ def port(user: User) -> str:
 
 
 def tutorial(user: User) -> None:
-    """Look for what the answers stored; the page shows the configuration that was written."""
+    """Check what the answers stored; the page shows the written configuration."""
     config = (user.state / "config.json5").read_text()
     page = (ROOT / "docs/tutorial/first-approval.md").read_text()
     assert config.partition("{\n")[2] in page.replace("uid:1000", f"uid:{os.getuid()}"), config
@@ -81,7 +81,7 @@ echo '{"version": 1, "agents": {}}' > ~/.openclaw/exec-approvals.json
 """
 """The files of other products, where they keep them."""
 CLONE = f"mkdir ~/sayso && cd ~/sayso && ln -s {ROOT}/docs docs\n"
-"""A folder that a page may write into, where the checkout is expected."""
+"""A folder that a page may write to, where the checkout is expected."""
 
 
 def at_home(user: User) -> str:
@@ -95,7 +95,7 @@ def shop(user: User) -> str:
 
 
 def journal_copy(user: User) -> str:
-    """Copy the journal, and return where to."""
+    """Copy the journal, and return the destination."""
     copy = user.home / "copy.jsonl"
     copy.write_bytes((user.state / "audit.jsonl").read_bytes())
     return str(copy)
@@ -117,19 +117,19 @@ def move_away(user: User) -> None:
 
 
 def rotate(user: User) -> None:
-    """Let a gateway run whose journal has a segment that no older copy has."""
+    """Have a gateway run whose journal has a segment that no older copy has."""
     user.serve()
     user.do("sayso run --security deny -c true || sayso audit rotate")
 
 
 def all_segments(user: User) -> None:
-    """Look for the journal's first segment where the page copied it."""
+    """Check that the journal's first segment is where the page copied it."""
     for folder in (user.home / "backup" / "live", user.state):
         assert (folder / "audit.jsonl.000001").exists(), folder
 
 
 def serve_once(user: User) -> None:
-    """Let a gateway have run."""
+    """Have a gateway run once."""
     user.serve()
     user.stop()
 
@@ -141,12 +141,12 @@ def grant_for_a_while(user: User) -> None:
 
 
 def monitored(user: User) -> None:
-    """Look at what the timer wrote for node_exporter."""
+    """Check what the timer wrote for node_exporter."""
     assert "sayso_journal_verified 1\n" in (user.home / "sayso.prom").read_text()
 
 
 def postgresql() -> Scene:
-    """Return the scene of a database server; the password is typed where it is asked for."""
+    """Return the scene of a database server; the password is typed when asked for."""
 
     @contextmanager
     def server() -> Iterator[Mapping[str, str]]:

@@ -1,4 +1,4 @@
-"""A user's terminals: bash in as many as a page needs, and the gateway in one of its own."""
+"""Run a user's terminals: bash in as many as a page needs, and the gateway in its own."""
 
 import os
 import re
@@ -25,7 +25,7 @@ BIN = Path(sys.executable).parent
 
 
 class Bash:
-    """A bash whose controlling terminal is its own; it runs what it is sent, one script a time."""
+    """A bash with its own controlling terminal; it runs what it is sent, one script at a time."""
 
     def __init__(self, environ: Mapping[str, str], folder: Path) -> None:
         self.output = ""
@@ -101,7 +101,7 @@ class Bash:
 
 
 class User:
-    """A home, the terminals that are open in it, and `sayso serve` once somebody typed it."""
+    """A home, the terminals that are open in it, and `sayso serve` once it was typed."""
 
     def __init__(self, home: Path, stack: ExitStack, more: Mapping[str, str]) -> None:
         self.home = home
@@ -119,7 +119,7 @@ class User:
         self.environ = {**environ, **own, **more}
 
     def terminal(self, name: str = "first") -> Bash:
-        """Return a terminal, opened when it is first asked for."""
+        """Return a terminal, opened when first requested."""
         if name not in self._open:
             scripts = self.home / ".typed"
             scripts.mkdir(exist_ok=True)
@@ -128,18 +128,18 @@ class User:
         return self._open[name]
 
     def do(self, text: str, terminal: str = "first") -> str:
-        """Run a preparation to its good end, and return what it printed."""
+        """Run a preparation, which must succeed, and return what it printed."""
         bash = self.terminal(terminal)
         begun = bash.type(text)
         assert bash.status(begun) == 0, bash.output[begun:]
         return bash.printed(begun)
 
     def serve(self, line: str = "sayso serve") -> None:
-        """Type `sayso serve` into a terminal of its own, and wait for its first line."""
+        """Type `sayso serve` into its own terminal, and wait for its first line."""
         self._serving, self.served = self._started(line, self.environ)
 
     def serve_other(self, name: str) -> None:
-        """Type `sayso serve` where another terminal's environment holds."""
+        """Type `sayso serve` with another terminal's environment."""
         self._started("sayso serve", {**self.environ, **self.others[name]})
 
     def _started(

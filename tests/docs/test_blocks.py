@@ -1,4 +1,4 @@
-"""Blocks are found with their lines and reasons, split into commands, and compared."""
+"""Find blocks with their lines and reasons, split them into commands, and compare them."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ a picture
 
 
 def test_blocks_of_a_page(tmp_path: Path) -> None:
-    """Without indentation; a mark holds for the block below it; pictures are apart."""
+    """Without indentation; a mark applies to the block below it; pictures are separate."""
     page = tmp_path / "page.md"
     page.write_text(PAGE)
     assert blocks(page) == [
@@ -51,14 +51,14 @@ def test_blocks_of_a_page(tmp_path: Path) -> None:
 
 
 def test_a_mark_for_a_whole_page(tmp_path: Path) -> None:
-    """It holds for every block that gives no reason of its own."""
+    """It applies to every block that gives no reason of its own."""
     page = tmp_path / "page.md"
     page.write_text(f"<!-- this page is run by tests/x.py -->\n{PAGE}")
     assert [one.test for one in blocks(page)] == ["tests/x.py", "", "tests/e2e/test_demo.py"]
 
 
 def test_commands_of_a_script() -> None:
-    """Quotes, here-documents and lines that go on stay whole; a comment gives the status."""
+    """Quotes, here-documents and continued lines stay whole; a comment gives the status."""
     text = "# first\na \\\n  b\ncat <<'END'\nx\nEND\necho 'one\ntwo'\n"
     text += "for x in a; do\n  echo $x\ndone\nfalse   # exits 1: as ever"
     assert commands(Block(10, text)) == [
@@ -71,7 +71,7 @@ def test_commands_of_a_script() -> None:
 
 
 def test_commands_of_a_console() -> None:
-    """What stands below a command is what it prints."""
+    """What is below a command is its output."""
     block = Block(5, "$ one\nout\n…\n$ two", "console")
     assert commands(block) == [Command(5, "one", output=("out", "…")), Command(8, "two")]
 
@@ -89,12 +89,12 @@ def test_commands_of_a_console() -> None:
     ],
 )
 def test_output(lines: tuple[str, ...], printed: str, wrong: int) -> None:
-    """Numbers, codes and what ``…`` stands for may differ, words may not."""
+    """Numbers, codes and what ``…`` represents may differ, words may not."""
     assert len(differences(lines, printed)) == wrong
 
 
 def test_fragments() -> None:
-    """Sections with and without braces, and rules alone; later ones are laid over earlier ones."""
+    """Sections with and without braces, and rules alone; later ones are merged into earlier."""
     assert parsed("a: {b: 1},") == parsed("{a: {b: 1}}") == {"a": {"b": 1}}
     assert parsed("{match: {}}, {match: {}},") == {
         "tools": {"exec": {"rules": [{"match": {}}, {"match": {}}]}}

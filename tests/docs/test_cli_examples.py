@@ -1,4 +1,4 @@
-"""The examples that the help of each command shows are accepted by its own parser."""
+"""Check that the examples in each command's help are accepted by its own parser."""
 
 import re
 import shlex

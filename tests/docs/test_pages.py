@@ -1,4 +1,4 @@
-"""Each page is followed as it is written: commands typed, settings loaded, output compared."""
+"""Follow each page as it is written: commands typed, settings loaded, output compared."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,5 +25,5 @@ def test_a_page(name: str, tmp_path: Path, record_property: Callable[[str, objec
 
 
 def test_no_scene_without_a_page() -> None:
-    """A page that was renamed takes its scene with it."""
+    """A renamed page takes its scene with it."""
     assert [name for name in SCENES if name not in PAGES] == []

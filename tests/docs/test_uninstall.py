@@ -1,4 +1,4 @@
-"""The page about uninstalling names every file that Sayso may have written."""
+"""Check that the page about uninstalling names every file that Sayso may have written."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def test_every_name_that_the_code_has_is_on_the_page() -> None:
 
 
 def test_what_a_gateway_leaves_is_on_the_page(tmp_path: Path) -> None:
-    """Start, run, rotate, lock, stop: nothing lies in the home that the page does not name."""
+    """Start, run, rotate, lock, stop: nothing is in the home that the page does not name."""
     gateway = GatewayProcess(tmp_path / "state")
     write_config(gateway.home, None)
     gateway.start()

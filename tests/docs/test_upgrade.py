@@ -1,4 +1,4 @@
-"""The page about upgrades: a store of the first schema is upgraded, refused, and put back."""
+"""Follow the page about upgrades: a store of the first schema is upgraded, refused, restored."""
 
 import os
 import sqlite3
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(180)
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> GatewayProcess:
-    """Return a gateway whose store is of the first schema; it does not run yet."""
+    """Return a gateway whose store is of the first schema; it is not running yet."""
     home = tmp_path / ".sayso"
     write_config(home, None)
     make_baseline(home / "state.db")
@@ -30,7 +30,7 @@ def gateway(tmp_path: Path) -> GatewayProcess:
 
 
 def run(text: str, gateway: GatewayProcess) -> None:
-    """Run a block of the page as a user would, in a shell of its own."""
+    """Run a block of the page as a user would, in its own shell."""
     tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environ = {**gateway.environ(), "HOME": str(gateway.home.parent), "PATH": tools}
     done = subprocess.run(
@@ -46,7 +46,7 @@ def schema(home: Path) -> str:
 
 
 def test_upgrade_and_back(gateway: GatewayProcess) -> None:
-    """The other page's copy, upgrade by a start, and the copy's database back, byte for byte."""
+    """The other page's copy, upgrade by a start, and the database restored, byte for byte."""
     assert "back-up.md#back-up" in PAGE.read_text()
     (restore,) = (block.text for block in blocks(PAGE) if not block.reason)
     save = blocks(BACKUP)[0].text

@@ -1,4 +1,4 @@
-"""Fixtures: a Bot API server and a gateway that asks there, each a real process."""
+"""Provide a Bot API server and a gateway that asks there, each a real process."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ def api() -> Iterator[BotApi]:
 
 @pytest.fixture
 def quiet(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Run a gateway that asks nobody in chat, and has no page."""
+    """Run a gateway that asks no one in chat, and has no page."""
     yield from _running(tmp_path / "home", None)
 
 

@@ -8,7 +8,7 @@ from tests.support.gateway_process import GatewayProcess
 
 
 def identity(gateway: GatewayProcess) -> dict[str, str]:
-    """Return a home's ids, as its owner would read them out."""
+    """Return a home's ids, as its owner would read them aloud."""
     found: dict[str, str] = gateway.json("exec", "identity")
     return found
 
@@ -22,7 +22,7 @@ def write(home: Path, **config: Any) -> GatewayProcess:
 
 
 def know(gateway: GatewayProcess, name: str, ids: dict[str, str], *more: str) -> None:
-    """Add a trusted contact by the command."""
+    """Add a trusted contact with the command."""
     words = ["--agent-id", ids["agent_id"], "--machine-id", ids["machine_id"]]
     done = gateway.cli("exec", "contacts", "add", name, *words, "--trust", "accept", *more)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""A gateway with an agent that may run everything and one that must ask, for `sayso run`."""
+"""Run a gateway with an agent that may run everything and one that must ask, for `sayso run`."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def running_gateway(home: Path) -> Iterator[GatewayProcess]:
 
 
 def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
-    """Type one command at a terminal of its own."""
+    """Type one command at its own terminal."""
     return in_terminal(*SAYSO, *words, environ=gateway.environ())
 
 
@@ -43,7 +43,7 @@ def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
 def start(
     gateway: GatewayProcess, *words: str, agent: str = "free", **how: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start `sayso run` in a process; its streams are pipes where nothing else is said."""
+    """Start `sayso run` in a process; its streams are pipes unless set otherwise."""
     options: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
@@ -80,13 +80,13 @@ def question(gateway: GatewayProcess) -> dict[str, Any]:
 
 
 def answered(gateway: GatewayProcess, decision: str) -> None:
-    """Answer the one question as a person of another session."""
+    """Answer the one question as a person in another session."""
     done = gateway.cli("approve", question(gateway)["code"], decision, own_session=True)
     assert done.returncode == 0, done.stderr
 
 
 def read_until(fd: int, words: bytes, seconds: float = 15.0) -> bytes:
-    """Read from a descriptor until these words have come."""
+    """Read from a descriptor until these words have arrived."""
     end, found = time.monotonic() + seconds, b""
     while words not in found and time.monotonic() < end:
         try:

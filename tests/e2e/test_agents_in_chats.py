@@ -1,4 +1,4 @@
-"""``/agent`` on the three platforms, to a real agent process of another user (S2)."""
+"""``/agent`` works on the three platforms, with a real agent process of another user (S2)."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,7 +26,7 @@ from tests.support.waiting import until
 PLACES = ("slack", "discord", "telegram")
 _THREADS = {THREAD}
 ONE_PLACE = ("telegram", *(pytest.param(place, marks=pytest.mark.deep) for place in PLACES[:2]))
-"""For what depends little on the platform."""
+"""For tests that depend little on the platform."""
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +38,14 @@ def folder() -> Iterator[Path]:
 
 @dataclass
 class Chats:
-    """The three platforms, and what stands in the thread of a prompt."""
+    """The three platforms, and what the thread of a prompt contains."""
 
     at: ThreePlatforms
     place: str
     written: str = ""
 
     async def give(self, text: str) -> "Chats":
-        """Have Ana write ``/agent main …`` as a message; return what is seen below it."""
+        """Have Ana write ``/agent main …`` as a message; return what appears below it."""
         return replace(self, written=await self.write(f"agent main {text}"))
 
     async def write(self, line: str) -> str:
@@ -62,7 +62,7 @@ class Chats:
                 return str(made["message_id"])
 
     def thread(self) -> list[str]:
-        """Return what the bot's messages in the thread say, or in reply to what was written."""
+        """Return what the bot's messages in the thread, or its replies, say."""
         match self.place:
             case "slack":
                 found = self.at.slack.state.place(slack.CHANNEL).messages.values()
@@ -156,9 +156,9 @@ async def chats(
     senders: bool = True,
     within_s: int = 60,
 ) -> AsyncIterator[Chats]:
-    """Yield one platform of a gateway with an agent, whose questions go where a session is.
+    """Yield one platform of a gateway with an agent, whose questions go to its session's place.
 
-    The platforms run on in ``servers``, where they are given.
+    If ``servers`` are given, the platforms keep running there.
     """
     more = {"mode": "session", "targets": [], "timeout": within_s}
     sections = _sections(folder)
@@ -173,7 +173,7 @@ async def chats(
 async def test_a_prompt_and_its_question_in_one_thread(
     tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
-    """What the agent asks is allowed in its thread; the last message has words and ending."""
+    """The agent's question is allowed in its thread; the last message has words and ending."""
     file = folder / "work" / f"from-{place}"
     async with chats(tmp_path, executor_path, folder, place) as chat:
         given = await chat.give(f"write {file}")
@@ -191,7 +191,7 @@ async def test_a_prompt_and_its_question_in_one_thread(
 async def test_denied_stopped_and_two_at_once(
     tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
-    """What misleads is escaped in card and words; of two prompts only the newest is stopped."""
+    """Misleading text is escaped in card and words; of two prompts only the newest is stopped."""
     async with chats(tmp_path, executor_path, folder, place) as chat:
         denied = await chat.give(f"hidden {folder}/work/x")
         await denied.press("Deny")
@@ -221,7 +221,7 @@ async def test_denied_stopped_and_two_at_once(
 async def test_nobody_answers_in_time(
     tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
-    """The agent hears a no, and goes on; nothing was written."""
+    """The agent receives the refusal, and continues; nothing was written."""
     file = folder / "work" / f"late-{place}"
     async with chats(tmp_path, executor_path, folder, place, within_s=1) as chat:
         late = await chat.give(f"write {file}")
@@ -235,7 +235,7 @@ async def test_nobody_answers_in_time(
 async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
     tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
-    """No edit gets through while the first gateway stops; the control is that none is there."""
+    """No edit gets through while the first gateway stops; the control checks that none does."""
     edits = {"slack": "chat.update", "discord": "editMessage", "telegram": "editMessageText"}
     async with AsyncExitStack() as servers:
         async with chats(tmp_path, executor_path, folder, place, servers) as chat:
@@ -259,7 +259,7 @@ async def test_a_platform_that_was_away_gets_the_ending_from_the_next_gateway(
 async def test_the_slash_command_opens_a_thread(
     tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
-    """Its message is nobody's, so the thread has a title; the words are in it, and nowhere else."""
+    """Its message is no one's, so the thread has a title; the words are in it, and nowhere else."""
     async with chats(tmp_path, executor_path, folder, place) as chat:
         if place == "slack":
             line = "/agent main hello there"
@@ -285,7 +285,7 @@ async def test_the_slash_command_opens_a_thread(
 async def test_who_is_no_sender_starts_nothing(
     tmp_path: Path, executor_path: str, folder: Path, place: str
 ) -> None:
-    """Ana may answer here, and not prompt."""
+    """Ana may answer here, but not prompt."""
     async with chats(tmp_path, executor_path, folder, place, senders=False) as chat:
         before = len(chat.at.running.gate.running)
         refused = await chat.give("hello there")

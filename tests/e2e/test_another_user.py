@@ -17,11 +17,11 @@ CONFIG = """
   tools: {exec: {host: "gateway", security: "full", ask: "off"}},
   proof: {every: 3600},
 """
-"""Everything runs unasked, so that nothing but the wall between the users can hold."""
+"""Everything runs without asking, so that only the wall between the users can hold."""
 
 
 def blocks(language: str) -> list[str]:
-    """Return the page's blocks of a language, in their order, without their indentation."""
+    """Return the page's code blocks of a language, in order, without their indentation."""
     fenced = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
     found = fenced.findall(PAGE.read_text(encoding="utf-8"))
     return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
@@ -53,7 +53,7 @@ set +e
 
 
 def followed(tmp_path: Path, script: str, settings: str = CONFIG) -> str:
-    """Follow the page in namespaces of its own, then a script; return what it prints."""
+    """Follow the page in new namespaces, then run a script; return what it prints."""
     written = tmp_path / "steps.sh"
     written.write_text(steps(script, settings))
     words = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc")
@@ -109,11 +109,11 @@ ATTACKS: dict[str, dict[str, object]] = {
     "exec.remote.sessions": {},
     "exec.remote.run": {"agent": "x", "argv": ["id"]},
 }
-"""Calls that are not open to an agent's user, by method."""
+"""Calls that an agent's user may not make, by method."""
 
 
 def frame(method: str, params: object) -> str:
-    """Return a request as it travels."""
+    """Return a request as sent."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
@@ -126,7 +126,7 @@ CALL = (
 
 @pytest.mark.timeout(180)
 def test_the_shared_socket_gives_no_other_right(tmp_path: Path) -> None:
-    """No method but its own agents' requests is open there, whatever a frame says."""
+    """No method but its own agents' requests is open there, regardless of the frame."""
     allowed = frame("exec.run", {**ATTACKS["exec.run"], "agent": "coder"})
     frames = [*(frame(method, params) for method, params in ATTACKS.items()), allowed]
     calls = [f"sudo -u agent /usr/bin/python3 -I -c \"{CALL}\" '{one}'" for one in frames]
@@ -170,13 +170,13 @@ FOLDERS = (
     "/srv/work/../../home/ann/Documents",
     "/proc/self/root/home/ann/Documents",
 )
-"""Folders that are closed to agent, or that it may not write to; most of them ann may change."""
+"""Folders closed to agent, or that it may not write to; ann may change most of them."""
 HOSTILE = "cat diary f; echo hi > made"
 
 
 @pytest.mark.timeout(180)
 def test_the_sandbox_lends_no_folder_that_is_closed_to_who_asks(tmp_path: Path) -> None:
-    """Sandboxed commands run unasked, as ann: agent names its own folders only."""
+    """Sandboxed commands run without asking, as ann: agent names its own folders only."""
     runs = [f"sudo -u agent {SAYSO} run --cwd {one} -c '{HOSTILE}'" for one in FOLDERS]
     works = f"sudo -u agent {SAYSO} run --cwd /srv/work -c 'echo hi > made; cat made'"
     left = "find /home/ann /srv/closed /srv -name made"

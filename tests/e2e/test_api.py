@@ -95,7 +95,7 @@ def _frame(method: str, **params: object) -> str:
 
 
 def second_address(reached: Reached) -> str:
-    """Wait for the address that a gateway's second start writes into its log, after its socket."""
+    """Wait for the address that a gateway's second start writes to its log, after its socket."""
 
     def look() -> str | None:
         found = re.findall(r"API is at (\S+)", reached.process.log.read_text())
@@ -125,7 +125,7 @@ def test_a_revoked_token_is_out_while_it_waits_and_after_a_restart(reached: Reac
 
 
 def test_a_kill_loses_nothing_that_was_answered(reached: Reached) -> None:
-    """After kill -9 an id that a client got is still known, and the key is still the request."""
+    """After kill -9 an id that a client got is still known, and the key still means the request."""
     token = reached.token("ci", "--scope", "request", "--agent", "main")
     headers = {"Authorization": f"Bearer {token}"}
     wish = {"command": "touch asked", "cwd": "/", "requestKey": "k"}
@@ -142,7 +142,7 @@ def test_a_kill_loses_nothing_that_was_answered(reached: Reached) -> None:
 
 
 def test_a_stop_is_in_time_with_streams_open(reached: Reached) -> None:
-    """SIGTERM ends the gateway within its grace, whoever still listens."""
+    """SIGTERM ends the gateway within its grace period, even if clients still listen."""
     token = reached.token("dash", "--scope", "read")
 
     async def listen() -> float:

@@ -1,4 +1,4 @@
-"""Break what the gateway stands on: each time a clear error, nothing run, nothing lost."""
+"""Break what the gateway depends on: each time a clear error, nothing run, nothing lost."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 
 
 def test_second_gateway_on_one_home(quiet: GatewayProcess) -> None:
-    """A second gateway on the same files stops with a reason and harms nothing."""
+    """A second gateway on the same files exits with a reason and harms nothing."""
     second = quiet.cli("serve")
 
     assert 1 == second.returncode
@@ -29,7 +29,7 @@ def test_second_gateway_on_one_home(quiet: GatewayProcess) -> None:
 
 
 def test_corrupt_approvals_file(quiet: GatewayProcess) -> None:
-    """Nothing is allowed from a file that cannot be read; mending it is enough."""
+    """Nothing is allowed from a file that cannot be read; repairing it is enough."""
     path = quiet.home / "exec-approvals.json"
     good = path.read_text()
     path.write_text(good[:-20])
@@ -44,7 +44,7 @@ def test_corrupt_approvals_file(quiet: GatewayProcess) -> None:
 
 
 def test_approvals_file_that_others_may_write(quiet: GatewayProcess) -> None:
-    """A file that others could rewrite is refused with the command that mends it."""
+    """A file that others could rewrite is refused, with the command that fixes it."""
     (quiet.home / "exec-approvals.json").chmod(0o666)
 
     done = quiet.cli("run", "-c", "echo alive")
@@ -64,7 +64,7 @@ def test_approvals_file_that_others_may_write(quiet: GatewayProcess) -> None:
     ],
 )
 def test_bad_configuration(tmp_path: Path, config: str, words: list[str]) -> None:
-    """A configuration that cannot be used stops the start: exit 2, the place, the near word."""
+    """An unusable configuration prevents the start: exit 2, the place, the nearest word."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "config.json5").write_text(config)
@@ -77,7 +77,7 @@ def test_bad_configuration(tmp_path: Path, config: str, words: list[str]) -> Non
 
 
 def test_home_that_cannot_be_used(tmp_path: Path) -> None:
-    """A home that is a file, or that others may write, is refused with what to do."""
+    """A home that is a file, or that others may write to, is refused with what to do."""
     (tmp_path / "file").touch()
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
@@ -115,7 +115,7 @@ def test_no_gateway(tmp_path: Path) -> None:
     ],
 )
 def test_malformed_frames(quiet: GatewayProcess, sent: bytes, code: int) -> None:
-    """What is no proper request gets an error of JSON-RPC, and the gateway goes on."""
+    """An invalid request gets a JSON-RPC error, and the gateway continues."""
     with socket.socket(socket.AF_UNIX) as peer:
         peer.settimeout(10)
         peer.connect(str(quiet.home / "gateway.sock"))
@@ -159,7 +159,7 @@ def _alive(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProces
 
 @pytest.mark.timeout(120)
 def test_full_disk(tmp_path: Path) -> None:
-    """On a full disk nothing runs and the caller is told; with space again, all goes on."""
+    """On a full disk nothing runs and the caller is told; with space again, everything works."""
     assert os.getuid() == 0, "this test mounts a small disk: run it as root"
     with small_disk(tmp_path / "disk") as disk:
         home = disk / "home"

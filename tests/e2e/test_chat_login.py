@@ -1,4 +1,4 @@
-"""`/login` in a chat: a link for an approver, read by nobody else, on all three platforms."""
+"""`/login` in a chat gives an approver a link that no one else reads, on all three platforms."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -31,7 +31,7 @@ _HTTP = {"http": {"enabled": True, "listen": "127.0.0.1:0"}}
 
 @asynccontextmanager
 async def platforms(home: Path, *, paired: bool = True) -> AsyncIterator[ThreePlatforms]:
-    """Run the platforms over a gateway with a page; Ana's accounts are hers where ``paired``."""
+    """Run the platforms over a gateway with a page; Ana's accounts are linked if ``paired``."""
     async with three_platforms(home, _HTTP) as at:
         store = at.running.store
         await store.write(people.add, "ana")
@@ -54,7 +54,7 @@ async def _privately(at: ThreePlatforms, place: str) -> None:
 
 
 async def _openly(at: ThreePlatforms, place: str) -> None:
-    """Ask for a link in a group; Slack answers whispers there, so it has no open reply."""
+    """Ask for a link in a group; Slack answers with whispers there, so it has no open reply."""
     if place == "discord":
         await at.discord.say(CHANNEL, discord.ANA, f"<@{BOT}> /login")
     else:
@@ -62,7 +62,7 @@ async def _openly(at: ThreePlatforms, place: str) -> None:
 
 
 def _for_all(at: ThreePlatforms) -> str:
-    """Return everything that others can read anywhere."""
+    """Return everything that others can read in any place."""
     return repr(
         [
             list(at.slack.state.place(slack.CHANNEL).messages.values()),
@@ -82,7 +82,7 @@ def _is_ephemeral(message: Any) -> bool:
 
 
 def _for_ana(at: ThreePlatforms) -> str:
-    """Return everything that she alone can read."""
+    """Return everything that only she can read."""
     return repr(
         [
             at.slack.state.whispers,
@@ -121,7 +121,7 @@ async def test_a_link_signs_its_person_in(tmp_path: Path, place: str) -> None:
 
 @pytest.mark.parametrize("place", ["discord", "telegram"])
 async def test_no_link_is_given_in_the_open(tmp_path: Path, place: str) -> None:
-    """In a group she is told to write a direct message; there is no link anywhere."""
+    """In a group she is told to write a direct message; there is no link in any place."""
     async with platforms(tmp_path) as at:
         await _openly(at, place)
         await until(lambda: "in a direct message to me" in _for_all(at))
@@ -129,7 +129,7 @@ async def test_no_link_is_given_in_the_open(tmp_path: Path, place: str) -> None:
 
 
 async def test_slack_whispers_a_link_in_a_channel(tmp_path: Path) -> None:
-    """A mention in a channel is answered to its member alone."""
+    """A mention in a channel is answered to its member only."""
     async with platforms(tmp_path) as at:
         mention = f"@{at.slack.state.name} login"
         await at.slack.people.say(slack.CHANNEL, slack.ANA, mention)
@@ -148,7 +148,7 @@ _STRANGERS: dict[str, Ask] = {
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_only_approvers_get_one(tmp_path: Path, place: str) -> None:
-    """Somebody else reads that the account is on no list."""
+    """Another person reads that the account is on no list."""
     async with platforms(tmp_path) as at:
         await _STRANGERS[place](at)
         words = "You may not use /login"
@@ -166,7 +166,7 @@ async def test_an_account_without_a_person_gets_none(tmp_path: Path) -> None:
 
 
 async def test_a_new_link_ends_the_one_before(tmp_path: Path) -> None:
-    """Of the same account; the newest works."""
+    """With the same account; the newest works."""
     async with platforms(tmp_path) as at:
         first = await _link(at, "telegram")
         await _privately(at, "telegram")

@@ -1,4 +1,4 @@
-"""`sayso run` is asked at a companion, whose person answers with one key; everything is real."""
+"""`sayso run` asks at a companion, whose user answers with one key; everything is real."""
 
 import json
 import signal
@@ -56,7 +56,7 @@ async def test_a_key_allows_what_was_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("key", "code", "again"), [("d", 3, 3), ("A", 0, 0)])
 async def test_deny_and_always(tmp_path: Path, key: str, code: int, again: int) -> None:
-    """`d` refuses; `A` runs it and lets the same command run unasked from then on."""
+    """`d` refuses; `A` runs it and lets the same command run without asking from then on."""
     home = tmp_path / "home"
     configure(home)
     with gateway_at(home) as gateway:
@@ -71,7 +71,7 @@ async def test_deny_and_always(tmp_path: Path, key: str, code: int, again: int) 
 
 
 async def test_without_a_companion_the_fallback_decides_at_once(tmp_path: Path) -> None:
-    """Nobody listens: denied within seconds, and the journal names the companion."""
+    """No companion listens: denied within seconds, and the journal names the companion."""
     home = tmp_path / "home"
     configure(home)
     with gateway_at(home) as gateway:
@@ -87,7 +87,7 @@ async def test_without_a_companion_the_fallback_decides_at_once(tmp_path: Path) 
 
 
 async def test_a_fallback_of_full_runs_without_a_companion(tmp_path: Path) -> None:
-    """The control: the same request runs where the file's fallback says so."""
+    """The control: the same request runs if the file's fallback says so."""
     home = tmp_path / "home"
     configure(home, fallback="full")
     with gateway_at(home) as gateway:
@@ -97,7 +97,7 @@ async def test_a_fallback_of_full_runs_without_a_companion(tmp_path: Path) -> No
 
 
 async def test_a_companion_that_ends_while_it_asks(tmp_path: Path) -> None:
-    """The only place is gone: denied at once, not when the time is over; the journal says why."""
+    """The only place is gone: denied at once, not at the timeout; the journal says why."""
     home = tmp_path / "home"
     configure(home)
     with gateway_at(home) as gateway:
@@ -132,7 +132,7 @@ async def test_a_chat_goes_on_when_the_companion_ends(tmp_path: Path) -> None:
 
 
 async def test_an_answer_in_a_chat_closes_the_dialog(tmp_path: Path) -> None:
-    """Whoever answers first decides; the companion says who it was."""
+    """The first answer decides; the companion says who gave it."""
     home = tmp_path / "home"
     with bot_api() as api:
         configure(home, api=api)
@@ -201,7 +201,7 @@ asyncio.run(main())
 
 
 async def test_a_run_that_plays_the_companion_answers_nothing(tmp_path: Path) -> None:
-    """A command that Sayso started read the token and listens, in a session of its own: refused.
+    """A command that Sayso started read the token and listens, in its own session: refused.
 
     The same program, started outside of Sayso, is asked: that is the boundary of one user.
     """

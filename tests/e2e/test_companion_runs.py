@@ -39,7 +39,7 @@ async def _run(gateway: GatewayProcess, line: str, agent: str = "free") -> tuple
 
 
 async def test_what_policy_allows_runs_at_the_companion(tmp_path: Path) -> None:
-    """The code and both streams come back; both journals and the companion's disk have the run."""
+    """The code and both streams return; both journals and the companion's disk have the run."""
     home = tmp_path / "home"
     _executing(home)
     with gateway_at(home) as gateway:
@@ -56,7 +56,7 @@ async def test_what_policy_allows_runs_at_the_companion(tmp_path: Path) -> None:
 
 
 async def test_the_command_is_in_the_companions_context(tmp_path: Path) -> None:
-    """The launcher is the companion's where the file says so; the control: else the gateway's."""
+    """The launcher is the companion's if the file says so; the control: otherwise the gateway's."""
     home = tmp_path / "home"
     _executing(home)
     with gateway_at(home) as gateway:
@@ -80,7 +80,7 @@ def _parent(pid: int) -> int:
 
 
 async def test_a_person_allows_it_there_and_it_runs_there(tmp_path: Path) -> None:
-    """The dialog and the run are of the same companion; nothing ran before the key."""
+    """The dialog and the run belong to the same companion; nothing ran before the key press."""
     home = tmp_path / "home"
     _executing(home)
     with gateway_at(home) as gateway:
@@ -100,7 +100,7 @@ async def test_a_person_allows_it_there_and_it_runs_there(tmp_path: Path) -> Non
 async def test_without_the_companion_the_fallback_decides(
     tmp_path: Path, fallback: str | None, status: str
 ) -> None:
-    """Policy allows it and the companion is not there: denied, unless askFallback lets it run."""
+    """Policy allows it and no companion is connected: denied, unless askFallback lets it run."""
     home = tmp_path / "home"
     _executing(home, fallback)
     with gateway_at(home) as gateway:
@@ -133,7 +133,7 @@ async def test_what_changed_after_the_question_is_drift_there_too(tmp_path: Path
 
 
 async def test_a_cancelled_run_and_a_companion_that_ends(tmp_path: Path) -> None:
-    """Cancelled, the command ends there; with the companion it ends too, and no code is made up."""
+    """Cancelled, the command ends there; it also ends with the companion; no code is invented."""
     home, mark = tmp_path / "home", tmp_path / "mark"
     _executing(home)
     line = f"sh -c 'echo begun >> {mark}; sleep 30; echo ended >> {mark}'"

@@ -1,4 +1,4 @@
-"""The image and compose.yaml, built and run by podman on images made of Debian's packages.
+"""Build the image and compose.yaml and run them by podman on images of Debian's packages.
 
 What this machine's podman cannot do here: limits of cgroups (memory, processes), a network between
 containers (the gateway joins the database's, whose loopback is called `db`), and timers for health
@@ -34,11 +34,11 @@ ASKING = {
 }
 PAGE = ROOT / "docs" / "how-to" / "container.md"
 CGROUPS = ("--memory 1g ", "--pids-limit 512 ")
-"""What the page gives a container, and no container here can have."""
+"""What the page gives a container and no container here can have."""
 
 
 def typed(begin: str) -> str:
-    """Return the command of docs/how-to/container.md that begins so, on one line."""
+    """Return the command of docs/how-to/container.md with this beginning, on one line."""
     mine = [one for one in blocks(PAGE) if one.test.endswith(Path(__file__).name)]
     found = [command.bare.replace("\\\n", "") for one in mine for command in commands(one)]
     (line,) = (one for one in found if one.startswith(begin))
@@ -65,7 +65,7 @@ class Container:
         wait_until("the gateway is healthy", self.is_healthy, seconds=60)
 
     def zombies(self) -> int:
-        """Count orphans that ended, and processes that sleep, as long as there are any."""
+        """Count ended orphans, and processes that sleep, as long as there are any."""
         look = "cat /proc/[0-9]*/stat | grep -Ec ' [(]sleep[)] '"
         return int(self.run("sh", "-c", look, ok=False).stdout)
 
@@ -129,8 +129,8 @@ def hardened(*words: str) -> list[str]:
 
 
 def test_the_image_is_hardened_and_serves(podman: Engine) -> None:
-    """Not root, nothing to write outside its volume and /tmp, no capabilities; approvals work."""
-    volume = ("--volume", "alone:/var/lib/sayso")  # compose.yaml has a volume "state" of its own
+    """Not root, nothing writable outside its volume and /tmp, no capabilities; approvals work."""
+    volume = ("--volume", "alone:/var/lib/sayso")  # compose.yaml has its own volume "state"
     with running(podman, "one", *hardened(*volume), **ASKING) as gateway:
         gateway.wait()
         status = gateway.run("cat", "/proc/1/status").stdout
@@ -158,7 +158,7 @@ def test_the_image_is_hardened_and_serves(podman: Engine) -> None:
 
 
 def test_the_page_from_the_volume_to_an_answer(podman: Engine) -> None:
-    """Its commands as they are written, with a person who answers at a terminal."""
+    """Its commands as written, with a person who answers at a terminal."""
     alone = (*LIMITS, "--network", "none")
     _typed(podman, "podman volume")
     init = [*_words("podman run --rm", *alone), "--channel", "terminal"]
@@ -193,7 +193,7 @@ def _typed(podman: Engine, begin: str) -> None:
 
 
 def _answered(podman: Engine, gateway: Container) -> str:
-    """Ask, look at what waits, and allow it, each as the page types it."""
+    """Ask, list what waits, and allow it, each as the page types it."""
     words = [podman.binary, *_words("podman exec sayso sayso run")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as asking:
         code = str(wait_until("the question", lambda: gateway.pending("uname -a"), seconds=30))
@@ -211,7 +211,7 @@ def _answered(podman: Engine, gateway: Container) -> str:
 
 
 def test_a_gateway_that_fails_is_unhealthy(podman: Engine) -> None:
-    """The control: with everything locked down, the health check fails, and heals again."""
+    """The control: with everything locked down, the health check fails, and recovers."""
     with running(podman, "sick", *hardened(), **ASKING) as gateway:
         gateway.wait()
         gateway.run("sayso", "lockdown", "on", "--why", "a test")
@@ -252,7 +252,7 @@ def test_compose_runs_with_postgresql(podman: Engine, tmp_path: Path) -> None:
 
 
 def _secrets(folder: Path) -> None:
-    """Write the secrets by the page's own block."""
+    """Write the secrets with the page's own block."""
     (block,) = (one.text for one in blocks(PAGE) if "store-url" in one.text)
     as_root = f'sudo() {{ "$@"; }}\n{block}\n'
     subprocess.run(["sh", "-euc", as_root], cwd=folder, check=True, timeout=20)

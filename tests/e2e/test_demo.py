@@ -35,7 +35,7 @@ def demo(*words: str) -> subprocess.CompletedProcess[str]:
     [((), True, "finished"), (("--answer", "deny"), False, "denied")],
 )
 def test_without_a_terminal(words: tuple[str, ...], by_itself: bool, last: str) -> None:
-    """All three requests end as they should; who answers for the viewer is said."""
+    """All three requests end as they should; it says who answers for the viewer."""
     done = demo("--json", *words)
     steps = [json.loads(line) for line in done.stdout.splitlines()]
     ends = [step["status"] for step in steps if step["step"] == "end"]
@@ -45,7 +45,7 @@ def test_without_a_terminal(words: tuple[str, ...], by_itself: bool, last: str) 
 
 
 def test_without_a_terminal_it_says_so() -> None:
-    """The first lines say that nobody is waited for."""
+    """The first lines say that no one is waited for."""
     done = demo()
     assert done.returncode == 0
     assert "the demo answers the prompt itself" in done.stdout
@@ -64,7 +64,7 @@ def test_in_a_terminal_a_key_answers() -> None:
 
 
 def _left(folder: Path) -> list[str]:
-    """Return the scratch homes in a folder, and the processes that were given it as TMPDIR."""
+    """Return the scratch homes in a folder, and the processes that got it as TMPDIR."""
     mark, found = f"TMPDIR={folder}\0".encode(), [one.name for one in folder.glob("sayso-demo-*")]
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -79,7 +79,7 @@ _SIGNALS = pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, sig
 @_SIGNALS
 @pytest.mark.parametrize("begun", ["starting", "asking", "running"])
 def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, begun: str) -> None:
-    """While the gateway starts, while a prompt waits, and while its command runs: all is ended."""
+    """While the gateway starts, while a prompt waits, while its command runs: everything ends."""
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     with terminal(*DEMO, environ=environ) as (process, master):
         wait_until("the scratch home", lambda: _left(tmp_path)[1:], pause=0.01)
@@ -98,7 +98,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, 
 def test_a_signal_leaves_nothing_behind_without_a_terminal(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    """As another program starts it: whatever comes again while it is put away changes nothing."""
+    """As started by another program: repeated signals during cleanup change nothing."""
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen([*DEMO, "--answer", "deny"], cwd=ROOT, env=environ, stdout=-3)
     wait_until("the scratch home", lambda: _left(tmp_path)[1:], pause=0.01)
@@ -109,7 +109,7 @@ def test_a_signal_leaves_nothing_behind_without_a_terminal(
 
 
 def test_a_temporary_folder_with_a_long_name_is_named(tmp_path: Path) -> None:
-    """What to set is said, which is not SAYSO_HOME here."""
+    """It says what to set, which is not SAYSO_HOME here."""
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""`sayso doctor channels` tells what works and what to do about the rest, by trying it."""
+"""`sayso doctor channels` reports what works and what to do about the rest, by trying it."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ async def doctor(home: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
 
 
 async def test_a_good_set_up_is_proved(tmp_path: Path) -> None:
-    """Tokens, scopes or intents and every listed person are asked for, and all is well."""
+    """Tokens, scopes or intents and every listed person are checked, and all is well."""
     async with three_platforms(tmp_path):
         code, found = await doctor(tmp_path)
 
@@ -70,7 +70,7 @@ async def test_a_test_prompt_goes_the_whole_way(tmp_path: Path) -> None:
 
 
 async def test_a_target_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
-    """A place that refuses is told with the platform's reason; the others still count."""
+    """A place that refuses is reported with the platform's reason; the others still count."""
     gone = {"channel": "slack", "to": "C0GONE0000"}
     reached = {"channel": "slack", "to": slack.CHANNEL}
     async with three_platforms(tmp_path, targets=[gone, reached]) as at:
@@ -87,7 +87,7 @@ async def test_a_target_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
 
 
 async def test_nobody_answering_is_a_warning(tmp_path: Path) -> None:
-    """Without a press the command ends by itself and withdraws its prompt."""
+    """Without a press the command ends on its own and withdraws its prompt."""
     async with three_platforms(tmp_path) as at:
         code, found = await doctor(tmp_path, "--prompt", "--seconds", "1")
         await until(lambda: not at.open())

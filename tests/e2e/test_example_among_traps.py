@@ -1,4 +1,4 @@
-"""Holes 8 and 10 of issue 9, through `sayso run` and a gateway that holds the example policy."""
+"""Try holes 8 and 10 of issue 9, through `sayso run` and a gateway with the example policy."""
 
 import json
 import os
@@ -37,7 +37,7 @@ TRAPS = (
 
 
 class Place:
-    """A gateway, a project among traps, and the port where nobody may call."""
+    """A gateway, a project among traps, and the port that no program may call."""
 
     def __init__(self, gateway: GatewayProcess, tree: Path, listener: Listener) -> None:
         self.gateway = gateway
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def fired(self) -> list[str]:
-        """Return which canaries did."""
+        """Return the canaries that did."""
         found = [one.name for one in self.canary.flags.iterdir()]
         found += ["written"] if os.path.lexists(self.canary.folder) else []
         return found + ["called"] * len(self.listener.calls)
@@ -78,7 +78,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 
 
 def plant(place: Place, *named: str) -> None:
-    """Plant traps, one .npmrc holding what each of them says."""
+    """Plant traps, with an .npmrc that contains what each of them says."""
     settings: list[str] = []
     for trap in traps():
         if trap.name in named:

@@ -1,7 +1,7 @@
-"""Set executors up in a fresh container, by the guide as written, and look at the clock.
+"""Set executors up in a fresh container, by the guide as written, and watch the clock.
 
-The machine is a container of Debian with Python, make, git and sudo. Nothing is set up but what the
-guide begins with: a user who may use sudo, and a clone that is root's. Run it for the figures::
+The machine is a container of Debian with Python, make, git and sudo. Nothing is set up except what
+the guide begins with: a user who may use sudo, and a clone owned by root. Run it for the figures::
 
     python -m pytest --capture=no -m deep tests/e2e/test_executor_container.py
 """
@@ -54,7 +54,7 @@ class Machine:
         return self.podman("exec", self.name, "sh", "-c", script, seconds=300).stdout
 
     def serves(self) -> bool:
-        """Return whether the gateway is there."""
+        """Return whether the gateway is running."""
         look = ("exec", self.name, "test", "-S", "/home/ann/.sayso/gateway.sock")
         return self.podman(*look, ok=False).returncode == 0
 
@@ -109,7 +109,7 @@ def test_the_guide_in_a_fresh_container(fresh: Machine) -> None:
     head = f"the guide to executors in a fresh container: {took:.1f} s, goal {_GOAL_S:.0f} s"
     sys.stdout.write("\n".join(["", f"{head} (load {os.getloadavg()[0]:.1f})", *lines, ""]))
 
-    # Debian closes the home of a user that it makes, so that one step has nothing to do.
+    # Debian closes the home of a user that it creates, so one step has nothing to do.
     assert (first.count("done: "), first.count("nothing to do: ")) == (6, 1)
     assert "All 9 checks passed." in checked
     assert printed.startswith("sayso_alice\n")
@@ -123,7 +123,7 @@ def test_the_guide_in_a_fresh_container(fresh: Machine) -> None:
     assert all(word in missing for word in ("cannot be read", "sayso_exec", "does not exist"))
     assert fresh.root("ls -A /usr/local/libexec; getent group sayso_exec || true") == ""
     assert "done: " not in fresh.ann(undo)
-    again = fresh.ann(real)  # its user and the home are still there: undo keeps what may hold work
+    again = fresh.ann(real)  # its user and the home remain: undo keeps what may hold work
     assert (again.count("done: "), again.count("nothing to do: ")) == (5, 2)
     assert "All 9 checks passed." in fresh.ann(
         f"{real.replace('setup', 'user add sayso_alice')}; {doctor}"

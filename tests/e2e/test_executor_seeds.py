@@ -1,4 +1,4 @@
-"""S2's tests and acceptance lines, each with the test that holds it; they must exist."""
+"""Map S2's tests and acceptance lines to the tests that hold them; they must exist."""
 
 import re
 from pathlib import Path
@@ -109,7 +109,7 @@ def missing(path: str, name: str) -> bool:
 
 @pytest.mark.parametrize(("line", "where"), HELD.items())
 def test_each_line_has_its_test(line: str, where: tuple[str, str]) -> None:
-    """A test that is renamed is renamed here."""
+    """A renamed test is renamed here too."""
     assert not missing(*where), (line, where)
 
 

@@ -33,14 +33,14 @@ def _sudo() -> None:
 WORKSPACE = f"as ann sudo {SAYSO} executor workspace"
 SHARED_ALREADY = "nothing to do: share /srv/work between ann and sayso_alice"
 SHARED = (
-    # each changes what the other made, whatever umask it has
+    # each changes what the other made, whatever its umask
     "as ann sh -c 'umask 077; cd /srv/work; echo more >> made; mkdir d; echo > d/ann; cat made'",
     "as sayso_alice sh -c 'cd /srv/work; echo more > d/ann; echo > d/alice; cat d/ann'",
     "stat -c '%U %a' /srv/work",
     "stat -c '%U %a' /srv/work/d/ann",
     "stat -c '%U %a' /srv/work/d/alice",
     f"{WORKSPACE} /srv/work --user sayso_alice",
-    # nobody else does anything; the last is what a group would give the gateway's user
+    # no one else does anything; the last is what a group would give the gateway's user
     "as sayso_executor ls /srv/work",
     "as sayso_executor touch /srv/work/x",
     "setpriv --reuid nobody --regid sayso_alice --clear-groups cat /srv/work/made",
@@ -230,7 +230,7 @@ OF_ANN = (
     f"as ann sudo -n -u sayso_alice PYTHONPATH=/tmp {FILE} </dev/null",
     "as ann sudo -n -e /etc/passwd",
 )
-"""What the gateway's own user tries with the rule; nothing but the one command may pass."""
+"""What the gateway's own user tries with the rule; only the one command may pass."""
 
 
 OTHERWISE = {
@@ -249,7 +249,7 @@ _OF_KERNEL = re.compile("Permission denied|Operation not permitted")
 
 
 def reason(line: str) -> re.Pattern[str]:
-    """Return what says that the boundary refused a line, and not a typing error in it."""
+    """Return the words showing that the boundary refused a line, and not a typing error in it."""
     if line in OTHERWISE:
         return re.compile(re.escape(OTHERWISE[line]))
     return re.compile("a password is required") if line in OF_ANN else _OF_KERNEL
@@ -271,7 +271,7 @@ traced 10
 sed -i '1s|.*|#!/usr/bin/python3 -ISXutf8|' {FILE}
 traced 100
 """
-"""Attacks on executors that start: as they are, and by a Python that everybody may read."""
+"""Attacks on executors that start: as they are, and with a Python that every user may read."""
 
 
 @pytest.mark.timeout(600)

@@ -1,6 +1,6 @@
-"""From a fresh machine and user to the first approval: how many commands, and how much time.
+"""Go from a fresh machine and user to the first approval: how many commands, and how much time.
 
-The machine is a container of Debian with Python, make and git. What people think about is not
+The machine is a container of Debian with Python, make and git. The time that people think is not
 counted: keys are pressed as soon as the screen asks. Run it and read the figures::
 
     python -m pytest --capture=no tests/e2e/test_first_minutes.py
@@ -26,13 +26,13 @@ from tests.support.terminal import Screen, terminal
 pytestmark = [pytest.mark.deep, pytest.mark.timeout(580)]
 _PATH = "/home/ana/sayso/.venv/bin:/usr/local/bin:/usr/bin:/bin"
 _TERMINAL_S, _TELEGRAM_S = 90.0, 120.0
-"""Goals in seconds by the clock, whatever else the machine does meanwhile."""
+"""Goals in seconds by the clock, whatever else the machine does in the meantime."""
 _COMMANDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command that the user typed: seconds by the clock, and of processors."""
+    """A command that the user typed: seconds by the clock, and of CPU time."""
 
     command: str
     wall_s: float
@@ -63,7 +63,7 @@ class Machine:
         begin, used_s = time.monotonic(), self._cpu_s()
         given = [word for key, text in environ.items() for word in ("--env", f"{key}={text}")]
         inside = (*given, "--env", f"PATH={_PATH}", "--workdir", "/home/ana", self.name)
-        # The shell stays, and knows what a command has used that has ended.
+        # The shell stays, and knows what an ended command has used.
         words = ("exec", "-it", *inside, "bash", "-c", f"{command}; read")
         with terminal(self.podman.binary, *words) as (_, master):
             yield Screen(master)
@@ -71,7 +71,7 @@ class Machine:
             self.steps.append(Step(command, wall_s, self._cpu_s() - used_s))
 
     def _cpu_s(self) -> float:
-        """Return what all that runs has used, and what ended below it."""
+        """Return what all running processes have used, and what ended below them."""
         look = "cat /proc/[0-9]*/stat"
         read = self.podman("exec", self.name, "sh", "-c", look, ok=False).stdout
         rows = (line.rpartition(")")[2].split() for line in read.splitlines())
@@ -109,7 +109,7 @@ def podman() -> Iterator[Engine]:
             subprocess.run(["git", *git], cwd=source, check=True)
         subprocess.run(
             ["chown", "-R", "1000:1000", source], check=True
-        )  # git clones one's own only
+        )  # git clones only one's own
         yield made
 
 
@@ -132,7 +132,7 @@ def machine(podman: Engine, name: str) -> Iterator[Machine]:
 
 
 def test_by_terminal(podman: Engine) -> None:
-    """Installed, set up, and the first own command allowed with a key."""
+    """Installed, set up, and the user's first command allowed with a key."""
     with machine(podman, "terminal") as fresh:
         fresh.run("cd sayso && make install")
         with fresh.screen("sayso init") as screen:
@@ -154,7 +154,7 @@ def test_by_terminal(podman: Engine) -> None:
 
 
 def test_by_telegram(podman: Engine) -> None:
-    """Installed, paired by the code, the test prompt allowed by its button, then an own command."""
+    """Installed, paired by the code, the test prompt allowed by its button, then a command."""
     with ExitStack() as stack:
         fresh = stack.enter_context(machine(podman, "telegram"))
         chat = stack.enter_context(chats())["telegram"]

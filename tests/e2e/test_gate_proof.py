@@ -1,4 +1,4 @@
-"""A real gateway proves every way in, is locked down by anybody and opened by a person alone."""
+"""Have a real gateway prove every way in; anyone locks it down, only a person opens it."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def chat() -> Iterator[BotApi]:
 
 
 def made(home: Path, api: BotApi | None, **more: Any) -> GatewayProcess:
-    """Return a gateway with every way in, not started yet."""
+    """Return a gateway with every way in, not yet started."""
     write_config(home, api)
     file = home / "config.json5"
     config = json.loads(file.read_text())
@@ -53,37 +53,37 @@ def health(gateway: GatewayProcess) -> dict[str, Any]:
 
 
 def records(gateway: GatewayProcess, kind: str) -> list[dict[str, Any]]:
-    """Return the journal's records of a kind; the last line may be half written yet."""
+    """Return the journal's records of a kind; the last line may still be half written."""
     *lines, _half = (gateway.home / "audit.jsonl").read_text(encoding="utf-8").split("\n")
     return [record for record in map(json.loads, lines) if record["kind"] == kind]
 
 
 def proved(gateway: GatewayProcess) -> dict[str, Any] | None:
-    """Return the health once every way in was proved."""
+    """Return the health once every way in has been proved."""
     found = health(gateway)
     return found if set(found["gateProofs"]) == ways(gateway) else None
 
 
 def held(gateway: GatewayProcess) -> dict[str, Any] | None:
-    """Return the health once the last proof of every way in was held."""
+    """Return the health once the last proof of every way in held."""
     found = proved(gateway)
     states = {proof["state"] for proof in found["gateProofs"].values()} if found else set()
     return found if states == {"held"} else None
 
 
 def doctor_says_held(gateway: GatewayProcess) -> bool:
-    """Return whether `sayso doctor` says that every way in was held."""
+    """Return whether `sayso doctor` says that every way in held."""
     told = gateway.cli("doctor").stdout
     return all(f"gate proof {way}: held" in told for way in ways(gateway))
 
 
 def test_every_way_in_is_proved_by_the_clock(tmp_path: Path, chat: BotApi) -> None:
-    """Health and doctor say when and by which way; nobody, and no list, hears of it."""
+    """Health and doctor say when and by which way; no person sees it, and no list shows it."""
     gateway = made(tmp_path / "home", chat, proof={"every": 0.4})
     before = len(chat.messages())
     gateway.start()
     try:
-        # On a machine that stands still for a second the chat answers one of them too late.
+        # On a machine that freezes for a second, the chat answers one of them too late.
         found = wait_until("a proof of all", lambda: held(gateway))
         wait_until("three rounds", lambda: len(records(gateway, "proof")) >= 3)
         wait_until("a doctor who says so", lambda: doctor_says_held(gateway))
@@ -99,7 +99,7 @@ def test_every_way_in_is_proved_by_the_clock(tmp_path: Path, chat: BotApi) -> No
 
 
 def test_a_lockdown_from_the_first_refusal_to_the_last(tmp_path: Path, chat: BotApi) -> None:
-    """A program locks, people are told once, and only a person at a terminal opens."""
+    """A program locks, people are notified once, and only a person at a terminal opens."""
     gateway = made(tmp_path / "home", chat)
     gateway.start()
     try:

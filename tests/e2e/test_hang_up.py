@@ -1,4 +1,4 @@
-"""A terminal that is closed takes its question or its command with it: real pseudo-terminals."""
+"""End a question or a command with its closed terminal: real pseudo-terminals."""
 
 import os
 import shlex
@@ -27,21 +27,21 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess
 def in_window(
     gateway: GatewayProcess, *words: str, term: str = "xterm"
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start a command in the foreground of a terminal; yield it and our end of that."""
+    """Start a command in the foreground of a terminal; yield it and our end of the terminal."""
     environ = {**gateway.environ(), "TERM": term, "LANG": "C.UTF-8"}
     with terminal(*words, environ=environ) as started:
         yield started
 
 
 def close_window(master: int) -> None:
-    """Hang up as a terminal does that is closed; the descriptor stays ours."""
+    """Hang up as a closed terminal does; the descriptor remains ours."""
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, master)
     os.close(nothing)
 
 
 def alive(words: str) -> bool:
-    """Return whether a process with these words in its vector lives."""
+    """Return whether a process with these words on its command line is alive."""
     found = subprocess.run(["pgrep", "-f", words], capture_output=True, check=False)
     return bool(found.stdout.split())
 
@@ -53,7 +53,7 @@ def ends(gateway: GatewayProcess) -> list[str]:
 
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
 def test_a_closed_terminal_withdraws_the_question(gateway: GatewayProcess, term: str) -> None:
-    """Nobody can allow any more what nobody waits for, whether something spins or not."""
+    """No one can allow what no one waits for any more, whether a spinner runs or not."""
     with in_window(gateway, *SAYSO, "run", "-c", "id -g", term=term) as (process, master):
         read_until(master, b"answers")
         question(gateway)
@@ -65,7 +65,7 @@ def test_a_closed_terminal_withdraws_the_question(gateway: GatewayProcess, term:
 
 
 def test_a_closed_terminal_ends_the_run(gateway: GatewayProcess) -> None:
-    """The command is ended, and whoever waits for us sees the signal that we got."""
+    """The command is ended, and our parent sees the signal that we got."""
     mark = f"61.{os.getpid()}"
     words = (*SAYSO, "run", "--agent", "free", "-c", f"echo first; sleep {mark}")
     with in_window(gateway, *words) as (process, master):
@@ -78,7 +78,7 @@ def test_a_closed_terminal_ends_the_run(gateway: GatewayProcess) -> None:
 
 @pytest.mark.parametrize("agent", ["free", "main"])
 def test_a_window_with_a_shell_in_it(gateway: GatewayProcess, agent: str) -> None:
-    """A shell passes the signal on, and the kernel sends it again: that is no second wish."""
+    """A shell passes the signal on, and the kernel sends it again: that is not a second request."""
     mark = f"62.{os.getpid()}"
     run = shlex.join([*SAYSO, "run", "--agent", agent, "-c", f"id; sleep {mark}"])
     with in_window(gateway, "bash", "--norc", "--noprofile", "-i") as (_, master):
@@ -100,7 +100,7 @@ def test_who_ignores_the_signal_is_left_alone(gateway: GatewayProcess, tmp_path:
 
 
 def test_a_signal_counts_where_nothing_can_be_said(gateway: GatewayProcess) -> None:
-    """A full disk behind standard error does not keep the gateway from hearing of the end."""
+    """A full disk behind standard error does not keep the gateway from learning of the end."""
     mark = f"63.{os.getpid()}"
     with (
         Path("/dev/full").open("wb") as full,

@@ -1,4 +1,4 @@
-"""`sayso history` says how each run ended, and `sayso cancel` ends what is asked or runs."""
+"""`sayso history` says how each run ended, and `sayso cancel` ends what is waiting or running."""
 
 import json
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def test_history_says_how_each_run_ended(gateway: GatewayProcess) -> None:
 
 
 def test_cancel_withdraws_a_question_once(gateway: GatewayProcess) -> None:
-    """By its code; what has ended is told, with an exit code of its own, and so is a wrong id."""
+    """By its code; one that has ended is reported with its own exit code, and so is a wrong id."""
     with start(gateway, "-c", "hostname", agent="main") as process:
         code = question(gateway)["code"]
         done = gateway.cli("cancel", code, "--json")

@@ -1,4 +1,4 @@
-"""A running gateway notices that others can get into its home, and runs nothing meanwhile."""
+"""A running gateway notices that others can enter its home, and then runs nothing."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def records(gateway: GatewayProcess) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("mode", [0o777, 0o750, 0o701, 0o1777])
 def test_nothing_runs_while_the_home_is_open(tmp_path: Path, mode: int) -> None:
-    """From the next request on, with what to do in the words; private again, requests go in."""
+    """From the next request on, and the text says what to do; private again, requests pass."""
     with running_gateway(tmp_path / "home") as gateway:
         before = ran(gateway)
         gateway.home.chmod(mode)
@@ -45,7 +45,7 @@ def test_nothing_runs_while_the_home_is_open(tmp_path: Path, mode: int) -> None:
 
 
 def test_what_waits_does_not_start_in_an_open_home(tmp_path: Path) -> None:
-    """Allowed while it was private, or pressed while it is open: the spawn looks again."""
+    """Allowed while it was private, or pressed while it is open: the spawn checks again."""
     with running_gateway(tmp_path / "home") as gateway:
         with Client(str(gateway.home / "gateway.sock")) as client:
             wish = {"argv": ["/usr/bin/touch", str(tmp_path / "made")], "cwd": "/", "wait": False}
@@ -61,7 +61,7 @@ def test_what_waits_does_not_start_in_an_open_home(tmp_path: Path) -> None:
 
 
 def test_another_folder_in_its_place_is_noticed(tmp_path: Path) -> None:
-    """As private as the first, and without its limits: nothing runs until that is back."""
+    """As private as the first, but without its limits: nothing runs until they are back."""
     home, away = tmp_path / "home", tmp_path / "away"
     with running_gateway(home) as gateway:
         home.rename(away)
@@ -98,7 +98,7 @@ def test_people_and_the_journal_hear_of_it(tmp_path: Path) -> None:
 
 
 def test_the_approvals_file_is_looked_at_again(tmp_path: Path) -> None:
-    """Opened to others under a running gateway it is obeyed no more, until it is private again."""
+    """Opened to others under a running gateway, it is ignored until it is private again."""
     with running_gateway(tmp_path / "home") as gateway:
         file = gateway.home / "exec-approvals.json"
         before = ran(gateway)
@@ -114,7 +114,7 @@ def test_the_approvals_file_is_looked_at_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("opened", ["file", "folder"])
 @pytest.mark.parametrize("which", ["config.json5", "token"])
 def test_a_start_refuses_what_others_could_write(tmp_path: Path, which: str, opened: str) -> None:
-    """Settings and secrets, also behind a link; mode or folder put right, they are taken."""
+    """Settings and secrets, also behind a link; once mode or folder is fixed, they are read."""
     home, folder = tmp_path / "home", tmp_path / "shared"
     folder.mkdir(mode=0o755)
     write_config(home, None)

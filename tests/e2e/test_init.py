@@ -1,4 +1,4 @@
-"""`sayso init` from an empty home, on every platform: a stranger cannot become the approver."""
+"""`sayso init` works from an empty home, on every platform; a stranger cannot become approver."""
 
 import json
 import os
@@ -79,7 +79,7 @@ class Init:
         raise AssertionError(f"no step {name}: {self.process.stderr.read()}")
 
     def end(self) -> tuple[int, str]:
-        """Wait for the end; return the exit code and what standard error has."""
+        """Wait for the end; return the exit code and standard error."""
         _, error = self.process.communicate(timeout=60)
         return self.process.returncode, error
 
@@ -99,7 +99,7 @@ def init(home: Path, chat: Chat, *words: str, **environ: str) -> Iterator[Init]:
 def test_from_nothing_to_the_first_approval(
     tmp_path: Path, platforms: dict[str, Chat], name: str
 ) -> None:
-    """The one who sends the code of the terminal answers; a wrong code makes nobody an approver."""
+    """Only the sender of the terminal's code answers; a wrong code makes no one an approver."""
     home, chat = tmp_path / "user" / ".sayso", platforms[name]
     with init(home, chat) as running:
         sent = running.step("code")["send"]
@@ -212,7 +212,7 @@ def test_a_wrong_token_writes_nothing(tmp_path: Path, platforms: dict[str, Chat]
 
 
 def test_nobody_who_sends_the_code_is_an_end(tmp_path: Path, platforms: dict[str, Chat]) -> None:
-    """After the time nothing is written, and a stranger's words made nobody an approver."""
+    """After the time limit nothing is written, and a stranger's words made no one an approver."""
     chat = platforms["telegram"]
     with init(tmp_path / "user" / ".sayso", chat, "--seconds", "3") as running:
         running.step("code")
@@ -239,7 +239,7 @@ def test_an_interrupted_set_up_leaves_no_token(
 
 
 def test_many_wrong_codes_end_it(tmp_path: Path, platforms: dict[str, Chat]) -> None:
-    """Nobody can go on guessing."""
+    """No one can keep guessing."""
     chat = platforms["telegram"]
     with init(tmp_path / "user" / ".sayso", chat) as running:
         running.step("code")
@@ -267,7 +267,7 @@ def test_a_malformed_token_is_named_where_it_is(tmp_path: Path, platforms: dict[
 def test_a_token_that_others_can_read_is_warned_of(
     tmp_path: Path, platforms: dict[str, Chat]
 ) -> None:
-    """In the doctor's words; the control: mode 0600 gets none (see the first test)."""
+    """In the doctor's words; the control: mode 0600 gets no warning (see the first test)."""
     home = tmp_path / "user" / ".sayso"
     for folder in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
         folder.chmod(folder.stat().st_mode | 0o055)  # with --basetemp one of them may be /tmp
@@ -302,7 +302,7 @@ def another_poller(chat: Chat) -> Iterator[None]:
 
 
 def test_another_poller_is_named_once(tmp_path: Path, platforms: dict[str, Chat]) -> None:
-    """Who takes the answers away, and what to do: one step, and nothing else on either stream."""
+    """What takes the answers away, and what to do: one step, and nothing else on either stream."""
     chat = platforms["telegram"]
     with (
         another_poller(chat),
@@ -320,7 +320,7 @@ def test_another_poller_is_named_once(tmp_path: Path, platforms: dict[str, Chat]
 
 
 def test_another_poller_takes_the_answer_away(tmp_path: Path, platforms: dict[str, Chat]) -> None:
-    """It came after the code: the test prompt that nobody could answer says who is in the way."""
+    """It started after the code: the test prompt that no one could answer says what interferes."""
     chat = platforms["telegram"]
     with init(tmp_path / "user" / ".sayso", chat, "--seconds", "8") as running:
         say(chat, ANA, running.step("code")["send"])

@@ -1,4 +1,4 @@
-"""`sayso lockdown on` says whether it locked, whatever becomes of the gateway or the disk."""
+"""`sayso lockdown on` says whether it locked, whatever happens to the gateway or the disk."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def lockdown_on(gateway: GatewayProcess, *, writes: bool) -> subprocess.Complete
 
 
 def test_a_gateway_that_does_not_answer_is_locked_all_the_same(tmp_path: Path) -> None:
-    """Stopped by a signal it cannot be asked: exit 0, and it refuses from its next turn on."""
+    """Stopped by a signal it cannot be asked: exit 0, and it refuses once it continues."""
     with running_gateway(tmp_path / "home") as gateway:
         assert gateway.process is not None
         before = gateway.cli("run", "--agent", "free", "--", "true")
@@ -45,7 +45,7 @@ def test_a_gateway_that_does_not_answer_is_locked_all_the_same(tmp_path: Path) -
 
 
 def test_a_gateway_that_fails_at_it_is_locked_all_the_same(tmp_path: Path) -> None:
-    """Its journal gone, it answers with an error; the file locks it, so the exit code is 0."""
+    """With its journal gone it answers with an error; the file locks it, so the exit code is 0."""
     with running_gateway(tmp_path / "home") as gateway:
         with (gateway.home / "audit.jsonl").open("ab") as journal:
             journal.write(b'{"not": "ours"}\n')
@@ -58,7 +58,7 @@ def test_a_gateway_that_fails_at_it_is_locked_all_the_same(tmp_path: Path) -> No
 
 
 def test_a_gateway_writes_the_file_that_we_cannot(tmp_path: Path) -> None:
-    """And where it cannot either, it locks in its memory, and we say how long that holds."""
+    """If it cannot do that either, it locks in memory, and we say how long that holds."""
     with running_gateway(tmp_path / "home") as gateway:
         written = lockdown_on(gateway, writes=False)
         there = (gateway.home / "lockdown").exists()

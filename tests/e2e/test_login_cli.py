@@ -1,4 +1,4 @@
-"""`sayso login` over a real gateway: a link at a terminal, a session by it, no secret in files."""
+"""`sayso login` on a real gateway: a link at a terminal, its session, no secret in files."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def served(tmp_path: Path) -> Iterator[GatewayProcess]:
 
 
 def test_a_link_from_a_terminal_signs_in(served: GatewayProcess) -> None:
-    """A program gets none; the link opens the page, is used up, and is written down nowhere."""
+    """A program gets none; the link opens the page, is used up, and is written nowhere."""
     typed(served, "people", "add", "ana")
     program = served.cli("login", own_session=True)
     done, said = typed(served, "login")
@@ -56,7 +56,7 @@ def test_a_link_from_a_terminal_signs_in(served: GatewayProcess) -> None:
 
 
 def test_without_a_page_there_is_no_link(quiet: GatewayProcess) -> None:
-    """The answer says how to switch it on, and in which file."""
+    """The answer says how to enable it, and in which file."""
     typed(quiet, "people", "add", "ana")
     done, said = typed(quiet, "login")
     file = quiet.home / "config.json5"

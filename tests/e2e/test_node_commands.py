@@ -1,4 +1,4 @@
-"""`node.invoke`, remote approvals and `--node` on the command line, gateway and node for real."""
+"""`node.invoke`, remote approvals and `--node` work from the command line with a real node."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def invoke(pair: NodePair, what: str, **params: object) -> Any:
 
 
 def test_a_list_shows_how_a_node_is_connected_and_what_it_takes(pair: NodePair) -> None:
-    """S1: it "must advertise" what its approvals file can be edited with."""
+    """S1: it "must advertise" the methods that edit its approvals file."""
     (node,) = pair.gateway.json("node", "list")["nodes"]
     assert (node["name"], node["connected"], node["running"]) == ("web", True, 0)
     assert node["sinceMs"] >= node["pairedMs"] > 0
@@ -51,7 +51,7 @@ def test_a_list_shows_how_a_node_is_connected_and_what_it_takes(pair: NodePair) 
 
 
 def test_system_run_goes_through_the_gate(pair: NodePair, tmp_path: Path) -> None:
-    """Both judges, the journal and people: what must be asked is not run before the answer."""
+    """Both judges, the journal and people: what needs an answer does not run before it."""
     pair.node.approvals(free=FULL, main=FULL)
     done = invoke(pair, "system.run", command="echo hi", cwd="/", agent="free")
     assert (done["status"], done["output"]) == ("finished", "hi\n")
@@ -93,7 +93,7 @@ def test_prepare_returns_both_verdicts_and_runs_nothing(pair: NodePair, tmp_path
 
 
 def test_which_finds_the_nodes_programs(pair: NodePair) -> None:
-    """A name that is not there is left out, and so is a path."""
+    """A name that does not exist is left out, and so is a path."""
     found = invoke(pair, "system.which", bins=["echo", "no-such-program", "/bin/sh", "../sh"])
     assert found == {"bins": {"echo": "/usr/bin/echo"}}
 
@@ -140,7 +140,7 @@ def test_a_nodes_file_is_shown_without_its_socket_and_replaced_by_its_hash(pair:
 
 
 def test_the_first_entry_makes_a_nodes_file(pair: NodePair) -> None:
-    """Until then it is said that there is none; what is printed as JSON can be set."""
+    """Before that it says that there is none; what is printed as JSON can be set."""
     path = pair.node.home / "exec-approvals.json"
     for one in (path, path.with_name(f"{path.name}.last-good")):
         one.unlink(missing_ok=True)
@@ -188,7 +188,7 @@ def test_the_command_line_edits_a_nodes_file(pair: NodePair, tmp_path: Path) -> 
 
 
 def test_a_node_that_is_away_says_so(pair: NodePair) -> None:
-    """Nothing is guessed; when it is back, it answers."""
+    """Nothing is guessed; once back, it answers."""
     pair.node.stop()
     with pytest.raises(SaysoError, match="not connected"):
         invoke(pair, "system.which", bins=["echo"])
@@ -200,7 +200,7 @@ def test_a_node_that_is_away_says_so(pair: NodePair) -> None:
 
 
 def test_a_node_may_refuse_remote_editing(pair: NodePair) -> None:
-    """`node.remoteApprovals: false`: it does not advertise it, and the gateway says so."""
+    """`node.remoteApprovals: false`: it does not advertise them, and the gateway says so."""
     config = pair.node.home / "config.json5"
     config.write_text("{ node: { remoteApprovals: false } }")
     config.chmod(0o600)

@@ -1,4 +1,4 @@
-"""Ends that are hard to tell: very much output, wrong clocks, a full disk. The true one arrives."""
+"""Deliver the true ending in hard cases: very much output, wrong clocks, a full disk."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def _run(fleet: NodeFleet, node: FleetNode, *argv: str, seconds: float = 120) ->
 
 @pytest.mark.timeout(300)
 def test_two_gigabytes_of_output_end_as_they_do(tmp_path: Path) -> None:
-    """The count is exact, the text is cut, the code is the command's; the node's memory holds."""
+    """The count is exact, the text is cut, the code is the command's; the node's memory is fine."""
     with node_fleet(tmp_path, 1) as fleet:
         (node,) = fleet.nodes
         script = f"head -c {GIB_2} /dev/zero | tr '\\0' x; echo; echo the end; exit 9"
@@ -46,7 +46,7 @@ def test_two_gigabytes_of_output_end_as_they_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("offset", ["+1h", "-1h"])
 @pytest.mark.timeout(120)
 def test_a_node_whose_clock_is_wrong_runs_and_reports(tmp_path: Path, offset: str) -> None:
-    """An order holds by the gateway's clock; the node's own does not count. Over a restart, too."""
+    """An order's time is the gateway's; the node's own clock never counts, nor after a restart."""
     with node_fleet(tmp_path, 1) as fleet:
         (node,) = fleet.nodes
         node.process.stop()
@@ -82,7 +82,7 @@ def _start_at(node: NodeProcess, offset: str) -> None:
 
 @contextmanager
 def _small_disk(place: Path) -> Iterator[None]:
-    """Put a file system of 2 MiB in a place for as long as the block lasts."""
+    """Mount a file system of 2 MiB in a place for as long as the block lasts."""
     place.mkdir(mode=0o700, exist_ok=True)
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=2m,mode=0700", "none", str(place)],
@@ -99,7 +99,7 @@ def _small_disk(place: Path) -> Iterator[None]:
 
 @pytest.mark.timeout(120)
 def test_a_full_disk_of_the_node_loses_no_ending(tmp_path: Path) -> None:
-    """What runs when the disk fills ends truly; what cannot be noted first is not run."""
+    """A run during which the disk fills ends correctly; one that cannot be recorded is not run."""
     with _small_disk(tmp_path / "node0"), node_fleet(tmp_path, 1) as fleet:
         (node,) = fleet.nodes
         filler, mark = node.process.home / "filler", tmp_path / "mark"

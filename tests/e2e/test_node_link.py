@@ -1,4 +1,4 @@
-"""A node that is cut off, and either end that dies: each run once, each ending delivered."""
+"""Cut a node off and kill either end: each run happens once, each ending is delivered."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def pair(tmp_path: Path) -> Iterator[NodePair]:
 
 
 def _begun(pair: NodePair, mark: Path, seconds: float) -> str:
-    """Start a command that says that it runs, waits, and says that it ends; return its id."""
+    """Start a command that reports its start, waits, and reports its end; return its id."""
     line = f"sh -c 'echo begun >> {mark}; sleep {seconds}; echo ended >> {mark}; echo out; exit 3'"
     options = ("--host", "node", "--agent", "free", "--cwd", "/", "--no-wait", "--json")
     process = pair.gateway.ask(*options, "-c", line)
@@ -40,7 +40,7 @@ def _begun(pair: NodePair, mark: Path, seconds: float) -> str:
 
 
 def _end(pair: NodePair, run_id: str) -> dict[str, Any]:
-    """Wait until a run has an end that was seen, and return it."""
+    """Wait until a run has an end that was delivered, and return it."""
 
     def look() -> dict[str, Any] | None:
         row: dict[str, Any] = pair.gateway.json("show", run_id)
@@ -53,7 +53,7 @@ def _end(pair: NodePair, run_id: str) -> dict[str, Any]:
 def test_a_gateway_that_dies_gets_the_ending_when_it_is_back(
     pair: NodePair, tmp_path: Path
 ) -> None:
-    """`unknown` is what a restart says at first; the node's word replaces it. It ran once."""
+    """A restart first says `unknown`; the node's report replaces it. It ran once."""
     mark = tmp_path / "mark"
     run_id = _begun(pair, mark, 3)
     pair.gateway.kill()
@@ -69,7 +69,7 @@ def test_a_gateway_that_dies_gets_the_ending_when_it_is_back(
 
 
 def test_a_node_that_dies_reports_an_end_that_nobody_saw(pair: NodePair, tmp_path: Path) -> None:
-    """Its commands end with it; nothing is run again, and no code is made up."""
+    """Its commands end with it; nothing is run again, and no code is invented."""
     mark = tmp_path / "mark"
     run_id = _begun(pair, mark, 30)
     pair.node.kill()
@@ -105,10 +105,10 @@ def _is_said_to_be_away(pair: NodePair, run_id: str) -> bool:
 
 
 def test_a_late_report_of_a_start_says_how_long_it_runs(tmp_path: Path) -> None:
-    """S1 `Exec running`, "after the node reports": lost with the link, the report comes again.
+    """S1 `Exec running`, "after the node reports": lost with the link, the report is sent again.
 
-    The order arrives, and what the node says is dropped until the link ends; the threshold has
-    passed by then. The control is a shorter run, of which nothing of that kind is said.
+    The order arrives, and what the node says is dropped until the link ends; by then the threshold
+    has passed. The control is a shorter run, for which no such report is sent.
     """
     stop = tmp_path / "stop"
     waits = f"sh -c 'until [ -e {stop} ]; do sleep 0.1; done'"

@@ -1,6 +1,6 @@
-"""Three machines: a gateway and two nodes, each with an address, a user and a home of its own.
+"""Run three machines: a gateway and two nodes, each with its own address, user and home.
 
-Each named line of S0 and S1 that two machines are needed for; one process cannot show them.
+Each named line of S0 and S1 that needs two machines; one process cannot show them.
 """
 
 import json
@@ -38,7 +38,7 @@ class Site:
         return found
 
     def typed(self, *words: str) -> str:
-        """Type a command at a terminal on the gateway, which does it."""
+        """Type a command at a terminal on the gateway; it must succeed."""
         code, said = in_terminal(*SAYSO, *words, environ=self.gateway.environ())
         assert code == 0, said
         return said
@@ -61,7 +61,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Yield a gateway with two nodes that were paired by a person."""
+    """Yield a gateway with two nodes that a person paired."""
     folder = tmp_path_factory.mktemp("site")
     for parent in (folder, *folder.parents):
         if parent.stat().st_uid == os.getuid() and parent != Path("/"):
@@ -107,7 +107,7 @@ def _pair(site: Site, number: int, name: str) -> None:
 
 
 def test_a_node_needs_no_inbound_port(site: Site) -> None:
-    """Its firewall drops what comes in, and it runs commands; it dials out."""
+    """Its firewall drops incoming connections, and it runs commands; it dials out."""
     site.approvals(0, free=FULL)
     assert not site.machines.reaches(0, 22)
     assert site.run("-c", "echo x")["status"] == "finished"
@@ -163,13 +163,13 @@ def test_a_binding_holds_whatever_the_call_names(site: Site) -> None:
 
 @pytest.mark.parametrize(("fallback", "status"), [("full", "finished"), ("deny", "denied")])
 def test_ask_fallback_is_the_nodes_too(site: Site, fallback: str, status: str) -> None:
-    """S1 "Ask fallback": nobody can be asked here; it runs only where both fall back to full."""
+    """S1 "Ask fallback": no one can be asked here; it runs only if both fall back to full."""
     site.approvals(0, lax={**ECHO, "askFallback": fallback})
     assert site.run("-c", "uname -s", agent="lax")["status"] == status
 
 
 def test_a_node_whose_address_changes_comes_back(site: Site) -> None:
-    """A laptop in another network: it dials again, and the new address is the one that counts."""
+    """A laptop in another network: it reconnects, and the new address is the one that counts."""
     node = site.nodes[0]
     site.machines.move(0, 2, 9)
     try:
@@ -190,7 +190,7 @@ def test_a_node_whose_address_changes_comes_back(site: Site) -> None:
 
 
 def test_renaming_and_revoking_concern_one(site: Site) -> None:
-    """The other goes on; the revoked one's connection ends at once, and it may only ask again."""
+    """The other continues; the revoked one's connection ends at once, and it may only ask again."""
     site.approvals(0, free=FULL)
     site.approvals(1, free=FULL)
     site.typed("node", "rename", "db", "store")

@@ -1,4 +1,4 @@
-"""Commands on another machine: a real gateway and a real node, over TLS on loopback (S0, S1)."""
+"""Run commands on another machine: a real gateway and node, over TLS on loopback (S0, S1)."""
 
 import json
 import time
@@ -23,7 +23,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodePair]:
 
 
 def _ask(pair: NodePair, line: str, agent: str) -> str:
-    """Request a command that somebody must allow; return the question's code."""
+    """Request a command that a person must allow; return the question's code."""
     options = ("--host", "node", "--node", "web", "--agent", agent, "--cwd", "/", "--no-wait")
     done = pair.gateway.cli("run", *options, "--json", "-c", line)
     assert json.loads(done.stdout)["status"] == "pending", done.stdout
@@ -91,7 +91,7 @@ def test_the_gateway_asks_and_the_prompt_names_the_node(pair: NodePair) -> None:
 
 
 def test_a_denied_question_runs_nothing_on_the_node(pair: NodePair, tmp_path: Path) -> None:
-    """The node never hears of it; the control is the test before."""
+    """The node never receives it; the control is the test before."""
     pair.node.approvals(main=FULL)
     code = _ask(pair, f"touch {tmp_path}/ran", "main")
     answered(pair.gateway, "deny")
@@ -112,7 +112,7 @@ def test_the_nodes_question_is_put_to_people(pair: NodePair, tmp_path: Path) -> 
 
 
 def test_a_node_that_denies_meanwhile_runs_nothing(pair: NodePair, tmp_path: Path) -> None:
-    """It judges again when the order comes, by what its file says then."""
+    """It judges again when the order arrives, by what its file says then."""
     pair.node.approvals(free=ECHO)
     code = _ask(pair, f"touch {tmp_path}/ran", "free")
     pair.node.approvals(free={"security": "deny"})
@@ -145,20 +145,20 @@ def test_a_node_is_meant_by_name_address_id_and_prefix(pair: NodePair, word: str
 
 
 def test_an_unknown_node_is_denied_and_the_known_are_named(pair: NodePair) -> None:
-    """Nobody is asked."""
+    """No one is asked."""
     result = pair.run("-c", "echo x", node="db")
     assert (result["status"], result["reason"]) == ("denied", "host_unavailable")
     assert "web (" in result["why"]
 
 
 def test_a_binding_restricts_and_a_call_does_not_widen_it(pair: NodePair) -> None:
-    """The agent is bound to web; another node that it names is not used."""
+    """The agent is bound to web; it may not name another node."""
     pair.node.approvals(bound=ECHO)
     assert pair.run("-c", "echo x", agent="bound", node="db")["status"] == "finished"
 
 
 def test_a_renamed_node_is_meant_by_its_new_name(pair: NodePair) -> None:
-    """The old name means nobody."""
+    """The old name refers to no node."""
     pair.node.approvals(free=ECHO)
     assert pair.typed("node", "rename", "web", "build")[0] == 0
     assert pair.run("-c", "echo x", node="build")["status"] == "finished"
@@ -167,7 +167,7 @@ def test_a_renamed_node_is_meant_by_its_new_name(pair: NodePair) -> None:
 
 
 def test_an_agents_program_pairs_nothing(pair: NodePair) -> None:
-    """Approving and renaming take a person at a terminal."""
+    """Approving and renaming require a person at a terminal."""
     for words in (("approve", "K3F7QZ"), ("rename", "web", "db")):
         done = pair.gateway.cli("node", *words, own_session=True)
         assert done.returncode == 3, done
@@ -175,7 +175,7 @@ def test_an_agents_program_pairs_nothing(pair: NodePair) -> None:
 
 
 def test_a_node_that_is_away_is_denied_at_once(pair: NodePair) -> None:
-    """Said before anybody is asked; when it is back, it works again."""
+    """It says so before anyone is asked; once the node is back, it works again."""
     pair.node.approvals(main=FULL, free=ECHO)
     pair.node.stop()
     began = time.monotonic()
@@ -201,7 +201,7 @@ def test_a_node_that_is_away_is_denied_at_once(pair: NodePair) -> None:
 def test_ask_fallback_needs_both(
     pair_without_people: NodePair, agent: str, fallback: str | None, status: str
 ) -> None:
-    """Nobody can be asked: it runs only if gateway and node both fall back to full."""
+    """No one can be asked: it runs only if gateway and node both fall back to full."""
     mine = {**ECHO, **({} if fallback is None else {"askFallback": fallback})}
     pair_without_people.node.approvals(**{agent: mine})
     result = pair_without_people.run("-c", "uname -s", agent=agent)
@@ -210,7 +210,7 @@ def test_ask_fallback_needs_both(
 
 @pytest.fixture(scope="module")
 def pair_without_people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodePair]:
-    """Yield a gateway whose questions reach nobody, and its node."""
+    """Yield a gateway whose questions reach no one, and its node."""
     alone = tmp_path_factory.mktemp("alone")
     with node_pair(alone, channels={"terminal": {"approvers": []}}) as running:
         yield running

@@ -1,6 +1,6 @@
-"""What the specifications say of nodes, line by line; a gateway and nodes for real.
+"""Check what the specifications say of nodes, line by line, with a gateway and real nodes.
 
-Held elsewhere, by name:
+Tested elsewhere, by name:
 
 S0 "Ask flow", "Runner enforces local approvals"  test_node_run: both judges, asked, denied, drift
 S0 "askFallback applies"                          test_node_run.test_ask_fallback_needs_both
@@ -50,7 +50,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodePair]:
 
 
 def events(pair: NodePair, run_id: str) -> list[str]:
-    """Return what the session heard of a run, the first lines only."""
+    """Return the session's events about a run, the first lines only."""
     return [text.splitlines()[0] for text in pair.gateway.events() if f"id={run_id}" in text]
 
 
@@ -114,7 +114,7 @@ def test_s0_event_texts_and_their_order(pair: NodePair) -> None:
 def test_s1_events_are_posted_after_the_node_reported(pair: NodePair, tmp_path: Path) -> None:
     """S1 "posted to the agent's session after the node reports the event".
 
-    A node that is stopped before the order came has reported nothing; when it goes on, it has.
+    A node that is stopped before the order arrives has reported nothing; once it continues, it has.
     """
     pair.node.approvals(main=FULL)
     options = ("--host", "node", "--agent", "main", "--cwd", "/", "--no-wait", "--json")
@@ -197,7 +197,7 @@ def test_s1_patterns_of_a_nodes_list(pair: NodePair, pattern: str, decision: str
 
 
 def _judged(pair: NodePair, line: str) -> str:
-    """Return the verdict on a line of the agent free, for which the gateway allows everything."""
+    """Return the verdict on a line of the agent free, for whom the gateway allows everything."""
     what = {"command": line, "cwd": "/", "agent": "free", "host": "node", "node": "web"}
     with Client(str(pair.gateway.home / "gateway.sock")) as client:
         return str(client.call("policy.explain", what)["decision"])
@@ -216,7 +216,7 @@ def test_s1_the_dialog_says_what_would_run_where(pair: NodePair, tmp_path: Path)
 
 
 def test_s1_allow_always_lists_and_runs(pair: NodePair) -> None:
-    """S1 "Always allow → add to allowlist + run"; the next time nobody is asked."""
+    """S1 "Always allow → add to allowlist + run"; the next time no one is asked."""
     pair.node.approvals(main=FULL)
     options = ("--host", "node", "--node", "web", "--agent", "main", "--cwd", "/")
     asked = pair.gateway.json("run", *options, "--no-wait", "-c", "hostname")
@@ -351,7 +351,7 @@ def test_the_doctor_looks_at_both_ends(pair: NodePair) -> None:
 
 
 def test_commands_of_a_node_may_be_enclosed(pair: NodePair, tmp_path: Path) -> None:
-    """`node.sandbox: true`: what a home holds cannot be read from inside; without it it can."""
+    """`node.sandbox: true`: a home's files cannot be read from inside; without it they can."""
     pair.node.approvals(free=FULL)
     line = f"cat {pair.node.home}/node.json"
     assert pair.run("-c", line)["exitCode"] == 0

@@ -1,4 +1,4 @@
-"""`sayso people` and `sayso grants` over a real gateway, from terminals and from programs."""
+"""`sayso people` and `sayso grants` work on a real gateway, from terminals and programs."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_a_terminal_that_asked_is_a_requesters(quiet: GatewayProcess, command: s
 
 
 def test_a_bad_name_is_told(quiet: GatewayProcess) -> None:
-    """What looks like an account is no person's name."""
+    """A text that looks like an account is not a person's name."""
     code, told = typed(quiet, "people", "add", "telegram:42")
 
     assert 2 == code
@@ -77,7 +77,7 @@ def test_a_bad_name_is_told(quiet: GatewayProcess) -> None:
 
 
 def test_grants_are_listed_and_revoked_by_anybody(quiet: GatewayProcess) -> None:
-    """Nothing holds at first, and an unknown grant is told."""
+    """Nothing is granted at first, and an unknown grant is reported."""
     listed = quiet.cli("grants", "list")
     unknown = quiet.cli("grants", "revoke", "ZZZZZZ")
 

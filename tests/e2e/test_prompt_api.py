@@ -1,4 +1,4 @@
-"""Prompts over HTTP (S2 "full prompt execution flow"), to a real agent process of another user."""
+"""Send prompts over HTTP (S2 "full prompt execution flow") to an agent of another user."""
 
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -24,7 +24,7 @@ class Reached:
     work: Path
 
     def prompt(self, text: str, who: str = "agent", **more: object) -> Any:
-        """Give a prompt; return the answer."""
+        """Submit a prompt; return the answer."""
         body = {"session": "session-123", "agent": "main", "cwd": str(self.work), "prompt": text}
         return self.api.client(who).post("/v1/sessions/prompt", json=body | more)
 
@@ -88,7 +88,7 @@ def test_full_prompt_execution_flow(reached: Reached) -> None:
     ],
 )
 def test_who_may_not(reached: Reached, who: str, more: dict[str, Any], status: int) -> None:
-    """Neither who only reads or answers, nor another agent; nor what is no prompt."""
+    """Callers that only read or answer, another agent, and invalid prompts are refused."""
     answer = reached.prompt("hello", who, **more)
 
     assert answer.status_code == status, answer.text
@@ -100,7 +100,7 @@ def test_who_may_not(reached: Reached, who: str, more: dict[str, Any], status: i
 def test_a_person_answers_what_the_agent_asks_over_http(
     reached: Reached, decision: str, *, written: bool
 ) -> None:
-    """The question waits with the agent's session; the answer reaches the agent, which goes on."""
+    """The question is in the agent's session; the answer reaches the agent, which continues."""
     file = reached.work / f"by-{decision}"
     task = reached.prompt(f"write {file}").json()["task_id"]
     person = reached.api.client("person")

@@ -33,7 +33,7 @@ setsid setpriv --reuid ann --regid "$(id -g ann)" --init-groups env HOME=/home/a
 
 
 def scene() -> str:
-    """Return the steps of both pages up to a gateway that runs."""
+    """Return the steps of both pages up to a running gateway."""
     setup, user, _doctor, folder, *_ = blocks(EXECUTORS, "sh")
     key, _prompt = blocks(PAGE, "sh")
     (config,) = blocks(PAGE, "json5")

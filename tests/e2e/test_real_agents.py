@@ -1,4 +1,4 @@
-"""Real agents of npm edit a file offline, as another user, asking first; judged by the file."""
+"""Have real npm agents edit a file offline, as another user, asking first; judge the file."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ KINDS = {
         },
     ),
     "opencode": Kind(
-        # npm's own `opencode` is put there by a script that an installation of ours does not run.
+        # npm's own `opencode` is installed by a script that our installation does not run.
         ("../opencode-linux-x64/bin/opencode", "acp"),
         "Authorization",
         "Bearer ",
@@ -98,7 +98,7 @@ def the_model() -> Iterator[RealModel]:
 
 @dataclass
 class Scene:
-    """One agent with one prompt under way."""
+    """One agent with one prompt in progress."""
 
     bench: Bench
     file: Path
@@ -159,7 +159,7 @@ async def scene(
 
 
 async def test_allowed(scene: Scene, the_model: RealModel) -> None:
-    """The person sees what is written where; then the file is there, and tokens are counted.
+    """The person sees what is written where; then the file exists, and tokens are counted.
 
     The model got the real key with each request; the agent's own environment has none.
     """
@@ -185,7 +185,7 @@ async def test_allowed(scene: Scene, the_model: RealModel) -> None:
 
 
 async def test_denied(scene: Scene) -> None:
-    """A person denies: there is no file."""
+    """A person denies: the file does not exist."""
     await scene.bench.answer(scene.question, ApprovalReply.DENY)
     await scene.end()
 
@@ -193,7 +193,7 @@ async def test_denied(scene: Scene) -> None:
 
 
 async def test_timed_out(scene: Scene) -> None:
-    """Nobody answers in time: the agent hears a rejection, and there is no file."""
+    """No one answers in time: the agent gets a rejection, and the file does not exist."""
     while not await scene.bench.gate.expire():
         await asyncio.sleep(0.1)
     await scene.end()
@@ -205,7 +205,7 @@ test_timed_out.timeout_ms = 2_000  # type: ignore[attr-defined]
 
 
 async def test_cancelled(scene: Scene) -> None:
-    """The prompt is cancelled: its question is withdrawn, its agent stops, there is no file."""
+    """The prompt is cancelled: its question is withdrawn, its agent stops, no file exists."""
     (run_id,) = scene.bench.gate.running
     await scene.bench.gate.cancel(run_id, "enough")
     done = await scene.end()
@@ -216,7 +216,7 @@ async def test_cancelled(scene: Scene) -> None:
 
 
 async def test_killed(scene: Scene) -> None:
-    """The executor is killed: the prompt fails, the agent is gone, there is no file."""
+    """The executor is killed: the prompt fails, the agent is gone, the file does not exist."""
     (executor,) = scene.bench.world.pool._live
     os.kill(executor.client.pid, 9)
     done = await scene.end()

@@ -1,4 +1,4 @@
-"""SIGHUP: a gateway in the background reloads its configuration, a closed terminal stops one."""
+"""SIGHUP reloads the configuration of a background gateway; a closed terminal stops one."""
 
 import json
 import os
@@ -44,13 +44,13 @@ def plain(tmp_path: Path) -> Iterator[GatewayProcess]:
 
 
 def change(gateway: GatewayProcess, **sections: Any) -> None:
-    """Write sections of the configuration anew."""
+    """Rewrite sections of the configuration."""
     path = gateway.home / "config.json5"
     path.write_text(json.dumps(json.loads(path.read_text()) | sections))
 
 
 def hang_up(gateway: GatewayProcess, words: str = "the configuration was reloaded") -> str:
-    """Send SIGHUP, wait until the log has these words anew, and return what was logged."""
+    """Send SIGHUP, wait until the log has these words again, and return what was logged."""
     assert gateway.process is not None
     wait_until("the start's last line", lambda: "sayso: listening" in gateway.log.read_text())
     before = len(gateway.log.read_text())
@@ -60,13 +60,13 @@ def hang_up(gateway: GatewayProcess, words: str = "the configuration was reloade
 
 
 def records(gateway: GatewayProcess) -> list[dict[str, Any]]:
-    """Return what the journal says of configurations."""
+    """Return what the journal says about configurations."""
     lines = (gateway.home / "audit.jsonl").read_text().splitlines()
     return [one for one in map(json.loads, lines) if one["kind"] == "config"]
 
 
 def test_a_policy_is_taken_over_while_a_command_runs(plain: GatewayProcess) -> None:
-    """What asked before runs after SIGHUP, what runs ends as it would have; it is audited."""
+    """What asked before now runs after SIGHUP; running commands end as usual; it is audited."""
     assert plain.cli("run", "--no-wait", "-c", "id -un").returncode == 4
     with start(plain, "-c", "echo begun; sleep 3; exit 7") as running:
         assert running.stdout is not None
@@ -104,7 +104,7 @@ def test_a_broken_configuration_leaves_the_old_one(plain: GatewayProcess) -> Non
 
 
 def test_what_needs_a_restart_is_named(plain: GatewayProcess) -> None:
-    """A setting that only a start reads is named, at each reload, and nothing of it happens."""
+    """A setting that only a start reads is named at each reload, and has no effect."""
     change(plain, http={"enabled": True, "listen": "127.0.0.1:0"}, store={"retentionDays": 7})
     for _ in range(2):
         said = hang_up(plain)
@@ -120,7 +120,7 @@ def test_what_needs_a_restart_is_named(plain: GatewayProcess) -> None:
 
 
 def test_lists_of_people_are_taken_over(gateway: GatewayProcess, api: BotApi) -> None:
-    """Who is listed no more is refused at a question that was asked before, who is new counts."""
+    """A person no longer listed is refused at an earlier question; a new one counts."""
     gateway.cli("run", "--no-wait", "-c", "id -un")
     prompt = api.prompt("id -un")
     assert f"id {BOB} is not" in api.told(api.press(prompt, "Deny", BOB))
@@ -135,7 +135,7 @@ def test_lists_of_people_are_taken_over(gateway: GatewayProcess, api: BotApi) ->
 
 
 def test_signals_that_come_together_leave_one_in_effect(plain: GatewayProcess) -> None:
-    """Fifty signals while the file changes: the gateway lives and goes by the last one."""
+    """Fifty signals while the file changes: the gateway survives and uses the last version."""
     assert plain.process is not None
     for number in range(50):
         change(plain, approvals={"exec": {"timeout": 60 + number}})
@@ -150,7 +150,7 @@ def test_signals_that_come_together_leave_one_in_effect(plain: GatewayProcess) -
 def test_a_closed_terminal_stops_a_gateway_in_its_foreground(
     tmp_path: Path, *, guarded: bool
 ) -> None:
-    """It ends in order and knows how its command ended; unguarded (the control) nobody does."""
+    """It ends in order and knows how its command ended; unguarded (the control), it does not."""
     gateway = GatewayProcess(tmp_path / "home")
     with running_gateway(gateway.home):
         pass  # its configuration and its store

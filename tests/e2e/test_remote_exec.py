@@ -1,4 +1,4 @@
-"""S4 by its commands: two gateways on this machine, one asks the other to run listed vectors."""
+"""Use S4 by its commands: two gateways on this machine, one asks the other to run vectors."""
 
 import base64
 import json
@@ -79,7 +79,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 def both(pair: Pair) -> tuple[str, str]:
-    """Return the vector that prints on both streams and ends with 7."""
+    """Return the vector that prints on both streams and exits with 7."""
     return sys.executable, str(pair.acl.with_name("both.py"))
 
 
@@ -112,7 +112,7 @@ _NO_ROOM = "cannot write the output (No space left on device); the run ended wit
     ],
 )
 def test_an_output_without_room_is_told(pair: Pair, words: tuple[str, ...], told: str) -> None:
-    """A full disk is no traceback; how the run ended is said, for it is over."""
+    """A full disk causes no traceback; how the run ended is reported, because it is over."""
     with Path("/dev/full").open("wb") as full:
         done = run(
             [sys.executable, "-m", "bot", "exec", "web1", *words, *both(pair)],
@@ -173,7 +173,7 @@ def test_more_output_than_one_answer_carries_arrives_whole(pair: Pair) -> None:
 
 
 def test_a_denial_has_exit_code_3_and_its_reason(pair: Pair) -> None:
-    """In words for a person, in a word for a program."""
+    """In words for a person, in one word for a program."""
     done = pair.exec("web1", "--", "head", "-n", "007", "/etc/passwd")
     assert (done.returncode, done.stdout) == (3, b"")
     assert b"denied (argv_not_allowed): No argument vector in the host's ACL" in done.stderr
@@ -225,7 +225,7 @@ def test_sessions_lists_both_sides_and_cancel_ends_a_request(pair: Pair) -> None
 
 
 def test_ctrl_c_ends_the_remote_command(pair: Pair) -> None:
-    """Whoever stops waiting leaves nothing running on the host."""
+    """A client that stops waiting leaves nothing running on the host."""
     waiting = start(
         [sys.executable, "-m", "bot", "exec", "web1", "--", "sleep", "601"],
         cwd=ROOT,
@@ -257,7 +257,7 @@ def test_diagnostics_count_and_never_show_the_list(pair: Pair) -> None:
 
 
 def test_both_journals_say_what_happened_and_verify_offline(pair: Pair) -> None:
-    """The host's exec log, and on the asking side who asked; both chains are whole."""
+    """The host's exec log, and on the asking side the requester; both chains are intact."""
     pair.exec("web1", "--", "cat")
     log = pair.acl.with_name("log") / "exec.log"
     kinds = [json.loads(line)["kind"] for line in log.read_text().splitlines()]
@@ -273,7 +273,7 @@ def test_both_journals_say_what_happened_and_verify_offline(pair: Pair) -> None:
 
 
 def test_trust_taken_away_counts_at_once(pair: Pair) -> None:
-    """Without a restart; given back, it counts again."""
+    """Without a restart; trusted again, it counts again."""
     asks = identity(pair.client)
     assert pair.host.cli("exec", "contacts", "remove", "laptop").returncode == 0
     denied = json.loads(pair.exec("web1", "--json", "--", "cat").stdout)
@@ -296,7 +296,7 @@ def test_check_validates_without_starting_anything(pair: Pair, tmp_path: Path) -
 
 
 def serve(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `sayso serve`, which is expected to end by itself."""
+    """Run `sayso serve`, which is expected to exit on its own."""
     return run(
         [sys.executable, "-m", "bot", "serve", *words],
         cwd=ROOT,
@@ -312,7 +312,7 @@ def serve(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_missing_explicit_and_a_malformed_acl_prevent_the_start(
     tmp_path: Path, content: str | None
 ) -> None:
-    """S4 "ACL location": both end with code 2 and name the file; nothing listens."""
+    """S4 "ACL location": both exit with code 2 and name the file; nothing listens."""
     path = tmp_path / "acl.toml"
     if content is not None:
         path.write_text(content)
@@ -324,7 +324,7 @@ def test_a_missing_explicit_and_a_malformed_acl_prevent_the_start(
 
 
 def test_a_missing_default_acl_disables_exec_and_the_gateway_starts(tmp_path: Path) -> None:
-    """The door of the settings is open, and says that exec is off to whom it trusts."""
+    """The configured door is open, and tells trusted callers that exec is off."""
     gateway = write(tmp_path / "home", remote={"listen": ["127.0.0.1:0"]})
     gateway.start()
     try:
@@ -337,7 +337,7 @@ def test_a_missing_default_acl_disables_exec_and_the_gateway_starts(tmp_path: Pa
 
 
 def test_a_host_that_stops_leaves_nothing_behind(pair: Pair) -> None:
-    """SIGTERM with a run under way: its client hears it, its process ends."""
+    """SIGTERM during a run: its client is told, its process ends."""
     waiting = start(
         [sys.executable, "-m", "bot", "exec", "web1", "--json", "--", "sleep", "602"],
         cwd=ROOT,
@@ -357,7 +357,7 @@ def test_a_host_that_stops_leaves_nothing_behind(pair: Pair) -> None:
 
 
 def test_a_locked_down_gateway_asks_nobody(pair: Pair) -> None:
-    """The host is gone by now: that this is not what is told shows that it was not tried."""
+    """The host is gone by now: an error other than that shows that it was not tried."""
     path = pair.client.home / "lockdown"
     path.write_text("{}")
     path.chmod(0o600)

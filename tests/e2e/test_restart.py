@@ -17,12 +17,12 @@ from tests.support.waiting import wait_until
 def ask(gateway: GatewayProcess, cwd: Path) -> str:
     """Ask to append a line to a file, and return the id."""
     done = gateway.cli("run", "--no-wait", "--cwd", str(cwd), "-c", "echo ran >> ledger")
-    time.sleep(0.5)  # a crash between the platform's yes and its commit is tried by test_outbox
+    time.sleep(0.5)  # a crash between the platform's yes and its commit is covered by test_outbox
     return done.stdout.strip()
 
 
 def ran(cwd: Path) -> int:
-    """Return how often the command ran."""
+    """Return how many times the command ran."""
     ledger = cwd / "ledger"
     return len(ledger.read_text().splitlines()) if ledger.exists() else 0
 
@@ -30,7 +30,7 @@ def ran(cwd: Path) -> int:
 def test_press_while_the_gateway_is_down(
     gateway: GatewayProcess, api: BotApi, tmp_path: Path
 ) -> None:
-    """A press made while nobody listened counts after the restart, and the prompt is edited."""
+    """A press made while no gateway listened counts after the restart, and the prompt is edited."""
     run_id = ask(gateway, tmp_path)
     prompt = api.prompt("ledger")
     gateway.kill()
@@ -48,7 +48,7 @@ def test_press_while_the_gateway_is_down(
 def test_what_was_set_for_a_session_ends_with_the_gateway(
     gateway: GatewayProcess, tmp_path: Path
 ) -> None:
-    """/exec and /elevated outlive neither a stop nor a crash (S0 "non-persistent")."""
+    """/exec and /elevated survive neither a stop nor a crash (S0 "non-persistent")."""
     for end in (gateway.stop, gateway.kill):
         end()
         asyncio.run(_set_deny(gateway.home))
@@ -59,7 +59,7 @@ def test_what_was_set_for_a_session_ends_with_the_gateway(
 
 
 async def _set_deny(home: Path) -> None:
-    """Leave what the last gateway was given for the session."""
+    """Discard what the last gateway was given for the session."""
     store = await open_store(f"sqlite:///{home / 'state.db'}")
     deny = ExecOverrides(security=ExecSecurity.DENY)
     await store.write(overrides.put, SessionKey("main"), deny, Actor("memory", "ana", "Ana"))
@@ -97,7 +97,7 @@ async def _commit_answer(home: Path, run_id: str) -> None:
 def test_question_outlives_the_gateway(
     gateway: GatewayProcess, api: BotApi, tmp_path: Path
 ) -> None:
-    """A question that waits is still there after a stop in order, with one prompt only."""
+    """A waiting question is still there after an orderly stop, with only one prompt."""
     run_id = ask(gateway, tmp_path)
     prompt = api.prompt("ledger")
     assert 0 == gateway.stop()
@@ -114,7 +114,7 @@ def test_question_outlives_the_gateway(
 def test_command_that_runs_when_the_gateway_dies_is_unknown(
     gateway: GatewayProcess, api: BotApi, tmp_path: Path
 ) -> None:
-    """An interrupted run is ended, told `unknown` once, and never run again."""
+    """An interrupted run is ended, reported as `unknown` once, and never run again."""
     asking = gateway.ask("--cwd", str(tmp_path), "-c", "echo ran >> ledger; sleep 30")
     api.press(api.prompt("ledger"), "Allow once")
     wait_until("the start", lambda: ran(tmp_path))

@@ -1,4 +1,4 @@
-"""What Sayso itself runs neither answers nor gives rights: an agent could approve itself so."""
+"""What Sayso itself runs neither answers nor grants rights: an agent could approve itself."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Yield a gateway with one agent that must ask, and one that runs `sayso` unasked."""
+    """Yield a gateway with one agent that must ask, and one that runs `sayso` without asking."""
     home = tmp_path / "home"
     write_config(home, None)
     config = json.loads((home / "config.json5").read_text())
@@ -46,7 +46,7 @@ def run(gateway: GatewayProcess, *words: str, capture: str = "combined") -> dict
 
 @pytest.mark.parametrize("capture", ["combined", "pty"])
 def test_a_run_answers_no_question(gateway: GatewayProcess, tmp_path: Path, capture: str) -> None:
-    """Its kernel session has asked for nothing, yet it stems from what somebody asked for."""
+    """Its kernel session has asked for nothing, yet it descends from one that did."""
     gateway.cli("run", "--no-wait", "--cwd", str(tmp_path), "-c", "touch made")
     code = gateway.json("pending")[0]["code"]
 
@@ -63,7 +63,7 @@ def test_a_run_answers_no_question(gateway: GatewayProcess, tmp_path: Path, capt
 
 
 def test_a_run_with_a_terminal_is_no_person_at_one(gateway: GatewayProcess) -> None:
-    """`capture: pty` gives it the foreground of a terminal of its own."""
+    """`capture: pty` makes it the foreground of a terminal of its own."""
     made = run(gateway, "people", "add", "mallory", capture="pty")
     token = run(gateway, "token", "create", "t", "--scope", "admin", capture="pty")
 

@@ -1,4 +1,4 @@
-"""The sandbox from end to end: a gateway as it is without any configuration."""
+"""Test the sandbox end to end: a gateway without any configuration."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from tests.support.gateway_process import GatewayProcess
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
-    """Run a gateway over a home that nobody has configured."""
+    """Run a gateway over a home without any configuration."""
     home = tmp_path_factory.mktemp("home")
     home.chmod(0o700)
     gateway = GatewayProcess(home)
@@ -39,7 +39,7 @@ def test_a_command_runs_in_the_sandbox_unasked(fresh: GatewayProcess, tmp_path: 
 
 
 def test_it_is_enclosed(fresh: GatewayProcess, tmp_path: Path) -> None:
-    """Neither the gateway's home is there, nor a network, nor a folder outside to be changed."""
+    """The gateway's home is hidden, there is no network, and no outside folder can be changed."""
     (fresh.home / "mark").write_text("secret")
     mark = f"/opt/sayso-{secrets.token_hex(4)}"
     look = f"cat {fresh.home}/mark; cat /proc/net/dev; touch {mark}"
@@ -52,7 +52,7 @@ def test_it_is_enclosed(fresh: GatewayProcess, tmp_path: Path) -> None:
 
 
 def test_ask_always_holds_there_too(fresh: GatewayProcess, tmp_path: Path) -> None:
-    """Who asks to be asked is asked; here nobody can be, so it is denied."""
+    """A request to be asked is honoured; here no one can be asked, so it is denied."""
     done = fresh.json("run", "--ask", "always", "--cwd", str(tmp_path), "-c", "id")
     unseen = fresh.json("run", "--ask", "always", "--cwd", str(fresh.home), "-c", "id")
 
@@ -70,7 +70,7 @@ def test_the_doctor_tells_what_encloses(fresh: GatewayProcess) -> None:
 
 @pytest.mark.parametrize("let", [True, False], ids=["let", "control"])
 def test_the_doctor_warns_of_sockets_that_can_be_reached(let: bool, tmp_path: Path) -> None:
-    """What the configuration opens is said, with the setting that closes it."""
+    """It says what the configuration opens, with the setting that closes it."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "config.json5").write_text(f"{{sandbox: {{unixSockets: {str(let).lower()}}}}}")

@@ -1,4 +1,4 @@
-"""Sandboxed commands of agents that have a Unix user: bubblewrap as that user, in its executor."""
+"""Sandbox commands of agents that have a Unix user: bubblewrap as that user, in its executor."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ ATTACKS = (
     "sudo -n -u sayso_executor /usr/local/libexec/sayso-executor </dev/null",
     "unshare --user --map-root-user true",
 )
-"""Each must fail inside; outside, as the same user or without a sandbox, they succeed."""
+"""Each must fail inside; outside, as the same user or without a sandbox, each succeeds."""
 OUTSIDE = (
     "cat /home/sayso_alice/secret",
     f"{PYTHON} \"import os; open('suid', 'w'); os.chmod('suid', 0o4755)\"",
@@ -50,7 +50,7 @@ OUTSIDE = (
     f"{PYTHON} \"import socket; socket.create_connection(('127.0.0.1', 8993), 3)\"",
     "pgrep -u sayso_executor",
 )
-"""The controls: what the sandbox alone forbids, run in an executor without one."""
+"""The controls: what only the sandbox forbids, run in an executor without one."""
 LEFT = (
     "ls -A /home/sayso_alice/.sayso-sandbox",
     "ls -A /home/ann/.sayso/sandbox 2>/dev/null | grep -v spare",
@@ -75,7 +75,7 @@ def inside(line: str, host: str = "sandbox") -> str:
 
 @pytest.mark.timeout(600)
 def test_bubblewrap_as_that_user(tmp_path: Path) -> None:
-    """It works as the user and holds; what a run leaves is removed; another user's rules hold."""
+    """It works as the user and holds; leftovers of a run are removed; another user's rules hold."""
     lines = [inside(line) for line in (*WORKS, *ATTACKS)] + [
         inside(one, "gateway") for one in OUTSIDE
     ]

@@ -1,4 +1,4 @@
-"""The unit under a real systemd: it starts, runs what was approved, reloads, is watched, ends."""
+"""Run the unit under a real systemd: start, approved runs, reload, watchdog, stop."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ class Service:
         return self.systemd.run(str(SAYSO), *words, user=user, check=check)
 
     def install(self) -> str:
-        """Type what the page says to install, enable and start it; return what was printed."""
+        """Type what the page says to install, enable and start it; return the output."""
         line = typed(PAGE)[-1].removeprefix("sudo ").replace("--run-as ann", f"--run-as {USER}")
         return self.sayso(*line.split()[1:], *self.options, user="root")
 
@@ -57,7 +57,7 @@ class Service:
         return self.systemd.shows("sayso", name)
 
     def log(self) -> str:
-        """Return what the gateway wrote."""
+        """Return the gateway's log."""
         return (self.systemd.share / "gateway.log").read_text()
 
 
@@ -160,7 +160,7 @@ def test_without_sudo_the_sandbox_still_works(systemd: Systemd) -> None:
 
 
 def test_a_line_that_the_unit_leaves_out_breaks_the_sandbox(systemd: Systemd) -> None:
-    """The negative control: with one of them put in by hand, the same look finds it."""
+    """The negative control: with one of them added by hand, the same check finds it."""
     systemd.run(
         "sh",
         "-c",
@@ -217,14 +217,14 @@ BREAKS = {
     f"mkdir -p {HOME}/work/common && chmod g+s {HOME}/work/common": ("RestrictSUIDSGID=yes",),
     "[ -e /dev/fuse ]": ("PrivateDevices=yes",),
 }
-"""What the unit's comments say each line breaks, which is left out therefore."""
+"""What the unit's comments say each line breaks; each is therefore left out."""
 
 
 def test_each_line_that_is_left_out_breaks_what_the_unit_says(systemd: Systemd) -> None:
     """Alone, in a service of the same user; without the line each program does what it should."""
     tried = {("", program) for program in BREAKS}
     tried |= {(line, program) for program, lines in BREAKS.items() for line in lines}
-    # Without a line comes last: what a program then does may not have to be done again.
+    # The run without a line comes last: what a program does then need not be done again.
     backwards = sorted(tried, reverse=True)
     wrong = [one for one in backwards if _works(systemd, *one) == (one[0] != "")]
     assert wrong == []
@@ -233,7 +233,7 @@ def test_each_line_that_is_left_out_breaks_what_the_unit_says(systemd: Systemd) 
 
 
 def _works(systemd: Systemd, line: str, program: str) -> bool:
-    """Return whether a program succeeds in a service that has a line more."""
+    """Return whether a program succeeds in a service with one more line."""
     (systemd.share / "tried.sh").write_text(f"PATH=/usr/local/bin:$PATH\n{program}\n")
     start = f"ExecStart=/bin/sh {systemd.share}/tried.sh"
     unit = f"[Service]\nType=oneshot\nUser={USER}\n{line}\n{start}\n"
@@ -245,7 +245,7 @@ def _works(systemd: Systemd, line: str, program: str) -> bool:
 
 
 def test_the_watchdog_restarts_a_gateway_that_hangs(systemd: Systemd) -> None:
-    """A stopped gateway is ended after WatchdogSec and started again; a living one is not."""
+    """A stopped gateway is killed after WatchdogSec and restarted; a live one is not."""
     systemd.run(
         "sh",
         "-c",
@@ -262,7 +262,7 @@ def test_the_watchdog_restarts_a_gateway_that_hangs(systemd: Systemd) -> None:
 
 
 def test_a_user_runs_it_without_root(systemd: Systemd) -> None:
-    """The default: the service manager of a user, with its own command line and status."""
+    """The default: a user's service manager, with its own command line and status."""
     uid = systemd.run("id", "-u", USER).strip()
     runtime = f"/run/user/{uid}"
     manager = (

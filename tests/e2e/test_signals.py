@@ -1,4 +1,4 @@
-"""Signals at the wrong moment: while the gateway starts, and while it has all but ended."""
+"""Send signals at the wrong moment: while the gateway starts, and when it has almost ended."""
 
 import itertools
 import signal
@@ -19,15 +19,15 @@ signal.pthread_sigmask = lambda how, which: set()
 from bot.cli import main
 sys.exit(main(["serve"]))
 """
-"""A gateway that holds no signal back, as it was."""
+"""A gateway that blocks no signal, as it was before."""
 _SERVE = "import sys; from bot.cli import main; sys.exit(main(['serve']))"
 _STARTED_S = 0.3
-"""The interpreter itself has started by then, and the gateway by no means."""
+"""The interpreter itself has started by then, but the gateway has not."""
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Yield a gateway that is not started yet."""
+    """Yield a gateway that has not been started."""
     write_config(tmp_path / "home", None)
     one = GatewayProcess(tmp_path / "home")
     yield one
@@ -36,7 +36,7 @@ def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
 
 
 def begin(gateway: GatewayProcess, program: str) -> subprocess.Popen[bytes]:
-    """Start a gateway and return once it has begun to look at its signals."""
+    """Start a gateway and return once it has begun to handle its signals."""
     with gateway.log.open("ab") as log:
         gateway.process = subprocess.Popen(
             [sys.executable, "-c", program],
@@ -50,7 +50,7 @@ def begin(gateway: GatewayProcess, program: str) -> subprocess.Popen[bytes]:
 
 
 def blocked(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether a process holds SIGHUP back, by what the kernel says."""
+    """Return whether a process blocks SIGHUP, as the kernel reports it."""
     for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith("SigBlk:"):
             return bool(int(line.split()[1], 16) & 1 << (signal.SIGHUP - 1))
@@ -59,7 +59,7 @@ def blocked(process: subprocess.Popen[bytes]) -> bool:
 
 @pytest.mark.timeout(120)
 def test_a_reload_while_it_starts_does_not_end_it(gateway: GatewayProcess) -> None:
-    """SIGHUP again and again, until the gateway answers: it lives, and takes it as a reload."""
+    """SIGHUP repeatedly, until the gateway answers: it survives, and takes it as a reload."""
     process = begin(gateway, _SERVE)
     wait_until("a gateway that holds SIGHUP back", lambda: blocked(process), 30, pause=0.002)
     while not (gateway.home / "gateway.sock").exists():
@@ -73,7 +73,7 @@ def test_a_reload_while_it_starts_does_not_end_it(gateway: GatewayProcess) -> No
 
 @pytest.mark.timeout(120)
 def test_a_reload_ended_a_gateway_that_started(gateway: GatewayProcess) -> None:
-    """The control: whoever holds nothing back dies of it."""
+    """The control: one that blocks nothing dies of it."""
     codes = (_reloaded_early(gateway) for _ in itertools.repeat(None, 5))
     assert -signal.SIGHUP in codes
 
@@ -81,7 +81,7 @@ def test_a_reload_ended_a_gateway_that_started(gateway: GatewayProcess) -> None:
 def _reloaded_early(gateway: GatewayProcess) -> int:
     """Send SIGHUP while a gateway starts; return its exit code, or that of its kill if it lives.
 
-    It may have started meanwhile where the machine has stood still.
+    It may have started by then if the machine was frozen.
     """
     socket = gateway.home / "gateway.sock"
     socket.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ def _reloaded_early(gateway: GatewayProcess) -> int:
 def test_signals_until_the_end_do_not_change_how_it_ends(
     gateway: GatewayProcess, more: signal.Signals
 ) -> None:
-    """It has stopped in order, so it says 0, however impatient somebody is meanwhile."""
+    """It has stopped in order, so it exits with 0, no matter how often a signal is repeated."""
     assert ending(gateway, _SERVE, more) == 0
 
 
@@ -110,7 +110,7 @@ def test_a_signal_at_the_very_end_was_the_end(gateway: GatewayProcess) -> None:
 
 
 def ending(gateway: GatewayProcess, program: str, more: signal.Signals) -> int:
-    """Stop a gateway and go on sending a signal; return its exit code."""
+    """Stop a gateway and keep sending a signal; return its exit code."""
     process = begin(gateway, program)
     wait_until("an answer", gateway._answers, 60)
     process.terminate()

@@ -1,4 +1,4 @@
-"""Stop a gateway with everything connected: at once, every waiting client told, no press lost."""
+"""Stop a gateway with everything connected: fast, every waiting client told, no press lost."""
 
 import json
 import os
@@ -99,7 +99,7 @@ class Clients:
     pool: ThreadPoolExecutor
 
     def ask(self) -> "Asked":
-        """Let each of them ask something, and wait until all three questions stand."""
+        """Let each of them ask something, and wait until all three questions exist."""
         running = self.gateway.ask("-c", "touch by-run")
         http = self.pool.submit(self._post)
         socket = self.pool.submit(self._converse)
@@ -120,7 +120,7 @@ class Clients:
         return answer.status_code, answer.json()
 
     def _converse(self) -> tuple[list[Any], int]:
-        """Return the frames that came, and the code with which the line was closed."""
+        """Return the frames that arrived, and the code that closed the connection."""
         frames: list[Any] = []
         offers: Any = ["sayso.v1", f"bearer.{self.token}"]
         address = self._url().replace("http", "ws") + "/ws"
@@ -136,7 +136,7 @@ class Clients:
 
 @dataclass
 class Asked:
-    """What waits, and what each of them hears."""
+    """What waits, and what each of them receives."""
 
     run: "subprocess.Popen[str]"
     http: "Future[tuple[int, dict[str, Any]]]"
@@ -144,7 +144,7 @@ class Asked:
 
 
 def stopped(gateway: GatewayProcess) -> float:
-    """Send SIGTERM and return how many seconds the gateway lived on."""
+    """Send SIGTERM and return how many seconds the gateway lived after it."""
     assert gateway.process is not None
     began = time.monotonic()
     gateway.process.send_signal(signal.SIGTERM)
@@ -155,8 +155,8 @@ def stopped(gateway: GatewayProcess) -> float:
 def busy() -> float:
     """Return the seconds that a stop may take now: one, and more while the machine is busy.
 
-    Processes wait for each other's turns, which no measure of plain instructions shows: another
-    Python that starts and ends waits in the same way. It takes 0.25 s where nothing else runs.
+    Processes wait for their turns, which no measure of plain instructions shows: another Python
+    that starts and exits waits in the same way. It takes 0.25 s where nothing else runs.
     """
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import asyncio, httpx"], check=True)
@@ -175,7 +175,7 @@ def clients_of(gateway: GatewayProcess, pool: ThreadPoolExecutor) -> Clients:
 def test_waiting_clients_are_told_and_the_stop_takes_a_second(
     tmp_path: Path, three: dict[str, Chat], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each hears that the gateway stops and what its request's id is; `sayso run` waits on."""
+    """Each is told that the gateway stops and its request's id; `sayso run` keeps waiting."""
     took: list[float] = []
     with gateway_of(tmp_path / "home", three, GatewayProcess, **EVERYWHERE) as gateway:
         with ThreadPoolExecutor(2) as pool:
@@ -190,7 +190,7 @@ def test_waiting_clients_are_told_and_the_stop_takes_a_second(
             gateway.cli("cancel", row["id"], own_session=True)
         _, said = asked.run.communicate(timeout=30)
         slow = [busy()]
-        while took[-1] > slow[-1] and len(took) < 5:  # a busy moment is not the gateway's
+        while took[-1] > slow[-1] and len(took) < 5:  # a busy moment is not the gateway's fault
             took.append(stopped(gateway))
             slow.append(busy())
             gateway.start()
@@ -209,7 +209,7 @@ def test_waiting_clients_are_told_and_the_stop_takes_a_second(
 
 @pytest.mark.timeout(120)
 def test_an_open_gate_tells_nobody(tmp_path: Path, three: dict[str, Chat]) -> None:
-    """The control: without closing it first, clients are hung up on without a word."""
+    """The control: without closing it first, clients are disconnected without a word."""
     with gateway_of(tmp_path / "home", three, OpenGateway, **EVERYWHERE) as gateway:
         with ThreadPoolExecutor(2) as pool:
             asked = clients_of(gateway, pool).ask()
@@ -239,7 +239,7 @@ def ask_everywhere(gateway: GatewayProcess, cwd: Path) -> None:
 
 
 def press_while_it_stops(gateway: GatewayProcess, three: dict[str, Chat]) -> dict[str, Any]:
-    """Allow each question while a command holds up the stop; return what the presses are."""
+    """Allow each question while a command delays the stop; return the presses."""
     prompts = {name: shown(three, name) for name in HERE}
     running = gateway.ask("--agent", "free", "-c", "sleep 30")
     wait_until("the command", lambda: "Exec started" in " ".join(gateway.events()), 30)
@@ -290,7 +290,7 @@ def test_a_press_during_the_stop_is_refused_in_words_or_comes_again(
 def test_a_command_that_people_allowed_holds_up_the_stop_for_five_seconds(
     tmp_path: Path, three: dict[str, Chat]
 ) -> None:
-    """Not for as long as it runs; its caller and the history hear how it ended."""
+    """Not for as long as it runs; its caller and the history learn how it ended."""
     with gateway_of(tmp_path / "home", three, GatewayProcess) as gateway:
         asking = gateway.ask("--session", HERE["slack"], "-c", "sleep 61")
         three["slack"].press(shown(three, "slack"), "Allow once")

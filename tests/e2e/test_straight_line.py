@@ -20,7 +20,7 @@ def finished(gateway: GatewayProcess) -> list[str]:
 
 
 def test_listed_command_runs_without_a_prompt(gateway: GatewayProcess, api: BotApi) -> None:
-    """What is listed runs at once, its code and output come back, and nobody is asked."""
+    """A listed command runs at once, its code and output are returned, and no one is asked."""
     done = gateway.cli("run", "-c", "echo one && echo two")
 
     assert (0, "one\ntwo\n") == (done.returncode, done.stdout)
@@ -38,7 +38,7 @@ def test_exit_code_is_passed_through(gateway: GatewayProcess, api: BotApi) -> No
 
 
 def test_the_last_status_is_printed(gateway: GatewayProcess, api: BotApi) -> None:
-    """What agents put behind a command is no question of its own: only the command is asked."""
+    """What agents append to a command is not a question of its own: only the command is asked."""
     plain = gateway.cli("run", "-c", 'true; echo "exit: $?"')
     asking = gateway.ask("-c", 'false; echo "exit: $?"')
     prompt = api.prompt('false; echo "exit: $?"')
@@ -51,7 +51,7 @@ def test_the_last_status_is_printed(gateway: GatewayProcess, api: BotApi) -> Non
 
 
 def test_button_allows_once(gateway: GatewayProcess, api: BotApi, tmp_path: Path) -> None:
-    """A press runs exactly what was shown; the message tells who decided; events follow."""
+    """A press runs exactly what was shown; the message says who decided; events follow."""
     asking = gateway.ask("--cwd", str(tmp_path), "-c", "touch made-by-agent")
     prompt = api.prompt("touch made-by-agent")
     assert not (tmp_path / "made-by-agent").exists()
@@ -91,7 +91,7 @@ def test_typed_approval_and_always(gateway: GatewayProcess, api: BotApi, tmp_pat
 
 
 def test_denial_comes_back_with_its_reason(gateway: GatewayProcess, api: BotApi) -> None:
-    """A press on Deny ends it: nothing runs, exit 3, the agent hears who said no."""
+    """A press on Deny ends it: nothing runs, exit 3, the agent is told who said no."""
     asking = gateway.ask("-c", "touch /nowhere")
     api.press(api.prompt("touch /nowhere"), "Deny")
     _, told = asking.communicate(timeout=20)
@@ -102,7 +102,7 @@ def test_denial_comes_back_with_its_reason(gateway: GatewayProcess, api: BotApi)
 
 
 def test_stranger_changes_nothing(gateway: GatewayProcess, api: BotApi) -> None:
-    """Somebody who is no approver presses and types in vain."""
+    """A person who is not an approver presses and types without effect."""
     asking = gateway.ask("-c", "touch /nowhere")
     prompt = api.prompt("touch /nowhere")
     code = gateway.json("pending")[0]["code"]
@@ -118,7 +118,7 @@ def test_stranger_changes_nothing(gateway: GatewayProcess, api: BotApi) -> None:
 
 
 def test_silence_is_denial(api: BotApi, tmp_path: Path) -> None:
-    """Nobody answers: denied at the deadline, the message says so, a late press is told so."""
+    """No answer: denied at the deadline; the message and the reply to a late press say so."""
     home = tmp_path / "home"
     write_config(home, api, timeout=3)
     gateway = GatewayProcess(home)

@@ -1,4 +1,4 @@
-"""`sayso run` outlives its gateway: a question is answered later, a run is told as it is known."""
+"""`sayso run` outlives its gateway: a question is answered later, a run is reported as known."""
 
 import signal
 import time
@@ -21,18 +21,18 @@ def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
 
 
 def heard(gateway: GatewayProcess) -> dict[str, Any]:
-    """Wait for the question, and until its own client has surely heard of it, too.
+    """Wait for the question, and until its own client has surely been told of it, too.
 
-    That one hears a moment after all others; two more looks take a hundred times as long.
+    That client is told a moment after all others; two more polls take a hundred times as long.
     """
     return [question(gateway) for _ in range(3)][-1]
 
 
 @pytest.mark.parametrize("kill", [True, False])
 def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -> None:
-    """A question is answered later, once; a run is told as it is known, and never run again.
+    """A question is answered later, once; a run is reported as known, and never run again.
 
-    A gateway that is stopped in peace ends its runs and knows that; of a killed one nobody knows.
+    A gateway that is stopped in order ends its runs and knows it; after a kill, no one knows.
     """
     with (
         start(gateway, "-c", "id -un", agent="main") as asking,
@@ -46,7 +46,7 @@ def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -
             gateway.kill()
         else:
             gateway.stop()
-        # Not the first line where the question has stood for two seconds by then.
+        # Not the first line if the question has existed for two seconds by then.
         read_until(asking.stderr.fileno(), b"connection lost; reconnecting for up to 30 s\n")
         gateway.start()
         answered(gateway, "allow-once")
@@ -59,7 +59,7 @@ def test_both_are_followed_over_a_restart(gateway: GatewayProcess, kill: bool) -
 
 
 def test_nobody_has_to_wait_for_a_gateway(gateway: GatewayProcess) -> None:
-    """A signal leaves at once while there is none; the run is named."""
+    """A signal exits at once while there is none; the run is named."""
     with start(gateway, "-c", "id -un", agent="main") as process:
         asked = heard(gateway)
         gateway.kill()

@@ -1,4 +1,4 @@
-"""`sayso run` shows output as it comes and passes everything through: real processes and pipes."""
+"""`sayso run` shows output as it arrives and passes everything through: real processes, pipes."""
 
 import base64
 import json
@@ -43,13 +43,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess
 
 
 def alive(gateway: GatewayProcess, words: str) -> bool:
-    """Return whether a process with these words in its vector lives."""
+    """Return whether a process with these words on its command line is alive."""
     found = subprocess.run(["pgrep", "-f", words], capture_output=True, check=False)
     return bool(found.stdout.split())
 
 
 def test_output_is_there_before_the_end(gateway: GatewayProcess) -> None:
-    """The first line comes while the command still sleeps, in a pipe as on a terminal."""
+    """The first line arrives while the command still sleeps, in a pipe as on a terminal."""
     with start(gateway, "-c", SLOW) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"first\n"
@@ -58,7 +58,7 @@ def test_output_is_there_before_the_end(gateway: GatewayProcess) -> None:
 
 
 def test_streams_go_where_they_belong(gateway: GatewayProcess) -> None:
-    """Apart where they are apart, in their order where they are one file; the code is passed on."""
+    """Separate if they are separate, in order if they are one file; the code is passed on."""
     command = "echo a; echo b >&2; echo c; exit 7"
 
     assert finished(gateway, "--", "sh", "-c", command) == (7, b"a\nc\n", b"b\n")
@@ -80,7 +80,7 @@ def test_nothing_is_printed_twice(gateway: GatewayProcess, apart: bool) -> None:
 
 
 def test_bytes_that_are_no_text_pass(gateway: GatewayProcess, tmp_path: Path) -> None:
-    """Standard output that goes to a file of its own is kept byte by byte."""
+    """Standard output redirected to a file of its own is kept byte for byte."""
     data = bytes(range(256)) * 100
     (tmp_path / "data").write_bytes(data)
 
@@ -88,7 +88,7 @@ def test_bytes_that_are_no_text_pass(gateway: GatewayProcess, tmp_path: Path) ->
 
 
 def test_a_command_that_a_signal_ended(gateway: GatewayProcess) -> None:
-    """128 and the signal's number, and a word about it."""
+    """128 plus the signal's number, and a word about it."""
     code, _, error = finished(gateway, "--", "sh", "-c", "kill -9 $$")
 
     assert code == 137
@@ -113,7 +113,7 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(gateway: GatewayProcess) -
 
 
 def test_a_reader_that_read_all_that_is_kept_ends_the_run(gateway: GatewayProcess) -> None:
-    """Beyond what is kept nothing more is written, so the closed pipe itself is looked at."""
+    """Beyond what is kept nothing more is written, so the closed pipe itself is checked."""
     mark = f"all-{os.getpid()}"
     size = KEPT["output"]
     with (
@@ -132,7 +132,7 @@ def test_a_reader_that_read_all_that_is_kept_ends_the_run(gateway: GatewayProces
 
 
 def test_an_output_without_room_is_told(gateway: GatewayProcess) -> None:
-    """A full disk is no traceback, and does not end the command."""
+    """A full disk causes no traceback, and does not end the command."""
     with Path("/dev/full").open("wb") as full:
         code, _, error = finished(gateway, "--", "echo", "x", stdout=full)
 
@@ -141,7 +141,7 @@ def test_an_output_without_room_is_told(gateway: GatewayProcess) -> None:
 
 
 def test_a_slow_reader_gets_everything_and_holds_nobody(gateway: GatewayProcess) -> None:
-    """The run ends in its own time while nobody reads; then all of it is there."""
+    """The run ends in its own time while no one reads; then all of it is there."""
     with start(gateway, "--json", "--", "true") as process:
         process.communicate(timeout=20)
     with start(gateway, "-c", "seq 30000", stderr=subprocess.STDOUT) as process:
@@ -159,7 +159,7 @@ def done_commands(gateway: GatewayProcess) -> set[str]:
 
 
 def told(client: Client, until_words: bytes) -> tuple[str, bytes, list[str]]:
-    """Read notifications until these words were printed; return the id, the output, the states."""
+    """Read notifications until these words are printed; return the id, the output, the states."""
     run_id, printed, states = "", b"", list[str]()
     while until_words not in printed:
         for frame in client.frames():
@@ -173,7 +173,7 @@ def told(client: Client, until_words: bytes) -> tuple[str, bytes, list[str]]:
 
 
 def ended(client: Client) -> tuple[dict[str, Any], bytes]:
-    """Read to the answer; return it, and what was printed before it."""
+    """Read until the answer; return it, and what was printed before it."""
     printed = b""
     while True:
         for frame in client.frames():
@@ -184,7 +184,7 @@ def ended(client: Client) -> tuple[dict[str, Any], bytes]:
 
 
 def held(first: str, go: Path, last: str) -> str:
-    """Return a command that does the last part when a file is there."""
+    """Return a command that does the last part once a file exists."""
     return f"sh -c '{first}; until [ -e {go} ]; do sleep 0.05; done; {last}'"
 
 
@@ -194,7 +194,7 @@ def asked(command: str) -> dict[str, object]:
 
 
 def test_a_late_watcher_gets_all_of_it(gateway: GatewayProcess, tmp_path: Path) -> None:
-    """Any number may follow one run, whenever they come; each gets everything and the answer."""
+    """Any number may follow one run, whenever they start; each gets everything and the answer."""
     path, go = str(gateway.home / "gateway.sock"), tmp_path / "go"
     with Client(path) as first, Client(path) as late:
         first.begin("exec.run", asked(held("echo one", go, "echo two")))
@@ -213,7 +213,7 @@ def test_a_late_watcher_gets_all_of_it(gateway: GatewayProcess, tmp_path: Path) 
 
 
 def test_a_question_is_told_of_while_it_stands(gateway: GatewayProcess, tmp_path: Path) -> None:
-    """Its standing comes at once, then that it runs, then the answer."""
+    """Its state is sent at once, then that it runs, then the answer."""
     go = tmp_path / "go"
     with Client(str(gateway.home / "gateway.sock")) as client:
         client.begin("exec.run", {**asked(held("id -un", go, "true")), "agent": "main"})
@@ -227,7 +227,7 @@ def test_a_question_is_told_of_while_it_stands(gateway: GatewayProcess, tmp_path
 
 
 def test_who_never_reads_holds_no_run(gateway: GatewayProcess) -> None:
-    """The command ends in its own time; the gateway goes on answering others."""
+    """The command ends in its own time; the gateway keeps answering others."""
     with Client(str(gateway.home / "gateway.sock")) as silent:
         silent.begin("exec.run", asked("seq 120000; sleep 0.2; seq 5"))
         wait_until(
@@ -237,7 +237,7 @@ def test_who_never_reads_holds_no_run(gateway: GatewayProcess) -> None:
 
 
 def test_a_flood_stays_flat_and_tells_what_is_missing(gateway: GatewayProcess) -> None:
-    """1 GB: what was kept of the start, a mark, the end; the client's memory stays small."""
+    """1 GB: the kept start, a mark, the end; the client's memory stays small."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     command = r"head -c 1000000000 /dev/zero | tr '\0' x; echo the end"
     code, out, error = finished(gateway, "--", "sh", "-c", command)
@@ -253,7 +253,7 @@ def test_a_flood_stays_flat_and_tells_what_is_missing(gateway: GatewayProcess) -
 
 
 def test_no_wait_prints_the_id(gateway: GatewayProcess) -> None:
-    """Whether it was allowed or is asked about: the id, exit code 4, and it goes on without us."""
+    """Whether it was allowed or waits: the id, exit code 4, and it continues without us."""
     code, out, _ = finished(gateway, "--no-wait", "-c", "sleep 0.5")
     assert code == 4
     assert re.fullmatch(rb"[0-9a-z]{26}\n", out)
@@ -267,7 +267,7 @@ def test_no_wait_prints_the_id(gateway: GatewayProcess) -> None:
 
 
 def test_one_object_with_json(gateway: GatewayProcess) -> None:
-    """Machines get one object and no streaming; the exit code is the command's."""
+    """Programs get one object and no streaming; the exit code is the command's."""
     code, out, error = finished(gateway, "--json", "--", "sh", "-c", "echo a; sleep 0.1; exit 3")
 
     assert (code, error) == (3, b"")
@@ -284,7 +284,7 @@ def test_a_denial_is_told_on_standard_error(gateway: GatewayProcess) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_ends_the_run(gateway: GatewayProcess, number: int) -> None:
-    """The command is ended, and whoever waits for us sees the signal that we got."""
+    """The command is ended, and our parent sees the signal that we got."""
     mark = f"5{number}.{os.getpid()}"
     with start(gateway, "-c", f"echo first; sleep {mark}") as process:
         assert process.stdout is not None
@@ -298,7 +298,7 @@ def test_the_first_signal_ends_the_run(gateway: GatewayProcess, number: int) -> 
 
 
 def test_a_command_that_ends_itself_is_passed_through(gateway: GatewayProcess) -> None:
-    """A command that handles the end and exits by itself gives us its own code."""
+    """A command that handles the signal and exits on its own gives us its own code."""
     command = "trap 'echo bye; exit 5' TERM; echo first; sleep 30 & wait"
     with start(gateway, "--", "sh", "-c", command) as process:
         assert process.stdout is not None
@@ -310,7 +310,7 @@ def test_a_command_that_ends_itself_is_passed_through(gateway: GatewayProcess) -
 
 
 def test_the_second_signal_leaves_at_once(gateway: GatewayProcess) -> None:
-    """A command that takes its time to end does not keep us; the run's end is told elsewhere."""
+    """A command that takes its time to end does not keep us; its end is reported elsewhere."""
     mark = f"sleep 4.{os.getpid()}"
     command = f"trap '{mark}; exit 9' TERM; echo first; sleep 30 & wait"
     with start(gateway, "--", "sh", "-c", command) as process:
@@ -328,7 +328,7 @@ def test_the_second_signal_leaves_at_once(gateway: GatewayProcess) -> None:
 
 
 def test_a_signal_withdraws_a_question(gateway: GatewayProcess) -> None:
-    """Nobody is asked any longer for somebody who has left."""
+    """No one is asked any longer for a client that has left."""
     with start(gateway, "-c", "id -g", agent="main") as process:
         question(gateway)
         process.send_signal(signal.SIGTERM)
@@ -340,7 +340,7 @@ def test_a_signal_withdraws_a_question(gateway: GatewayProcess) -> None:
 
 
 def test_signals_that_were_ignored_stay_ignored(gateway: GatewayProcess) -> None:
-    """A job in the background does not hear the Ctrl-C that is meant for another one."""
+    """A background job does not get the Ctrl-C that is meant for another one."""
     script = (
         "import os, signal, sys; signal.signal(2, signal.SIG_IGN);"
         "os.execv(sys.argv[1], sys.argv[1:])"
@@ -363,7 +363,7 @@ def test_signals_that_were_ignored_stay_ignored(gateway: GatewayProcess) -> None
 def test_standard_input_is_passed_on_only_when_told(
     gateway: GatewayProcess, tmp_path: Path
 ) -> None:
-    """From ours, from a file; never by itself, and never more than fits."""
+    """From ours, from a file; never unasked, and never more than fits."""
     (tmp_path / "words").write_text("b\na\n")
 
     assert finished(gateway, "--stdin", "--", "sort", input=b"b\na\n")[:2] == (0, b"a\nb\n")
@@ -379,7 +379,7 @@ def test_standard_input_is_passed_on_only_when_told(
 
 
 def test_what_a_program_reads_is_asked_about_and_shown(gateway: GatewayProcess) -> None:
-    """A listed program asks once it reads; a filter does not; the question shows all of it."""
+    """A listed program must ask once it reads; a filter need not; the question shows it all."""
     assert finished(gateway, "--", "echo", "x", agent="main")[0] == 0
     assert finished(gateway, "--stdin", "--", "sort", agent="main", input=b"b\na\n")[1] == b"a\nb\n"
     with start(
@@ -410,7 +410,7 @@ def test_a_terminal_for_the_command(gateway: GatewayProcess) -> None:
 def terminal_run(
     gateway: GatewayProcess, *words: str, **environ: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start `sayso run` in the foreground of a terminal; yield it and our end of that."""
+    """Start `sayso run` in the foreground of a terminal; yield it and our end of the terminal."""
     given = {**gateway.environ(), "TERM": "xterm", "LANG": "C.UTF-8", **environ}
     given.pop("NO_COLOR", None) if "NO_COLOR" not in environ else None
     with terminal(*SAYSO, "run", *words, environ=given) as started:
@@ -421,12 +421,12 @@ LEFT = re.compile(r"(\d):(\d\d) left")
 
 
 def left_s(found: tuple[str, str]) -> int:
-    """Return the seconds that are left by a countdown's words."""
+    """Return the seconds left according to a countdown's words."""
     return 60 * int(found[0]) + int(found[1])
 
 
 def test_a_terminal_shows_who_is_asked_and_for_how_long(gateway: GatewayProcess) -> None:
-    """The line spins, counts down and says how to answer; it is wiped before the output."""
+    """The line spins, counts down and says how to answer; it is erased before the output."""
     with terminal_run(gateway, "-c", "id -un") as (process, master):
         shown = read_until(master, b" left").decode()
         code = question(gateway)["code"]
@@ -464,7 +464,7 @@ def test_colours_and_lines_are_left_out_where_they_are_not_wanted(gateway: Gatew
 
 
 def test_ctrl_c_on_a_terminal_withdraws(gateway: GatewayProcess) -> None:
-    """The keys of the terminal do what the signals do."""
+    """The terminal's keys do what the signals do."""
     with terminal_run(gateway, "-c", "id -G") as (process, master):
         read_until(master, b"left")
         os.write(master, b"\x03")
@@ -473,7 +473,7 @@ def test_ctrl_c_on_a_terminal_withdraws(gateway: GatewayProcess) -> None:
 
 
 def test_a_closed_standard_output_is_no_harm(gateway: GatewayProcess) -> None:
-    """The gateway's socket never becomes descriptor 1; the run goes to its end."""
+    """The gateway's socket never becomes descriptor 1; the run completes."""
     words = " ".join((*SAYSO, "run", "--agent", "free", "-c", "'echo x; exit 6'"))
     done = subprocess.run(
         ["sh", "-c", f"{words} >&- 2>&-"], cwd=ROOT, env=gateway.environ(), timeout=20, check=False

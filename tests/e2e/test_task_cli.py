@@ -1,4 +1,4 @@
-"""A task by the command line: named, allowed for, told of, ended."""
+"""Use a task from the command line: name it, allow for it, show it, end it."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
 
 
 def asks(gateway: GatewayProcess, *words: str, within: str = "") -> bool:
-    """Say whether a request asks people; what it asked is withdrawn. ``within`` is $SAYSO_TASK."""
+    """Return whether a request asks people, then withdraw it. ``within`` is $SAYSO_TASK."""
     with pytest.MonkeyPatch.context() as environ:
         environ.setenv("SAYSO_TASK", within)
         code, told, _ = finished(gateway, *words, "--no-wait", "-c", "uname -r", agent="main")
@@ -30,13 +30,13 @@ def asks(gateway: GatewayProcess, *words: str, within: str = "") -> bool:
 
 
 def explained(gateway: GatewayProcess, *words: str) -> str:
-    """Return the decision that `policy explain` tells."""
+    """Return the decision that `policy explain` prints."""
     found = gateway.json("policy", "explain", *words, "-c", "uname -r")
     return str(found["decision"])
 
 
 def test_a_task_from_its_first_question_to_its_end(gateway: GatewayProcess) -> None:
-    """Allowed for one task, it runs unasked there alone, until somebody ends the task."""
+    """Allowed for one task, it runs unasked in that task alone, until the task ends."""
     with start(gateway, "--task", "fix-login", "-c", "uname -s", agent="main") as process:
         waiting = question(gateway)
         listed = gateway.cli("pending").stdout

@@ -1,4 +1,4 @@
-"""Prompts in the gateway's own terminal, by real processes."""
+"""Prompt in the gateway's own terminal, with real processes."""
 
 import os
 import re
@@ -27,7 +27,7 @@ def _set_up(tmp_path: Path) -> dict[str, str]:
 
 @contextmanager
 def _serving(environ: Mapping[str, str]) -> Iterator[Screen]:
-    """Run `sayso serve` in a terminal; end it by Ctrl-C."""
+    """Run `sayso serve` in a terminal; end it with Ctrl-C."""
     with terminal(*_SAYSO, "serve", environ=environ) as (process, master):
         screen = Screen(master)
         screen.wait_for("listening on")
@@ -43,7 +43,7 @@ def _asking(environ: Mapping[str, str], line: str) -> subprocess.Popen[str]:
 
 
 def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
-    """The question that waits is drawn and answered with a letter; the answered one is not."""
+    """The waiting question is drawn and answered with a letter; the answered one is not drawn."""
     environ = _set_up(tmp_path)
     with _serving(environ) as screen:
         with _asking(environ, "echo answered"):
@@ -65,7 +65,7 @@ def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
 
 
 def test_requests_are_not_logged_between_prompts(tmp_path: Path) -> None:
-    """Where the log has a file of its own, it has them: the control."""
+    """If the log has its own file, the file has them: the control."""
     environ = {
         **_set_up(tmp_path),
         "SAYSO_HTTP__ENABLED": "true",

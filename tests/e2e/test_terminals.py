@@ -1,4 +1,4 @@
-"""Terminals of a real user, through the real sudo, a real gateway, its CLI, REST and WebSocket."""
+"""Open terminals of a real user, through the real sudo, a real gateway, CLI, REST and WebSocket."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ CONFIG = """
 
 @pytest.mark.timeout(180)
 def test_terminals(tmp_path: Path) -> None:
-    """Whoami, sizes, keys, leaving and coming back; others are refused; a killed gateway."""
+    """Whoami, sizes, keys, detaching and reattaching; others are refused; a killed gateway."""
     script = prepared(settings=CONFIG)
     script += """
 cd /opt/sayso

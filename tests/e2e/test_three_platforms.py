@@ -1,4 +1,4 @@
-"""Ask on three platforms at once: one decision, and every copy tells it."""
+"""Ask on three platforms at once: one decision, and every copy shows it."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.support.waiting import until
 
 @pytest.mark.parametrize("place", ["slack", "discord", "telegram"])
 async def test_one_press_ends_every_copy(tmp_path: Path, place: str) -> None:
-    """A decision in one place runs the command once and is told in all three."""
+    """A decision in one place runs the command once and appears in all three."""
     async with three_platforms(tmp_path) as at:
         asked = await at.running.gate.submit(wish(tmp_path))
         await until(lambda: len(at.open()) == 3)
@@ -55,7 +55,7 @@ async def test_a_step_up_is_one_button_away(tmp_path: Path) -> None:
 
 
 async def test_presses_of_one_moment_have_one_winner(tmp_path: Path) -> None:
-    """Two people answer differently at once: one counts, and every copy says which."""
+    """Two people answer differently at once: one answer counts, and every copy says which."""
     async with three_platforms(tmp_path) as at:
         asked = await at.running.gate.submit(wish(tmp_path))
         await until(lambda: len(at.open()) == 3)

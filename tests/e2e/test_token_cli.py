@@ -1,4 +1,4 @@
-"""`sayso token` over a real gateway: made at a terminal, shown once, written down nowhere."""
+"""`sayso token` works on a real gateway: made at a terminal, shown once, written nowhere."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tests.support.gateway_process import GatewayProcess
 
 
 def test_a_token_is_made_shown_once_and_revoked(quiet: GatewayProcess) -> None:
-    """Its text is in the answer and in no file of the home; a program may only take it back."""
+    """Its text is in the answer and in no file of the home; a program may only revoke it."""
     create = ("token", "create", "ci", "--scope", "request", "--agent", "ci", "--expires", "30d")
     program = quiet.cli(*create, own_session=True)
     done, said = typed(quiet, *create)

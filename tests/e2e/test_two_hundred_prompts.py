@@ -1,4 +1,4 @@
-"""Kill the gateway with 200 prompts open; what people decide meanwhile counts, once."""
+"""Kill the gateway with 200 prompts open; decisions made in the meantime count, once."""
 
 import json
 import os
@@ -36,7 +36,7 @@ _LETTERS = {"allow-once": "o", "deny": "d"}
 
 
 def program(folder: Path) -> Path:
-    """Write a program that notes its argument each time it runs."""
+    """Write a program that records its argument each time it runs."""
     folder.mkdir()
     path = folder / "go"
     path.write_text(f'#!/bin/sh\necho "$1" >> {folder}/ran\n')
@@ -46,7 +46,7 @@ def program(folder: Path) -> Path:
 
 
 def ask_all(gateway: GatewayProcess, path: Path) -> list[Asked]:
-    """Ask 200 questions, those of one place after another: in bursts."""
+    """Ask 200 questions, place after place: in bursts."""
     places = _turns()
     asked = []
     with Client(str(gateway.home / "gateway.sock")) as client:
@@ -71,7 +71,7 @@ def everywhere(asked: list[Asked]) -> list[Asked]:
 
 
 def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
-    """Return whether every question stands everywhere with its buttons."""
+    """Return whether every question is in all its places with its buttons."""
     seen = {(copy.place, approval) for copy in copies(three) for approval in copy.open}
     return all((one.place, one.id) in seen for one in everywhere(asked))
 
@@ -97,7 +97,7 @@ def decide(three: dict[str, Chat], asked: list[Asked], decisions: Decisions) -> 
 
 
 def _in_slack(chat: Chat, shown: list[Copy], asked: list[Asked], decisions: Decisions) -> None:
-    """Type decisions, which Slack keeps; what is pressed meanwhile fails before their eyes."""
+    """Type decisions, which Slack keeps; presses made in the meantime fail visibly."""
     for one in asked[-REFUSED:]:
         assert _press(chat, shown, one, "allow-once")["failed"]
     chat.control("patience", seconds=[0.5] * 40)
@@ -157,12 +157,12 @@ def _lines(path: Path) -> list[str]:
 
 
 def waiting(gateway: GatewayProcess) -> set[str]:
-    """Return the ids of what is waiting for approval."""
+    """Return the ids of the approvals that wait."""
     return {row["id"] for row in _call(gateway, "exec.approval.list", limit=1000)["pending"]}
 
 
 def open_surfaces(gateway: GatewayProcess) -> int:
-    """Return how many copies the gateway knows that are not in their final state."""
+    """Return how many copies known to the gateway are not in their final state."""
     return int(_call(gateway, "health.get")["openSurfaces"])
 
 
@@ -220,7 +220,7 @@ def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def all_ended(gateway: GatewayProcess) -> bool:
-    """Return whether nothing runs or waits to."""
+    """Return whether nothing runs or waits to run."""
     rows = _call(gateway, "history.list", limit=1000)["history"]
     return {row["state"] for row in rows} <= {"done", "denied"}
 
@@ -238,7 +238,7 @@ def report(
 
 
 def test_the_count_finds_a_lost_decision() -> None:
-    """Negative control: an end that nobody decided is reported, and one that was decided is not."""
+    """Negative control: an end that no one decided is reported, and a decided one is not."""
     decisions = Decisions({"a": [("slack:U1", "deny")], "b": [("slack:U1", "deny")]})
     rows = {
         "a": {"by": "slack:U1", "state": "denied"},

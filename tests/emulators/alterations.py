@@ -1,4 +1,4 @@
-"""Note every field that a platform sends, and leave one of them out."""
+"""Record every field that a platform sends, and leave one of them out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Field = tuple[str, str]
 
 @dataclass(slots=True)
 class Alterations:
-    """What a platform sent; each answer and event goes through ``apply`` once.
+    """What a platform sent; each answer and event passes through ``apply`` once.
 
     ``dropped`` is absent from all of them, and ``hits`` counts how often.
     """

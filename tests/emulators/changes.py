@@ -1,4 +1,4 @@
-"""Wake those who wait for something to happen in an emulator's world."""
+"""Wake the tasks that wait for something to happen in an emulator's world."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,15 +12,15 @@ class Changes:
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def notify(self) -> None:
-        """Wake whoever waits for a change."""
+        """Wake every task that waits for a change."""
         async with self.changed:
             self.changed.notify_all()
 
     async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so.
+        """Wait until a condition holds.
 
         Raises:
-            TimeoutError: it did not become so in time.
+            TimeoutError: it did not hold in time.
         """
         async with asyncio.timeout(seconds), self.changed:
             await self.changed.wait_for(met)

@@ -1,4 +1,4 @@
-"""Speak Discord's REST API and gateway, as strictly as the platform, from memory.
+"""Speak Discord's REST API and gateway, as strictly as the platform, with state in memory.
 
 In a test: ``async with DiscordServer() as server``. As a process of its own, which outlives
 gateways: ``python -m tests.emulators.discord --port 0`` prints ``{"port": …, "token": …}`` and
@@ -40,7 +40,7 @@ class Call:
 
 @dataclass(slots=True)
 class DiscordServer:
-    """Discord on loopback; ``port`` 0 takes a free one."""
+    """Discord on loopback; with ``port`` 0 on a free port."""
 
     state: DiscordState = field(default_factory=DiscordState)
     port: int = 0
@@ -58,7 +58,7 @@ class DiscordServer:
 
     @property
     def url(self) -> str:
-        """Return what ``channels.discord.apiBaseUrl`` takes."""
+        """Return the value for ``channels.discord.apiBaseUrl``."""
         return f"http://127.0.0.1:{self.port}{_API}"
 
     def count(self, method: str) -> int:
@@ -94,7 +94,7 @@ class DiscordServer:
         return await self._pressed(self.state.message(channel, message), user, button)
 
     async def choose(self, user: int, label: str) -> Interaction:
-        """Press a button of the newest message that has it, private replies included.
+        """Press a button of the newest message that has it, including private replies.
 
         Raises:
             LookupError: that person sees no such button.
@@ -158,7 +158,7 @@ class DiscordServer:
         await self.gateway.emit("INTERACTION_CREATE", interaction.payload)
 
     async def say(self, channel: int, user: int, text: str, **extra: Any) -> Json:
-        """Type a message; ``reply_to`` is a message id, ``ping`` whether the reply mentions."""
+        """Type a message; ``reply_to`` is a message id, ``ping`` whether the reply pings."""
         content: Json = {"content": text, **extra}
         reply_to, ping = content.pop("reply_to", None), content.pop("ping", True)
         mentioned = f"<@{BOT}>" in text
@@ -184,7 +184,7 @@ class DiscordServer:
         return self.state.messages(channel)
 
     async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         await self.state.until(met, seconds)
 
     def _route(self, name: str, handler: Handler) -> Callable[[web.Request], Any]:

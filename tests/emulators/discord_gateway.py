@@ -1,4 +1,4 @@
-"""Speak the gateway: identify, heartbeat, resume with replay, and die in each known way."""
+"""Speak the gateway: identify, heartbeat, resume with replay, and fail in each known way."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ class Hangup(Exception):
 
 @dataclass(slots=True)
 class Session:
-    """What a client resumes: its intents, and every event since it began."""
+    """What a client resumes: its intents, and every event since the session began."""
 
     id: str
     intents: int
@@ -44,7 +44,7 @@ class Session:
 
 @dataclass(slots=True)
 class Gateway:
-    """The gateway of one server; ``identifies`` and ``resumes`` count what clients asked for."""
+    """The gateway of one server; ``identifies`` and ``resumes`` count the clients' requests."""
 
     state: DiscordState
     url: str = ""
@@ -110,7 +110,7 @@ class Gateway:
             await socket.close(code=code)
 
     async def abort(self) -> None:
-        """Cut every connection without a word."""
+        """Cut every connection without notice."""
         for socket in list(self.sockets):
             transport = socket._req.transport if socket._req is not None else None
             if transport is not None:

@@ -1,4 +1,4 @@
-"""Read calls and word answers as Discord's front does: content types, refusals, rate headers."""
+"""Read calls and answer as Discord's front does: content types, refusals, rate headers."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from tests.emulators.faults import Fault, FaultKind
 
 @dataclass(slots=True)
 class Pacing:
-    """Messages and seconds of one channel, enforced with 429 and told in headers."""
+    """Messages and seconds of one channel, enforced with 429 and reported in headers."""
 
     most: int
     seconds: float
@@ -34,7 +34,7 @@ class Pacing:
         sent.append(now)
 
     def told(self, channel: str, response: web.Response) -> None:
-        """Add the headers that let a client pace itself."""
+        """Add the headers by which a client paces itself."""
         sent = self.sent[channel]
         left = self.seconds - (time.monotonic() - sent[0])
         response.headers["X-RateLimit-Limit"] = str(self.most)
@@ -74,7 +74,7 @@ async def refuse_or_delay(fault: Fault | None) -> None:
 
 
 async def lose_or_hold(request: web.Request, fault: Fault | None) -> None:
-    """Keep the answer to what was carried out back, for some seconds or for good."""
+    """Hold back the answer to a call that was carried out, for some seconds or for good."""
     if fault is not None and fault.kind is FaultKind.LOSE:
         drop(request)
     if fault is not None and fault.kind is FaultKind.HOLD:
@@ -82,14 +82,14 @@ async def lose_or_hold(request: web.Request, fault: Fault | None) -> None:
 
 
 def drop(request: web.Request) -> None:
-    """Cut the connection instead of an answer."""
+    """Cut the connection instead of answering."""
     if request.transport is not None:
         request.transport.abort()
     raise web.HTTPInternalServerError
 
 
 def refused(refusal: Refusal) -> web.Response:
-    """Word a refusal as Discord does."""
+    """Format a refusal as Discord does."""
     body: Json = {"message": refusal.words, "code": refusal.code}
     if refusal.errors:
         body["errors"] = refusal.errors
@@ -104,7 +104,7 @@ def refused(refusal: Refusal) -> web.Response:
 
 def answer(body: object, status: int = 200) -> web.Response:
     """Answer with JSON, under the exact content type."""
-    # With a charset the library would take the body for text.
+    # With a charset, the library would take the body for text.
     return web.Response(
         body=json.dumps(body).encode(), status=status, content_type="application/json"
     )

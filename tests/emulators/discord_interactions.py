@@ -1,4 +1,4 @@
-"""Keep one interaction: what was answered to it, what that person sees, when it is too late."""
+"""Keep one interaction: its answers, what the person sees, when it is too late."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Interaction:
     """A press or a slash command, and what the person saw.
 
     ``replies`` are the messages that answered it, private ones too; ``source`` is the message whose
-    button was pressed, and ``updates`` says that the first answer changes that one.
+    button was pressed, and ``updates`` means that the first answer changes that one.
     """
 
     id: int
@@ -40,12 +40,12 @@ class Interaction:
 
     @property
     def person(self) -> int:
-        """Return who pressed or typed."""
+        """Return the person who pressed or typed."""
         payload = self.payload
         return int((payload.get("member") or payload)["user"]["id"])
 
     def answer_first(self, body: Json, seconds: float) -> None:
-        """Take the first answer, once and within so many seconds."""
+        """Take the first answer, once and within some seconds."""
         if time.monotonic() - self.at > seconds:
             self.late = True
             raise Refusal(404, 10062, "Unknown interaction")
@@ -76,7 +76,7 @@ class Interaction:
         return self.replies[0]
 
     def answer_later(self, body: Json, seconds: float, *, first: bool) -> Json:
-        """Take an edit of the first answer, or a further one, for so many seconds."""
+        """Take an edit of the first answer, or a further one, for some time."""
         if time.monotonic() - self.at > seconds:
             raise Refusal(401, 50027, "Invalid Webhook Token")
         if not self.answered:
@@ -88,7 +88,7 @@ class Interaction:
         opened, self.loading = self.loading, False
         if first and not opened:
             return change(self.replies[0], body)
-        # The first answer after a sign of work keeps that one's privacy.
+        # The first answer after a deferral keeps the deferral's privacy.
         private = EPHEMERAL if opened and self.ephemeral else 0
         return self._reply({**body, "flags": body.get("flags", 0) | private})
 

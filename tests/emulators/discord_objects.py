@@ -1,4 +1,4 @@
-"""Name the things of the local Discord's world, and word them as the API does."""
+"""Make the objects of the local Discord's world in the form of the API."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -34,7 +34,7 @@ def roles_of(guild: int) -> list[Json]:
 
 
 def thread_of(parent: int, *, archived: bool) -> Json:
-    """Return what a thread has beside a channel."""
+    """Return what a thread has in addition to a channel."""
     metadata: Json = {"archived": archived, "auto_archive_duration": 60, "locked": False}
     metadata["archive_timestamp"] = datetime.now(UTC).isoformat()
     counts = {"message_count": 0, "member_count": 2}

@@ -1,4 +1,4 @@
-"""Carry out the REST calls on the kept state."""
+"""Carry out the REST calls on the emulator's state."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ _PUBLIC_THREAD = 11
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call as it came in: ids of the path, JSON body, names and texts of files, query."""
+    """One call as received: ids in the path, JSON body, names and texts of files, query."""
 
     ids: dict[str, str]
     body: Json
@@ -24,7 +24,7 @@ class Request:
     query: dict[str, str] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """Return an id of the path."""
+        """Return an id from the path."""
         return int(self.ids[name])
 
 
@@ -62,7 +62,7 @@ class Rest:
         return {**named, **open_to, **flags, **endpoint, "owner": self.state.person(1)}
 
     async def get_gateway(self, request: Request) -> Json:
-        """Return where the gateway is, and how often a client may identify."""
+        """Return the address of the gateway, and how often a client may identify."""
         starts = {"total": 1000, "remaining": 999, "reset_after": 1, "max_concurrency": 1}
         return {"url": self.gateway.url, "shards": 1, "session_start_limit": starts}
 
@@ -88,7 +88,7 @@ class Rest:
         return self.state.channel(request.number("channel"))
 
     async def edit_channel(self, request: Request) -> Json:
-        """Wake a thread, or put it to sleep."""
+        """Unarchive a thread, or archive it."""
         channel = request.number("channel")
         if channel in self.state.locked:
             raise Refusal(400, 50083, "Thread is archived")
@@ -115,7 +115,7 @@ class Rest:
         if channel in self.state.archived:
             if channel in self.state.locked:
                 raise Refusal(400, 50083, "Thread is archived")
-            self.state.archived.discard(channel)  # a message wakes a thread that is not locked
+            self.state.archived.discard(channel)  # a message unarchives a thread that is not locked
         check_message(body, len(request.files))
         once = (channel, str(body.get("nonce", "")))
         known = self.state.known(once) if body.get("enforce_nonce") else None
@@ -208,6 +208,6 @@ ROUTES: tuple[tuple[str, str, str, Handler], ...] = (
     ("GET", "/webhooks/{app}/{token}/messages/@original", "getOriginal", Rest.get_original),
     ("POST", "/webhooks/{app}/{token}", "followup", Rest.followup),
 )
-"""HTTP method, path, name for faults and the call log, and who carries it out."""
+"""HTTP method, path, name for faults and the call log, and the function that carries it out."""
 UNAUTHENTICATED = frozenset({"callback", "editOriginal", "getOriginal", "followup"})
-"""Calls whose token stands in the path."""
+"""Calls whose token is in the path."""

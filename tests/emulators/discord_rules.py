@@ -1,4 +1,4 @@
-"""Refuse what Discord refuses, and find what its clients make of a message's text."""
+"""Refuse what Discord refuses, and find what its clients render in a message's text."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[-_a-z0-9]{1,32}")
 _CREATE = frozenset(
     ("content", "nonce", "enforce_nonce", "tts", "flags", "allowed_mentions", "components")
 ) | {"attachments", "message_reference", "embeds"}
-# The library names ``tts`` in edits too, and Discord passes over it.
+# The library sends ``tts`` in edits too, and Discord ignores it.
 _EDIT = frozenset(
     ("content", "flags", "allowed_mentions", "components", "attachments", "embeds", "tts")
 )
@@ -49,7 +49,7 @@ _MARKUP = {
 
 
 class Refusal(Exception):
-    """An error answer: HTTP status, Discord's code, words."""
+    """An error answer: HTTP status, Discord's code, message."""
 
     def __init__(self, status: int, code: int, words: str, retry_after: float = 0.0) -> None:
         super().__init__(words)
@@ -105,7 +105,7 @@ _LINK, _MAX_URL = 5, 512
 
 
 def check_components(rows: list[dict[str, Any]]) -> None:
-    """Refuse rows and buttons that are too many, too long, unnamed or alike."""
+    """Refuse rows and buttons that are too many, too long, unnamed or identical."""
     if len(rows) > MAX_ROWS:
         raise invalid("components", f"Must be {MAX_ROWS} or fewer in length.")
     seen: set[str] = set()
@@ -191,7 +191,7 @@ def check_thread(body: dict[str, Any]) -> None:
 
 
 def outside_code(content: str) -> str:
-    """Return what is left of a message's text without its code, which stays as it is."""
+    """Return a message's text without its code, which stays as it is."""
     return _CODE.sub("\0", content)
 
 

@@ -28,7 +28,7 @@ _EPOCH_MS = 1_420_070_400_000
 
 @dataclass(slots=True)
 class DiscordState(Changes):
-    """One application's world; ids grow over its whole life."""
+    """One application's world; ids only grow."""
 
     token: str = "NzAwMDAwMDAwMDAwMDAwMDA5.GtestX.local-gateway-token-of-the-tests-01"
     privileged: bool = False
@@ -59,7 +59,7 @@ class DiscordState(Changes):
     _last_id: int = 0
 
     def new_id(self) -> int:
-        """Return an id that nothing had; it tells when it was made (API "Snowflakes")."""
+        """Return an id never used before; it contains its time (API "Snowflakes")."""
         now = (round(time.time() * 1000) - _EPOCH_MS) << 22
         self._last_id = max(self._last_id + 1, now)
         return self._last_id
@@ -108,12 +108,12 @@ class DiscordState(Changes):
         return {**named, **empty, "channels": channels, "threads": threads, "member_count": 2}
 
     def direct_channel(self, person: int) -> Json:
-        """Open, or find, the direct messages with a person."""
+        """Find or open the direct messages with a person."""
         self.direct.setdefault(person, self.new_id())
         return self.channel(self.direct[person])
 
     def reachable(self, channel: int) -> None:
-        """Refuse to show or write where a bot cannot."""
+        """Refuse to show or write what a bot may not."""
         known = self.guild_of(channel) is not None or channel in self.direct.values()
         if channel in self.missing or not known:
             raise Refusal(404, 10003, "Unknown Channel")
@@ -147,7 +147,7 @@ class DiscordState(Changes):
         return message
 
     def make_message(self, channel: int, author: int, content: Json) -> Json:
-        """Return a new message, which the channel does not keep: a private one."""
+        """Return a new message that the channel does not keep: a private one."""
         empty: Json = {"mentions": [], "mention_roles": [], "embeds": [], "attachments": []}
         return {
             "id": str(self.new_id()),

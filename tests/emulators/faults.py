@@ -7,24 +7,24 @@ from enum import StrEnum
 from aiohttp import web
 
 JSON_BEGINS = ("{", "[", "7", " ")
-"""How a page that says it is JSON begins; a blank is JSON that is no JSON."""
+"""How a page that claims to be JSON begins; a blank is JSON that is not JSON."""
 
 
 class FaultKind(StrEnum):
     """What goes wrong with a call."""
 
     STATUS = "status"
-    """It is answered with an HTTP status and not carried out."""
+    """The call is answered with an HTTP status and not carried out."""
     DROP = "drop"
-    """The connection is closed before it is carried out."""
+    """The connection is closed before the call is carried out."""
     LOSE = "lose"
-    """It is carried out, and the connection is closed before the answer."""
+    """The call is carried out, and the connection is closed before the answer."""
     HOLD = "hold"
-    """It is carried out, and answered after some seconds."""
+    """The call is carried out, and answered after some seconds."""
     PAGE = "page"
-    """Something else answers it, with ``words`` as the body; it is not carried out."""
+    """Something else answers the call, with ``words`` as the body; it is not carried out."""
     DELAY = "delay"
-    """It is carried out after some seconds."""
+    """The call is carried out after some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Fault:
 
 
 def page_of(fault: Fault | None) -> web.Response | None:
-    """Return what a proxy answers in the place of the platform, if that is the fault."""
+    """Return what a proxy answers in place of the platform, if that is the fault."""
     if fault is None or fault.kind is not FaultKind.PAGE:
         return None
     kind = "application/json" if fault.words[:1] in JSON_BEGINS else "text/html"
@@ -60,7 +60,7 @@ class FaultQueue:
         self.waiting.extend([fault] * times)
 
     def strike(self, method: str) -> Fault | None:
-        """Take the first fault that is meant for a method, or the one that lasts."""
+        """Take the first fault meant for a method, or the one that lasts."""
         fault = self._meant_for(method)
         self.struck[method] += fault is not None
         return fault

@@ -1,4 +1,4 @@
-"""Serve HTTP on a port of this machine, from threads, for what asks a model."""
+"""Serve HTTP on a port of this machine, from threads, for programs that ask a model."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ class Quiet(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers["content-length"]))
 
     def asked(self) -> dict[str, str]:
-        """Return the request's headers by their names in lower case, and its path."""
+        """Return the request's headers by lower-case name, and its path."""
         headers = {name.lower(): value for name, value in self.headers.items()}
         return {**headers, "path": self.path}
 

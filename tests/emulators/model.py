@@ -1,8 +1,8 @@
-"""Be a model for real agents: three APIs, streamed; a prompt that says WRITE: PATH becomes a call.
+"""Act as a model for real agents: three streamed APIs; WRITE: PATH in a prompt becomes a call.
 
 Anthropic's Messages, Gemini's generateContent and OpenAI's chat completions, as far as coding
-agents use them. The answer to a prompt with ``WRITE: PATH`` is one call of the tool by which the
-agent writes files; once a result of a tool is there, or without such a line, it is a text.
+agents use them. The answer to a prompt with ``WRITE: PATH`` is one call of the tool with which the
+agent writes files; after a tool result, or without such a line, it is a text.
 """
 
 import json
@@ -21,7 +21,7 @@ _WRITE = re.compile(r"WRITE: (\S+?)(?=[\"\\\s]|$)")
 
 @dataclass
 class RealModel:
-    """Where it is, and the headers that it was asked with."""
+    """Its address, and the headers of the requests."""
 
     url: str
     asked: list[dict[str, str]] = field(default_factory=list)
@@ -162,7 +162,7 @@ class _Handler(Quiet, BaseHTTPRequestHandler):
 
 
 def _call(messages: list[Any], tools: object, result: str) -> str | None:
-    """Return the file that is to be written, ``None`` where a text is the answer."""
+    """Return the file to write, or ``None`` if a text is the answer."""
     said = json.dumps(messages)
     found = _WRITE.findall(said)
     return found[-1] if tools and found and result not in said else None

@@ -40,7 +40,7 @@ class Call:
 
 @dataclass(slots=True)
 class SlackServer:
-    """A workspace on loopback; ``port`` 0 takes a free one.
+    """A workspace on loopback; with ``port`` 0 on a free port.
 
     ``scopes_header`` replaces the token's scopes in answers; ``None`` leaves the header out.
     """
@@ -62,7 +62,7 @@ class SlackServer:
 
     @property
     def url(self) -> str:
-        """Return what ``channels.slack.apiBaseUrl`` takes."""
+        """Return the value for ``channels.slack.apiBaseUrl``."""
         return f"http://127.0.0.1:{self.port}/api/"
 
     def count(self, method: str) -> int:
@@ -89,7 +89,7 @@ class SlackServer:
             await self._runner.cleanup()
 
     async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         await self.state.until(met, seconds)
 
     async def _web_api(self, request: web.Request) -> web.StreamResponse:

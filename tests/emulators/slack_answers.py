@@ -1,4 +1,4 @@
-"""Take what is sent to the addresses that answer a press or a command."""
+"""Take what is sent to the response addresses of a press or a command."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ _FIELDS = {"text", "blocks", "response_type", "replace_original", "delete_origin
 
 @dataclass(slots=True)
 class AnswerAddress:
-    """Whom an address answers, and the message that was pressed, if one was; five uses."""
+    """The member that an address answers, and the pressed message, if any; five uses."""
 
     channel: str
     user: str
@@ -19,7 +19,7 @@ class AnswerAddress:
 
 @dataclass(slots=True)
 class AnswerAddresses:
-    """The addresses that were given; ``whispers`` is what single members were shown."""
+    """The addresses given out; ``whispers`` is what single members were shown."""
 
     whispers: list[Json] = field(default_factory=list)
     _given: dict[str, AnswerAddress] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class AnswerAddresses:
         self._given[token] = address
 
     def take(self, token: str, body: Json, ts: str) -> None:
-        """Show an answer to its member, or put it in the place of what was pressed.
+        """Show an answer to its member, or replace the pressed message with it.
 
         Raises:
             Refusal: the address was used up or never given, or the answer breaks a rule.

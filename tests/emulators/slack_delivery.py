@@ -1,4 +1,4 @@
-"""Bring presses, commands and events to the app: over its sockets, or signed to its address."""
+"""Deliver presses, commands and events to the app: over its sockets, or signed to its address."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,7 @@ _OK = 200
 
 @dataclass(slots=True)
 class Delivery:
-    """One press, command or event on its way; ``attempts`` counts those that reached somebody."""
+    """One press, command or event in transit; ``attempts`` counts those that reached a listener."""
 
     kind: str
     payload: Json
@@ -36,7 +36,7 @@ class Delivery:
 
 @dataclass(slots=True)
 class Deliverer:
-    """The way to the app; an event is sent again up to three times, all else never."""
+    """The route to the app; an event is sent again up to three times, anything else never."""
 
     state: SlackState
     alterations: Alterations = field(default_factory=Alterations)
@@ -67,7 +67,7 @@ class Deliverer:
         return delivery
 
     async def again(self, delivery: Delivery) -> None:
-        """Deliver the same envelope once more, as after an acknowledgement that got lost."""
+        """Deliver the same envelope again, as after a lost acknowledgement."""
         delivery.answered.clear()
         await self._attempt(delivery, 1)
 
@@ -92,7 +92,7 @@ class Deliverer:
                     transport.abort()
 
     async def close(self) -> None:
-        """Give up what is on its way."""
+        """Give up what is in transit."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

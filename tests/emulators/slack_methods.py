@@ -1,4 +1,4 @@
-"""Carry out the Web API's methods on the kept state."""
+"""Carry out the Web API's methods on the emulator's state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _PAGES = {"channel", "oldest", "latest", "inclusive", "limit", "cursor", "includ
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One method: what carries it out, the scope it needs, the arguments it takes, its rate."""
+    """One method: the function that carries it out, its scope, its arguments, its rate."""
 
     run: Callable[[SlackState, Json], Json]
     scope: str

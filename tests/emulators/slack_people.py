@@ -11,7 +11,7 @@ from tests.emulators.slack_state import SlackState, named_button
 
 @dataclass(slots=True)
 class People:
-    """The members; ``base`` is where the addresses lead that answer a press or command."""
+    """The members; ``base`` is the start of the addresses that answer a press or command."""
 
     state: SlackState
     delivery: Deliverer
@@ -43,7 +43,7 @@ class People:
     async def press_action(self, message: Json, channel: str, user: str, button: Json) -> Delivery:
         """Send a press as a client with an old copy of a message can.
 
-        A message that one member sees alone is named by its container, and not sent along.
+        A message that only one member sees is named by its container, and not sent along.
         """
         action = {**button, "type": "button", "action_ts": f"9.{self.state.number():06d}"}
         thread = {"thread_ts": message["thread_ts"]} if "thread_ts" in message else {}

@@ -40,7 +40,7 @@ def escaped(text: str) -> str:
 
 
 def linked(kept: str) -> str:
-    """Return kept text with links made of addresses, as a client sends it."""
+    """Return stored text with addresses turned into links, as a client sends it."""
     return _ADDRESS.sub(r"<\g<0>>", kept)
 
 
@@ -64,7 +64,7 @@ def check_blocks(blocks: object) -> None:
 
 
 def check_metadata(metadata: Json) -> None:
-    """Refuse metadata without a proper event type or with a payload that is no object."""
+    """Refuse metadata without a proper event type or with a payload that is not an object."""
     if metadata.keys() != {"event_type", "event_payload"}:
         raise Refusal("invalid_metadata_format")
     good = _EVENT_TYPE.fullmatch(metadata["event_type"])
@@ -78,7 +78,7 @@ def seen(blocks: list[Json]) -> str:
 
 
 def texts(value: object) -> Iterator[tuple[str, str]]:
-    """Yield each text with the kind of object that it stands in."""
+    """Yield each text with the kind of object that contains it."""
     if isinstance(value, list):
         for one in value:
             yield from texts(one)
@@ -91,7 +91,7 @@ def texts(value: object) -> Iterator[tuple[str, str]]:
 
 
 def buttons(blocks: list[Json]) -> list[Json]:
-    """Return the buttons of a message, each with the block that it stands in."""
+    """Return the buttons of a message, each with the block that contains it."""
     rows = [block for block in blocks if block["type"] == "actions"]
     return [
         {**button, "block_id": row.get("block_id", f"b{number}")}

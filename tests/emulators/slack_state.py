@@ -66,7 +66,7 @@ class Place:
 
 @dataclass(slots=True)
 class SlackState(Changes):
-    """One workspace with one app; timestamps grow over its whole life."""
+    """One workspace with one app; timestamps only grow."""
 
     bot_token: str = "xoxb-1111111111-2222222222-LocalBotTokenOfTheTests"
     app_token: str = "xapp-1-A0SAYSO01-3333333333-localapptokenofthetests"
@@ -95,7 +95,7 @@ class SlackState(Changes):
 
     @property
     def whispers(self) -> list[Json]:
-        """Return what single members were shown alone, oldest first."""
+        """Return what only single members were shown, oldest first."""
         return self.answers.whispers
 
     def number(self) -> int:
@@ -174,7 +174,7 @@ class SlackState(Changes):
         return message
 
     def typed(self, channel: str, user: str, text: str, thread: str = "") -> Json:
-        """Keep what a member types; a mention of the bot becomes its id, the rest is escaped."""
+        """Store what a member types; a mention of the bot becomes its id, the rest is escaped."""
         place = self.place(channel)
         if user not in place.members:
             raise LookupError(f"{user} is not in {channel}")

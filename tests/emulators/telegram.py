@@ -1,4 +1,4 @@
-"""Speak the Bot API over HTTP, as strictly as the platform, from memory.
+"""Speak the Bot API over HTTP, as strictly as the platform, with state in memory.
 
 In a test: ``async with TelegramServer() as server``. As a process of its own, which outlives
 gateways: ``python -m tests.emulators.telegram --port 0`` prints ``{"port": …, "token": …}`` and
@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(slots=True)
 class TelegramServer:
-    """A Bot API server on loopback; ``port`` 0 takes a free one."""
+    """A Bot API server on loopback; with ``port`` 0 on a free port."""
 
     state: TelegramState = field(default_factory=TelegramState)
     port: int = 0
@@ -52,7 +52,7 @@ class TelegramServer:
 
     @property
     def url(self) -> str:
-        """Return what ``channels.telegram.apiBaseUrl`` takes."""
+        """Return the value for ``channels.telegram.apiBaseUrl``."""
         return f"http://127.0.0.1:{self.port}"
 
     def count(self, method: str) -> int:
@@ -96,7 +96,7 @@ class TelegramServer:
         return query
 
     async def press_old(self, chat: int, message: int, user: int, data: str) -> str:
-        """Press a button that an edit took away, as a client can that has not seen the edit."""
+        """Press a button that an edit removed, as a client that has not seen the edit can."""
         query = self.state.press_data(self.state.message(chat, message), user, data)
         await self.state.notify()
         return query
@@ -112,7 +112,7 @@ class TelegramServer:
         return self.state.messages(chat)
 
     async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         await self.state.until(met, seconds)
 
     async def _bot_api(self, request: web.Request) -> web.StreamResponse:

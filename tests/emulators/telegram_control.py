@@ -1,7 +1,8 @@
-"""Let another process play the people of the local Bot API server, look, and cause faults.
+"""Let another process play the people of the local Bot API server, inspect it, and cause faults.
 
 ``/control/press``, ``press_choice``, ``press_old`` and ``say`` act for a person; ``messages``,
-``presses``, ``updates``, ``calls`` and ``webhook`` look; ``fault`` and ``forum`` change the world.
+``presses``, ``updates``, ``calls`` and ``webhook`` inspect; ``fault`` and ``forum`` change the
+world.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Deliver updates to a webhook as Telegram does: again and again until it answers 2xx."""
+"""Deliver updates to a webhook as Telegram does: repeatedly until it answers 2xx."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ _PATIENCE_S = 10.0
 class Delivery:
     """The deliveries to one bot's webhook; ``attempts`` is how often each update was sent.
 
-    Up to ``at_once`` requests are open together, as with Telegram's ``max_connections``. A failed
+    Up to ``at_once`` requests are open at a time, as with Telegram's ``max_connections``. A failed
     update is sent again after ``retry_seconds``, doubled each time up to ``longest_retry``.
     """
 
@@ -57,7 +57,7 @@ class Delivery:
         return waiting[: self.at_once - len(self._under_way)]
 
     async def _wait(self) -> None:
-        """Wait until something changed, or the next update may be due."""
+        """Wait until something changes, or the next update may be due."""
         try:
             await self.state.until(lambda: bool(self._ready()), self.retry_seconds)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Carry out the Bot API's methods on the kept state."""
+"""Carry out the Bot API's methods on the emulator's state."""
 
 import json
 from collections.abc import Callable
@@ -180,4 +180,4 @@ METHODS: dict[str, Callable[[TelegramState, dict[str, str]], object]] = {
     "editMessageText": _edit,
     "answerCallbackQuery": _answer,
 }
-"""What is answered at once; getUpdates waits and lives in the server."""
+"""Methods that are answered at once; getUpdates waits and is in the server."""

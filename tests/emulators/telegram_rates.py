@@ -1,7 +1,7 @@
-"""Refuse messages that come faster than Telegram takes them, and count each refusal.
+"""Refuse messages that arrive faster than Telegram takes them, and count each refusal.
 
 The figures are the Bot FAQ's: about one a second to a chat, of which it lets short bursts pass, 20
-in any minute to a group, 30 in any second in all. Edits and answers to presses are not counted.
+in any minute to a group, 30 in any second overall. Edits and answers to presses are not counted.
 """
 
 import time
@@ -20,7 +20,7 @@ _CHAT = (9, 5.0)
 
 @dataclass(slots=True)
 class Rates:
-    """The times of the messages that were taken, by what limits them."""
+    """The times of the accepted messages, by what limits them."""
 
     on: bool = True
     violations: int = 0

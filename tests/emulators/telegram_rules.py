@@ -106,7 +106,7 @@ def _may_nest(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def entity_text(text: str, entity: dict[str, Any]) -> str:
-    """Return what an entity covers."""
+    """Return the text that an entity covers."""
     encoded = text.encode("utf-16-le")
     start = 2 * int(entity["offset"])
     return encoded[start : start + 2 * int(entity["length"])].decode("utf-16-le")
@@ -142,14 +142,14 @@ def _check_url(button: dict[str, Any]) -> None:
 
 
 def check_topic_name(name: str) -> str:
-    """Refuse an empty or over-long title of a topic."""
+    """Refuse an empty or over-long topic title."""
     if not 1 <= len(name) <= MAX_TOPIC_NAME:
         raise bad("TOPIC_NAME_INVALID")
     return name
 
 
 def check_commands(raw: str) -> list[dict[str, Any]]:
-    """Parse the menu of commands and refuse odd names and over-long words."""
+    """Parse the menu of commands and refuse odd names and over-long descriptions."""
     commands: list[dict[str, Any]] = json.loads(raw)
     if len(commands) > MAX_COMMANDS:
         raise bad("BOT_COMMANDS_TOO_MUCH")
@@ -173,7 +173,7 @@ def check_webhook(url: str, secret: str, *, local: bool) -> None:
 
 
 def tappable(text: str, entities: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return what a client turns into links, mentions and commands: all outside code and pre."""
+    """Return what a client turns into links, mentions and commands, outside code and pre."""
     blanked = bytearray(text.encode("utf-16-le"))
     for entity in entities:
         if entity["type"] in _MONOSPACED:

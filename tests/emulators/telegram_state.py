@@ -1,6 +1,6 @@
 """Keep what Telegram keeps: chats, messages, presses, and updates until they are confirmed.
 
-``rates`` makes it refuse what comes faster than the platform takes it; it takes short bursts.
+``rates`` makes it refuse what arrives faster than the platform takes it; it takes short bursts.
 """
 
 import time
@@ -28,7 +28,7 @@ class Press:
 
 @dataclass(slots=True)
 class Webhook:
-    """Where updates are delivered to, and how the last failure was worded."""
+    """The address that updates are delivered to, and how the last failure was worded."""
 
     url: str = ""
     secret: str = ""
@@ -38,11 +38,11 @@ class Webhook:
 
 @dataclass(slots=True)
 class TelegramState(Changes):
-    """One bot's world; ids grow over its whole life.
+    """One bot's world; ids only grow.
 
-    ``local`` is a Bot API server of one's own, which delivers to any address. ``forums`` are the
-    groups with topics: chat to topic to title. ``kinds`` are chats of a type that their id does
-    not tell.
+    ``local`` is a self-hosted Bot API server, which delivers to any address. ``forums`` are the
+    groups with topics: chat to topic to title. ``kinds`` are chats of a type that their id does not
+    reveal.
     """
 
     token: str = "123456789:AAtest-token-of-the-local-bot-api-01"
@@ -89,7 +89,7 @@ class TelegramState(Changes):
             raise Refusal(403, "Forbidden: bot was blocked by the user")
 
     def topic(self, chat_id: int, topic_id: int) -> None:
-        """Refuse to write into a topic that there is not."""
+        """Refuse to write into a topic that does not exist."""
         if topic_id not in self.forums.get(chat_id, {}):
             raise bad("message thread not found")
 
@@ -133,7 +133,7 @@ class TelegramState(Changes):
         return number
 
     def take(self, offset: int, limit: int) -> list[Json]:
-        """Forget what an offset confirms and return what is left."""
+        """Forget what an offset confirms and return the rest."""
         if offset > 0:
             self.updates = [update for update in self.updates if update["update_id"] >= offset]
         return self.updates[:limit]

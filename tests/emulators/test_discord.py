@@ -103,7 +103,7 @@ async def test_a_nonce_is_enforced_only_when_asked() -> None:
 
 
 async def test_an_interaction_is_answered_once_in_time_and_only_with_its_token() -> None:
-    """Late, repeated and foreign first answers are refused, and so are tokens that are too old."""
+    """Late, repeated and foreign first answers are refused, and so are expired tokens."""
     async with DiscordServer() as server:
         made = await server.interact(CHANNEL, 42, 3, {"data": {}})
         path = f"/interactions/{made.id}/{made.token}/callback"
@@ -194,7 +194,7 @@ def test_commands_that_discord_refuses(option: Json) -> None:
 
 
 async def test_people_and_servers_are_looked_up() -> None:
-    """A user, a server with its roles, and the refusals for those that are not there."""
+    """A user, a server with its roles, and the refusals for those that do not exist."""
     async with DiscordServer() as server:
         server.state.nobody.add(404)
         _, ana, _ = await _call(server, "GET", "/users/42")
@@ -292,7 +292,7 @@ async def test_it_runs_as_a_process_of_its_own() -> None:
             assert [one["content"] for one in await answer.json()] == ["hello"]
         choice = {"user": 42, "label": "Always"}
         async with session.post(base + "choose", json=choice) as answer:
-            assert answer.status == 404  # nothing that was said offers it
+            assert answer.status == 404  # no message offers it
         async with session.post(base + "sessions", json={}) as answer:
             assert await answer.json() == {"live": 0, "identifies": 0, "resumes": 0}
         async with session.post(base + "nothing", json={}) as answer:

@@ -136,7 +136,7 @@ async def test_a_call_that_cannot_be_carried_out_is_refused(
 
 
 async def test_tokens_and_scopes_are_checked(server: SlackServer, bot: Bot) -> None:
-    """A wrong token, the other kind of token, and a scope that is not there."""
+    """A wrong token, the other kind of token, and a missing scope."""
     assert (await bot.call("auth.test", "xoxb-wrong"))["error"] == "invalid_auth"
     assert (await bot.call("apps.connections.open"))["error"] == "invalid_auth"
     server.state.scopes.discard("chat:write")
@@ -152,7 +152,7 @@ async def test_a_message_of_a_member_cannot_be_edited(server: SlackServer, bot: 
 
 
 async def test_a_channel_takes_a_burst_and_then_one_a_second(server: SlackServer, bot: Bot) -> None:
-    """The fifth message at once is refused with how long to wait; a second later it is taken."""
+    """The fifth message at once is refused with how long to wait; a second later, one is taken."""
     now = time.monotonic()
     server.state.clock = lambda: now
     answers = [await bot.post() for _ in range(5)]
@@ -183,7 +183,7 @@ async def test_a_ticket_opens_one_socket(server: SlackServer, bot: Bot) -> None:
 
 
 async def test_a_press_that_nobody_acknowledges_fails(server: SlackServer, bot: Bot) -> None:
-    """Without a socket at once, with a silent one after the deadline; it is not repeated."""
+    """Without a socket at once, with a silent one after the deadline; there is no repetition."""
     ts = (await bot.post(blocks=[actions()]))["ts"]
     unheard = await server.people.press(CHANNEL, ts, ANA, "a")
     socket = await bot.link()
@@ -214,7 +214,7 @@ async def test_an_acknowledged_press_does_not_fail(server: SlackServer, bot: Bot
 async def test_an_unacknowledged_event_comes_three_times_more(
     server: SlackServer, bot: Bot
 ) -> None:
-    """The same envelope, with the number of the attempt; then it is given up."""
+    """The same envelope, with the number of the attempt; then it is dropped."""
     server.delivery.retry_delays = (0.0, 0.0, 0.0)
     socket = await bot.link()
     await server.until(lambda: bool(server.delivery.sockets))
@@ -249,7 +249,7 @@ async def test_an_answer_address_is_good_for_five_uses(server: SlackServer, bot:
 async def test_a_press_on_a_private_reply_is_known_by_its_container(
     server: SlackServer, bot: Bot
 ) -> None:
-    """It is not sent along; its answer takes its place, and may delete it."""
+    """It is not sent along; its answer replaces it, and may delete it."""
     alone = {"channel": CHANNEL, "user": ANA, "text": "x"}
     await bot.call("chat.postEphemeral", **alone, blocks=[actions()])
     press = await server.people.press_choice(ANA, "x")
@@ -274,7 +274,7 @@ async def test_a_press_on_a_private_reply_is_known_by_its_container(
 
 
 async def test_a_command_has_no_message_to_replace(server: SlackServer, bot: Bot) -> None:
-    """Only what was pressed can be replaced."""
+    """Only the pressed message can be replaced."""
     command = await server.people.slash(CHANNEL, ANA, "/pending")
     body = {"replace_original": True, "text": "x"}
     async with bot.session.post(command.payload["response_url"], json=body) as answer:
@@ -282,7 +282,7 @@ async def test_a_command_has_no_message_to_replace(server: SlackServer, bot: Bot
 
 
 async def test_members_and_user_groups_can_be_looked_up(server: SlackServer, bot: Bot) -> None:
-    """With their scopes, and only those that there are; each answer names the scopes."""
+    """With their scopes, and only existing ones; each answer names the scopes."""
     server.state.deactivated.add("U0BOB0001")
     assert not (await bot.call("users.info", user=ANA))["user"]["deleted"]
     assert (await bot.call("users.info", user="U0BOB0001"))["user"]["deleted"]
@@ -297,7 +297,7 @@ async def test_members_and_user_groups_can_be_looked_up(server: SlackServer, bot
 
 
 async def test_a_methods_tier_is_kept(server: SlackServer, bot: Bot) -> None:
-    """Twenty lookups a minute over the whole workspace; the next is told how long to wait."""
+    """Twenty lookups a minute over the whole workspace; the next one says how long to wait."""
     now = time.monotonic()
     server.state.clock = lambda: now
     answers = [await bot.call("usergroups.users.list", usergroup="S0LEADS01") for _ in range(21)]
@@ -306,13 +306,13 @@ async def test_a_methods_tier_is_kept(server: SlackServer, bot: Bot) -> None:
 
 
 async def test_a_typed_address_comes_as_a_link(server: SlackServer) -> None:
-    """Slack makes a link of it, with its ampersands as entities."""
+    """Slack turns it into a link, with its ampersands as entities."""
     kept = server.state.typed(CHANNEL, ANA, "see http://a.example/?x=1&y <b>")["text"]
     assert kept == "see <http://a.example/?x=1&amp;y> &lt;b&gt;"
 
 
 async def test_faults_strike_in_order(server: SlackServer, bot: Bot) -> None:
-    """A status, a wait, and a message that is taken while its answer is lost."""
+    """A status, a wait, and a message that is accepted while its answer is lost."""
     server.faults.add(Fault(FaultKind.STATUS, "auth.test", 503))
     server.faults.add(Fault(FaultKind.STATUS, "chat.postMessage", 429, retry_after=7))
     server.faults.add(Fault(FaultKind.LOSE, "chat.postMessage"))
@@ -324,7 +324,7 @@ async def test_faults_strike_in_order(server: SlackServer, bot: Bot) -> None:
 
 
 async def test_it_runs_as_a_process_and_is_played_from_outside() -> None:
-    """The first line tells port and tokens; ``/control`` plays members and causes faults."""
+    """The first line has port and tokens; ``/control`` plays members and causes faults."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.emulators.slack", "--port", "0"),
         stdout=asyncio.subprocess.PIPE,

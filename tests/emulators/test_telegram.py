@@ -183,7 +183,7 @@ async def test_what_is_refused(
 
 
 async def test_a_wrong_token_is_401(server: TelegramServer, session: aiohttp.ClientSession) -> None:
-    """A well-formed token of nobody."""
+    """A well-formed token that belongs to no bot."""
     answer = await Bot(server.url, "1:wrong", session).call("getMe")
 
     assert answer["error_code"] == 401
@@ -205,7 +205,7 @@ async def test_an_edit_without_a_change_is_refused_and_one_without_markup_takes_
 
 
 async def test_updates_stay_until_an_offset_confirms_them(server: TelegramServer, bot: Bot) -> None:
-    """The same update comes until a later one is asked for."""
+    """The same update is sent until a later one is asked for."""
     await server.say(1, 42, "hello")
 
     first = (await bot.call("getUpdates"))["result"]
@@ -217,7 +217,7 @@ async def test_updates_stay_until_an_offset_confirms_them(server: TelegramServer
 
 
 async def test_a_second_poll_ends_the_first_with_409(server: TelegramServer, bot: Bot) -> None:
-    """Two programs on one token hear of each other."""
+    """Each of two programs on one token is told of the other by an error."""
     first = asyncio.create_task(bot.call("getUpdates", timeout=10))
     await server.until(lambda: server._poll is not None)
     second = asyncio.create_task(bot.call("getUpdates", timeout=10))
@@ -244,7 +244,7 @@ async def test_a_press_is_answered_once_and_soon(server: TelegramServer, bot: Bo
 
 
 async def test_faults_strike_once_each_in_order(server: TelegramServer, bot: Bot) -> None:
-    """429 tells how long to wait; a lost answer was carried out all the same."""
+    """429 says how long to wait; a call whose answer is lost was still carried out."""
     server.faults.add(Fault(FaultKind.STATUS, "sendMessage", 429, retry_after=3))
     server.faults.add(Fault(FaultKind.LOSE, "sendMessage"))
 
@@ -264,7 +264,7 @@ async def test_faults_strike_once_each_in_order(server: TelegramServer, bot: Bot
 async def test_the_public_server_delivers_to_https_on_four_ports(
     server: TelegramServer, bot: Bot, url: str, words: str
 ) -> None:
-    """A server of one's own takes what the public one refuses."""
+    """A self-hosted server takes what the public one refuses."""
     assert (await bot.call("setWebhook", url=url))["ok"]
     server.state.local = False
 
@@ -282,7 +282,7 @@ class Hook:
         self.got: list[tuple[int, str]] = []
 
     async def take(self, request: web.Request) -> web.Response:
-        """Note an update and its secret."""
+        """Record an update and its secret."""
         secret = request.headers.get(SECRET_HEADER, "")
         self.got.append(((await request.json())["update_id"], secret))
         return web.Response(status=self.statuses.pop(0) if self.statuses else 200)
@@ -291,7 +291,7 @@ class Hook:
 async def test_a_webhook_is_asked_until_it_answers_with_2xx(
     server: TelegramServer, bot: Bot
 ) -> None:
-    """Each failure delays one update and not the others; the error is told in getWebhookInfo."""
+    """Each failure delays one update and not the others; getWebhookInfo reports the error."""
     hook = Hook(500, 404)
     app = web.Application()
     app.router.add_post("/hook", hook.take)
@@ -310,7 +310,7 @@ async def test_a_webhook_is_asked_until_it_answers_with_2xx(
 
 
 async def test_polls_are_refused_while_a_webhook_is_set(server: TelegramServer, bot: Bot) -> None:
-    """One way or the other; what waits is kept unless it is dropped."""
+    """One or the other; waiting updates are kept unless dropped."""
     await bot.call("setWebhook", url="http://127.0.0.1:9/nobody")
     await server.say(1, 42, "one")
     refused = await bot.call("getUpdates")
@@ -330,7 +330,7 @@ async def test_polls_are_refused_while_a_webhook_is_set(server: TelegramServer, 
 def test_what_comes_too_fast_is_refused_and_counted(
     chats: list[int], pause: float, refused: int, first_wait: int
 ) -> None:
-    """So many of forty messages are refused, and the first is told how long to wait in s."""
+    """This many of forty messages are refused, and the first says how long to wait in s."""
     at = [1_000.0]
     rates = Rates(clock=lambda: at[0])
     waits: list[int] = []

@@ -1,4 +1,4 @@
-"""The tests' push service refuses what real ones refuse; each fault is tried beside a right one."""
+"""The tests' push service refuses what real ones refuse; each fault is next to a valid message."""
 
 import base64
 import json
@@ -88,12 +88,12 @@ def test_a_wrong_signature_is_refused(service: PushService, kind: str) -> None:
 def test_a_wrong_header_is_refused(
     service: PushService, name: str, value: str, status: int
 ) -> None:
-    """As are headers that nobody should send."""
+    """So are headers that no server should send."""
     assert _send(service, **{name: value}).status_code == status
 
 
 def test_what_is_too_large_or_for_nobody_is_refused(service: PushService) -> None:
-    """By 413 and 410."""
+    """With 413 and 410."""
     phone = service.subscribe()
     assert httpx.post(phone.endpoint, content=b"x" * 5_000).status_code == 413
     assert httpx.post(f"{service.url}/push/none").status_code == 410

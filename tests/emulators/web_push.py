@@ -1,7 +1,7 @@
-"""A push service on loopback, by RFC 8030, 8188, 8291 and 8292, and the browsers behind it.
+"""Run a push service on loopback, by RFC 8030, 8188, 8291 and 8292, and the browsers behind it.
 
 It checks what real services check, and opens each message with the keys of its browser by the text
-of the RFCs, with nothing of the library that made it. It answers 201, or what a test asked for.
+of the RFCs, without the library that made it. It answers 201, or what a test asked for.
 """
 
 import base64
@@ -30,12 +30,12 @@ _TOPIC = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes in the base64 of URLs."""
+    """Return bytes as base64url."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes of the base64 of URLs."""
+    """Return the bytes of a base64url text."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
@@ -56,7 +56,7 @@ class Phone:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return what the browser tells the page."""
+        """Return what the browser sends to the page."""
         return {
             "endpoint": self.endpoint,
             "p256dh": text_of(self.point),
@@ -82,7 +82,7 @@ class Phone:
 
 @dataclass(frozen=True)
 class Pushed:
-    """A message that was taken: what the service saw of it, and what the browser reads."""
+    """An accepted message: what the service saw of it, and what the browser reads."""
 
     path: str
     ttl: int
@@ -95,18 +95,18 @@ class Pushed:
 
 @dataclass
 class PushService:
-    """The service: its browsers by path, what it took, what it refused and why."""
+    """The service: its browsers by path, what it accepted, what it refused and why."""
 
     url: str = ""
     phones: dict[str, Phone] = field(default_factory=dict)
     taken: list[Pushed] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    """What to answer next instead of 201; the message is not taken then."""
+    """What to answer next instead of 201; the message is then not accepted."""
     bodies: list[tuple[dict[str, str], Iterable[bytes]]] = field(default_factory=list)
-    """Headers and body of the next answers, whatever their status; without a length."""
+    """Headers and body of the next answers, regardless of their status; without a length."""
     written: int = 0
-    """Bytes of bodies that were written."""
+    """Bytes of the written bodies."""
 
     def subscribe(self) -> Phone:
         """Return a browser that has subscribed here."""

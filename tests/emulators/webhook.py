@@ -1,7 +1,7 @@
-"""A service behind the webhook channel: it shows what is posted to it and answers for its people.
+"""Act as a service behind the webhook channel: show what is posted, answer for its people.
 
-It checks each signature by itself (RFC 2104, written out here and not imported from the channel),
-refuses what is not signed, stale or no JSON, and fails as told.
+It checks each signature on its own (RFC 2104, written out here and not imported from the channel),
+refuses what is unsigned, stale or not JSON, and fails on demand.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def signature(way: str, at: str, body: bytes, secret: str = SECRET) -> str:
 
 @dataclass(slots=True)
 class WebhookService:
-    """The service; ``messages`` are by their id, each as posted last, ``posts`` in order."""
+    """The service; ``messages`` by id, each as last posted, ``posts`` in order."""
 
     answers_to: str = ""
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class WebhookService:
         return web.json_response({"error": fault.words}, status=fault.status, headers=headers)
 
     async def answer(self, **said: object) -> tuple[int, dict[str, Any]]:
-        """Send an answer of one of our people; return the status and what we are told."""
+        """Send an answer of one of our people; return the status and the response."""
         self._events += 1
         body = json.dumps({"event": f"e{self._events}", "account": "ana", "to": "desk"} | said)
         return await self.send(body.encode())
@@ -107,7 +107,7 @@ class WebhookService:
     async def send(
         self, body: bytes, *, way: str = "in", at: int | None = None, secret: str = SECRET
     ) -> tuple[int, dict[str, Any]]:
-        """Send a body, signed as asked."""
+        """Send a body, signed as requested."""
         assert self._session is not None
         stamp = str(int(time.time()) if at is None else at)
         headers = {
@@ -120,7 +120,7 @@ class WebhookService:
             return response.status, told
 
     async def until(self, met: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         async with asyncio.timeout(seconds):
             while not met():
                 await asyncio.sleep(0.005)

@@ -1,7 +1,7 @@
-"""Callers that ask, retry and wait as a fleet of agents does, and the judge of what they heard.
+"""Make callers that ask, retry and wait as a fleet of agents does, and judge what they received.
 
-Each command writes its key down when it begins, so that it shows who ran, and how often, whatever
-the gateway says. A caller repeats a request that failed under its key until it has an answer.
+Each command records its key when it starts, which shows what ran, and how often, whatever the
+gateway says. A caller repeats a failed request under its key until it has an answer.
 """
 
 import json
@@ -41,7 +41,7 @@ Query = Callable[[str], Iterable[Row]]
 
 @dataclass(slots=True)
 class Asked:
-    """One request: what its command does, and what its caller heard in the end."""
+    """One request: what its command does, and what its caller received in the end."""
 
     key: str
     seconds: float
@@ -174,7 +174,7 @@ def _of_session(rows: list[Row], query: Query) -> Iterator[str]:
 
 
 def _of_caller(one: Asked, ran: int) -> Iterator[str]:
-    """Judge what a caller heard by how often its command ran."""
+    """Judge what a caller received by how often its command ran."""
     if ran > 1:
         yield f"{one.key}: twice: it ran {ran} times"
     if one.end is None:
@@ -217,7 +217,7 @@ def _of_journal(path: Path, rows: dict[str, list[Row]]) -> Iterator[str]:
 
 
 def _of_retries(fleet: Fleet) -> Iterator[str]:
-    """Repeat each request that has run: its key must still lead to its ending, at once."""
+    """Repeat each request that has run: its key must still return its ending, at once."""
     with Client(str(fleet.gateway.home / "gateway.sock")) as client:
         for one in fleet.asked:
             if one.end is None or one.end["status"] != "finished":
@@ -228,14 +228,14 @@ def _of_retries(fleet: Fleet) -> Iterator[str]:
 
 
 def summary(fleet: Fleet) -> str:
-    """Return how much was asked and how it went."""
+    """Return how many requests were made and how they went."""
     ends = Counter(str(one.end and one.end["status"]) for one in fleet.asked)
     errors = sum(one.errors for one in fleet.asked)
     return f"{len(fleet.asked)} requests: {dict(ends)}; {errors} repeated calls"
 
 
 def of_sqlite(path: Path) -> Query:
-    """Return what reads a SQLite store beside its gateway."""
+    """Return a reader of a SQLite store next to its gateway."""
 
     def query(statement: str) -> Iterable[Row]:
         conn = sqlite3.connect(f"file:{path}?mode=ro", uri=True)

@@ -1,4 +1,4 @@
-"""Throw requests at an API: valid ones, wrong ones, and those that schemathesis makes up."""
+"""Throw requests at an API: valid ones, wrong ones, and those that schemathesis generates."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ LIMITS = {
     "longestWait": 0.05,
     "longestStream": 0.1,
 }
-"""Rates that refuse nobody here, and waits that end soon: every request is to be served."""
+"""Rates that refuse no one here, and waits that end soon: every request is to be served."""
 _SCHEMATHESIS = str(Path(sys.executable).with_name("schemathesis"))
 _SAMPLE = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 _COUNTED = re.compile(r"^sayso_http_requests_total\{([^}]*)\} ([0-9.e+]+)$", re.MULTILINE)
@@ -45,7 +45,7 @@ def schemathesis(
 
 @dataclass
 class Load:
-    """Several clients that ask side by side; ``seen`` counts the statuses that they got."""
+    """Several clients that ask in parallel; ``seen`` counts the statuses that they got."""
 
     url: str
     tokens: Mapping[str, str]
@@ -54,7 +54,7 @@ class Load:
     unexpected: list[str] = field(default_factory=list)
 
     async def run(self, requests: int, clients: int = 8) -> None:
-        """Make so many requests and no more."""
+        """Make this many requests and no more."""
         left = iter(range(requests))
         await asyncio.gather(*(self._client(number, left) for number in range(clients)))
 
@@ -185,7 +185,7 @@ def five_hundreds(metrics: str) -> int:
 
 
 def leaks(home: Path, secrets: Mapping[str, str]) -> list[str]:
-    """Return which files of a home hold the text of a token."""
+    """Return which files of a home contain the text of a token."""
     found = []
     for path in sorted(home.rglob("*")):
         data = path.read_bytes() if path.is_file() else b""

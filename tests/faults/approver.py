@@ -1,4 +1,4 @@
-"""Answer everything that waits, from a kernel session of its own, and write down what was told.
+"""Answer everything that waits, from its own kernel session, and record the replies.
 
 Run as a program: ``approver.py SOCKET LEDGER``. One line a decision that the gateway acknowledged.
 """
@@ -25,7 +25,7 @@ def answer_all(client: Client, ledger: Path, turns: "itertools.cycle[str]") -> N
 
 
 def main(socket: str, ledger: Path) -> None:
-    """Answer for ever; a gateway that is away is looked for again."""
+    """Answer forever; look again for a gateway that is away."""
     turns = itertools.cycle(REPLIES)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Readers and expanders that each lack one rule: the fuzz must see every one of them."""
+"""Define readers and expanders that each lack one rule: the fuzz must find every one of them."""
 
 import re
 import shlex
@@ -32,7 +32,7 @@ def _leaves(node: Node) -> list[Node]:
 
 
 def tree_alone(line: str) -> Reading | Unreadable:
-    """Take the words of a faultless tree as they come: no byte coverage, no charset (R3, R5)."""
+    """Take the words of a valid tree as they are: no byte coverage, no charset (R3, R5)."""
     data = line.encode(errors="replace")
     root = Parser(Language(tree_sitter_bash.language())).parse(data).root_node
     if root.has_error or (">" in line and "/" in line):
@@ -54,7 +54,7 @@ def tree_alone(line: str) -> Reading | Unreadable:
 
 
 def names_unchecked(line: str) -> Reading | Unreadable:
-    """Let both readers agree, and forget that a shell has words of its own (R9)."""
+    """Let both readers agree, and forget that a shell has keywords of its own (R9)."""
     if reader._unfit(line):
         return Unreadable("R1", "unfit")
     first, second = tree_reader.read(line), posix_reader.read(line)
@@ -100,7 +100,7 @@ def line_breaks_as_blanks(line: str) -> Reading | Unreadable:
 
 
 def globs_quoted_too(line: str) -> Reading | Unreadable:
-    """Read soundly, but glob what was in quotes as well."""
+    """Read soundly, but also glob what was in quotes."""
     reading = reader.read(line)
     if isinstance(reading, Unreadable):
         return reading
@@ -151,7 +151,7 @@ def expand_in_reverse(reading: Reading, folder: str, home: str) -> ExpandedLine 
 
 
 def expand_with_dotfiles(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
-    """Expand by the standard library, told to find hidden files."""
+    """Expand with the standard library, told to find hidden files."""
     if not _is_one_glob(reading) or reading.routings:
         return None
     program, word = reading.argvs[0]
@@ -175,7 +175,7 @@ def expand_without_steps(reading: Reading, folder: str, home: str) -> ExpandedLi
 
 
 def expand_without_failures(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
-    """Expand soundly, but take every command for one that succeeds."""
+    """Expand soundly, but assume that every command succeeds."""
     line = expand(reading, folder, home)
     if not isinstance(line, ExpandedLine):
         return None
@@ -193,7 +193,7 @@ class _Unsettled(_Expansion):
 
 
 def expand_steps_without_status(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
-    """Expand soundly, but take ``$?`` behind ``cd`` for the status before it."""
+    """Expand soundly, but take ``$?`` after ``cd`` for the status before it."""
     stages = stages_of(reading)
     if isinstance(stages, Unreadable) or not isinstance(
         expand(reading, folder, home), ExpandedLine
@@ -203,7 +203,7 @@ def expand_steps_without_status(reading: Reading, folder: str, home: str) -> Exp
 
 
 def expand_first_turns(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
-    """Expand soundly, but give a loop its first word alone."""
+    """Expand soundly, but give a loop only its first word."""
     loops = tuple(replace(loop, words=loop.words[:1]) for loop in reading.loops)
     line = expand(replace(reading, loops=loops), folder, home)
     return line if isinstance(line, ExpandedLine) else None
@@ -215,7 +215,7 @@ def braces_as_text(line: str) -> Reading | Unreadable:
 
 
 def expand_blanks_unsplit(reading: Reading, folder: str, home: str) -> ExpandedLine | None:
-    """Expand each variable as if it stood in quotes."""
+    """Expand each variable as if it were in quotes."""
     quoted = tuple(tuple(map(_in_quotes, words)) for words in reading.argvs)
     line = expand(replace(reading, argvs=quoted), folder, home)
     return line if isinstance(line, ExpandedLine) else None

@@ -1,4 +1,4 @@
-"""Offer the three platforms alike: places to ask in, copies to read, buttons, broken lines."""
+"""Offer the three platforms alike: places, copies to read, buttons, broken connections."""
 
 import asyncio
 import json
@@ -34,13 +34,13 @@ class Platform(Protocol):
 
     @property
     def faults(self) -> FaultQueue:
-        """Return what will go wrong."""
+        """Return the faults to come."""
 
     def section(self) -> dict[str, Any]:
         """Return the settings of its channel."""
 
     def place(self, number: int) -> Target:
-        """Return a conversation of its own, which has a platform's rate for itself."""
+        """Return a conversation of its own, which has a platform's rate to itself."""
 
     def copies(self, place: Target) -> list[Copy]:
         """Return the bot's messages there, oldest first."""
@@ -49,10 +49,10 @@ class Platform(Protocol):
         """Press a button as Ana; ``False``: she saw that it failed."""
 
     async def cut(self) -> None:
-        """Cut the connection that answers come in by."""
+        """Cut the connection on which answers arrive."""
 
     def forget_dedupe(self) -> None:
-        """Take away what keeps a message that is sent again from being a second one."""
+        """Take away what keeps a repeated message from becoming a second one."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class SlackPlatform:
 
     @property
     def faults(self) -> FaultQueue:
-        """Return what will go wrong."""
+        """Return the faults to come."""
         return self.server.faults
 
     def section(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class SlackPlatform:
         await self.server.delivery.hang_up("abort")
 
     def forget_dedupe(self) -> None:
-        """Take the scope away by which sent messages are searched."""
+        """Remove the scope that allows searching sent messages."""
         self.server.state.scopes.discard("channels:history")
 
 
@@ -110,7 +110,7 @@ class TelegramPlatform:
 
     @property
     def faults(self) -> FaultQueue:
-        """Return what will go wrong."""
+        """Return the faults to come."""
         return self.server.faults
 
     def section(self) -> dict[str, Any]:
@@ -133,11 +133,11 @@ class TelegramPlatform:
         return True
 
     async def cut(self) -> None:
-        """Break the next polls off."""
+        """Break the next polls."""
         self.faults.add(Fault(FaultKind.DROP, "getUpdates"))
 
     def forget_dedupe(self) -> None:
-        """Have nothing to take away: Telegram offers nothing."""
+        """Do nothing: Telegram offers nothing to take away."""
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class DiscordPlatform:
 
     @property
     def faults(self) -> FaultQueue:
-        """Return what will go wrong."""
+        """Return the faults to come."""
         return self.server.faults
 
     def section(self) -> dict[str, Any]:
@@ -170,7 +170,7 @@ class DiscordPlatform:
         return [from_discord(place.to, one) for one in messages if one["author"]["bot"]]
 
     async def press(self, copy: Copy, button: str) -> bool:
-        """Press a button as Ana; Discord replays it to whoever resumes."""
+        """Press a button as Ana; Discord replays it to a client that resumes."""
         await self.server.press(int(copy.place), int(copy.id), discord.ANA, button)
         return True
 
@@ -179,7 +179,7 @@ class DiscordPlatform:
         await self.server.gateway.abort()
 
     def forget_dedupe(self) -> None:
-        """Let nonces be forgotten at once, and hide the channels' history."""
+        """Make it forget nonces at once, and hide the channels' history."""
         self.server.state.nonce_seconds = 0.0
         self.server.state.unreadable.update(self.server.state.guilds[GUILD])
 
@@ -192,12 +192,12 @@ SIDES: dict[str, type[SlackPlatform | TelegramPlatform | DiscordPlatform]] = {
 
 
 def on_posts(side: Platform, fault: Fault, times: int = 1) -> None:
-    """Let posts go wrong."""
+    """Make posts fail."""
     side.faults.add(replace(fault, method=POSTS[side.name]), times)
 
 
 def on_edits(side: Platform, fault: Fault, times: int = 1) -> None:
-    """Let edits go wrong."""
+    """Make edits fail."""
     side.faults.add(replace(fault, method=EDITS[side.name]), times)
 
 
@@ -231,7 +231,7 @@ async def asking(home: Path) -> AsyncIterator[Gateway]:
 
 
 def break_off() -> None:
-    """End the outbox between two of its steps, as a crash does: nothing more is noted."""
+    """End the outbox between two of its steps, as a crash does: nothing more is recorded."""
     for task in asyncio.all_tasks():
         if str(getattr(task.get_coro(), "__qualname__", "")).startswith("Outbox."):
             task.cancel()

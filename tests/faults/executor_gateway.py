@@ -1,7 +1,7 @@
-"""Gateways whose session tokens can be searched for: each begins with a word, then its 256 bits.
+"""Run gateways whose session tokens are searchable: each begins with a word, then its 256 bits.
 
 Each line of the input starts one, forked from a process that has loaded everything: loading takes
-ten times as long as starting. Its number is the answer.
+ten times as long as starting. Its process id is the answer.
 """
 
 import importlib
@@ -22,11 +22,11 @@ def _token(size: int) -> str:
 
 
 def _serve() -> None:
-    from bot.cli import main  # noqa: PLC0415 - not for who wants the word alone
+    from bot.cli import main  # noqa: PLC0415 - not for callers who want only the word
 
     for name in _LOADED:
         importlib.import_module(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # their exit codes are not needed
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -1,4 +1,4 @@
-"""Kill sudo, executors, agents and the gateway at random; report what became of each run.
+"""Kill sudo, executors, agents and the gateway at random; report what happened to each run.
 
 Run as root where users and processes are the test's own (tests/e2e/executors.sh), after the setup
 of docs/how-to/executors.md: ``executor_kills.py CYCLES SEED [PLANT]``. Prints one line of JSON.
@@ -40,7 +40,7 @@ KEY = "sk-canary-9d1f7c5e83b24a60"
 KEY_FILE = HOME / "key"
 LOG = Path("/home/ann/log")
 VICTIMS = ("started", "executor", "agent", "command", "gateway", "all")
-"""``all``: the executors together with the gateway, when only the next gateway can end anything."""
+"""``all``: the executors together with the gateway, when only the next gateway can clean up."""
 ENDED = ("Exec finished", "Exec denied")
 SEARCHED = ("/home", "/tmp", "/srv", "/run", "/var/log", "/var/tmp")
 CANARIES = (KEY.encode(), TOKEN.encode())
@@ -71,7 +71,7 @@ class Seen:
 
 @contextmanager
 def model(seen: Seen) -> Iterator[str]:
-    """Be the agents' model; note whether each request had the key."""
+    """Act as the agents' model; record whether each request had the key."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -136,7 +136,7 @@ def listed(patterns: list[dict[str, str]]) -> dict[str, object]:
 
 
 class Gateway:
-    """ann's gateway, one after the other."""
+    """ann's gateways, one after the other."""
 
     def __init__(self) -> None:
         self.pid = 0
@@ -176,21 +176,21 @@ class Gateway:
         wait_until("the gateway's end", lambda: not self.lives(), seconds=60)
 
     def stop(self) -> None:
-        """End it as an operator does, and what forks."""
+        """End it as an operator does, and also the process that forks."""
         os.kill(self.pid, signal.SIGTERM)
         self.wait()
         self._forker.communicate()
 
 
 def as_ann() -> None:
-    """Become ann, in a process that was forked for it."""
+    """Become ann, in a process forked for it."""
     os.setgroups(os.getgrouplist("ann", ANN.pw_gid))
     os.setgid(ANN.pw_gid)
     os.setuid(ANN.pw_uid)
 
 
 def ask(method: str, params: dict[str, object]) -> "dict[str, object] | None":
-    """Call the gateway as ann; ``None`` where it does not answer."""
+    """Call the gateway as ann; return ``None`` if it does not answer."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -211,7 +211,7 @@ def ask(method: str, params: dict[str, object]) -> "dict[str, object] | None":
 
 
 def begin(seen: Seen) -> int:
-    """Ask for a family, a short command and a prompt at once; return the process that asks."""
+    """Ask for a process tree, a short command and a prompt at once; return the asking process."""
     keys = [f"k{seen.asked + number}" for number in range(3)]
     seen.asked += 3
     child = os.fork()
@@ -240,12 +240,12 @@ def wait_for(method: str, params: dict[str, object]) -> None:
 
 
 def numbers() -> list[int]:
-    """Return the numbers of all processes."""
+    """Return the ids of all processes."""
     return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
 
 
 def others() -> dict[int, bytes]:
-    """Return what runs as alice, by number, with its command line."""
+    """Return alice's processes, by id, with their command lines."""
     found = {}
     for pid in numbers():
         with suppress(OSError, IndexError):
@@ -272,12 +272,12 @@ def own_group() -> str:
 
 
 def groups() -> list[str]:
-    """Return the cgroups that are left below our own one."""
+    """Return the cgroups that are left below our own."""
     return [str(one) for one in Path("/mnt/cgroups", own_group()).glob("sayso-[0-9]*")]
 
 
 def victims(kind: str, gateway: Gateway, dice: random.Random) -> list[int]:
-    """Return whom a kill of this kind hits now; possibly nobody."""
+    """Return the processes that a kill of this kind hits now; possibly none."""
     own = gateway.pid
     alices = others()
     executors = [pid for pid, words in alices.items() if b"sayso-executor" in words]
@@ -311,14 +311,14 @@ def children(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> bytes:
-    """Return a command line, empty where the process is gone."""
+    """Return a command line, empty if the process is gone."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     return b""
 
 
 def look(seen: Seen, over: threading.Event) -> None:
-    """Search each process's arguments and environment for what nobody may show, again and again."""
+    """Search each process's arguments and environment for what must not appear, again and again."""
     own = os.getpid()
     while not over.wait(0.1):
         seen.looks += 1
@@ -330,7 +330,7 @@ def look(seen: Seen, over: threading.Event) -> None:
 
 
 def cycle(gateway: Gateway, seen: Seen, dice: random.Random, plant: str) -> None:
-    """Begin, kill at a random moment, end the rest; nothing of it may live then."""
+    """Begin, kill at a random moment, end the rest; nothing of it may then be alive."""
     asking = begin(seen)
     time.sleep(dice.uniform(0.0, 0.7))
     kind = dice.choice(VICTIMS)
@@ -358,7 +358,7 @@ def cycle(gateway: Gateway, seen: Seen, dice: random.Random, plant: str) -> None
 
 
 def end_rest() -> None:
-    """Cancel what goes on, and wait until nothing runs as alice."""
+    """Cancel what runs, and wait until alice has no process."""
 
     def gone() -> bool:
         for run_id in ran().values():
@@ -370,7 +370,7 @@ def end_rest() -> None:
 
 
 def ran() -> dict[str, str]:
-    """Return the runs that have begun, by their key, the last ones."""
+    """Return the last runs that have begun, by their key."""
     lines = [line.split() for line in RAN.read_text().splitlines()[-6:]]
     return {line[0]: line[1] for line in lines}
 
@@ -391,7 +391,7 @@ def finals() -> Counter[str]:
 
 
 def files_with(canaries: tuple[bytes, ...]) -> list[str]:
-    """Return the files that hold one of them, but for the one that the key comes from."""
+    """Return the files that contain one of them, except the file that the key comes from."""
     found = []
     for top in SEARCHED:
         for folder, _, names in os.walk(top):
@@ -406,7 +406,7 @@ def files_with(canaries: tuple[bytes, ...]) -> list[str]:
 
 
 def report(seen: Seen) -> dict[str, object]:
-    """Return what became of each run."""
+    """Return what happened to each run."""
     lines = [line.split() for line in RAN.read_text().splitlines()]
     times = Counter(run_id for _, run_id in lines)
     keys = Counter(key for key, _ in lines)
@@ -469,7 +469,7 @@ def planted(plant: str) -> None:
 
 
 def main() -> None:
-    """Go through the cycles."""
+    """Run the cycles."""
     cycles, seed, plant = int(sys.argv[1]), int(sys.argv[2]), (*sys.argv[3:], "")[0]
     seen, gateway, dice = Seen(), Gateway(), random.Random(seed)
     over = threading.Event()

@@ -1,8 +1,8 @@
-"""Run a gateway whose disk can fail: what it writes below a folder then ends in EIO.
+"""Run a gateway whose disk can fail: writes below a folder then end in EIO.
 
 The kernels that this suite runs on have no device-mapper and no fault injection, so the fault is
-put between the program and the C library (``failing_disk.c``): every call that would write to the
-disk fails as the kernel would let it fail, and reads are answered from memory.
+injected between the program and the C library (``failing_disk.c``): every call that would write to
+the disk fails as it would in the kernel, and reads are answered from memory.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ class FailingDisk:
     switch: Path
 
     def environ(self) -> dict[str, str]:
-        """Return what puts a program on this disk."""
+        """Return the environment that puts a program on this disk."""
         return {
             "LD_PRELOAD": str(self.library),
             "FAILING_FOLDER": f"{self.folder}/",
@@ -33,7 +33,7 @@ class FailingDisk:
 
     @contextmanager
     def failing(self, how: str = "all") -> Iterator[None]:
-        """Let the disk fail inside the block; ``sync``: only what waits for it."""
+        """Make the disk fail inside the block; ``sync``: only calls that wait for it."""
         self.switch.with_suffix(".new").write_text(how)
         self.switch.with_suffix(".new").rename(self.switch)
         try:
@@ -42,13 +42,13 @@ class FailingDisk:
             self.switch.unlink()
 
     def fail_for(self, seconds: float, how: str = "all") -> None:
-        """Let the disk fail for some seconds."""
+        """Make the disk fail for some seconds."""
         with self.failing(how):
             time.sleep(seconds)
 
 
 def failing_disk(folder: Path, apart: Path) -> FailingDisk:
-    """Make a folder a disk that can fail; ``apart`` is a folder that is not on it."""
+    """Turn a folder into a disk that can fail; ``apart`` is a folder that is not on it."""
     library = apart / "failing_disk.so"
     subprocess.run(
         ["gcc", "-shared", "-fPIC", "-O1", "-o", str(library), str(_SOURCE), "-ldl"], check=True

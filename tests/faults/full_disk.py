@@ -1,4 +1,4 @@
-"""Fill a real, tiny disk under a store; run in a mount namespace of its own.
+"""Fill a real, tiny disk under a store; run in its own mount namespace.
 
 Arguments: a folder to mount on, the folder of the store's package, the package's name. Prints one
 JSON object that says what worked at which moment.

@@ -1,7 +1,7 @@
-"""A gateway that kills itself (SIGKILL) at the moment that a file in its home names, once.
+"""Run a gateway that kills itself (SIGKILL), once, at the moment that a file in its home names.
 
-The file ``die`` holds a method and ``before`` or ``after``: before its handler has begun, or when
-what was asked for is done and recorded, and nothing has been answered yet.
+The file ``die`` holds a method and ``before`` or ``after``: before its handler has started, or when
+the request is done and recorded but not yet answered.
 """
 
 import os

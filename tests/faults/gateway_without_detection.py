@@ -1,6 +1,6 @@
-"""A gateway that does not look at what lies around a command.
+"""Run a gateway that does not inspect what is around a command.
 
-A negative control of the oracles: what is asked about would run programs.
+A negative control of the oracles: lines that need an answer would run programs.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A gateway that cuts its delivery off when it stops; the negative control of ``test_endings``."""
+"""Run a gateway that cuts its delivery off when it stops; the control of ``test_endings``."""
 
 import asyncio
 import sys

@@ -1,6 +1,6 @@
-"""A gateway that judges as ever and leaves out what is set to switch a program's obedience off.
+"""Run a gateway that judges as usual and omits the settings that switch a program's obedience off.
 
-A negative control of the oracles: what is let pass is so because of what is set for it.
+A negative control of the oracles: what is let pass is so because of these settings.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A gateway that writes how a run ended once, and forgets it where the store is away.
+"""Run a gateway that writes a run's ending once, and forgets it if the store is away.
 
 The negative control of ``test_endings``: this is what Sayso did before ``core.gate.deferred``.
 """

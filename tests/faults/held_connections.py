@@ -6,8 +6,8 @@
 
     silent     connect and say nothing               half       send half a frame
     idle       ask once, then keep the connection    waiting    ask for the end of what waits (ID)
-    sessions   as waiting, each from a process in a session of its own
-    flood      connect and hang up without end, from COUNT processes
+    sessions   as waiting, each from a process in its own session
+    flood      connect and disconnect without end, from COUNT processes
 """
 
 import json
@@ -20,12 +20,12 @@ HALF = b'{"jsonrpc": "2.0", "id": 1, "method": "exec.approval.list"'
 
 
 def frame(method: str, **params: object) -> bytes:
-    """Return a request as it travels."""
+    """Return a request as sent."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
 def connected(path: str) -> socket.socket:
-    """Connect; wait in line where there is one."""
+    """Connect; wait in the queue if there is one."""
     peer = socket.socket(socket.AF_UNIX)
     peer.connect(path)
     return peer
@@ -45,7 +45,7 @@ def hold(path: str, way: str, waited: str) -> socket.socket:
 
 
 def apart(path: str, way: str, waited: str) -> None:
-    """Do it in a process, and a session, of its own."""
+    """Hold a connection from a process in a session of its own."""
     if os.fork():
         return
     os.setsid()
@@ -59,7 +59,7 @@ def apart(path: str, way: str, waited: str) -> None:
 
 
 def main() -> None:
-    """Hold them, say so, and wait for the end of standard input."""
+    """Hold them, report it, and wait for the end of standard input."""
     path, way, count, *more = sys.argv[1:]
     waited = more[0] if more else ""
     held = []

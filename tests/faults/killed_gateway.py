@@ -1,4 +1,4 @@
-"""Configure a gateway that is killed while it is asked."""
+"""Configure a gateway that is killed while it handles a request."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Speak as an executor does, and send whatever the test wants: ``say`` carries the lines.
+"""Speak as an executor does, and send what the test wants: ``say`` carries the lines.
 
 Run as another user, with the gateway's socket as descriptor 0.
 """

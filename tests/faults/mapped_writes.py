@@ -1,10 +1,9 @@
-"""Change a script through a mapping to memory, by which none of its times change.
+"""Change a script through a memory mapping, which changes none of its times.
 
 Run as root: ``python -m tests.faults.mapped_writes FOLDER GATEWAY_UID WRITER_UID [off]`` prints
-what each line printed, or ``nothing`` (JSON). The writer is a process of its own: the scripts are
-its own, it has them mapped, and writes other content when the plan is made, or when the first
-command runs.
-``off`` lets a file's identity prove its content, as if nobody could map it: the control.
+what each line printed, or ``nothing`` (JSON). The writer is a separate process: the scripts are its
+own, it has them mapped, and writes other content when the plan is made, or when the first command
+runs. ``off`` lets a file's identity prove its content, as if no one could map it: the control.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ UNPROTECTED = (
     "Bound._is_unchanged = unchanged; "
     "from core.runner.supervisor.launcher import main; main()"
 )
-"""The launcher's program without the looks at content."""
+"""The launcher's program without the checks of content."""
 
 WAIT = "#!/bin/sh\ntouch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n"
 TEXTS = {
@@ -58,9 +57,9 @@ LATE = "./wait $(true); sh late.sh"
 
 
 def write(sock: socket.socket, folder: Path) -> None:
-    """Make a file when asked to, with a mapping of it; write through that, and unmap it.
+    """Make a file on request, with a mapping of it; write through that, and unmap it.
 
-    That of the late one is made only then.
+    The late one is mapped only then.
     """
     while name := sock.recv(64).decode():
         path, was = folder / name, "good" if name in TEXTS else "Written by"
@@ -122,7 +121,7 @@ async def runs(sock: socket.socket, folder: Path) -> dict[str, str]:
 
 
 def main(place: str, gateway: str, writer: str, *off: str) -> None:
-    """Be the gateway, and start the writer."""
+    """Act as the gateway, and start the writer."""
     assert concurrent.futures.thread.ThreadPoolExecutor is not None
     folder = Path(place)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

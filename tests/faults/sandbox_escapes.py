@@ -1,4 +1,4 @@
-"""Carry attacks on the sandbox out, inside and outside of it."""
+"""Carry out attacks on the sandbox, inside and outside of it."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ AGAINST_THE_KERNEL = {
 
 
 def vector(attack: str, **names: object) -> tuple[str, ...]:
-    """Return the vector that carries an attack out."""
+    """Return the vector that carries out an attack."""
     return (PYTHON, "-I", "-S", "-c", attacks.program(attack, **names))
 
 
@@ -61,7 +61,7 @@ async def escapes(house: HomeBeside, attack: str, **names: object) -> tuple[bool
 async def all_escapes(
     house: HomeBeside, named: dict[str, str], **names: object
 ) -> dict[str, tuple[bool, bool]]:
-    """Carry attacks out at once; return by name whether each succeeds inside, and outside."""
+    """Carry out attacks at once; return by name whether each succeeds inside, and outside."""
     found = await asyncio.gather(*(escapes(house, one, **names) for one in named.values()))
     return dict(zip(named, found, strict=True))
 

@@ -23,7 +23,7 @@ KINDS = (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)
 
 @pytest.fixture
 def visible() -> Iterator[Path]:
-    """Yield a folder that every sandbox sees, and that anybody may enter."""
+    """Yield a folder that every sandbox sees, and that every user may enter."""
     folder = Path(f"/opt/sayso-{secrets.token_hex(4)}")
     folder.mkdir()
     try:
@@ -34,7 +34,7 @@ def visible() -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What the sockets are called, what was tried and reached, and how many heard something."""
+    """The sockets' names, what was tried and reached, and how many received something."""
 
     names: set[str]
     tried: list[str]
@@ -43,7 +43,7 @@ class Attacked:
 
 
 async def attacked(house: HomeBeside, visible: Path, *, inside: bool) -> Attacked:
-    """Attack sockets, half of which are bound when the command runs already."""
+    """Attack sockets, half of which are already bound when the command runs."""
     mark = secrets.token_hex(4)
     (visible / mark).mkdir()
     workspace = house.workspace / mark
@@ -75,11 +75,11 @@ class Services:
 
     @property
     def names(self) -> set[str]:
-        """Return what all of them are called."""
+        """Return the names of all of them."""
         return {name for name, _, _ in self.targets}
 
     def bind(self, name: str, address: str, *, seen_as: str = "") -> None:
-        """Bind one of each kind; ``seen_as`` is the address to attack, where it is another."""
+        """Bind one of each kind; ``seen_as`` is the address to attack, if it differs."""
         for kind in KINDS:
             one = self._stack.enter_context(socket.socket(socket.AF_UNIX, kind))
             one.bind(f"{address}{kind:d}")
@@ -90,7 +90,7 @@ class Services:
             self.targets.append((name, int(kind), f"{seen_as or address}{kind:d}"))
 
     def bind_everywhere(self, when: str, workspace: Path, visible: Path) -> None:
-        """Bind some in the workspace, in a folder that is seen, and in the abstract namespace."""
+        """Bind some in the workspace, in a visible folder, and in the abstract namespace."""
         self.bind(f"workspace {when}", str(workspace / f"{when}-"))
         self.bind(f"visible {when}", str(visible / f"{when}-"))
         with contextlib.chdir(visible):
@@ -101,7 +101,7 @@ class Services:
         self.bind(f"abstract {when}", f"\0sayso-{secrets.token_hex(8)}")
 
     def heard(self) -> int:
-        """Return how many of them were connected to, or got something."""
+        """Return how many of them were connected to, or received something."""
         return sum(1 for one in self._bound if _heard(one))
 
 

@@ -1,4 +1,4 @@
-"""What a shell has to run if a reading and its expansion are right."""
+"""Compute what a shell has to run if a reading and its expansion are right."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ class Ran:
 
 
 def status_of(argv: Argv, flip: int) -> int:
-    """Return the exit status that the recorder gives this vector, as a shell tells it."""
+    """Return the exit status that the recorder gives this vector, as a shell reports it."""
     size = sum(len(os.fsencode(word)) for word in undashed(argv))
     if not size & 1 ^ flip:
         return 0
@@ -53,14 +53,14 @@ def expected_runs(line: ExpandedLine, flip: int) -> list[list[Ran]]:
 
 
 def without_last_step(reading: Reading, line: ExpandedLine) -> ExpandedLine:
-    """Leave out the command that stands for a ``cd`` at the end; a shell starts none for it."""
+    """Leave out the command that stands in for a ``cd`` at the end; a shell starts none for it."""
     if reading.argvs[-1][0] != STEP:
         return line
     return replace(line, commands=line.commands[:-1], connectors=line.connectors[:-1])
 
 
 def _told(command: ExpandedCommand, status: int) -> Argv:
-    """Return a vector as the runner starts it, behind a pipeline that ended so."""
+    """Return a vector as the runner starts it, after a pipeline that ended so."""
     return tuple(filled(command.argv, command.late, status))
 
 
@@ -82,12 +82,12 @@ def _routed(routing: Routing, into: str, out: str) -> tuple[str, ...]:
 
 
 def undashed(argv: Argv) -> Argv:
-    """Take ``./`` from words that begin with a dash then: the one difference on purpose."""
+    """Remove ``./`` from words that then begin with a dash: the one deliberate difference."""
     return tuple(word[2:] if word.startswith("./-") else word for word in argv)
 
 
 def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
-    """Return whether more words begin with a dash than were written so: a glob made an option."""
+    """Return whether more words begin with a dash than were so written: a glob made an option."""
     if reading.loops:
         return False  # its words may be options as they were written
     written = sum(
@@ -99,4 +99,4 @@ def has_made_option(reading: Reading, line: ExpandedLine) -> bool:
 def _begins_with_dash(word: Word) -> bool:
     if isinstance(word, str):
         return word.startswith("-")
-    return word.parts[0].text.startswith("-")  # where its glob matches nothing, it stays
+    return word.parts[0].text.startswith("-")  # if its glob matches nothing, it stays

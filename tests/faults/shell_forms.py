@@ -1,4 +1,4 @@
-"""Forms that the planner expands, and near misses of each: globs, values, streams, folders."""
+"""List forms that the planner expands, and near misses of each: globs, values, streams, folders."""
 
 GLOBS = (
     *(
@@ -226,7 +226,7 @@ LOOP_VALUES = (
         '"$x!"',
     ),
 )
-# Their paths, for a shell would answer the names itself.
+# By their paths, because a shell would run the names itself as builtins.
 PRINTERS = ("/usr/bin/echo", "/bin/echo", "/usr/bin/printf '%s'", "/bin/printf %s-%s")
 STATUSES = (
     *("$?", "$?", '"$?"', "${?}", '"${?}"', '"exit: $?"', "EXIT=$?", "$?$?", '"$?"$?', "a$?b"),
@@ -260,7 +260,7 @@ STEPS = (
     ),
     *("cd s*", "cd ''", "cd sub 2>/dev/null", "'cd' sub", "cd ~/sub", "cd ../cwd", "cd +1"),
 )
-# Words that are expanded when they stand alone; a blank on either side keeps them so.
+# Words that are expanded when they are alone; a blank on either side keeps them so.
 ALONE = (
     *("'*'", '"*"', "\\*", "'?'b", "'~'", "'$HOME'"),
     *(

@@ -1,4 +1,4 @@
-"""Make command lines that try to be read otherwise than a shell reads them."""
+"""Make command lines that try to be read differently from how a shell reads them."""
 
 import json
 import re
@@ -34,7 +34,7 @@ from tests.faults.shell_pieces import (
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
-# A shell answers these itself, so nothing could be seen at execve.
+# A shell runs these itself, so nothing could be seen at execve.
 _VISIBLE = {"echo": "rg", "printf": "jq", "test": "cat", "pwd": "ls", "true": "a", "false": "b"}
 
 
@@ -81,7 +81,7 @@ def _built(rng: Random) -> str:
 
 
 def _told(rng: Random) -> str:
-    """Draw what may fail, a change of folder or a loop, and what prints how that ended."""
+    """Draw a command that may fail, a change of folder or a loop, and one that prints a status."""
     between = rng.choice((*STEPS[:9], "for x in a b; do rg $x && ls x$x; done", "ls a | rg"))
     return f"{_command(rng)}{rng.choice((';', BREAKS[0]))}{between}{_joint(rng)}{_printed(rng)}"
 
@@ -105,7 +105,7 @@ def _joint(rng: Random) -> str:
 
 
 def _command(rng: Random) -> str:
-    """Draw a name, its words, and now and then where its streams go."""
+    """Draw a name, its words, and sometimes where its streams go."""
     if rng.random() < 0.08:
         return _printed(rng)
     line = rng.choice(NAMES)
@@ -131,7 +131,7 @@ def _printed(rng: Random) -> str:
 
 
 def _mutated(rng: Random, line: str) -> str:
-    """Put up to three hostile pieces into a line, or cut some of it out."""
+    """Insert up to three hostile pieces into a line, or cut some of it out."""
     for _ in range(rng.choice((1, 1, 2, 3))):
         at = rng.randint(0, len(line))
         piece = rng.choice(NASTY) if rng.random() < 0.8 else ""

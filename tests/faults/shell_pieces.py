@@ -1,4 +1,4 @@
-"""Pieces of command lines, harmless and hostile, that the fuzz puts together."""
+"""List pieces of command lines, harmless and hostile, that the fuzz puts together."""
 
 NAMES = (
     "ls",

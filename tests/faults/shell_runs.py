@@ -1,4 +1,4 @@
-"""Run lines in real bash, dash and zsh and see the vectors that they would execute.
+"""Run lines in real bash, dash and zsh and record the vectors that they would execute.
 
 No program is ever started: a preloaded library (``shell_recorder.c``) records each vector at
 execve and ends the process. So even a line that a broken reader lets through does nothing.
@@ -32,23 +32,23 @@ SOURCE = Path(__file__).with_name("shell_recorder.c")
 SHELLS = (
     ("bash", ("--norc", "--noprofile", "-c", "--")),
     ("dash", ("-c", "--")),
-    # To remember where programs are means nothing to a line, and takes long in a large folder.
+    # Remembering where programs are means nothing to a line, and takes long in a large folder.
     ("zsh", ("-f", "-o", "nohashcmds", "-o", "nohashdirs", "-c", "--")),
 )
 BUILTINS_TOO = frozenset({"echo", "false", "kill", "printf", "pwd", "test", "true"})
-"""Readable names that a shell answers itself, without an execve to see."""
+"""Readable names that a shell handles itself, without an execve to see."""
 _LINES_FD, _RECORD_FD = 8, 9
 _SIZES = struct.Struct("=4I")
 _SIZE = struct.Struct("=I")
 _NOT_READ = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|(?<![^\s;&|])#[^\n]*""", re.DOTALL)
-"""What holds no operator: what is quoted, and comments, whose quotes are none."""
+"""Text without operators: quoted text, and comments, whose quotes are not quotes."""
 _BELOW = re.compile(r"(?:^|/)\*{2,}/")
 _BRACED = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _LOCALES = ("C", "C.UTF-8")
 
 
 class _StandardFiles:
-    """Three files that a shell is given, so that the recorder can tell them from pipes."""
+    """Three files given to a shell, so that the recorder can tell them from pipes."""
 
     def __init__(self, scratch: Path) -> None:
         self.fds = []
@@ -60,7 +60,7 @@ class _StandardFiles:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A line that a shell runs otherwise than its reading says."""
+    """A line that a shell runs differently from its reading."""
 
     shell: str
     line: str
@@ -104,7 +104,7 @@ class _Server:
         return data
 
     def close(self) -> None:
-        """End it: it leaves at the end of its socket."""
+        """End it: it exits at the end of its socket."""
         self._socket.close()
         os.waitpid(self._pid, 0)
 
@@ -113,7 +113,7 @@ class ShellRuns:
     """Starts shells in a scratch folder; ``check`` may be called from several threads."""
 
     def __init__(self, scratch: Path) -> None:
-        """Compile the recorder and lay out files that globs and tildes would find."""
+        """Compile the recorder and create files that globs and tildes would find."""
         compiler = shutil.which("cc")
         missing = [name for name, _ in SHELLS if shutil.which(name) is None]
         if compiler is None or missing:
@@ -139,11 +139,11 @@ class ShellRuns:
         self._environ = {"PATH": str(self._names), "LD_PRELOAD": str(self._library)}
 
     def home_for(self, line: str) -> str:
-        """Return the HOME that this line is given; the second one holds a blank."""
+        """Return the HOME that this line is given; the second one contains a blank."""
         return str(self.homes[zlib.crc32(os.fsencode(line)) // len(_LOCALES) % len(self.homes)])
 
     def runnable(self, reading: Reading, line: ExpandedLine) -> bool:
-        """Make each name of the line findable; false where a shell would not execve it."""
+        """Make each name of the line findable; return false if a shell would not execve it."""
         line = without_last_step(reading, line)
         return all(self._findable(command.argv[0]) for command in line.commands)
 
@@ -191,19 +191,19 @@ class ShellRuns:
 
 
 def shells_for(line: str, reading: Reading, expanded: ExpandedLine) -> list[str]:
-    """Name the shells that a line means the same to, as far as its reading is proved for them."""
-    # To dash, `&>` is a command in the background and then a redirection; it knows no braces.
+    """Name the shells that read a line alike, as far as its reading is proved for them."""
+    # To dash, `&>` is a background command and then a redirection; it knows no braces.
     dash = not (reading.routings and "&>" in line) and not has_braces(line)
     zsh = zsh_covers(line, reading, expanded)
     return ["bash", *(["dash"] if dash else []), *(["zsh"] if zsh else [])]
 
 
 def zsh_covers(line: str, reading: Reading, expanded: ExpandedLine) -> bool:
-    """Return whether zsh is said to run a line as bash does (docs/reference/policy.md).
+    """Return whether zsh is documented to run a line as bash does (docs/reference/policy.md).
 
-    Where a pattern matches nothing it ends the line, and ``**/`` is all folders below. It sends
-    output to a file *and* down the pipe, or to both of two files. Behind a variable it reads ``:h``
-    and ``[1]``. Some of its builtins are programs to the others.
+    A pattern that matches nothing ends the line, and ``**/`` is all folders below. It sends
+    output to a file *and* down the pipe, or to both of two files. After a variable it reads ``:h``
+    and ``[1]``. Some of its builtins are programs in the others.
     """
     if any(_is_globbed(word) for loop in reading.loops for word in loop.words):
         return False
@@ -254,7 +254,7 @@ def _leads_each_stream_once(line: str, reading: Reading) -> bool:
 
 
 def has_braces(line: str) -> bool:
-    """Return whether a line may hold a list or a range in braces."""
+    """Return whether a line may contain a list or a range in braces."""
     return bool(_BRACED.search(line))
 
 
@@ -288,7 +288,7 @@ def _lay_out(folder: Path) -> None:
 
 
 def _by_pipeline(executed: list[Ran], expected: list[list[Ran]]) -> list[list[Ran]]:
-    """Cut what ran into the expected pipelines; a surplus becomes one more."""
+    """Cut what ran into the expected pipelines; a surplus becomes an extra one."""
     cut = []
     at = 0
     for pipeline in expected:

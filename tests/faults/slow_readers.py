@@ -1,4 +1,4 @@
-"""Be another user who asks for much on many connections, and reads nothing.
+"""Act as another user who asks for much on many connections, and reads nothing.
 
 ::
 
@@ -6,7 +6,7 @@
 
     half       half a request
     refused    3000 requests that are refused at once, and half of one
-    explain    64 requests to judge, and half of one
+    explain    64 requests to judge, and half of one more
     run        64 commands that people must allow, and half of one
 """
 
@@ -22,7 +22,7 @@ HALF = b'{"jsonrpc": "2.0", "id": "half", "method": "exec.run"'
 
 
 def frames(method: str, count: int, **params: object) -> bytes:
-    """Return requests as they travel, and half of one more."""
+    """Return requests as sent, and half of one more."""
     ask = {"jsonrpc": "2.0", "method": method, "params": params}
     return b"".join(json.dumps({**ask, "id": n}).encode() + b"\n" for n in range(count)) + HALF
 
@@ -40,7 +40,7 @@ def words(way: str, folder: str) -> bytes:
 
 
 def main() -> None:
-    """Hold the connections, say so, and wait for the end of standard input."""
+    """Hold the connections, report it, and wait for the end of standard input."""
     path, uid, count, way, folder = sys.argv[1:]
     os.setgroups([])
     os.setgid(int(uid))
@@ -51,7 +51,7 @@ def main() -> None:
         one.connect(path)
     for one in held:
         one.setblocking(False)
-        with contextlib.suppress(OSError):  # hung up on, or its buffer is full
+        with contextlib.suppress(OSError):  # disconnected, or its buffer is full
             one.send(said)
     print("held", flush=True)
     sys.stdin.read()

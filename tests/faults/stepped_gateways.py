@@ -1,4 +1,4 @@
-"""Run gateways whose wall clock a test sets, each its own (libfaketime), and ask them."""
+"""Run gateways whose wall clocks a test sets, each its own (libfaketime), and ask them."""
 
 import json
 import threading
@@ -25,8 +25,8 @@ _keys = count(1)
 def faked(offset: Path) -> dict[str, str]:
     """Return the environment of a process whose wall clock is off by what the file says.
 
-    Only the wall clock: the kernel's steady clocks and the times of files stay, as they do when
-    somebody sets a machine's clock.
+    Only the wall clock: the kernel's steady clocks and the times of files stay, as they do when a
+    machine's clock is set.
     """
     found = sorted(Path("/").glob(_FAKER.lstrip("/")))
     assert found, "No libfaketime here. Run `apt-get install faketime`."
@@ -40,7 +40,7 @@ def faked(offset: Path) -> dict[str, str]:
 
 
 def set_clock(offset: Path, seconds: int) -> None:
-    """Set the wall clock of whoever follows the file so far off the true time, at once."""
+    """Set the wall clock of every process that follows the file this far off, at once."""
     new = offset.with_suffix(".new")
     new.write_text(f"{seconds:+d}\n")
     new.rename(offset)
@@ -48,10 +48,10 @@ def set_clock(offset: Path, seconds: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A question whose time is over.
+    """A question whose time is up.
 
     By the true clock (monotonic seconds) it was asked between ``before`` and ``after``, and its end
-    was known at ``end``; ``answer`` has what the store says of it.
+    was known at ``end``; ``answer`` is what the store says about it.
     """
 
     before: float
@@ -88,7 +88,7 @@ class SteppedGateway(GatewayProcess):
         set_clock(self.offset, 0)
 
     def environ(self) -> dict[str, str]:
-        """Return the environment of everything that belongs to this gateway."""
+        """Return the environment of every process of this gateway."""
         return {**super().environ(), **faked(self.offset)}
 
     def call(self, method: str, **params: object) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class SteppedGateway(GatewayProcess):
         return self.call("exec.approval.request", **asked)
 
     def asked_to_the_end(self) -> Ended:
-        """Ask what nobody answers, and wait until its time is over."""
+        """Ask a question that no one answers, and wait until its time is up."""
         before = time.monotonic()
         question = self.request("id")
         after = time.monotonic()
@@ -132,7 +132,7 @@ class SteppedGateway(GatewayProcess):
 
 
 def home(folder: Path, url: str | None, timeout_s: float = TIMEOUT_S) -> Path:
-    """Make a home whose questions wait for the terminal, and where `sleep` runs unasked."""
+    """Make a home whose questions wait for the terminal, and where `sleep` runs without asking."""
     write_config(folder, None, timeout=timeout_s)
     path = folder / "config.json5"
     config = json.loads(path.read_text())
@@ -161,7 +161,7 @@ def stepped(
 
 
 def round_of(gateways: list[SteppedGateway], stepping: int, offset: int) -> list[Ended]:
-    """Ask at each gateway, set the clock of one while the questions wait; return how they ended."""
+    """Ask at each gateway, set one's clock while the questions wait; return how they ended."""
     with ThreadPoolExecutor(len(gateways)) as pool:
         asked = [pool.submit(gateway.asked_to_the_end) for gateway in gateways]
         time.sleep(0.4 * TIMEOUT_S)

@@ -1,9 +1,9 @@
-"""Swap a script between its approval and its opening, again and again, at every moment between.
+"""Swap a script between its approval and its opening, repeatedly, at every moment between.
 
 Run as root: ``python -m tests.faults.swaps FOLDER KINDS COUNT GATEWAY_UID RACER_UID [off]`` prints,
 by kind, how often the approved content ran, other content ran, nothing ran (JSON). The racer is a
-process of its own that does what an agent would: it writes the script, asks, and renames another
-file over it. ``off`` switches the delivery off: the control.
+separate process that does what an agent would: it writes the script, asks, and renames another file
+over it. ``off`` switches the delivery off: the control.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ KINDS = {
 
 
 def race(sock: socket.socket, folder: Path) -> None:
-    """Write a script when asked to; rename another over it so many microseconds after a word."""
+    """Write a script on request; rename another over it this many microseconds after a word."""
     other, fresh = folder / "other", folder / "fresh"
     evils = {name: itertools.cycle(kind.evil) for name, kind in KINDS.items()}
     while word := sock.recv(16).decode():
@@ -104,7 +104,7 @@ async def one(runner: Runner, sock: socket.socket, folder: Path, name: str, at_u
 async def swaps(
     sock: socket.socket, folder: Path, names: list[str], count: int
 ) -> dict[str, Counter[str]]:
-    """Swap a script of each kind so often, the moments spread evenly."""
+    """Swap a script of each kind this many times, the moments spread evenly."""
     runner = Runner()
     await runner.start()
     seen: dict[str, Counter[str]] = {name: Counter() for name in names}
@@ -118,7 +118,7 @@ async def swaps(
 
 
 def become(uid: int, folder: Path) -> None:
-    """Go on as another user, who may not see the folders that Python and this package are in."""
+    """Continue as another user, who may not see the folders that Python and this package are in."""
     planned(request("true"))  # imports all that is needed from there
     for path in tables.FOLDER.rglob("*.toml"):
         tables.table(str(path.relative_to(tables.FOLDER).with_suffix("")))
@@ -135,7 +135,7 @@ def become(uid: int, folder: Path) -> None:
 
 
 def main(place: str, names: str, count: str, gateway: str, racer: str, *off: str) -> None:
-    """Be the gateway, and start the racer."""
+    """Act as the gateway, and start the racer."""
     assert concurrent.futures.thread.ThreadPoolExecutor is not None
     folder = Path(place)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

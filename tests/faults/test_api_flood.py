@@ -34,12 +34,12 @@ PATIENCE_S = 60 + REQUESTS // 10
 SMALL = 5000
 ROUNDS = 4
 MOST_GROWTH_KIB = 12 * 1024
-"""Memory that the last half of the load may add: allocators keep what they had once."""
+"""Memory that the last half of the load may add: allocators keep what they once had."""
 
 
 @dataclass
 class Flooded:
-    """A gateway process with its API, and the tokens of those who call it."""
+    """A gateway process with its API, and the tokens of its callers."""
 
     process: GatewayProcess
     url: str
@@ -79,7 +79,7 @@ def flooded(tmp_path: Path) -> Iterator[Flooded]:
 @pytest.mark.slow
 @pytest.mark.timeout(PATIENCE_S)
 def test_a_flood_breaks_nothing_tells_nothing_and_stays(flooded: Flooded, tmp_path: Path) -> None:
-    """No five-hundred, the document true, no token in any file, no growth of memory."""
+    """No 5xx, the document true, no token in any file, no growth of memory."""
     memory = []
     for number in range(ROUNDS):
         makers = _makers(flooded, tmp_path, number)
@@ -137,7 +137,7 @@ async def _load(flooded: Flooded, requests: int, seed: int) -> None:
 
 
 def test_a_false_document_is_seen(flooded: Flooded, tmp_path: Path) -> None:
-    """Negative control: leave out a status and a key of an answer, and schemathesis tells both."""
+    """Negative control: leave out a status and a key of an answer; schemathesis reports both."""
     document = httpx.get(f"{flooded.url}/openapi.json", timeout=30).json()
     del document["paths"]["/v1/requests"]["post"]["responses"]["201"]
     schema = document["components"]["schemas"]["SessionAnswer"]
@@ -162,7 +162,7 @@ def test_a_false_document_is_seen(flooded: Flooded, tmp_path: Path) -> None:
 
 
 def test_the_checks_themselves_see_a_fault(tmp_path: Path) -> None:
-    """Negative control: a five-hundred in the counters and a token in a log are found."""
+    """Negative control: a 5xx in the counters and a token in a log are found."""
     row = 'sayso_http_requests_total{{method="GET",route="/x",status="{}"}} {}\n'
 
     assert five_hundreds(row.format(200, "3.0") + row.format(503, "2.0")) == 2

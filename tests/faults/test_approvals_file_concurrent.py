@@ -1,4 +1,4 @@
-"""Several processes and a person's editor change exec-approvals.json; nobody's line is lost."""
+"""Change exec-approvals.json from several processes and an editor; no one's line is lost."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ for number in range(int(count)):
 
 
 def add_at_once(path: Path, guard: str) -> set[str]:
-    """Let four processes add 25 patterns each at the same time; return what is in the file."""
+    """Let four processes add 25 patterns each at the same time; return the file's content."""
     command = [sys.executable, "-c", SCRIPT, str(path)]
     with contextlib.ExitStack() as stack:
         adders = [
@@ -74,7 +74,7 @@ def test_without_the_lock_the_checker_fails(tmp_path: Path) -> None:
     """Negative control: without lock and comparison, additions are lost."""
     kept = (
         len(add_at_once(tmp_path / f"{turn}.json", "unguarded"))
-        for turn in range(5)  # where the processes happen to come one after the other
+        for turn in range(5)  # if the processes happen to come one after the other
     )
     assert any(count < PROCESSES * EACH for count in kept)
 
@@ -118,7 +118,7 @@ def save_under(file: Edited) -> dict[str, object]:
 
 
 def test_an_editor_that_saves_meanwhile_loses_nothing(tmp_path: Path) -> None:
-    """The file is read again until nobody wrote between reading and replacing."""
+    """The file is read again until no one wrote between reading and replacing."""
     text = save_under(Edited(tmp_path / "exec-approvals.json"))
     assert {"edit-1", "edit-2", "edit-3", "agents"} <= set(text)
 
@@ -138,7 +138,7 @@ def rewrites(path: Path) -> Iterator[str]:
 
 
 def test_no_rewrite_within_a_clock_tick_is_missed(tmp_path: Path) -> None:
-    """Equal size and equal times do not hide a hand edit from a gateway that reads all the time."""
+    """Equal size and equal times do not hide a hand edit from a gateway that reads constantly."""
     path = tmp_path / "exec-approvals.json"
     file = ApprovalsFile(path)
     for word in rewrites(path):

@@ -1,4 +1,4 @@
-"""A full disk or an unwritable home: the file stays as it was, and the error says so."""
+"""Fill the disk or make the home unwritable: the file stays as it was, and the error says so."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""A gateway that cannot look, for want of descriptors or by a failing disk, lets nothing more pass.
+"""Let nothing more pass when a gateway cannot look, for lack of descriptors or by disk failure.
 
 Each opening of a request's planning fails in turn. What was not seen must neither count as absent
-nor be remembered as such: one such moment made a link out of a repository unseen for good.
+nor be remembered as such: one such moment hid a link out of a repository for good.
 """
 
 import builtins
@@ -51,7 +51,7 @@ _OPENINGS: tuple[tuple[Any, str], ...] = (
 
 @contextmanager
 def failing(turn: int, number: int) -> Iterator[list[int]]:
-    """Let the opening of a turn (from 1) fail with an errno; yield how many there were."""
+    """Make the n-th opening (from 1) fail with an errno; yield how many there were."""
     openings = [0]
 
     def guarded(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def failing(turn: int, number: int) -> Iterator[list[int]]:
 
 
 def decided(judge: Judge, line: str, place: Path) -> Decision | DenialReason:
-    """Return what is decided about a line, or why there is no plan."""
+    """Return the decision on a line, or why there is no plan."""
     wish = ExecRequest(REQUESTER, SESSION, str(place), line=line)
     plan = judge.planner.plan(wish, judge.policy)
     if isinstance(plan, Refusal):
@@ -91,7 +91,7 @@ def made(tmp_path: Path, setup: str) -> tuple[Judge, Path]:
 
 
 def after_each_failure(found: Judge, line: str, place: Path, number: int) -> Iterator[object]:
-    """Yield what was decided while the n-th opening failed, and then what is decided afterwards."""
+    """Yield the decision while the n-th opening failed, and then the decision afterwards."""
     for turn in count(1):
         forget()
         with failing(turn, number) as openings:
@@ -107,7 +107,7 @@ REFUSED = {DenialReason.HOST_UNAVAILABLE, DenialReason.BAD_CWD}
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO])
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_seen_is_refused(name: str, number: int, tmp_path: Path) -> None:
-    """No failure lets the line pass, and afterwards it is asked about as before."""
+    """No failure lets the line pass, and afterwards it needs an answer as before."""
     setup, line = CASES[name]
     found, place = made(tmp_path, setup)
     assert decided(found, line, place) is Decision.ASK
@@ -121,7 +121,7 @@ def test_what_cannot_be_seen_is_refused(name: str, number: int, tmp_path: Path) 
 def test_without_the_look_at_errors_it_passes_for_good(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Control: where every failure counts as nothing, one makes the link unseen from then on."""
+    """Control: if every failure counts as nothing, one hides the link from then on."""
     monkeypatch.setattr(folder_listing, "check_looked", lambda _error: None)
     found, place = made(tmp_path, CASES["a link out"][0])
 
@@ -132,7 +132,7 @@ def test_without_the_look_at_errors_it_passes_for_good(
 
 
 def test_without_any_descriptor_nothing_is_taken_for_absent(tmp_path: Path) -> None:
-    """The kernel's own EMFILE: each look fails, and finds the same afterwards."""
+    """The kernel's own EMFILE: each check fails, and finds the same afterwards."""
     (tmp_path / "x.sh").write_text("echo\n")
     (tmp_path / "x.sh").chmod(0o755)
     (tmp_path / "sharedindex.1").touch()

@@ -1,4 +1,4 @@
-"""Kill a real gateway while a command of the CLI waits for its answer: what is its caller told?"""
+"""Kill a real gateway while a CLI command waits for its answer: what is its caller told?"""
 
 import json
 import random
@@ -36,7 +36,7 @@ IMPATIENT = f"from bot.cli.run import follow; follow._PATIENCE_S = 1.0; {SAYSO}"
 NOT_REACHED = "No gateway is listening"
 IN_DOUBT = "It may have acted on the request"
 UNANSWERED = "no answer came: "
-"""Then why: the connection was closed, or reset where something of it was left unread."""
+"""The reason then: the connection was closed, or reset if something on it was left unread."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def is_dead(gateway: GatewayProcess) -> None:
 
 
 def program(gateway: GatewayProcess, code: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program over a gateway's home to its end, in a session of its own."""
+    """Run a program over a gateway's home to its end, in its own session."""
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=ROOT,
@@ -77,7 +77,7 @@ def program(gateway: GatewayProcess, code: str, *words: str) -> subprocess.Compl
 
 
 def question(gateway: GatewayProcess, cwd: Path) -> str:
-    """Ask something that a person must allow; return its code."""
+    """Ask for something that a person must allow; return its code."""
     gateway.cli("run", "--no-wait", "--cwd", str(cwd), "-c", "echo x >> ledger")
     return str(waiting(gateway)[0]["code"])
 
@@ -107,7 +107,7 @@ def test_a_request_is_asked_once(gateway: GatewayProcess, tmp_path: Path, moment
 
 
 def test_without_a_key_who_asks_again_asks_twice(gateway: GatewayProcess, tmp_path: Path) -> None:
-    """The control: the caller is told that it may be asked already; repeated, two are asked."""
+    """The control: the caller is told that it may already be asked; repeated, two are asked."""
     words = ("run", "--cwd", str(tmp_path), "-c", "echo x >> ledger")
     dies(gateway, "exec.run", "after")
     told = program(gateway, WITHOUT_KEY, *words)
@@ -137,7 +137,7 @@ def test_what_ran_is_shown_once(gateway: GatewayProcess, tmp_path: Path) -> None
 def test_a_gateway_that_does_not_come_back(
     gateway: GatewayProcess, tmp_path: Path, as_json: bool
 ) -> None:
-    """After the time that following allows, the caller is told what may have become of it."""
+    """After the time that following allows, the caller is told what may have happened to it."""
     dies(gateway, "exec.run", "after")
     words = ("run", "--cwd", str(tmp_path), "-c", "echo x >> ledger")
     told = program(gateway, IMPATIENT, *words, *(["--json"] if as_json else []))
@@ -169,7 +169,7 @@ def test_a_gateway_that_does_not_come_back(
 def test_an_answer_may_have_counted(
     gateway: GatewayProcess, tmp_path: Path, method: str, words: tuple[str, ...], moment: str
 ) -> None:
-    """Whoever answered is told so by a code of its own; the same command again says how it is."""
+    """The answering caller gets its own exit code; the same command again reports the state."""
     code = question(gateway, tmp_path)
     verb, *rest = words
     dies(gateway, method, moment)
@@ -190,7 +190,7 @@ def test_an_answer_may_have_counted(
 def test_a_client_that_forgets_says_that_nothing_was_reached(
     gateway: GatewayProcess, tmp_path: Path
 ) -> None:
-    """The control: not knowing what it sent, it calls a denial that counted "not reached"."""
+    """The control: not knowing what it sent, it calls an effective denial "not reached"."""
     code = question(gateway, tmp_path)
     dies(gateway, "exec.approval.resolve", "after")
     told = program(gateway, FORGETFUL, "deny", code)
@@ -223,7 +223,7 @@ def test_a_list_is_not_changed_a_second_time_beside_the_gateway(gateway: Gateway
 def test_who_leaves_early_is_told_that_it_may_be_on_record(
     gateway: GatewayProcess, tmp_path: Path
 ) -> None:
-    """Two signals before the id is known: the request was sent, and nobody knows more."""
+    """Two signals before the id is known: the request was sent, and nothing more is known."""
     assert gateway.process is not None
     gateway.process.send_signal(signal.SIGSTOP)
     asking = gateway.ask("--cwd", str(tmp_path), "-c", "echo x >> ledger")
@@ -231,7 +231,7 @@ def test_who_leaves_early_is_told_that_it_may_be_on_record(
         wait_until("its request", lambda: has_sent(asking.pid))
         for _ in range(2):
             asking.send_signal(signal.SIGINT)
-            time.sleep(0.5)  # of two that come at once, a process hears one
+            time.sleep(0.5)  # of two that arrive at once, a process gets one
             wait_until("it to hear that", lambda: asking.poll() is not None or has_sent(asking.pid))
         _, err = asking.communicate(timeout=60)
     finally:

@@ -1,4 +1,4 @@
-"""Somebody sets the wall clock: deadlines come when they were promised, and what runs runs on."""
+"""Set the wall clock: deadlines come when they were promised, and running commands keep running."""
 
 import os
 import signal
@@ -68,10 +68,10 @@ def _is_gone(run_id: str) -> bool:
 
 
 def judge(found: list[Ended]) -> None:
-    """Hold that each question ended by its timeout, none early, none more than 2 s late.
+    """Check that each question ended by its timeout, none early, none more than 2 s late.
 
-    How late is read in the store, for this process may be late itself; that the store's clock goes
-    as the true one does is held besides.
+    The lateness is read from the store, because this process may be late itself; that the store's
+    clock runs as the true one does is checked as well.
     """
     for one in found:
         assert one.answer["state"] == "expired"
@@ -92,7 +92,7 @@ def test_steps_move_no_deadline_and_end_no_command(
     with stepped(tmp_path, [url] * count) as gateways:
         live = [(one, one.run_for_long()) for one in gateways]
         for number, offset in enumerate(ONE_CYCLE * ROUNDS):
-            # Of two, each goes through the whole cycle, while the other is off by its own steps.
+            # With two, each goes through the whole cycle, while the other is off by its own steps.
             ended = round_of(gateways, number // len(ONE_CYCLE) % count, offset)
             found += ended
             judge([found[0], *ended])
@@ -107,7 +107,7 @@ def test_steps_move_no_deadline_and_end_no_command(
 
 
 def test_a_scheduler_on_the_wall_clock_stops(tmp_path: Path) -> None:
-    """The control: set an hour back, its jobs stand still, while the clock's own go on."""
+    """The control: set an hour back, its jobs stop, while the clock's own continue."""
     offset = tmp_path / "offset"
     set_clock(offset, 0)
     done = subprocess.run(
@@ -127,7 +127,7 @@ def test_a_scheduler_on_the_wall_clock_stops(tmp_path: Path) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("step", [-HOUR, HOUR])
 def test_a_deadline_outlives_a_restart_and_a_step(step: int, tmp_path: Path) -> None:
-    """Set while no gateway runs: to the store, as much time passed as to everybody else."""
+    """Set while no gateway runs: for the store, as much time passed as for everything else."""
     with stepped(tmp_path, [None], timeout_s=600) as (gateway,):
         began = time.monotonic()
         first = gateway.request("id")
@@ -149,7 +149,7 @@ def test_a_deadline_outlives_a_restart_and_a_step(step: int, tmp_path: Path) -> 
 def test_a_missed_heartbeat_ends_no_command(
     tmp_path: Path, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
-    """One of two gateways is frozen past its lease: its command lives, and ends as it should."""
+    """One of two gateways is frozen past its lease: its command survives, and ends as it should."""
     with stepped(tmp_path, [postgres_url] * 2) as (frozen, other):
         run_id = frozen.run_for_long()
         assert frozen.process is not None
@@ -174,7 +174,7 @@ def test_a_missed_heartbeat_ends_no_command(
 def test_a_gateway_that_is_proven_dead_is_cleared_up_after(
     tmp_path: Path, postgres_url: str
 ) -> None:
-    """The control: the same with a gateway that was killed, whose runs are unknown soon."""
+    """The control: the same with a killed gateway, whose runs soon become unknown."""
     with stepped(tmp_path, [postgres_url] * 2) as (dead, other):
         run_id = dead.run_for_long()
         dead.kill()

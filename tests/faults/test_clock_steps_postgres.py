@@ -1,4 +1,4 @@
-"""Somebody sets the clock of PostgreSQL's own machine: the gateways take the step back."""
+"""Set the clock of PostgreSQL's own machine: the gateways undo the step."""
 
 import asyncio
 import shutil
@@ -36,7 +36,7 @@ class SteppedServer:
     offset: Path
 
     async def step(self, seconds: int) -> None:
-        """Set its clock off the true time, and see that it is."""
+        """Set its clock off the true time, and check that it is."""
         set_clock(self.offset, seconds)
         told = "SELECT extract(epoch FROM clock_timestamp())::float8 AS s"
         (row,) = await asyncio.to_thread(self.server.run, told)
@@ -47,7 +47,7 @@ class SteppedServer:
 def stepped_server() -> Iterator[SteppedServer]:
     """Yield a server under libfaketime."""
     folder = Path(tempfile.mkdtemp(prefix="spgo", dir="/tmp"))
-    folder.chmod(0o755)  # the server has a user of its own
+    folder.chmod(0o755)  # the server has its own user
     offset = folder / "offset"
     set_clock(offset, 0)
     with pytest.MonkeyPatch.context() as environ:
@@ -64,7 +64,7 @@ def stepped_server() -> Iterator[SteppedServer]:
 
 @asynccontextmanager
 async def sweeping(url: str) -> AsyncIterator[tuple[Store, Store]]:
-    """Open two gateways' stores that end what is due all the time, and beat."""
+    """Open two gateways' stores that constantly end what is due, and beat."""
     stores = await open_store(url), await open_store(url)
     over = asyncio.Event()
 
@@ -165,7 +165,7 @@ def _marked(conn: Connection) -> int:
 
 @pytest.mark.timeout(120)
 async def test_a_gateway_that_stood_still_believes_the_others(postgres_url: str) -> None:
-    """Its own steady clock lost ten minutes (a stopped virtual machine): it takes nothing back."""
+    """Its own steady clock lost ten minutes (a stopped virtual machine): nothing is undone."""
     lost = 0
 
     def steady() -> int:
@@ -187,7 +187,7 @@ async def test_a_gateway_that_stood_still_believes_the_others(postgres_url: str)
 
 
 async def passed(server: SteppedServer) -> tuple[float, float]:
-    """Set the clock an hour back just after its mark was kept, and ask for the time all the while.
+    """Set the clock an hour back just after its mark was saved, while asking for the time.
 
     Returns how many ms passed by the store's clock, and how many truly.
     """
@@ -209,7 +209,7 @@ async def passed(server: SteppedServer) -> tuple[float, float]:
 async def test_a_step_back_right_after_a_mark_does_not_stop_the_clock(
     stepped_server: SteppedServer,
 ) -> None:
-    """The mark hides such a step at first: the time is where it has been a moment ago."""
+    """The mark hides such a step at first: the time is where it was a moment ago."""
     stored, truly = await passed(stepped_server)
     assert abs(stored - truly) < wall_clock.SLACK_MS
 
@@ -218,7 +218,7 @@ async def test_a_step_back_right_after_a_mark_does_not_stop_the_clock(
 async def test_a_clock_that_is_judged_by_its_mark_stands_still(
     stepped_server: SteppedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: what is compared is the time that the mark holds up."""
+    """The control: the comparison uses the time that the mark holds up."""
     by_mark = select(func.sayso_now(), clock.c.high_ms, clock.c.offset_ms).where(clock.c.id == 1)
     monkeypatch.setattr(wall_clock, "_ASK", by_mark)
     stored, truly = await passed(stepped_server)

@@ -1,7 +1,7 @@
-"""Programs that hold as many connections as they can keep neither the owner nor a lockdown out.
+"""Programs that hold as many connections as they can lock out neither the owner nor a lockdown.
 
 Each attack is made against a real gateway by real processes of the same user, which is what an
-agent is where it has no user of its own.
+agent is without its own user.
 """
 
 import json
@@ -25,14 +25,14 @@ from tests.support.waiting import wait_until
 
 SAYSO = (sys.executable, "-m", "bot")
 HELD = {"silent": 400, "half": 400, "idle": 400, "waiting": 400, "sessions": 320, "flood": 4}
-"""Connections of each attack; of the last: processes that connect without end."""
+"""Connections of each attack; for the last: processes that connect without end."""
 TAKES_ALL = {"sessions"}
-"""Attacks after which a program of another session finds no place: only the owner does."""
+"""Attacks after which a program in another session finds no slot: only the owner does."""
 
 
 @contextmanager
 def gateway_at(home: Path) -> Iterator[GatewayProcess]:
-    """Run a gateway whose owner is asked about all but `true` and `echo`."""
+    """Run a gateway whose owner is asked about everything but `true` and `echo`."""
     write_config(home, None)
     gateway = GatewayProcess(home)
     gateway.start()
@@ -83,7 +83,7 @@ def crowd(gateway: GatewayProcess, way: str, waited: str) -> Iterator[None]:
 
 
 def typed(gateway: GatewayProcess, *words: str) -> tuple[int, str]:
-    """Run a command in the foreground of a terminal of its own."""
+    """Run a command in the foreground of its own terminal."""
     return in_terminal(*SAYSO, *words, environ=gateway.environ())
 
 
@@ -96,7 +96,7 @@ def test_the_owner_is_served_and_can_stop_all(tmp_path: Path, way: str) -> None:
         asked = [ask(gateway, "exec.run", command=f"id -{x}", cwd="/", wait=False) for x in "un"]
         with crowd(gateway, way, asked[0]["id"]):
             if way in TAKES_ALL:
-                # The control: the attack works on whoever nothing is kept for.
+                # The control: the attack works on callers without a reserved slot.
                 wait_until("every place to be taken", lambda: refusal(gateway), 60, pause=0.2)
             pending = gateway.cli("pending", own_session=True)
             run = typed(gateway, "run", "--", "/usr/bin/echo", "it", "runs")

@@ -1,4 +1,4 @@
-"""The store fails under load, again and again: every caller and the history have the true ending.
+"""Fail the store under load, again and again: every caller and the history have the true ending.
 
 PostgreSQL is stopped as by a crash and started again; SQLite's disk fails with EIO.
 ``SAYSO_FULL_ENDINGS=1`` does it 50 times with runs of 0.1 to 5 s.
@@ -47,7 +47,7 @@ class OnDisk(GatewayProcess):
 
 
 def configured(home: Path, url: str | None = None) -> Path:
-    """Write settings under which everything runs, and people are asked where a request says so."""
+    """Write settings under which everything runs, and people are asked if a request says so."""
     write_config(home, None)
     config = json.loads((home / "config.json5").read_text())
     config["tools"]["exec"] |= {"security": "full", "ask": "off"}
@@ -59,7 +59,7 @@ def configured(home: Path, url: str | None = None) -> Path:
 
 
 def stop_and_start(server: PostgresServer, times: int) -> None:
-    """Stop the server as a crash does and start it again, after moments drawn at random."""
+    """Stop the server as a crash does and start it again, after random moments."""
     draw = random.Random(times)
     for _ in range(times):
         time.sleep(draw.uniform(*BACK_S))
@@ -71,7 +71,7 @@ def stop_and_start(server: PostgresServer, times: int) -> None:
 def test_postgres_is_stopped_and_started_under_load(
     tmp_path: Path, server: PostgresServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is lost, runs twice or hangs, and nobody is told a false ending."""
+    """Nothing is lost, runs twice or hangs, and no one is told a false ending."""
     url = server.create()
     gateway = GatewayProcess(configured(tmp_path / "home", url))
     gateway.start()
@@ -141,9 +141,9 @@ def test_without_deferred_delivery_endings_are_lost(tmp_path: Path) -> None:
 
 
 def ending_of_a_stop(tmp_path: Path, module: str) -> str:
-    """Let the disk fail while a command ends, and stop the gateway as soon as it works again.
+    """Make the disk fail while a command ends, and stop the gateway as soon as it works again.
 
-    Returns what the next gateway says of that run.
+    Returns what the next gateway says about that run.
     """
     gateway = on_failing_disk(tmp_path, module)
     ran = tmp_path / "ran"
@@ -152,7 +152,7 @@ def ending_of_a_stop(tmp_path: Path, module: str) -> str:
             caller = pool.submit(heard, gateway, f"sleep 2; echo ran > {ran}")
             started = gateway.home / "audit.jsonl"
             wait_until("a start", lambda: '"decision"' in started.read_text())
-            time.sleep(0.5)  # its process is noted
+            time.sleep(0.5)  # its process is recorded
             with gateway.disk.failing():
                 wait_until("the command's end", ran.exists)
                 assert caller.result(60)["exitCode"] == 0
@@ -167,17 +167,17 @@ def ending_of_a_stop(tmp_path: Path, module: str) -> str:
 
 
 def heard(gateway: GatewayProcess, line: str) -> dict[str, Any]:
-    """Return how a line ended, as its caller hears it."""
+    """Return how a line ended, as its caller is told."""
     with Client(str(gateway.home / "gateway.sock")) as client:
         return client.call("exec.run", {"command": line, "cwd": "/"}, 60)
 
 
 def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
-    """What only memory has is written before the gateway ends."""
+    """What is only in memory is written before the gateway ends."""
     assert ending_of_a_stop(tmp_path, "bot") == "done"
 
 
 @pytest.mark.deep
 def test_a_stop_that_cuts_the_delivery_off_loses_it(tmp_path: Path) -> None:
-    """The control: a gateway that delivers no more once it is to stop."""
+    """The control: a gateway that stops delivering once it is told to stop."""
     assert ending_of_a_stop(tmp_path, "tests.faults.gateway_without_drain") == "unknown"

@@ -1,9 +1,9 @@
 """Kill sudo, executors, agents and the gateway at random moments of runs and prompts (S2).
 
 With real users, the real sudo and the real setup. After each kill nothing may run as the other
-user; at the end each run has had one ending and ran once; and what nobody may see, the API key and
-the session tokens, was in no file, no arguments and no environment. With a cgroup for each
-executor, as a service has it (`Delegate=yes`), and without, as a gateway started in a terminal.
+user; at the end each run has had one ending and ran once; and the secrets, the API key and the
+session tokens, were in no file, no arguments and no environment. With a cgroup for each executor,
+as a service has it (`Delegate=yes`), and without, as a gateway started in a terminal.
 
 ``SAYSO_FULL_EXECUTORS=1`` goes through 150 cycles of each instead of 3.
 """
@@ -27,7 +27,7 @@ NOTHING = ("orphans", "twice", "lost", "waiting", "leaks", "files", "log", "grou
 def went_through(
     tmp_path: Path, cycles: int, plant: str = "", seconds: int = 580, *, contained: bool = True
 ) -> Any:
-    """Go through cycles of kills, in namespaces of their own; return the report."""
+    """Run cycles of kills in new namespaces; return the report."""
     setup, user, _doctor, folder, *_ = blocks(PAGE, "sh")
     begin, end = (DELEGATED, LEAVE) if contained else ("", "")
     script = f"""cd /
@@ -40,7 +40,7 @@ chown -R ann: /home/ann
 
 
 def faults(found: Any) -> dict[str, list[str]]:
-    """Return what a report has of that which must not be."""
+    """Return the faults in a report."""
     return {name: found[name] for name in NOTHING if found[name]}
 
 

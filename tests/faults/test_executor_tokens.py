@@ -1,4 +1,4 @@
-"""Session tokens shown by a process of another user, over the real socket: no wrong one passes."""
+"""Show session tokens from a process of another user, on the real socket: no wrong one passes."""
 
 import asyncio
 import shutil
@@ -23,7 +23,7 @@ LIAR = Path(__file__).with_name("lying_executor.py")
 
 
 class Clock:
-    """The tokens' clock: stands still, and its steps are exact, so that a rate is a number."""
+    """The tokens' clock: it stops, and its steps are exact, so that a rate is a number."""
 
     now = 0.0
 
@@ -40,7 +40,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="module")
 def liar() -> Iterator[str]:
-    """Yield the program's path, in a folder that everybody may enter."""
+    """Yield the program's path, in a folder that every user may enter."""
     folder = Path(tempfile.mkdtemp(prefix="sayso-liar-"))
     try:
         folder.chmod(0o755)
@@ -62,18 +62,18 @@ async def begun(world: World, session: str = "agent:main:one") -> Executor:
     """Return an executor that serves a request of a session."""
     executor = await world.pool.take(USER)
     link = await world.pool.begin(executor, Order(new_run(), SessionKey(session)))
-    link.close()  # there is no supervisor behind it
+    link.close()  # no supervisor is behind it
     executor.link = None
     return executor
 
 
 def shown(token: object, method: str = wire.REPORT_COMPLETION) -> str:
-    """Return the line by which an executor shows a token."""
+    """Return the line with which an executor shows a token."""
     return wire.notification(method, {"session_token": token}).decode().strip()
 
 
 async def heard(world: World, executor: Executor, *lines: str) -> list[object]:
-    """Have an executor send lines; return what the journal says of each."""
+    """Have an executor send lines; return what the journal says about each."""
     await executor.client.call("say", {"lines": list(lines)}, 20)
     await world.pool._audit._queue.join()
     return [
@@ -84,7 +84,7 @@ async def heard(world: World, executor: Executor, *lines: str) -> list[object]:
 
 
 async def test_its_own_token_is_accepted_once(liar: str, clock: Clock) -> None:
-    """The control of all that follows; and a replay is refused: the request is over."""
+    """The control for everything that follows; and a replay is refused: the request is over."""
     async with world_of(liar, clock) as world:
         executor = await begun(world)
         first = await heard(world, executor, shown(executor.token))
@@ -97,7 +97,7 @@ async def test_its_own_token_is_accepted_once(liar: str, clock: Clock) -> None:
 
 
 async def test_session_token_expires(liar: str, clock: Clock) -> None:
-    """S2 "session token expires": a second before it is good, which is the control."""
+    """S2 "session token expires": a second earlier it is valid, which is the control."""
     async with world_of(liar, clock) as world:
         early, late = await begun(world), await begun(world)
         clock.now += DAY_S - 1
@@ -112,7 +112,7 @@ async def test_session_token_expires(liar: str, clock: Clock) -> None:
 
 
 async def test_a_foreign_token_is_refused(liar: str, clock: Clock) -> None:
-    """What one executor stole of another is worth nothing, and costs the other nothing."""
+    """What one executor stole from another is worthless, and costs the other nothing."""
     async with world_of(liar, clock) as world:
         thief, victim = await begun(world), await begun(world, "agent:main:two")
         stolen = await heard(world, thief, shown(victim.token))
@@ -126,7 +126,7 @@ async def test_a_foreign_token_is_refused(liar: str, clock: Clock) -> None:
 
 @pytest.mark.parametrize("token", ["", "x" * 43, None, 7, ["a"], "\ud800", "🗝" * 9000])
 async def test_no_guess_is_accepted(liar: str, clock: Clock, token: object) -> None:
-    """Whatever a token may look like; the executor's own is good afterwards."""
+    """Whatever a token may look like; the executor's own is valid afterwards."""
     async with world_of(liar, clock) as world:
         executor = await begun(world)
         found = await heard(world, executor, shown(token), shown(executor.token))
@@ -135,7 +135,7 @@ async def test_no_guess_is_accepted(liar: str, clock: Clock, token: object) -> N
 
 
 async def test_before_any_request_nothing_is_accepted(liar: str, clock: Clock) -> None:
-    """A spare has no token; nor does a token that began nothing pass a call."""
+    """A spare has no token; nor does a token that started nothing pass a call."""
     async with world_of(liar, clock) as world:
         executor, other = await world.pool.take(USER), await begun(world)
         found = await heard(world, executor, shown(""), shown(other.token))
@@ -144,7 +144,7 @@ async def test_before_any_request_nothing_is_accepted(liar: str, clock: Clock) -
 
 
 async def test_of_a_hundred_at_once_one_wins(liar: str, clock: Clock) -> None:
-    """Raced by five executors with one token: only its own executor wins, and that once."""
+    """Raced by five executors with one token: only its own executor wins, and only once."""
     async with world_of(liar, clock) as world:
         owner, *thieves = [await begun(world) for _ in range(5)]
         lines = [shown(owner.token)] * 20
@@ -159,7 +159,7 @@ async def test_of_a_hundred_at_once_one_wins(liar: str, clock: Clock) -> None:
 
 
 async def test_calls_are_limited_by_rate(liar: str, clock: Clock) -> None:
-    """A method that is unknown costs as much; once time has gone on, the next call passes."""
+    """An unknown method costs as much; after some time the next call passes."""
     async with world_of(liar, clock) as world:
         executor = await begun(world)
         lines = [shown(executor.token, "chatter")] * (int(tokens.BURST) + 50)

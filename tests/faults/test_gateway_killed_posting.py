@@ -21,7 +21,7 @@ HERE = [places[0].conversation for places in PLACES.values()]
 
 
 def ask(gateway: GatewayProcess, cwd: Path, number: int) -> list[Asked]:
-    """Ask three questions in one place of each platform."""
+    """Ask three questions in one place on each platform."""
     asked = []
     with Client(str(gateway.home / "gateway.sock")) as client:
         for part in range(3):
@@ -34,7 +34,7 @@ def ask(gateway: GatewayProcess, cwd: Path, number: int) -> list[Asked]:
 
 
 def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
-    """Return whether each question stands in its place."""
+    """Return whether each question is in its place."""
     seen = {(copy.place, approval) for copy in copies(three) for approval in copy.open}
     return {(one.place, one.id) for one in asked} <= seen
 
@@ -43,7 +43,7 @@ def all_shown(three: dict[str, Chat], asked: list[Asked]) -> bool:
 @pytest.mark.slow
 @pytest.mark.timeout(90)
 def test_a_gateway_that_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`kill -9` after the platforms' yes, or soon: nothing lost, nothing twice but on Telegram."""
+    """`kill -9` after the platforms' yes, or soon: nothing lost, duplicates only on Telegram."""
     dice = random.Random(SEED)
     gateway = GatewayProcess(tmp_path / "home")
     asked: list[Asked] = []

@@ -1,7 +1,7 @@
-"""Ways in which a repository made a git line run a program unasked (issue 9, holes 1 to 5, and 6).
+"""Check how a repository made a git line run a program without asking (issue 9, holes 1 to 6).
 
 Each is the shell transcript that showed it. ``$P`` is a program that leaves a trace, ``~/projects``
-the folder that the example policy is about. Before, each line ran ``$P`` without a question.
+the folder that the example policy covers. Before the fix, each line ran ``$P`` without a question.
 """
 
 import os
@@ -141,7 +141,7 @@ def made(oracle: Oracle, found: Trap, setup: str) -> Path:
 
 
 def sprung_by_itself(line: str, place: Path, found: Trap) -> bool:
-    """Run the line in a shell, with a file to look at anew; tell whether that starts it."""
+    """Run the line in a shell, with a changed file to look at; return whether that starts it."""
     (place / "a").touch()
     os.utime(place / "a", (2, 2))
     subprocess.run(["sh", "-c", line], cwd=place, stdout=-3, stderr=-3, check=False)
@@ -150,7 +150,7 @@ def sprung_by_itself(line: str, place: Path, found: Trap) -> bool:
 
 @pytest.mark.parametrize("name", HOLES)
 async def test_a_hole_is_closed(name: str, oracle: Oracle, tmp_path: Path) -> None:
-    """The line is asked about, or runs and starts nothing; git by itself does start it."""
+    """The line needs an answer, or runs and starts nothing; git on its own does start it."""
     setup, line = HOLES[name]
     with trap(tmp_path) as found:
         place = made(oracle, found, setup)
@@ -174,7 +174,7 @@ WRITTEN_THROUGH = {
 async def test_git_writes_through_no_link(
     line: str, name: str, oracle: Oracle, tmp_path: Path
 ) -> None:
-    """A link out of the repository's own folder makes what writes ask, and only that."""
+    """A link out of the repository's own folder makes lines that write ask, and only those."""
     with trap(tmp_path) as found:
         place = made(oracle, found, f"{_REPOSITORY} git log")
         before = oracle.decided(line, place)
@@ -189,7 +189,7 @@ async def test_git_writes_through_no_link(
 
 
 async def test_a_pipe_is_no_configuration(oracle: Oracle, tmp_path: Path) -> None:
-    """It holds for git what somebody writes to it later."""
+    """It applies to git what is written to it later."""
     with trap(tmp_path) as found:
         place = made(oracle, found, f"{_REPOSITORY} rm .git/config && mkfifo .git/config")
 
@@ -198,7 +198,7 @@ async def test_a_pipe_is_no_configuration(oracle: Oracle, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("how", ["a pipe", "another one for each process"])
 async def test_an_index_that_cannot_be_read_asks(how: str, oracle: Oracle, tmp_path: Path) -> None:
-    """It may list submodules whose configuration counts; looking at a pipe holds nobody up."""
+    """It may list submodules whose configuration counts; looking at a pipe blocks nothing."""
     change = "mkfifo .git/index" if how == "a pipe" else "ln -s /proc/self/cwd/idx .git/index"
     with trap(tmp_path) as found:
         place = made(oracle, found, f"{_REPOSITORY} mv .git/index idx && {change}")

@@ -1,4 +1,4 @@
-"""No git line that is let pass fetches what is missing from where its repository says."""
+"""No git line that is let pass fetches missing objects from where its repository says."""
 
 import os
 import random
@@ -47,12 +47,12 @@ SPRINGS = {
     "git ls-tree -r HEAD": "tree of a folder",
     "sh -c 'touch k; git status'": "tree",
 }
-"""Lines that git by itself fetches for, in the state where it does."""
+"""Lines for which git on its own fetches, in the state where it does."""
 
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Iterator[Trap]:
-    """Lay the canary and the port out."""
+    """Set up the canary and the port."""
     with trap(tmp_path) as found:
         yield found
 
@@ -68,14 +68,14 @@ async def oracle(tmp_path: Path) -> AsyncIterator[Oracle]:
 async def hits(
     oracle: Oracle, trapped: Trap, wanted: Iterable[tuple[str, str, str, tuple[str, ...]]]
 ) -> tuple[set[str], int]:
-    """Run what is let pass of some lines, each in a place of its own; name what sprang."""
+    """Run the lines that are let pass, each in its own place; return what sprang."""
     found: set[str] = set()
     ran = 0
     for number, (route, state, way, lines) in enumerate(wanted):
         for each, line in enumerate(lines):
             place = lacking(oracle, number * 1000 + each, route, STATES[state], way, trapped)
             stir(place, each)
-            trapped.sprung()  # by the making of it
+            trapped.sprung()  # while it was made
             ran += await oracle.allows(line, place.cwd)
             if trapped.sprung():
                 found.add(f"{route} / {state} / {way} / {line}")
@@ -92,12 +92,12 @@ async def test_nothing_is_fetched(oracle: Oracle, trapped: Trap) -> None:
 
 
 async def test_each_line_that_fetches_by_itself_does_not(oracle: Oracle, trapped: Trap) -> None:
-    """The control: git alone reaches out for the same line in the same state."""
+    """The control: git alone connects for the same line in the same state."""
     kept, alone = set(), set()
     for number, (line, state) in enumerate(SPRINGS.items()):
         place = lacking(oracle, number, "plain", STATES[state], QUICK, trapped)
         stir(place, number)
-        trapped.sprung()  # by the making of it
+        trapped.sprung()  # while it was made
         await oracle.allows(line, place.cwd)
         if trapped.sprung():
             kept.add(line)
@@ -109,7 +109,7 @@ async def test_each_line_that_fetches_by_itself_does_not(oracle: Oracle, trapped
 
 
 async def test_without_detection_something_is_fetched(oracle: Oracle, trapped: Trap) -> None:
-    """A control: `git commit` and `git add` are let pass by lists, and would reach out."""
+    """A control: `git commit` and `git add` are let pass by lists, and would connect."""
     lines = ("git add a", "git commit -m 'a change'", "git commit --amend --no-edit")
     wanted = [("plain", SPRINGS[line], QUICK, (line,)) for line in lines]
     found, _ = await hits(replace(oracle, detected=False), trapped, wanted)
@@ -119,7 +119,7 @@ async def test_without_detection_something_is_fetched(oracle: Oracle, trapped: T
 
 @pytest.mark.parametrize("line", SPRINGS)
 def test_without_such_a_remote_nothing_asks(line: str, oracle: Oracle, trapped: Trap) -> None:
-    """Neither in a whole repository nor in one whose missing objects nobody has."""
+    """Neither in a whole repository nor in one whose missing objects no one has."""
     place = lacking(oracle, 1, "plain", STATES[SPRINGS[line]], "", trapped)
 
     assert oracle.decided(line, place.cwd) is Decision.ALLOW
@@ -129,7 +129,7 @@ def test_without_such_a_remote_nothing_asks(line: str, oracle: Oracle, trapped: 
 def test_a_reading_of_a_partial_clone_asks_nothing(
     line: str, oracle: Oracle, trapped: Trap
 ) -> None:
-    """What keeps it from fetching is set for it; beside a writer it is not, and that asks."""
+    """What keeps it from fetching is set for it; next to a writer it is not, and that asks."""
     place = lacking(oracle, 1, "plain", STATES["blob"], QUICK, trapped)
 
     assert oracle.decided(line, place.cwd) is Decision.ALLOW

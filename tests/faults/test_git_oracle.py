@@ -24,7 +24,7 @@ CONTROLS = tuple(
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Iterator[Trap]:
-    """Lay the canary and the port out."""
+    """Set up the canary and the port."""
     with trap(tmp_path) as found:
         yield found
 
@@ -39,13 +39,13 @@ async def oracle(tmp_path: Path) -> AsyncIterator[Oracle]:
 async def hits(
     oracle: Oracle, trapped: Trap, drawn: tuple[tuple[str, str], ...], each: int, seed: int = 0
 ) -> tuple[list[str], int]:
-    """Run what is let pass of some lines in each place; name what sprang, count what ran."""
+    """Run the lines that are let pass in each place; return what sprang, count what ran."""
     found: list[str] = []
     ran = 0
     for number, (route, name) in enumerate(drawn):
         dice = random.Random(f"{seed} {route} {name}")
         place = oracle.place(str(number), route, name, trapped)
-        trapped.sprung()  # by the making of it
+        trapped.sprung()  # while it was made
         for line in dice.sample(LINES, min(each, len(LINES))):
             stir(place, ran)
             ran += await oracle.allows(line, place.cwd)
@@ -55,7 +55,7 @@ async def hits(
 
 
 def test_there_are_enough_combinations() -> None:
-    """Every discovery route with every setting that starts a program or reaches out."""
+    """Every discovery route with every setting that starts a program or connects."""
     assert len(COMBINATIONS) >= len(DRAWN) >= 400
 
 
@@ -68,14 +68,14 @@ async def test_nothing_springs(oracle: Oracle, trapped: Trap) -> None:
 
 
 async def test_without_the_environment_something_springs(oracle: Oracle, trapped: Trap) -> None:
-    """A control: what is let pass is so because of what is set for it."""
+    """A control: lines are let pass because of what is set for them."""
     found, _ = await hits(replace(oracle, neutral=False), trapped, CONTROLS, len(LINES))
 
     assert {"signatures", "hooks"} <= {one.split(" / ")[1] for one in found}
 
 
 async def test_without_detection_something_springs(oracle: Oracle, trapped: Trap) -> None:
-    """A control: what is asked about would run programs."""
+    """A control: lines that need an answer would run programs."""
     found, _ = await hits(replace(oracle, detected=False), trapped, CONTROLS, len(LINES))
 
     assert {"textconv", "filter clean", "url"} <= {one.split(" / ")[1] for one in found}

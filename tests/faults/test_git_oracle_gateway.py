@@ -1,9 +1,9 @@
-"""The same as test_git_oracle through `sayso run` and a gateway: what it lets pass really runs.
+"""Run test_git_oracle through `sayso run` and a gateway: what it lets pass really runs.
 
 Each line is a process of `sayso` that connects to a gateway with the shipped example policy; it is
 forked from one that has loaded the CLI, and ``test_a_forked_cli_is_the_cli`` compares the two.
 ``SAYSO_ORACLE_LINES=N`` runs up to N lines that are let pass in each place instead of one, ``all``
-every one; ``SAYSO_FULL_ORACLE=1`` does so in every place there is, which takes hours.
+every one; ``SAYSO_FULL_ORACLE=1`` does so in every existing place, which takes hours.
 """
 
 import os
@@ -44,7 +44,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(4 * 3600 if MOST > 1 else 24
 
 @dataclass
 class World:
-    """A lane, the repository that places are copies of, and what springs in them."""
+    """A lane, the repository that places copy, and what springs in them."""
 
     lane: Lane
     judge: Judge
@@ -63,11 +63,11 @@ class World:
         at.mkdir()
         place = ROUTES[route](at, self.source)
         plant(planted, place, at, self.trapped.canary, self.trapped.port)
-        self.trapped.sprung()  # by the making of it
+        self.trapped.sprung()  # while it was made
         return place
 
     def try_all(self, route: str, planted: str, lines: Sequence[str]) -> None:
-        """Run what is let pass of some lines in a place of their own; note what sprang."""
+        """Run the lines that are let pass in their own place; record what sprang."""
         place = self.place(route, planted)
         for number, line in enumerate(lines):
             stir(place, number)
@@ -75,7 +75,7 @@ class World:
         self.clear()
 
     def try_allowed(self, route: str, planted: str, lines: Sequence[str], most: int) -> None:
-        """Run up to so many lines that are let pass in a place, and one that asks.
+        """Run at most this many lines that are let pass in a place, and one that asks.
 
         Planner and judge choose them, and the gateway must decide as they do.
         """
@@ -151,13 +151,13 @@ def test_nothing_springs(world: World, part: int, capsys: pytest.CaptureFixture[
 
 
 def test_there_are_enough_combinations() -> None:
-    """Every discovery route with every setting that starts a program or reaches out."""
+    """Every discovery route with every setting that starts a program or connects."""
     assert len(DRAWN) >= 400
 
 
 @pytest.mark.parametrize("line", SAME)
 def test_a_forked_cli_is_the_cli(world: World, line: str) -> None:
-    """A control of the harness: a process that was started anew ends and prints the same."""
+    """A control of the harness: a freshly started process ends and prints the same."""
     place = world.place("plain", "textconv")
 
     alone = finished(world.lane.gateway, *words(line, place.cwd)[2:], agent="main", real=True)
@@ -166,7 +166,7 @@ def test_a_forked_cli_is_the_cli(world: World, line: str) -> None:
 
 
 def test_it_would_spring(world: World) -> None:
-    """A control: git by itself starts the canary in such a place."""
+    """A control: git on its own starts the canary in such a place."""
     place = world.place("plain", "textconv")
     subprocess.run(["git", "diff"], cwd=place.cwd, stdout=-3, check=False)
 

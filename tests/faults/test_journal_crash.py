@@ -48,7 +48,7 @@ def killed_writer(path: Path, cycle: int, after_s: float) -> list[str]:
 
 
 def tear(path: Path, dice: random.Random) -> None:
-    """Leave half of a next line, as a power cut can."""
+    """Leave half of the next line, as a power cut can."""
     lines = path.read_bytes().splitlines(keepends=True)
     with path.open("ab") as file:
         file.write(lines[-1][: dice.randrange(1, len(lines[-1]))])
@@ -74,7 +74,7 @@ def test_kill_9_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_without_the_repair_the_checker_fails(tmp_path: Path) -> None:
-    """Negative control: a writer that goes on after a torn line leaves a chain that is broken."""
+    """Negative control: a writer that continues after a torn line breaks the chain."""
     path, dice = tmp_path / "audit.jsonl", random.Random(7)  # repeatable, no secret
     killed_writer(path, 0, 0.01)
     whole = verify(path)

@@ -1,4 +1,4 @@
-"""A full disk: appends fail, nothing half written stays, and space makes it go on."""
+"""On a full disk appends fail, nothing half written stays, and freed space lets it continue."""
 
 import json
 import os
@@ -54,7 +54,7 @@ asyncio.run(main(Path(sys.argv[1]), Unguarded if sys.argv[2] == "unguarded" else
 
 
 def run_on_tiny_disk(folder: Path, guard: str) -> dict[str, object]:
-    """Run the script on a 128 KiB file system that lives in a mount namespace of its own."""
+    """Run the script on a 128 KiB file system in its own mount namespace."""
     rights = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
     mount = 'mount -t tmpfs -o size=128k none "$1" && exec "$2" -c "$3" "$1/audit.jsonl" "$4"'
     command = ["unshare", *rights, "--mount", "sh", "-c", mount, "sh"]
@@ -71,7 +71,7 @@ def run_on_tiny_disk(folder: Path, guard: str) -> dict[str, object]:
 
 
 def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
-    """Every acknowledged record is there, no other; after space is freed the chain goes on."""
+    """Every acknowledged record is there, no other; after space is freed the chain continues."""
     result = run_on_tiny_disk(tmp_path, "guarded")
     acknowledged = result["acknowledged"]
     assert isinstance(acknowledged, int)

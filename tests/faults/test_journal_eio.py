@@ -1,4 +1,4 @@
-"""A disk that fails: no append is acknowledged, and the journal goes on once the disk works."""
+"""When the disk fails, no append is acknowledged; the journal continues once it works."""
 
 import json
 import os

@@ -3,7 +3,7 @@
 A parent keeps the ledger: what was asked, what each caller and each approver was told. The
 commands themselves append to a file when they run. After each restart the history is judged:
 no acknowledged decision is lost or changed, nothing runs twice, nothing runs without an allow,
-and every interrupted run is told ``unknown`` exactly once.
+and every interrupted run is reported as ``unknown`` exactly once.
 """
 
 import random
@@ -43,13 +43,13 @@ class History:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, key: str, answer: dict[str, object]) -> None:
-        """Write down one answer."""
+        """Record one answer."""
         with self.lock:
             self.told.setdefault(key, []).append(answer)
 
 
 def caller(socket: str, commands: Path, history: History, stop: threading.Event, name: str) -> None:
-    """Ask without end: two commands that policy allows for one that people must allow."""
+    """Ask without end: two commands that policy allows for one that a person must allow."""
     number = 0
     while not stop.is_set():
         try:
@@ -193,8 +193,8 @@ def _told_once(
 def cycles(gateway: GatewayProcess, commands: Path, history: History, kills: int) -> Path:
     """Start, load and kill; then start once more and let everything settle.
 
-    Before every other kill the approver has been acknowledged once since the start, for on a busy
-    machine a gateway may be killed each time before anybody reached it.
+    Before every other kill the approver has been acknowledged once since the start, because on a
+    busy machine a gateway may be killed each time before anyone reached it.
     """
     dice = random.Random(SEED)
     gateway.start()
@@ -237,7 +237,7 @@ def test_kill9(
     request: pytest.FixtureRequest,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Kills on each engine: 0 decisions lost or changed, 0 runs twice, unknown told once."""
+    """Kills on each engine: 0 decisions lost or changed, 0 runs twice, unknown reported once."""
     commands = scripts(tmp_path / "commands")
     history = History()
     url = request.getfixturevalue("postgres_url") if engine == "postgres" else None

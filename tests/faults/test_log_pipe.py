@@ -1,4 +1,4 @@
-"""A gateway whose log is a pipe that nobody reads, or whose reader is gone, serves and stops."""
+"""Serve and stop although the log is a pipe that no one reads, or whose reader is gone."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ class Piped(GatewayProcess):
     waits: bool = False
 
     def start(self) -> None:
-        """Start, without a look at whether it answers."""
+        """Start, without checking whether it answers."""
         words = ("-c", _WAITS) if self.waits else ("-m", "bot", "serve")
         self.process = subprocess.Popen(
             [sys.executable, *words],
@@ -98,7 +98,7 @@ def served(gateway: Piped) -> None:
 
 
 def stopped(gateway: Piped) -> tuple[int, float]:
-    """Stop a gateway; return its exit code and how many seconds that took."""
+    """Stop a gateway; return its exit code and how many seconds it took."""
     assert gateway.process is not None
     began = time.monotonic()
     gateway.process.send_signal(signal.SIGTERM)
@@ -108,7 +108,7 @@ def stopped(gateway: Piped) -> tuple[int, float]:
 
 @pytest.mark.timeout(120)
 def test_a_full_pipe_holds_up_neither_the_gateway_nor_its_stop(tmp_path: Path) -> None:
-    """It serves, takes up its configuration, and stops with 0."""
+    """It serves, reloads its configuration, and stops with 0."""
     with piped(tmp_path / "home", reader=True) as (gateway, _):
         served(gateway)
         assert gateway.process is not None
@@ -122,7 +122,7 @@ def test_a_full_pipe_holds_up_neither_the_gateway_nor_its_stop(tmp_path: Path) -
 
 @pytest.mark.timeout(120)
 def test_what_waited_is_read_by_a_reader_that_comes_back(tmp_path: Path) -> None:
-    """Nothing is lost of what fits: the lines of the start are there when somebody reads."""
+    """Nothing that fits is lost: the lines of the start are there when someone reads."""
     with piped(tmp_path / "home", reader=True) as (gateway, ours):
         served(gateway)
         log = b""
@@ -138,7 +138,7 @@ def test_what_waited_is_read_by_a_reader_that_comes_back(tmp_path: Path) -> None
 
 @pytest.mark.timeout(120)
 def test_a_gateway_that_writes_its_log_itself_hangs(tmp_path: Path) -> None:
-    """The control: it ends only once somebody reads."""
+    """The control: it ends only once someone reads."""
     with piped(tmp_path / "home", reader=True, waits=True) as (gateway, ours):
         assert gateway.process is not None
         status = Path(f"/proc/{gateway.process.pid}/status")
@@ -152,7 +152,7 @@ def test_a_gateway_that_writes_its_log_itself_hangs(tmp_path: Path) -> None:
 
 
 def catches(status: Path, number: int) -> bool:
-    """Return whether a process has a handler of its own for a signal."""
+    """Return whether a process has its own handler for a signal."""
     (mask,) = [line.split()[1] for line in status.read_text().splitlines() if "SigCgt" in line]
     return bool(int(mask, 16) >> number - 1 & 1)
 
@@ -170,7 +170,7 @@ def test_a_broken_pipe_changes_no_exit_code(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(120)
 def test_a_pipe_that_breaks_while_it_runs(tmp_path: Path) -> None:
-    """The reader dies behind a full pipe: the gateway serves on, and stops with 0."""
+    """The reader dies behind a full pipe: the gateway keeps serving, and stops with 0."""
     with piped(tmp_path / "home", reader=True) as (gateway, ours):
         served(gateway)
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -182,7 +182,7 @@ def test_a_pipe_that_breaks_while_it_runs(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(120)
 def test_a_failed_start_keeps_its_exit_code(tmp_path: Path) -> None:
-    """A configuration that cannot be used is 2, whether somebody reads why or not."""
+    """An unusable configuration exits with 2, whether someone reads why or not."""
     with piped(tmp_path / "home", reader=False) as (first, _):
         stopped(first)
         (first.home / "config.json5").write_text("{tools: 3}")
@@ -196,7 +196,7 @@ def test_a_failed_start_keeps_its_exit_code(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(120)
 def test_a_gateway_that_writes_its_log_itself_ends_otherwise(tmp_path: Path) -> None:
-    """The control: what is left in its buffer fails once more at the interpreter's end."""
+    """The control: what is left in its buffer fails once more at the interpreter's exit."""
     with piped(tmp_path / "home", reader=False, waits=True) as (gateway, _):
         assert gateway.process is not None
         status = Path(f"/proc/{gateway.process.pid}/status")

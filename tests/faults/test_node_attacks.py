@@ -1,6 +1,6 @@
-"""A node that is let in and hostile, a key that was copied, a clock that is set, other names.
+"""Attack with an admitted but hostile node, a copied key, a set clock, other names.
 
-Each scene ends with the same thing done rightly, which works: what was stopped was the attack.
+Each scene ends with the same thing done correctly, which works: what was stopped was the attack.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ RAW: dict[str, Callable[[], list[bytes]]] = {
 
 @pytest.mark.parametrize("name", RAW)
 async def test_what_is_too_much_ends_the_connection(bench: Bench, name: str) -> None:
-    """At once, and without memory for what was announced; the node comes again and is heard."""
+    """At once, and without memory for what was announced; the node reconnects and is heard."""
     work, first = _work(bench), bench.connection
     await until(lambda: work._joined)
     assert work._joined is not None
@@ -99,7 +99,7 @@ async def test_what_is_too_much_ends_the_connection(bench: Bench, name: str) -> 
 
 @dataclass
 class SlowRuns(NoRuns):
-    """A store that takes its time; ``most`` is how many were in it at a time."""
+    """A store that is slow; ``most`` is how many calls were in it at a time."""
 
     free: asyncio.Event = field(default_factory=asyncio.Event)
     now: int = 0
@@ -115,14 +115,14 @@ class SlowRuns(NoRuns):
         return await super().settle(node, ending)
 
     async def running(self, _run: ApprovalId, seconds: int) -> None:
-        """Keep how long a run is said to go on."""
+        """Keep how long a run is said to last."""
         self.ages.append(seconds)
 
 
 async def test_made_up_endings_wait_for_one_another(bench: Bench) -> None:
     """A node invents runs faster than the store can deny them: few are looked up at a time.
 
-    None is lost for it: a real ending that comes behind them arrives.
+    None is lost because of it: a real ending that comes after them arrives.
     """
     bench.host.runs = bench.host._orders.runs = slow = SlowRuns(bench.settled)
     sending = []
@@ -141,7 +141,7 @@ async def test_made_up_endings_wait_for_one_another(bench: Bench) -> None:
 
 
 async def test_a_run_is_never_older_than_its_order(bench: Bench) -> None:
-    """A node says that a run has gone on for a month; the notice says what can be."""
+    """A node says that a run has lasted for a month; the notice says what is possible."""
     bench.host.runs = bench.host._orders.runs = slow = SlowRuns(bench.settled)
     slow.free.set()
     bench.host.notice_after_ms = lambda: 50
@@ -173,7 +173,7 @@ async def test_a_clock_that_is_set_makes_no_order_late(
 
 
 async def test_a_node_that_is_revoked_while_it_prepares(bench: Bench, store: Store) -> None:
-    """What it would have answered counts for nothing, and what it made before is not run."""
+    """Its later answer counts for nothing, and what it made before is not run."""
     earlier, work = await bench.plan("true"), _work(bench)
     assert await _runs(bench)
     watching = asyncio.create_task(bench.host.fleet.watch())
@@ -193,7 +193,7 @@ async def test_a_node_that_is_revoked_while_it_prepares(bench: Bench, store: Sto
 
 
 async def test_a_node_that_is_renamed_during_a_run(bench: Bench, store: Store) -> None:
-    """Runs go by the id: it ends where it began. From then on the new name is bound and shown."""
+    """Runs use the id: it ends where it began. From then on the new name is bound and shown."""
     found = await bench.plan("sleep 0.5")
     running = asyncio.ensure_future(bench.host.run(new_run(), found.plan, Watcher()))
     await until(lambda: bench.host._orders._open)

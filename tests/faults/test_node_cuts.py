@@ -1,4 +1,4 @@
-"""Links between a gateway and its nodes are cut at random moments: nothing twice, nothing lost.
+"""Cut links between a gateway and its nodes at random moments: nothing twice, nothing lost.
 
 Drops, lost orders, lost endings, delays, half-open links, reconnects that overtake what the old
 connection still brings, and both ends killed. ``SAYSO_FULL_CUTS=1`` makes it 1,000 cuts on 12
@@ -77,7 +77,7 @@ def test_a_node_that_forgets_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_the_judge_sees_each_fault(run: Told, mark: str, fault: str) -> None:
-    """Each lie is found, and what is right is not called one."""
+    """Each lie is found, and correct data is not called one."""
     faults = judge([Case("t", Cut.DROPPED, "n")], mark, {"t": [run]})
     assert any(fault in one for one in faults) if fault else faults == []
 
@@ -104,7 +104,7 @@ def test_a_fleet_whose_test_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_node_dies_with_the_tests_that_started_it(tmp_path: Path) -> None:
-    """Whoever kills the tests kills their nodes: they cannot be stopped any more."""
+    """Killing the tests kills their nodes: nothing could stop them any more."""
     code = (
         "import os, sys; from pathlib import Path; from tests.support.node_process import *\n"
         "class Waits(NodeProcess):\n"

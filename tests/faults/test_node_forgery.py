@@ -1,8 +1,8 @@
-"""Change, replay, hold back, cross and downgrade what a gateway and a node say: none is accepted.
+"""Change, replay, hold back, cross and downgrade messages of gateway and node: all are refused.
 
 Orders reach a real node over a connection that it trusts, as if TLS and the key meant nothing;
 what a hostile node says reaches a real gateway in the same way. Right after each attack the
-untouched frame is accepted, so that what was refused was refused for the attack.
+untouched frame is accepted, so that what was refused was refused because of the attack.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ NAMES = ("node", "session", "digest", "run_id", "not_after_ms", "by", "approvers
 
 @dataclass
 class Scene:
-    """A node, a plan that it made, a right order of it, and what that would do."""
+    """A node, a plan that it made, a valid order of it, and what that would do."""
 
     bench: Bench
     plan: NodePlan
@@ -43,7 +43,7 @@ class Scene:
     earlier: Run
 
     def again(self, prefix: bytes = SIGNED, key: Any = None, **changes: Any) -> Run:
-        """Return an order whose payload is changed and then signed, by the gateway if not else."""
+        """Return an order whose payload is changed and then signed, by default by the gateway."""
         values = {**json.loads(self.order.payload), **changes}
         payload = json.dumps({name: one for name, one in values.items() if one is not None})
         return self.signed(payload, prefix, key)
@@ -54,11 +54,11 @@ class Scene:
         return self.order.model_copy(update={"payload": payload, "signature": signature})
 
     def changed(self, **changes: Any) -> Run:
-        """Return the right order with something beside its payload changed."""
+        """Return the valid order with something besides its payload changed."""
         return self.order.model_copy(update=changes)
 
     def text(self, **changes: Any) -> str:
-        """Return the right order's frame, changed as JSON."""
+        """Return the valid order's frame, changed as JSON."""
         return json.dumps({**json.loads(encode(self.order)), **changes})
 
 
@@ -71,13 +71,13 @@ def _now() -> int:
 
 
 def _evil(scene: Scene) -> Any:
-    """Return a plan that is whole, and that the node did not make."""
+    """Return a plan that is intact, and that the node did not make."""
     plan = scene.plan.plan
     return bind(replace(plan, env=(*plan.env, ("LD_PRELOAD", "/tmp/evil.so"))))
 
 
 def _of_plan(scene: Scene, plan: Any) -> Run:
-    """Return a right order of another plan."""
+    """Return a valid order of another plan."""
     return scene.bench.order(plan, new_run())
 
 
@@ -113,7 +113,7 @@ ORDERS: dict[str, Callable[[Scene], Run | str]] = {
     "a plan that the gateway made up": lambda s: _of_plan(s, _evil(s)),
     "a plan for another node": lambda s: _of_plan(s, bind(replace(s.plan.plan, node="b" * 64))),
     "a plan of another name": lambda s: _of_plan(s, bind(replace(s.plan.plan, node_name="db"))),
-    # signed by somebody else, or for something else
+    # signed by another key, or for something else
     "another gateway's signature": lambda s: s.again(key=OTHER),
     "the node's own signature": lambda s: s.again(key=Identity.load(s.bench.home).agent),
     "a signature without its purpose": lambda s: s.again(prefix=b""),
@@ -199,7 +199,7 @@ async def _sent(bench: Bench, frame: Run | str) -> None:
 
 
 def _is_open(bench: Bench) -> bool:
-    """Return whether the node is connected, by a connection that has not ended meanwhile."""
+    """Return whether the node is connected, by a connection that has not ended since."""
     return bool(bench.host.fleet.connected) and bench.connection.link.socket.close_code is None
 
 
@@ -216,7 +216,7 @@ async def _accepts(bench: Bench, ran: Path) -> None:
 
 
 async def test_no_order_that_was_tampered_with_runs(tmp_path: Path, store: Store) -> None:
-    """Each is refused or ends the connection; the right one runs after each of them."""
+    """Each is refused or ends the connection; the valid one runs after each of them."""
     accepted: list[str] = []
     async with node_bench(tmp_path, store) as bench:
         for number, (name, attack) in enumerate(ORDERS.items()):
@@ -238,25 +238,25 @@ def _replay(function: Callable[[Scene], Awaitable[Run]]) -> Callable[[Scene], Aw
 
 @_replay
 async def _once_more(scene: Scene) -> Run:
-    """Play the bytes of an order again."""
+    """Replay the bytes of an order."""
     return scene.order
 
 
 @_replay
 async def _under_the_same_id_with_a_new_signature(scene: Scene) -> Run:
-    """Sign the same id anew, as a gateway whose store was rolled back would."""
+    """Sign the same id again, as a gateway whose store was rolled back would."""
     return scene.again(not_after_ms=_now() + LIFE_MS)
 
 
 @_replay
 async def _under_the_same_id_by_people(scene: Scene) -> Run:
-    """Claim that people allow now what has run."""
+    """Claim that people have just allowed what has already run."""
     return scene.again(by="people", approvers=["telegram:42"])
 
 
 @_replay
 async def _on_the_next_connection(scene: Scene) -> Run:
-    """Hold the bytes back until the node has dialled again."""
+    """Hold the bytes back until the node has reconnected."""
     await _reconnected(scene.bench)
     return scene.order
 
@@ -276,7 +276,7 @@ async def _reconnected(bench: Bench) -> None:
 
 @pytest.mark.parametrize("name", REPLAYS)
 async def test_what_has_run_does_not_run_again(tmp_path: Path, store: Store, name: str) -> None:
-    """The first time it runs; played again in any way it does not, and a new order does."""
+    """The first time it runs; replayed in any way it does not, and a new order does."""
     async with node_bench(tmp_path, store) as bench:
         scene = await _scene(bench, tmp_path / "ran")
         assert isinstance(await bench.says(scene.order), Ended)
@@ -318,7 +318,7 @@ HOSTILE: dict[str, Callable[[ApprovalId, str], dict[str, Any]]] = {
         "session": "0" * 32, "signature": "0" * 128,
     },
 }  # fmt: skip
-"""What a node may say of a run that another node was ordered; the run's id, the gateway's key."""
+"""What a node may claim about another node's run; the run's id, the gateway's key."""
 
 
 def _ending(run: str, code: int) -> dict[str, Any]:
@@ -332,7 +332,7 @@ async def test_a_node_has_no_say_in_anothers_run(tmp_path: Path, store: Store, n
     """The run ends as its own node says; the control is that the same words of that node count."""
     async with node_bench(tmp_path, store) as bench:
         run_id, key = new_run(), bench.host.fleet.key
-        # The bench's own node is the hostile one here: another node was ordered the run.
+        # The bench's own node is the hostile one here: the run was ordered from another node.
         ending = bench.expect(run_id, "e" * 64)
         await bench.node_says(json.dumps(HOSTILE[name](run_id, key)))
         await asyncio.sleep(0.2)
@@ -345,5 +345,5 @@ async def test_a_node_has_no_say_in_anothers_run(tmp_path: Path, store: Store, n
 
 
 def test_there_are_sixty() -> None:
-    """The issue asks for sixty at least."""
+    """The issue asks for at least sixty."""
     assert len(ORDERS) + len(REPLAYS) + 1 + len(HOSTILE) >= 60

@@ -1,7 +1,7 @@
-"""Leave each field out of each platform's answers, and put pages in the place of each call.
+"""Leave each field out of each platform's answers, and answer each call with pages instead.
 
 No lane dies, no traceback is written, and no channel is silent: a question is asked, or the channel
-says why not; the platform beside it notices nothing; once the answers are right again questions are
+says why not; the other platform notices nothing; once the answers are correct again questions are
 asked without a restart.
 """
 
@@ -23,22 +23,23 @@ SAMPLE: dict[str, tuple[Field, ...]] = {
     ),
 }
 UNKNOWABLE: dict[str, tuple[Field, ...]] = {
-    # Without these a message is no message, is nobody's, or is ordinary talk; without an action id
-    # the person is told that the button is from another version.
+    # Without these a message is not a message, has no author, or is ordinary talk; without an
+    # action id the person is told that the button is from another version.
     "slack": (
         ("interactive", "payload.actions[].action_id"),
         *(("message", name) for name in ("envelope_id", "type", "payload", "payload.event")),
         *(("message", f"payload.event.{name}") for name in ("type", "user", "text", "thread_ts")),
     ),
     # A reply that names no prompt of the place is answered with what can be said. Without the
-    # interval there is no connection, which is told, but the library leaves its socket unclosed.
+    # interval there is no connection, which is reported, but the library leaves its socket
+    # unclosed.
     "discord": (
         ("op 10", "heartbeat_interval"),
         ("MESSAGE_CREATE", "message_reference"),
         ("MESSAGE_CREATE", "referenced_message"),
         ("MESSAGE_CREATE", "guild_id"),
     ),
-    # Who is not named, or replies to whom nobody knows, may be anybody.
+    # Anyone may be the author of a message without a name, or of a reply to no one known.
     "telegram": tuple(
         ("getUpdates", f"result[].{name}")
         for name in (
@@ -47,9 +48,9 @@ UNKNOWABLE: dict[str, tuple[Field, ...]] = {
         )
     ),
 }
-"""Fields that are left alone: what lacks them cannot be known for an answer, and why."""
+"""Fields that are left alone: without them nothing can be known for an answer, and why."""
 FIELD_PIECES = 8
-"""So many tests share a platform's fields, so that several processes can run them."""
+"""This many tests share a platform's fields, so that several processes can run them."""
 CALLS = {
     "slack": (
         *("auth.test", "apps.connections.open", "chat.postMessage", "chat.update"),
@@ -68,13 +69,13 @@ CALLS = {
 ``test_channel_odd_calls.py`` of its platform."""
 
 MAYBE = {"discord": {"followup"}}
-"""Calls that are made where a press was answered with the prompt's own end before its reply."""
+"""Calls that are made when a press was answered with the prompt's own end before its reply."""
 
 
 async def run(
     tmp_path: Path, name: str, cases: dict[str, Odd], caplog: pytest.LogCaptureFixture
 ) -> list[str]:
-    """Play each case with a home of its own; return what must not be."""
+    """Play each case with its own home; return the faults."""
     wrong = []
     for number, (case, arrange) in enumerate(cases.items()):
         story = await play(tmp_path / str(number), name, arrange, caplog)
@@ -86,7 +87,7 @@ async def run(
 async def test_a_platform_as_it_is(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    """Negative control: without a fault all is asked and answered, and nothing is said of it."""
+    """Negative control: without a fault all is asked and answered, and nothing is reported."""
     story = await play(tmp_path / "home", name, nothing, caplog)
 
     assert [] == story.faults()
@@ -114,7 +115,7 @@ async def test_some_fields_left_out(
 async def test_every_field_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, piece: int
 ) -> None:
-    """Each field that the platform sends while all goes well is left out once."""
+    """Each field that the platform sends when all goes well is left out once."""
     whole = await play(tmp_path / "whole", name, nothing, caplog)
     known = sorted(one for one in whole.fields if one not in UNKNOWABLE[name])
     cases = {": ".join(one): drop(one) for one in known[piece::FIELD_PIECES]}
@@ -140,7 +141,7 @@ async def test_every_call_answered_by_a_page(
 
 
 def test_the_judge_finds_what_is_wrong() -> None:
-    """Negative control: silence, a traceback, a held-up neighbour and no recovery are faults."""
+    """Negative control: silence, a traceback, a delayed neighbour and no recovery are faults."""
     asked = Story("slack", asked=2, shown=2, answered=2, beside=True, recovered=True)
     silent = Story("slack", asked=2, shown=1, answered=1, beside=True, recovered=True)
     told = Story("slack", asked=2, said=["Slack failed"], beside=True, recovered=True)

@@ -1,8 +1,8 @@
-"""Break the platforms and the gateway while prompts are on their way, and judge every copy.
+"""Break the platforms and the gateway while prompts are in transit, and judge every copy.
 
-Each prompt ends shown and ends final. No copy tells a decision that was not made. A prompt is there
-once: on Discord and Slack always, on Telegram but for one message a crash or lost answer, since
-Telegram offers no way to look for what was sent.
+Each prompt ends shown and ends final. No copy shows a decision that was not made. A prompt exists
+once: on Discord and Slack always, on Telegram except for one message per crash or lost answer,
+since Telegram offers no way to look for sent messages.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ def allowed(all_: list[Round]) -> list[str]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_platform_that_fails(tmp_path: Path, fault: str) -> None:
-    """Posts, a group's post, edits and both lines fail: all is shown once and final in the end."""
+    """Posts, a group's post, edits and both connections fail: all is shown once and final."""
     async with rounds(tmp_path, *ALL) as all_, asking(tmp_path) as running:
         for one in all_:
             on_posts(one.side, FAULTS[fault], 2)
@@ -124,7 +124,7 @@ async def crash(all_: list[Round], dice: random.Random, number: int) -> None:
 
 @pytest.mark.parametrize("name", ["slack", "discord"])
 async def test_without_the_lookup_the_judge_finds_a_second_copy(tmp_path: Path, name: str) -> None:
-    """Negative control: where nothing sent can be found again, the same crash shows two prompts."""
+    """Negative control: if no sent message can be found again, the same crash shows two prompts."""
     async with rounds(tmp_path, name) as all_:
         all_[0].side.forget_dedupe()
         await crash(all_, random.Random(SEED), 1)

@@ -1,4 +1,4 @@
-"""The execution oracle: what policy allows is really run among traps, and no canary fires.
+"""Run what policy allows among traps: no canary may fire (the execution oracle).
 
 Git has an oracle of its own. ``SAYSO_FULL_ORACLE=1`` tries each line in each trap, with more
 programs from npm and PyPI; what is left out by design is in ``program_lines.BY_DESIGN``.
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(3600 if FULL else 240)]
 
 @dataclass(frozen=True)
 class Bench:
-    """A home with a project, the example policy, and ports that count who calls."""
+    """A home with a project, the example policy, and ports that count callers."""
 
     home: Path
     trapped: Listener
@@ -61,7 +61,7 @@ class Bench:
 def bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: tuple[str, ...]
 ) -> Iterator[Bench]:
-    """Yield a bench whose home is the user's: what lies directly there is theirs."""
+    """Yield a bench whose home is the user's: files directly in it are theirs."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(home))
@@ -90,7 +90,7 @@ class Hits:
 
 
 async def _try(bench: Bench, runner: Runner, trap: Trap, tree: Path, lines: list[str]) -> Hits:
-    """Run those of the lines that are allowed in a trap."""
+    """Run the allowed lines in a trap."""
     hits, place = Hits(), tree.parent / f"{tree.name} canary"
     canary = Canary.under(place, bench.trapped.port)
     trap.plant(tree, canary)
@@ -117,7 +117,7 @@ async def _try(bench: Bench, runner: Runner, trap: Trap, tree: Path, lines: list
 
 
 async def oracle(bench: Bench, programs: tuple[str, ...], *lines: str, named: str = "") -> Hits:
-    """Try the traps of some programs, each in a project of its own.
+    """Try the traps of some programs, each in its own project.
 
     Given ``lines`` are tried in each of the traps with this in their name.
     """
@@ -139,13 +139,13 @@ async def oracle(bench: Bench, programs: tuple[str, ...], *lines: str, named: st
 
 
 LEAST = {"npm": 40, "rust": 0, "python": 25, "others": 20}
-"""Lines that are really run where only what `make system` installs is there."""
+"""Lines that really run when only what `make system` installs exists."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_canary_fires(bench: Bench, group: str) -> None:
-    """Whatever files lie around it, an allowed line runs, writes and reaches nothing of theirs."""
+    """Whatever files are around it, an allowed line runs, writes and reaches nothing of theirs."""
     hits = asyncio.run(oracle(bench, GROUPS[group]))
 
     assert not hits.found, "\n".join(hits.found)
@@ -153,7 +153,7 @@ def test_no_canary_fires(bench: Bench, group: str) -> None:
 
 
 def test_without_neutralising_canaries_fire(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first control: npm obeys the project's .npmrc where nothing overrules it."""
+    """The first control: npm obeys the project's .npmrc if nothing overrides it."""
     monkeypatch.setattr(command, "neutral_environment", lambda *_: ())
     hits = asyncio.run(oracle(bench, ("npm",), "npm ls", named=".npmrc "))
 
@@ -161,7 +161,7 @@ def test_without_neutralising_canaries_fire(bench: Bench, monkeypatch: pytest.Mo
 
 
 def test_without_detection_canaries_fire(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second control: what a file chooses runs where nobody looks for the file."""
+    """The second control: what a file chooses runs if no one looks for the file."""
     monkeypatch.setattr(steering, "chosen_by", lambda *_: "")
     hits = asyncio.run(oracle(bench, ("yarn", "poetry", "cargo", "rustc")))
 

@@ -1,4 +1,4 @@
-"""The programs' oracle through `sayso run` and a gateway: every line of it, each in a trap.
+"""Run the programs' oracle through `sayso run` and a gateway: every line, each in a trap.
 
 ``SAYSO_FULL_ORACLE=1`` runs every line in every trap.
 """
@@ -19,7 +19,7 @@ from tests.faults.program_lines import CONNECTS, lines_of_rules
 from tests.faults.program_traps import Canary, Listener, Trap, listening, traps
 
 LEAST = {"npm": 15, "rust": 0, "python": 8, "others": 40}
-"""Lines that really run where only what `make system` installs is there."""
+"""Lines that really run when only what `make system` installs exists."""
 _EVERYTHING = {"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/**"}]}}}
 
 pytestmark = [pytest.mark.deep, pytest.mark.timeout(4 * 3600 if FULL else 240)]
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.timeout(4 * 3600 if FULL else 240)]
 
 @dataclass
 class Bench:
-    """A user's home with a gateway, ports that count who calls, and what was seen."""
+    """A user's home with a gateway, ports that count callers, and what was seen."""
 
     lane: Lane
     trapped: Listener
@@ -38,7 +38,7 @@ class Bench:
     asked: int = 0
 
     def try_all(self, trap: Trap, lines: Iterable[str]) -> None:
-        """Run those of the lines that are allowed in a trap of their own."""
+        """Run the allowed lines, each in its own trap."""
         self.made += 1
         tree = self.lane.user / "projects" / str(self.made)
         tree.mkdir()
@@ -92,7 +92,7 @@ def tried(programs: tuple[str, ...], home: Path) -> Iterator[tuple[Trap, Sequenc
 def test_no_canary_fires(
     tmp_path: Path, installed: tuple[str, ...], group: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever files lie around it, an allowed line runs, writes and reaches nothing of theirs."""
+    """Whatever files are around it, an allowed line runs, writes and reaches nothing of theirs."""
     with bench(tmp_path / "home", installed) as found:
         for trap, lines in tried(GROUPS[group], tmp_path):
             found.try_all(trap, lines)

@@ -1,4 +1,4 @@
-"""The database goes away while commands run: each ending reaches its caller and the history."""
+"""Take the database away while commands run: each ending reaches its caller and the history."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.timeout(180)
 SECONDS = 1.5
 LINE = f"sleep {SECONDS}; until [ -e {{}}/go ]; do sleep 0.02; done; echo done; exit 3"
-"""A command that ends once there is a file `go` in the gateway's folder."""
+"""A command that ends once a file `go` exists in the gateway's folder."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def gateway(tmp_path: Path, server: PostgresServer) -> Iterator[GatewayProcess]:
-    """Yield a gateway over PostgreSQL that runs whatever it is asked to."""
+    """Yield a gateway over PostgreSQL that runs every request."""
     home = tmp_path / "home"
     write_config(home, None)
     config = json.loads((home / "config.json5").read_text())
@@ -46,7 +46,7 @@ def gateway(tmp_path: Path, server: PostgresServer) -> Iterator[GatewayProcess]:
 
 
 def history(gateway: GatewayProcess) -> list[dict[str, Any]]:
-    """Return what the history says of each run."""
+    """Return what the history says about each run."""
     found: list[dict[str, Any]] = gateway.json("history")
     return found
 
@@ -92,7 +92,7 @@ def is_finished(how: str, took: float) -> bool:
 def test_an_ending_without_a_database_is_delivered_later(
     gateway: GatewayProcess, server: PostgresServer
 ) -> None:
-    """The caller hears it at once, the history when the database is back, the key stays good."""
+    """Its caller is told at once, the history once the database is back; the key remains valid."""
     try:
         ran_without(gateway, server)
     finally:
@@ -164,7 +164,7 @@ def test_an_ending_replaces_what_another_gateway_called_unknown(
 
 
 def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: PostgresServer) -> None:
-    """Whoever waits for a run by its id hears its end although the database went and came."""
+    """A client that waits for a run by its id is told its end despite the outage."""
     gateway.ask("--no-wait", "-c", "sleep 3; echo later").communicate(timeout=10)
     run_id = history(gateway)[0]["id"]
     with ThreadPoolExecutor(1) as pool, Client(str(gateway.home / "gateway.sock")) as client:
@@ -180,7 +180,7 @@ def test_a_waiting_caller_is_not_sent_away(gateway: GatewayProcess, server: Post
 def test_a_question_outlives_the_database_with_its_caller(
     gateway: GatewayProcess, server: PostgresServer
 ) -> None:
-    """Who waits for people is not sent away meanwhile, and hears how the command ended."""
+    """A client that waits for people is kept, and is told how the command ended."""
     wish = {
         "command": "echo later; exit 3",
         "cwd": "/",

@@ -1,4 +1,4 @@
-"""A run leaves no survivor, however its children try to escape."""
+"""Leave no survivor of a run, however its children try to escape."""
 
 import asyncio
 import os
@@ -31,9 +31,10 @@ os.read(heard, 1)
 if "wait" in sys.argv:
     time.sleep(60)
 """
-"""Forks twice and calls setsid: neither child, nor group, nor session of its parent any more.
+"""Forks twice and calls setsid: no longer a child of its parent, nor in its group or session.
 
-The parent goes on when the grandchild has printed its number, which else might be killed before.
+The parent continues once the grandchild has printed its pid; otherwise it might be killed before
+that.
 """
 
 
@@ -43,7 +44,7 @@ def escaping(*words: str) -> tuple[str, ...]:
 
 
 async def survivors(runner: Runner, *words: str, timeout_ms: int | None = None) -> list[int]:
-    """Run an escaping program to its end; return who of it still lives."""
+    """Run an escaping program to its end; return its processes that are still alive."""
     run_id = new_run()
     plan = planned(request(argv=escaping(*words), timeout_ms=timeout_ms))
     done = await runner.run(run_id, plan, Watcher())
@@ -56,7 +57,7 @@ async def survivors(runner: Runner, *words: str, timeout_ms: int | None = None) 
 async def test_no_descendant_survives_its_run(
     words: tuple[str, ...], timeout_ms: int | None
 ) -> None:
-    """After the end of a run, or its time, the double-forked session leader is gone as well."""
+    """After the end of a run, or its timeout, the double-forked session leader is gone as well."""
     waits = () if timeout_ms is None else ("wait",)
     async with running(Limits(grace_ms=200)) as runner:
         assert await survivors(runner, *words, *waits, timeout_ms=timeout_ms) == []
@@ -76,7 +77,7 @@ async def test_cancelling_leaves_no_descendant() -> None:
 
 
 async def test_killing_the_group_alone_leaves_one() -> None:
-    """The control: without the walk the escapee lives on, and the check above sees it."""
+    """The control: without the walk the escapee survives, and the check above sees it."""
     run_id = new_run()
     child = subprocess.Popen(  # noqa: ASYNC220 - it starts and is killed within this test
         escaping("wait"),
@@ -86,7 +87,7 @@ async def test_killing_the_group_alone_leaves_one() -> None:
     )
     try:
         assert child.stdout is not None
-        await asyncio.to_thread(child.stdout.readline)  # the escapee itself says that it is there
+        await asyncio.to_thread(child.stdout.readline)  # the escapee itself reports that it exists
         await until(lambda: len(marked(run_id)) == 2)
 
         os.killpg(child.pid, signal.SIGKILL)
@@ -104,7 +105,7 @@ async def test_a_background_child_does_not_hold_up_the_end() -> None:
     """A child that keeps the output open is ended with the run instead of waited for."""
     async with running() as runner:
         took = []
-        for _ in range(3):  # the machine may stand still once
+        for _ in range(3):  # the machine may freeze once
             run_id = new_run()
             plan = planned(request(argv=("/bin/sh", "-c", "sleep 60 & echo done")))
 
@@ -117,7 +118,7 @@ async def test_a_background_child_does_not_hold_up_the_end() -> None:
 
 
 async def test_a_swarm_of_orphans_is_ended() -> None:
-    """Forty sessions of orphans that ignore TERM are killed to the last."""
+    """Forty sessions of orphans that ignore TERM are all killed."""
     swarm = (
         "trap '' TERM; i=0; while [ $i -lt 40 ]; do i=$((i+1)); (setsid sleep 60 &); done; sleep 60"
     )

@@ -1,4 +1,4 @@
-"""A racer renames another file over a script after its approval, at every moment (issue 10)."""
+"""Rename another file over a script after its approval, at every moment (issue 10)."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def shared() -> Iterator[Path]:
 def test_what_was_approved_is_what_is_read(
     shared: Path, racer: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Python, sh, `#!`, node, perl and ELF, sourced, wrapped, late: never what nobody saw."""
+    """Python, sh, `#!`, node, perl and ELF, sourced, wrapped, late: never what no one saw."""
     seen = raced(shared, KINDS, _SWAPS, racer)
 
     if _FULL:

@@ -1,6 +1,6 @@
-"""Exchange what an interpreter gets by a pipe, a redirection or a wrapper, after its approval.
+"""Swap what an interpreter gets by pipe, redirection or wrapper, after its approval.
 
-Each line is planned, as it is for the question; then a file is exchanged, and the line is run.
+Each line is planned, as it is for the question; then a file is swapped, and the line is run.
 """
 
 import os
@@ -38,7 +38,7 @@ CONTENTS = {
     "cgdb": "shell echo good\n",
     ".ninja": "rule say\n  command = echo good\nbuild all: say\n",
 }
-"""What is code of its kind, by how the name ends."""
+"""Code of its kind, by how the name ends."""
 
 PROJECT = "cmake_minimum_required(VERSION 3.21)\nproject(x NONE)\n"
 PROGRAM = "#!/bin/sh\ncat >/dev/null\necho {} >>{}/ran\n"
@@ -223,7 +223,7 @@ SHELL_LINES = (
     "a=no; sh < ${a}tes",
     "A='no'; sh ${A}tes > copy; cat copy",
 )
-"""``notes`` has no suffix and may not be executed, and a shell runs what it holds."""
+"""``notes`` has no suffix and may not be executed, and a shell runs what it contains."""
 
 PYTHON_LINES = (
     "python3 < notes",
@@ -360,7 +360,7 @@ PROGRAM_LINES = (
     "timeout 5 env --chdir=sub ../sub/../x",
     "env --split-string='--chdir=sub ../sub/../x a'",
 )
-"""``x`` is a program of the folder; no shell is between, so ``;`` is a word here."""
+"""``x`` is a program in the folder; no shell is involved, so ``;`` is a word here."""
 
 
 def good_of(line: str) -> str:
@@ -372,7 +372,7 @@ def good_of(line: str) -> str:
 
 
 def folder(at: Path, content: str, file: str = "notes") -> Path:
-    """Make a folder with the code, and with data beside it."""
+    """Make a folder with the code, and with data next to it."""
     for name in ("sub", "pk", "n"):
         (at / name).mkdir(parents=True)
     (at / "pk" / "__init__.py").touch()
@@ -389,7 +389,7 @@ def folder(at: Path, content: str, file: str = "notes") -> Path:
 
 
 def renamed(path: Path, content: str) -> None:
-    """Put other content under the same name, by one rename."""
+    """Put other content under the same name, with one rename."""
     mode = path.stat().st_mode
     other = path.with_name("other")
     other.write_text(content)
@@ -398,7 +398,7 @@ def renamed(path: Path, content: str) -> None:
 
 
 def overwritten(path: Path, content: str) -> None:
-    """Write other content into the same file, and put its time back."""
+    """Write other content into the same file, and restore its time."""
     before = path.stat()
     path.write_text(content)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -459,7 +459,7 @@ async def test_code_that_was_exchanged_does_not_run(
 
 
 async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
-    """The negative control: the same lines, the same exchange."""
+    """The negative control: the same lines, the same swap."""
     async with running() as runner:
         for number, line in enumerate(LINES):
             plan, file, evil = placed(tmp_path / str(number), line)
@@ -470,7 +470,7 @@ async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
 
 
 async def test_what_was_approved_runs(tmp_path: Path) -> None:
-    """Nothing was exchanged: each line does what it says, though the data beside it changes."""
+    """Nothing was swapped: each line does what it says, although the data next to it changes."""
     async with running() as runner:
         for number, line in enumerate(LINES):
             plan, file, _ = placed(tmp_path / str(number), line)
@@ -483,7 +483,7 @@ async def test_what_was_approved_runs(tmp_path: Path) -> None:
 async def exchanged_program(
     runner: Runner, at: Path, line: str, plan_of: Callable[[ExecPlan], ExecPlan]
 ) -> str:
-    """Have a program exchanged that a wrapper starts; return what ran, or ``drift``."""
+    """Swap a program that a wrapper starts; return what ran, or ``drift``."""
     folder(at, GOOD)
     vector = None if "|" in line else tuple(shlex.split(line))
     wish = request(None if vector else line, argv=vector, cwd=at, timeout_ms=20_000)
@@ -494,7 +494,7 @@ async def exchanged_program(
 
 
 async def test_a_program_that_was_exchanged_is_not_started(tmp_path: Path) -> None:
-    """Behind a wrapper, whether it is looked through or not, and in an option that names one."""
+    """After a wrapper, whether it is unwrapped or not, and in an option that names one."""
     async with running() as runner:
         for number, line in enumerate(PROGRAM_LINES):
             printed = await exchanged_program(runner, tmp_path / str(number), line, lambda one: one)
@@ -503,7 +503,7 @@ async def test_a_program_that_was_exchanged_is_not_started(tmp_path: Path) -> No
 
 
 async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
-    """The negative control: the same lines, the same exchange."""
+    """The negative control: the same lines, the same swap."""
     async with running() as runner:
         for number, line in enumerate(PROGRAM_LINES):
             printed = await exchanged_program(runner, tmp_path / str(number), line, unbound)
@@ -604,7 +604,7 @@ async def test_what_the_line_makes_itself_runs(tmp_path: Path, line: str, says: 
 
 
 async def test_a_named_pipe_is_not_bound(tmp_path: Path) -> None:
-    """It has no content before somebody writes to it, so the line does what it did."""
+    """It has no content until something is written to it, so the line does what it did."""
     os.mkfifo(tmp_path / "pipe")
     plan = planned(request("sh < pipe", cwd=tmp_path))
 

@@ -1,4 +1,4 @@
-"""When the gateway is killed, everything that it had started dies with it, and quietly."""
+"""When the gateway is killed, everything that it started dies with it, and quietly."""
 
 import signal
 import subprocess
@@ -52,9 +52,9 @@ async def main():
 
 asyncio.run(main())
 """
-"""A gateway with six runs that end once there is the file that its third word names.
+"""A gateway with six runs that end once the file that its third word names exists.
 
-What its second word says is done first in the launcher.
+The launcher first does what its second word says.
 """
 
 NO_GUARD = (
@@ -75,7 +75,7 @@ time.sleep(60)
 def program(
     code: str, run_id: str, *words: str, errors: IO[bytes] | None = None
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start a gateway of its own; yield it and the number that it prints."""
+    """Start a new gateway; yield it and the pid that it prints."""
     started = subprocess.Popen(
         [sys.executable, "-c", code, run_id, *words],
         cwd=ROOT,
@@ -100,7 +100,7 @@ def procfs_kill(pid: int) -> None:
 
 
 async def test_a_killed_gateway_leaves_nothing_running() -> None:
-    """The end of the socket is the word: supervisor, launcher, command and escapees all go."""
+    """The end of the socket is the signal: supervisor, launcher, command and escapees all go."""
     run_id = new_run()
     with program(GATEWAY, run_id) as (gateway, launcher):
         await until(lambda: len(marked(run_id)) == 4)
@@ -148,7 +148,7 @@ def children(pid: int) -> list[int]:
 
 
 def waits(pid: int) -> bool:
-    """Return whether a supervisor has collected all of its run and sleeps, so: waits for a job."""
+    """Return whether a supervisor has collected all of its run and sleeps, waiting for a job."""
     if any(one.ppid == pid for one in procfs.processes()):
         return False
     seen = procfs.process(pid)
@@ -156,13 +156,13 @@ def waits(pid: int) -> bool:
 
 
 async def test_supervisors_of_a_killed_gateway_are_quiet(tmp_path: Path) -> None:
-    """A gateway that dies with reports unread breaks their streams: nothing is written of it."""
+    """A gateway that dies with unread reports breaks their streams: nothing is written about it."""
     for _ in range(3):
         assert not await said_after_a_kill(tmp_path / "log")
 
 
 async def test_a_broken_stream_would_be_reported_in_one_line_each(tmp_path: Path) -> None:
-    """The control: unguarded, each supervisor fails at it, and even then writes no traceback."""
+    """The control: unguarded, each supervisor fails on it, and even then writes no traceback."""
     lines = (await said_after_a_kill(tmp_path / "log", NO_GUARD)).splitlines()
 
     assert lines
@@ -170,7 +170,7 @@ async def test_a_broken_stream_would_be_reported_in_one_line_each(tmp_path: Path
 
 
 async def test_a_plain_child_would_survive() -> None:
-    """The control: without a supervisor the processes of a killed gateway live on."""
+    """The control: without a supervisor the processes of a killed gateway survive."""
     run_id = new_run()
     with program(UNGUARDED, run_id) as (gateway, _):
         await until(lambda: len(marked(run_id)) == 3)

@@ -1,10 +1,10 @@
-"""Kill the gateway again and again while its runs have families that try to stay.
+"""Kill the gateway repeatedly while its runs have process trees that try to stay.
 
 Each run starts children in sessions of their own, orphans of orphans, all of them deaf to TERM and
 HUP and holding the output open. The gateway is killed at a random moment: alone, with its launcher,
-or with its supervisors too, when nobody is left to end anything but the next gateway. After each
-restart no process of an earlier run may live; at the end each run must have been told one end, and
-none of those processes may have written a traceback to the gateway's log.
+or with its supervisors too, when only the next gateway is left to end anything. After each restart
+no process of an earlier run may live; at the end each run must have reported one end, and none of
+those processes may have written a traceback to the gateway's log.
 
 ``SAYSO_FULL_FAULTS=1`` goes through 200 cycles instead of 6.
 """
@@ -48,7 +48,7 @@ QUICK = '#!/bin/sh\necho "$1 $SAYSO_RUN" >> {ran}\nexec /bin/true\n'
 
 
 class Gateway(GatewayProcess):
-    """`sayso serve`, asked over its socket whether it is up: quicker than by the CLI."""
+    """`sayso serve`, asked over its socket whether it is up: quicker than with the CLI."""
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -71,7 +71,7 @@ class Gateway(GatewayProcess):
 
 @dataclass
 class Seen:
-    """What the cycles saw: requests made, the most processes at a kill, and what was left then."""
+    """What the cycles saw: requests, the most processes at a kill, and what was left then."""
 
     asked: int = 0
     most_alive: int = 0
@@ -79,7 +79,7 @@ class Seen:
 
 
 def scripts(folder: Path) -> Path:
-    """Write the programs `listed` (a family) and `quick`."""
+    """Write the programs `listed` (a process tree) and `quick`."""
     folder.mkdir()
     for name, text in (("listed", FAMILY), ("quick", QUICK)):
         path = folder / name
@@ -96,7 +96,7 @@ def ask(socket: str, wish: dict[str, object]) -> None:
 
 
 def start_runs(gateway: Gateway, commands: Path, seen: Seen) -> list[threading.Thread]:
-    """Ask for families and for a short command, all at once."""
+    """Ask for process trees and for a short command, all at once."""
     threads = []
     for number in range(RUNS_A_CYCLE):
         seen.asked += 1
@@ -120,7 +120,7 @@ def kill(gateway: Gateway, victims: list[int]) -> None:
 
 
 def living(commands: Path) -> list[int]:
-    """Return the living processes that are in the runs' folder, supervisors included."""
+    """Return the living processes that are in the runs' folder, including supervisors."""
     found = []
     for one in procfs.processes():
         with suppress(OSError):
@@ -130,11 +130,11 @@ def living(commands: Path) -> list[int]:
 
 
 def cycle(gateway: Gateway, commands: Path, seen: Seen, dice: random.Random) -> None:
-    """Start runs, kill at a random moment, start again; nothing of them may live then."""
+    """Start runs, kill at a random moment, start again; none of them may then be alive."""
     threads = start_runs(gateway, commands, seen)
     time.sleep(dice.uniform(0.0, 0.25))
     which = dice.randrange(3)
-    if which > 1:  # on a loaded machine nothing may have started that could be left
+    if which > 1:  # on a loaded machine nothing that could be left over may have started
         wait_until("a run that is killed with its supervisor", lambda: living(commands))
     launchers, supervisors = gateway.family()
     seen.most_alive = max(seen.most_alive, len(living(commands)))
@@ -163,7 +163,7 @@ def ends(client: Client) -> Counter[str]:
 
 
 def judge(told: Counter[str], ran: Counter[str], outcomes: dict[str, str]) -> list[str]:
-    """Return what is wrong: an end told twice or never, a run that ran twice or has no end."""
+    """Return what is wrong: an end reported twice or never, a run that ran twice or has no end."""
     faults = [f"{one} was told its end {told[one]} times" for one in outcomes if told[one] != 1]
     faults += [f"{one} ran {count} times" for one, count in ran.items() if count > 1]
     faults += [f"{one} is {how}" for one, how in outcomes.items() if how not in ENDS]
@@ -178,7 +178,7 @@ def judge(told: Counter[str], ran: Counter[str], outcomes: dict[str, str]) -> li
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_no_family_survives_its_gateway(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """After every kill: no orphan once the next gateway is up, and one final event a run."""
+    """After every kill: no orphan once the next gateway is up, and one final event per run."""
     commands, seen = scripts(tmp_path / "commands"), Seen()
     home = tmp_path / "home"
     configure(home, commands, None)
@@ -227,7 +227,7 @@ def allow(home: Path, commands: Path) -> None:
 
 
 def test_the_judge_sees_each_fault() -> None:
-    """The control: an end told twice or never, a second run and an endless one are all reported."""
+    """The control: an end reported twice or never, a second run and an endless one are found."""
     outcomes = {"a": "finished", "b": "running", "c": "finished"}
 
     faults = judge(Counter({"a": 2, "b": 1}), Counter({"a": 2}), outcomes)
@@ -242,7 +242,7 @@ def test_the_judge_sees_each_fault() -> None:
 
 
 def test_a_family_survives_where_nobody_ends_it(tmp_path: Path) -> None:
-    """The control: killed alone, the head of a family leaves all others alive."""
+    """The control: killed alone, the root of a process tree leaves all others alive."""
     commands = scripts(tmp_path / "commands")
     head = subprocess.Popen(
         [commands / "listed", "k"], env={"SAYSO_RUN": "control", "PATH": "/usr/bin:/bin"}

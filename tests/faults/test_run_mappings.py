@@ -1,4 +1,4 @@
-"""The owner of a script changes it through memory after its approval (issue 10).
+"""Change a script through memory after its approval, as its owner (issue 10).
 
 mmap(2): the times of a file change at the first write to a page of a mapping, and not at those that
 follow; on tmpfs they never do. So device, inode, size and times prove nothing about its content.
@@ -55,7 +55,7 @@ def test_what_its_owner_writes_through_memory_is_not_run(shared: Path) -> None:
 
 
 def test_nor_is_a_script_that_the_same_user_changes(shared: Path) -> None:
-    """No time changes, nobody has it mapped any more, and nothing was renamed."""
+    """No time changes, no one has it mapped any more, and nothing was renamed."""
     seen = ran(shared, _GATEWAY)
 
     assert {"evil"}.isdisjoint(word for said in seen.values() for word in said.split())
@@ -70,7 +70,7 @@ def test_without_the_look_at_content_it_is(shared: Path) -> None:
 
 
 def test_without_it_the_same_user_changes_them_too(shared: Path) -> None:
-    """The control: on a disk the times tell it of the late one."""
+    """The control: on a disk the times reveal the late one."""
     seen = ran(shared, _GATEWAY, "off")
 
     assert [seen[line] for line in LINES if line != "./tool Written by"] == ["evil"] * 6

@@ -1,4 +1,4 @@
-"""However much a run prints, memory stays flat and the run is not held up."""
+"""Keep memory flat and the run undelayed, however much the run prints."""
 
 import asyncio
 import subprocess
@@ -43,11 +43,11 @@ async def test_a_flood_is_counted_and_cut() -> None:
 
 
 async def test_keeping_everything_would_be_seen() -> None:
-    """The control: a reader that keeps all it reads goes beyond the bound."""
+    """The control: a reader that keeps all it reads exceeds the bound."""
     code = "import sys; kept = sys.stdin.buffer.read(); print(len(kept), flush=True); "
     code += "import time; time.sleep(60)"
-    head = subprocess.Popen(["head", "-c", str(BYTES), "/dev/zero"], stdout=subprocess.PIPE)  # noqa: ASYNC220 - ends by itself
-    hoarder = subprocess.Popen(  # noqa: ASYNC220 - ends by itself
+    head = subprocess.Popen(["head", "-c", str(BYTES), "/dev/zero"], stdout=subprocess.PIPE)  # noqa: ASYNC220 - ends on its own
+    hoarder = subprocess.Popen(  # noqa: ASYNC220 - ends on its own
         [sys.executable, "-I", "-S", "-c", code], stdin=head.stdout, stdout=subprocess.PIPE
     )
     assert head.stdout is not None
@@ -64,7 +64,7 @@ async def test_keeping_everything_would_be_seen() -> None:
 
 
 async def test_the_tail_is_the_true_end() -> None:
-    """After any amount the last words are kept, and the text holds the first."""
+    """After any amount the last words are kept, and the text has the first."""
     async with running() as runner:
         done, _ = await watched(runner, "seq 200000 ; echo last words")
 
@@ -79,7 +79,7 @@ COUNTED_BYTES = sum(9 * 10**width * (width + 2) for width in range(6)) + 2_000_0
 
 @pytest.mark.parametrize("stdio", [PLAIN_STDIO, Stdio(capture=Capture.SEPARATE)])
 async def test_what_is_passed_over_is_not_the_end(stdio: Stdio) -> None:
-    """Most of a flood is never read, and yet every byte counts and the end is exactly the end."""
+    """Most of a flood is never read, but every byte counts and the end is exactly the end."""
     async with running() as runner:
         plan = planned(request("seq 3000000", stdio=stdio))
         done = await runner.run(new_run(), plan, Watcher())

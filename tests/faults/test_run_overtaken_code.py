@@ -1,7 +1,7 @@
-"""Put a file where an interpreter looks first, or what Python keeps of its code, after an approval.
+"""Put a file where an interpreter looks first, or in Python's cache of its code, after approval.
 
 The file that was approved stays as it is. Each line is planned, as it is for the question; then
-other files come about, and the line is run.
+other files appear, and the line is run.
 """
 
 import importlib.util
@@ -99,7 +99,7 @@ TAKEN_FIRST: tuple[tuple[str, dict[str, str]], ...] = (
     ("PATH=other:$PATH; . notes > log; cat log", {"other/notes": EVIL_SH}),
     ("export PATH=$PWD/other:$PATH; . notes", {"other/notes": EVIL_SH}),
 )
-"""Lines, with files that come about and are read before the one that was approved."""
+"""Lines, with files that appear and are read before the approved one."""
 
 BY_LETTERS = (
     "node lk/../x.js",
@@ -125,7 +125,7 @@ OWN_MODULES = (
     "python3 -m unittest pk/sub.py",
     "python3 -m pydoc pk.sub",
 )
-"""Lines in which a module of Python's own runs ``pk/sub.py``."""
+"""Lines in which a standard module of Python runs ``pk/sub.py``."""
 
 BOUND = (
     *((line, {"x.js": EVIL_JS}) for line in BY_LETTERS),
@@ -147,7 +147,7 @@ KEPT = {
     "python3 -X pycache_prefix=kept -m tool": "tool.py",
     "env 'LINE=python3 -m tool' sh -c '$LINE'": "tool.py",
 }
-"""Lines with the file of which Python reads what it keeps."""
+"""Lines with the file that Python reads from its cache."""
 
 
 def folder(at: Path, more: dict[str, str] | None = None) -> Path:
@@ -168,9 +168,9 @@ def written(at: Path, files: dict[str, str]) -> None:
 
 
 def keep_evil(at: Path, line: str) -> None:
-    """Put evil code where Python keeps what it made of a file, which fits the file's size and time.
+    """Put evil code where Python caches a file's code, matching the file's size and time.
 
-    That is for each level of optimisation and in both places.
+    It does so for each level of optimisation and in both places.
     """
     file = at / KEPT[line]
     status = file.stat()
@@ -196,7 +196,7 @@ def stripped(command: PlannedCommand, *, operands: bool = False) -> PlannedComma
 
 
 def as_it_was(plan: ExecPlan, *, operands: bool = False) -> ExecPlan:
-    """Return a plan that is bound as plans were."""
+    """Return a plan that is bound as plans used to be."""
     return bind(
         replace(plan, commands=tuple(stripped(one, operands=operands) for one in plan.commands))
     )
@@ -217,7 +217,7 @@ def asked(line: str, at: Path) -> ExecPlan:
 
 
 async def test_what_would_be_taken_first_ends_the_run(tmp_path: Path) -> None:
-    """A file that comes about is drift, though all that was there is as it was."""
+    """A file that appears is drift, although everything that existed is unchanged."""
     async with running() as runner:
         for number, (line, files) in enumerate(TAKEN_FIRST):
             plan = asked(line, at := folder(tmp_path / str(number)))
@@ -248,7 +248,7 @@ async def test_without_that_it_runs(tmp_path: Path) -> None:
 async def test_what_is_there_and_read_first_is_bound(
     tmp_path: Path, line: str, file: str, evil: str
 ) -> None:
-    """Other content there is drift, as it is with the file that the line names."""
+    """Other content there is drift, as it is for the file that the line names."""
     async with running() as runner:
         at = folder(tmp_path / "at", {file: evil.replace("evil", "first")})
         plan = asked(line, at)
@@ -260,7 +260,7 @@ async def test_what_is_there_and_read_first_is_bound(
 
 @pytest.mark.parametrize("line", ["node g", "node g > log; cat log"])
 async def test_a_main_by_way_of_a_folder_that_is_not_there(tmp_path: Path, line: str) -> None:
-    """Node takes `no/../lib` for `lib.js`, which is there: nothing has come about."""
+    """Node takes `no/../lib` for `lib.js`, which exists: nothing has appeared."""
     more = {"g/package.json": '{"main": "./no/../lib"}', "g/lib.js": GOOD_JS}
     async with running() as runner:
         plan = asked(line, at := folder(tmp_path / "at", more))
@@ -272,7 +272,7 @@ async def test_a_main_by_way_of_a_folder_that_is_not_there(tmp_path: Path, line:
 
 
 async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
-    """Node runs `x` then; while it is a folder, what is in it may be read and may change."""
+    """Node runs `x` then; while it is a folder, its content may be read and may change."""
     more = {"x/data.js": GOOD_JS, "x.js": "require('./x/data.js')\n"}
     async with running() as runner:
         plan = asked("node ./x", at := folder(tmp_path / "at", more))
@@ -290,7 +290,7 @@ async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
 async def test_code_without_its_name_in_the_line(
     tmp_path: Path, line: str, evil: dict[str, str]
 ) -> None:
-    """What is read in the end is bound, whatever the line calls it."""
+    """What is finally read is bound, whatever the line calls it."""
     at = folder(tmp_path / "at")
     async with running() as runner:
         plan = asked(line, at)
@@ -304,7 +304,7 @@ async def test_code_without_its_name_in_the_line(
 
 
 async def test_what_python_keeps_is_not_read(tmp_path: Path) -> None:
-    """It is made anew of the code that was approved, and what it writes then is good."""
+    """It is rebuilt from the approved code, and what it then writes is valid."""
     async with running() as runner:
         for number, line in enumerate(KEPT):
             plan = asked(line, at := folder(tmp_path / str(number)))
@@ -327,7 +327,7 @@ async def test_without_that_it_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", [*KEPT, *OWN_MODULES])
 async def test_what_python_writes_itself_asks_no_question(tmp_path: Path, line: str) -> None:
-    """A second run of the same plan, and of an allow-always: Python kept its work after the first.
+    """A second run of the same plan, and of an allow-always: Python cached its code by then.
 
     Nothing is promised about unreadable lines.
     """
@@ -355,7 +355,7 @@ async def test_what_python_writes_itself_asks_no_question(tmp_path: Path, line: 
     ],
 )
 async def test_other_files_may_come_about(tmp_path: Path, line: str) -> None:
-    """Data, folders, other modules: nothing of that is read first."""
+    """Data, folders, other modules: none of them is read first."""
     at = folder(tmp_path / "at")
     async with running() as runner:
         plan = asked(line, at)
@@ -383,7 +383,7 @@ async def test_what_the_line_makes_itself_is_found(tmp_path: Path) -> None:
     ],
 )
 async def test_a_program_that_the_line_makes_itself_is_found(tmp_path: Path, makes: str) -> None:
-    """As a line does that makes a virtual environment, and puts that first in PATH."""
+    """As a line does that makes a virtual environment and puts it first in PATH."""
     at = folder(tmp_path / "at")
     async with running() as runner:
         plan = asked(f"{makes}; PATH=other:$PATH; ls > log; cat log", at)
@@ -395,7 +395,7 @@ async def test_a_program_that_the_line_makes_itself_is_found(tmp_path: Path, mak
     "line", ["python3 empty", "node ./no", "node -r ./no -e 1", "node ./empty"]
 )
 def test_nothing_is_promised_about_code_that_is_not_there(tmp_path: Path, line: str) -> None:
-    """Whatever came about there would run unasked."""
+    """Whatever appeared there would run without asking."""
     plan = asked(line, folder(tmp_path / "at"))
 
     assert not evaluate(plan, LISTED, listed()).promise
@@ -403,7 +403,7 @@ def test_nothing_is_promised_about_code_that_is_not_there(tmp_path: Path, line: 
 
 @pytest.mark.parametrize(("line", "files"), TAKEN_FIRST)
 def test_always_holds_for_what_was_seen(tmp_path: Path, line: str, files: dict[str, str]) -> None:
-    """A file that comes about and would be taken first is asked about."""
+    """A file that appears and would be taken first needs an answer."""
     at = folder(tmp_path / "at")
     promises = evaluate(asked(line, at), LISTED, listed()).promise or ()
     written(at, files)

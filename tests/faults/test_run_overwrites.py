@@ -1,4 +1,4 @@
-"""Overwriting in place between the last look at a file and its opening, by real writers."""
+"""Overwrite in place between the last check of a file and its opening, with real writers."""
 
 import asyncio
 import hashlib
@@ -26,8 +26,8 @@ from tests.support.runs import (
 )
 from tests.support.waiting import until
 
-# A slow interpreter: it says by a file that it has started, and its script is opened once somebody
-# has overwritten it, but after so many turns of 20 ms at most.
+# A slow interpreter: it reports by a file that it has started, and its script is opened once it has
+# been overwritten, but after this many turns of 20 ms at most.
 SLOW = """#!/bin/sh
 : > {0}/mark
 until [ -e {0}/attempt ]; do sleep 0.01; done
@@ -87,7 +87,7 @@ async def outcome(runner: Runner, plan: ExecPlan, watcher: Watcher | None = None
 
 @pytest.mark.parametrize("line", ["./tool", "timeout 5 ./tool"])
 async def test_a_script_is_kept_from_writers_until_it_was_read(tmp_path: Path, line: str) -> None:
-    """The writer comes after the last look and before the interpreter, and has to wait."""
+    """The writer comes after the last check and before the interpreter, and has to wait."""
     tool, mark = slow_script(tmp_path), tmp_path / "mark"
     with overwriting(tool, mark) as writer:
         async with running() as runner:
@@ -101,7 +101,7 @@ async def test_a_script_is_kept_from_writers_until_it_was_read(tmp_path: Path, l
 
 
 def test_a_plain_start_falls_for_it(tmp_path: Path) -> None:
-    """The control: looked at just before, and started by its name, the script is the other one."""
+    """The control: checked just before, and started by its name, the script is the other one."""
     tool, mark = slow_script(tmp_path, 1000), tmp_path / "mark"
     with overwriting(tool, mark) as writer:
         before = tool.stat()
@@ -114,7 +114,7 @@ def test_a_plain_start_falls_for_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["program", "script"])
 async def test_what_is_open_for_writing_is_not_started(tmp_path: Path, kind: str) -> None:
-    """Who holds the file open could write at any moment; the check would mean nothing."""
+    """A process that holds the file open could write at any moment; the check means nothing."""
     tool = tmp_path / "tool"
     if kind == "program":
         copy_of("echo", tool)
@@ -128,7 +128,7 @@ async def test_what_is_open_for_writing_is_not_started(tmp_path: Path, kind: str
 
 
 async def test_writers_go_on_while_a_long_script_runs(tmp_path: Path) -> None:
-    """A script is kept from writers for the time of its start, not for the time that it takes."""
+    """A script is kept from writers while it starts, not while it runs."""
     tool = script(tmp_path / "tool", "#!/bin/sh\n: >here\nsleep 20\n")
     async with running() as runner:
         run_id = new_run()
@@ -146,7 +146,7 @@ async def test_writers_go_on_while_a_long_script_runs(tmp_path: Path) -> None:
 
 
 async def test_a_line_may_write_what_it_runs_later(tmp_path: Path) -> None:
-    """Only what starts is leased: an earlier command is not held up, and the change is seen."""
+    """Only what starts is leased: an earlier command is not delayed, and the change is seen."""
     script(tmp_path / "tool", f"#!/bin/sh\n{GOOD}")
     script(tmp_path / "first", f"#!/bin/sh\nprintf '#!/bin/sh\\n{EVIL[:-1]}\\n' > tool\n")
     began = time.monotonic()
@@ -159,7 +159,7 @@ async def test_a_line_may_write_what_it_runs_later(tmp_path: Path) -> None:
 
 
 async def test_racing_writers_never_win(tmp_path: Path) -> None:
-    """A process that overwrites all the time, back and forth: what was judged runs, or nothing."""
+    """A process that overwrites constantly, back and forth: what was judged runs, or nothing."""
     tool = script(tmp_path / "tool", f"#!/bin/sh\n{GOOD}")
     bytes_of = {f"#!/bin/sh\n{text}".encode(): text.split()[1] for text in (GOOD, EVIL)}
     judged_by = {hashlib.sha256(content).hexdigest(): word for content, word in bytes_of.items()}

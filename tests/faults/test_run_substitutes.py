@@ -1,8 +1,8 @@
-"""Put something else where an approved script is: a link, a folder, a file that is read instead.
+"""Replace an approved script: with a link, a folder, a file that is read instead.
 
 The interpreter looks before it opens: for links on the way, for a folder to enter, for the name
-with a suffix, for what its own folder is called. Each of these has to lead to what was approved
-(issue 10).
+with a suffix, for the name of its own folder. Each of these has to lead to what was approved (issue
+10).
 """
 
 import asyncio
@@ -30,25 +30,25 @@ TEXTS = {
 
 
 def hostile(path: Path, kind: str | None = None) -> Path:
-    """Write a script that nobody saw."""
+    """Write a script that no one saw."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(TEXTS[kind or path.suffix[1:]][1].format("evil"))
     return path
 
 
 def aside(path: Path) -> None:
-    """Take what is at a path away."""
+    """Remove what is at a path."""
     path.rename(f"{path}.old")
 
 
 def link(place: Path, at: Path) -> None:
-    """Put a link to another script in its place."""
+    """Replace it with a link to another script."""
     aside(at)
     at.symlink_to(hostile(place / "other" / at.name))
 
 
 def link_to_descriptor(place: Path, at: Path) -> None:
-    """Put a link to a file that another process has open in its place."""
+    """Replace it with a link to a file that another process has open."""
     aside(at)
     fd = os.open(hostile(place / "other" / at.name), os.O_RDONLY)
     at.symlink_to(f"/proc/{os.getpid()}/fd/{fd}")
@@ -61,54 +61,54 @@ def fill(at: Path) -> None:
 
 
 def folder(_: Path, at: Path) -> None:
-    """Put a folder that can be run in its place."""
+    """Replace it with a folder that can be run."""
     aside(at)
     fill(at)
 
 
 def linked_folder(place: Path, at: Path) -> None:
-    """Put a link to such a folder in its place."""
+    """Replace it with a link to such a folder."""
     aside(at)
     fill(place / "other")
     at.symlink_to("../other")
 
 
 def package(_: Path, at: Path) -> None:
-    """Put a folder in its place that names a script elsewhere."""
+    """Replace it with a folder that names a script elsewhere."""
     aside(at)
     hostile(at / "lib" / "main.js")
     (at / "package.json").write_text('{"main": "lib/main.js"}')
 
 
 def suffix(_: Path, at: Path) -> None:
-    """Take it away, and leave what is read instead."""
+    """Remove it, and leave what is read instead."""
     aside(at)
     for end in ("js", "awk"):
         hostile(Path(f"{at}.{end}"), end)
 
 
 def linked_above(place: Path, at: Path) -> None:
-    """Put a link in the place of its folder."""
+    """Replace its folder with a link."""
     aside(at.parent)
     hostile(place / "other" / at.name)
     at.parent.symlink_to("other")
 
 
 def moved_above(place: Path, at: Path) -> None:
-    """Put another folder in the place of its folder, and rename the one that they are in."""
+    """Replace its folder with another, and rename the one that they are in."""
     aside(at.parent)
     hostile(at)
     place.rename(place.with_name("moved"))
 
 
 def moved_and_replaced(place: Path, at: Path) -> None:
-    """Do so, and put another in the place of that one as well."""
+    """Do so, and replace that one with another as well."""
     moved_above(place, at)
     hostile(at)
 
 
 def pipe(_: Path, at: Path) -> None:
-    """Put a named pipe in its place."""
+    """Replace it with a named pipe."""
     aside(at)
     os.mkfifo(at)
     text = TEXTS[at.suffix[1:]][1].format("evil")
@@ -124,7 +124,7 @@ WAIT = "#!/bin/sh\ntouch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n"
 
 
 async def ran(runner: Runner, base: Path, kind: str, change: Callable[[Path, Path], None]) -> str:
-    """Run a script of a kind behind a command that waits for the change; return what it printed."""
+    """Run a script of a kind after a command that waits for the change; return what it printed."""
     place = base / f"{kind}-{change.__name__}" / "work"
     at = place / "sub" / f"x.{kind}"
     at.parent.mkdir(parents=True)
@@ -173,7 +173,7 @@ ROOTS = {
 
 @pytest.mark.parametrize("case", ROOTS)
 async def test_links_that_were_there_lead_where_they_led(tmp_path: Path, case: str) -> None:
-    """Node looks for what a script requires beside the file that the links lead to."""
+    """Node looks for what a script requires next to the file that the links lead to."""
     links, _, run = ROOTS[case].rpartition("; ")
     (tmp_path / "sub").mkdir()
     script(tmp_path / "sub" / "x.js", 'require("./y"); console.log(process.cwd())\n')
@@ -229,9 +229,9 @@ SLOW = "touch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n" + "#" * 70 + "\n"
 async def test_others_change_nothing_of_a_script_that_is_read(
     tmp_path: Path, mode: int, group: int, says: str
 ) -> None:
-    """In place, when no lease holds writers any more: a shell reads what is left of a long script.
+    """In place, when no lease holds writers any more: a shell reads the rest of a long script.
 
-    Whoever else may write to it changes nothing; its owner's own change shows, as is documented.
+    Others who may write to it change nothing; its owner's own change shows, as documented.
     """
     text = SLOW + f"{'#' * 60}\n" * 1500 + "echo good\n"
     at = script(tmp_path / "x.sh", text)
@@ -249,6 +249,6 @@ async def test_others_change_nothing_of_a_script_that_is_read(
 
 
 def overwritten(path: Path, text: str) -> None:
-    """Write into a file that stays the same one; it waits for the end of a lease."""
+    """Write to a file that stays the same one; it waits for the end of a lease."""
     with path.open("r+") as file:
         file.write(text)

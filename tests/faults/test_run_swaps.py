@@ -1,4 +1,4 @@
-"""What was approved is what runs, whatever happens to the files in between."""
+"""Run what was approved, whatever happens to the files in between."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def program(path: Path) -> None:
 
 
 def swap_program(path: Path) -> None:
-    """Put another program under the same name by one rename."""
+    """Put another program under the same name with one rename."""
     copy_of("env", path.with_name("new")).rename(path)
 
 
@@ -46,12 +46,12 @@ def shell_script(path: Path) -> None:
 
 
 def swap_script(path: Path) -> None:
-    """Put another script under the same name by one rename."""
+    """Put another script under the same name with one rename."""
     script(path.with_name("new"), EVIL).rename(path)
 
 
 def overwrite_script(path: Path) -> None:
-    """Write another script's bytes into the same inode, and put mtime back."""
+    """Write another script's bytes into the same inode, and restore mtime."""
     before = path.stat()
     path.write_text(EVIL)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -1,7 +1,7 @@
-"""A run that multiplies without end is noticed, ended to the last, and its neighbours go on.
+"""Notice a run that multiplies without end, kill all of it, and let its neighbours continue.
 
 The swarms here are bounded in themselves (2,048 processes, 4 seconds), so that a missing guard
-makes a test fail and not the machine.
+fails a test and not the machine.
 """
 
 import asyncio
@@ -45,9 +45,9 @@ def swarm(rounds: int, *words: str, seconds: float = 60) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("words", [(), ("deaf",), ("deaf", "away")])
 async def test_a_swarm_is_ended(words: tuple[str, ...]) -> None:
-    """Two thousand processes, deaf ones and ones in sessions of their own too, are ended soon."""
+    """Two thousand processes, including deaf ones and ones in other sessions, are ended soon."""
     async with running(Limits(processes=100)) as runner:
-        for _ in range(3):  # the machine may stand still: what takes longer does so each time
+        for _ in range(3):  # the machine may freeze: what takes longer does so each time
             run_id = new_run()
             began = time.monotonic()
 
@@ -64,7 +64,7 @@ async def test_a_swarm_is_ended(words: tuple[str, ...]) -> None:
 
 
 async def test_a_swarm_whose_head_has_gone_is_not_waited_for() -> None:
-    """It does not use the grace after the end of the run to grow."""
+    """It does not use the grace period after the end of the run to grow."""
     async with running(Limits(processes=100, grace_ms=10_000)) as runner:
         argv = swarm(11, "gone", "deaf", "away")
         for _ in range(3):
@@ -79,7 +79,7 @@ async def test_a_swarm_whose_head_has_gone_is_not_waited_for() -> None:
 
 
 async def test_a_crowd_within_the_limit_is_left_alone() -> None:
-    """The control: as many as are allowed live out their time."""
+    """The control: as many as allowed live until they end."""
     async with running(Limits(processes=100)) as runner:
         run_id = new_run()
 
@@ -91,7 +91,7 @@ async def test_a_crowd_within_the_limit_is_left_alone() -> None:
 
 
 async def test_a_neighbour_is_no_part_of_it() -> None:
-    """A quiet run beside a swarm is not taken for one, however many the machine has."""
+    """A quiet run next to a swarm is not taken for one, however many the machine has."""
     async with running(Limits(processes=100)) as runner:
         quiet = asyncio.create_task(shell(runner, "sleep 1.5; echo quiet"))
         loud = await runner.run(new_run(), planned(request(argv=swarm(11, "away"))), Watcher())

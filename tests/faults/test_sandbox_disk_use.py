@@ -44,9 +44,10 @@ async def test_a_run_that_fills_its_tmp_is_ended(tmp_path: Path) -> None:
 
 
 async def test_without_the_limit_it_would_not_be(tmp_path: Path) -> None:
-    """The control: the same fits where more is allowed, and the runs end by themselves.
+    """The control: the same fits where more is allowed, and the runs end on their own.
 
-    Much more, for what other programs write to this disk counts while descriptors are on their way.
+    Much more, because what other programs write to this disk counts while descriptors are in
+    transit.
     """
     async with sandbox(tmp_path, private_bytes=1024 * 1024 * MIB) as house:
         found = await filled_in_each_way(house, hold_s=0)
@@ -78,7 +79,7 @@ async def test_all_commands_of_a_line_count_together(tmp_path: Path) -> None:
 
 @contextmanager
 def small_disk(folder: Path, mib: int) -> Iterator[Path]:
-    """Yield a file system of its own."""
+    """Yield a new file system."""
     disk = folder / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", disk], check=True)
@@ -89,7 +90,7 @@ def small_disk(folder: Path, mib: int) -> Iterator[Path]:
 
 
 def reserve(disk: Path, mib: int) -> None:
-    """Take so much of a disk."""
+    """Use up this much of a disk."""
     with (disk / "taken").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, mib * MIB)
 
@@ -101,7 +102,7 @@ def left_on(disk: Path) -> int:
 
 
 class Unbounded(Scratch):
-    """Private folders that nobody looks at."""
+    """Private folders that nothing watches."""
 
     def limits(self, path: Path) -> Private:
         """Return no limits."""
@@ -121,14 +122,14 @@ class Unbounded(Scratch):
 async def test_the_last_of_the_disk_is_left_to_the_store(
     way: str, where: str, guarded: bool, tmp_path: Path
 ) -> None:
-    """A fifth of a small disk: whether /tmp is filled or a workspace that lies on it as well."""
+    """A fifth of a small disk: whether /tmp is filled or a workspace that is on it as well."""
     with small_disk(tmp_path, 800) as disk:
         async with sandbox(disk, private_bytes=PLENTY) as house:
             if not guarded:
                 house.host._scratch = Unbounded(house.home / "sandbox")
             reserve(disk, 560)
             folder = where if where == "/tmp" else str(house.workspace)
-            # It cannot be faster than 100 MB a second, so that a slow machine gets to it in time.
+            # It cannot be faster than 100 MB a second, so that a slow machine reaches it in time.
             hold_s = HOLD_S if guarded else 0
             many = {"FILES": 20, "EACH": 16, "PAUSE": 0.01}
             done = await filled(house, way, folder, hold_s=hold_s, **many)
@@ -142,7 +143,7 @@ async def test_the_last_of_the_disk_is_left_to_the_store(
 
 
 async def test_nothing_starts_on_a_full_disk(tmp_path: Path) -> None:
-    """It would be ended at once; and it is said what is to be done."""
+    """It would be ended at once; the message says what to do."""
     with small_disk(tmp_path, 100) as disk:
         async with sandbox(disk) as house:
             ran = await house.run("true")
@@ -167,7 +168,7 @@ async def test_folders_in_memory_are_full_at_their_size(tmp_path: Path) -> None:
 
 
 def test_a_file_with_two_names_counts_once(tmp_path: Path) -> None:
-    """As it takes room once; and folders count as well."""
+    """Because it uses space once; and folders count as well."""
     (tmp_path / "one").write_bytes(bytes(MIB))
     (tmp_path / "two").hardlink_to(tmp_path / "one")
 
@@ -175,7 +176,7 @@ def test_a_file_with_two_names_counts_once(tmp_path: Path) -> None:
 
 
 def test_too_many_files_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small: a file system may run out of inodes before it runs out of room."""
+    """However small: a file system may run out of inodes before it runs out of space."""
     for number in range(11):
         (tmp_path / str(number)).touch()
     monkeypatch.setattr(held_files, "MOST_FILES", 10)
@@ -209,7 +210,7 @@ print(held(sys.argv[1], 1 << 40, 7 << 20, Look(str)) >= 7 << 20)
 
 @pytest.mark.parametrize("mode", ["000", "700"], ids=["closed", "control"])
 def test_what_is_closed_counts_for_all_that_is_gone(mode: str) -> None:
-    """A folder that took its rights away may hold all that the file system lost meanwhile."""
+    """A folder that removed its own rights may hold all that the file system lost since."""
     folder = Path(f"/var/tmp/sayso-{secrets.token_hex(4)}")
     folder.mkdir()
     os.chown(folder, 65534, 65534)
@@ -226,7 +227,7 @@ def test_what_is_closed_counts_for_all_that_is_gone(mode: str) -> None:
 def test_a_look_that_takes_too_long_counts_all_that_is_gone(
     late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run can make it take any time; it does not gain room by that."""
+    """A run can make it take any time; it does not gain space by that."""
     (tmp_path / "file").write_bytes(bytes(MIB))
     if late:
         monkeypatch.setattr(held_files, "_MOST_S", 0.0)
@@ -244,7 +245,7 @@ def test_without_processes_there_is_nothing_to_be_late_with(*, children: bool) -
 
 
 def test_the_disk_is_watched_during_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It could be full when the look is over."""
+    """It could be full when the check is over."""
     monkeypatch.setattr(held_files, "_PAUSE_S", 0.0)
     look, calm = Look(lambda: "no room"), Look(str)
 

@@ -30,12 +30,12 @@ from tests.support.waiting import until
 
 @pytest.fixture(autouse=True)
 def as_root() -> None:
-    """Without root the controls fail for want of rights, and then prove nothing."""
+    """Without root the controls fail for lack of rights, and then prove nothing."""
     assert os.geteuid() == 0, "run as root: the controls mount, trace and make devices"
 
 
 async def test_no_file_outside_is_reached(tmp_path: Path) -> None:
-    """Neither the gateway's home can be read nor anything but the workspace be changed."""
+    """The gateway's home cannot be read, and nothing but the workspace can be changed."""
     outside = Path(f"/opt/sayso-{secrets.token_hex(4)}")
     outside.mkdir()
     try:
@@ -49,7 +49,7 @@ async def test_no_file_outside_is_reached(tmp_path: Path) -> None:
 
 
 async def test_what_is_written_beside_the_workspace_stays_inside(tmp_path: Path) -> None:
-    """A folder above the workspace is not there; what stands in its place is the run's own."""
+    """A folder above the workspace does not exist; what replaces it is the run's own."""
     async with sandbox(tmp_path) as house:
         attack = vector(attacks.WRITES_OUTSIDE, OUTSIDE=str(tmp_path))
         inside = await house.run(attack)
@@ -103,7 +103,7 @@ async def test_the_network_is_not_reached(open_network: bool, tmp_path: Path) ->
 
 
 async def test_other_processes_are_neither_seen_nor_signalled(tmp_path: Path) -> None:
-    """The gateway and everybody else stand outside of the namespace."""
+    """The gateway and everything else is outside of the namespace."""
     mark = secrets.token_hex(8)
     async with sandbox(tmp_path) as house:
         with a_victim(mark) as victim:
@@ -118,7 +118,7 @@ async def test_other_processes_are_neither_seen_nor_signalled(tmp_path: Path) ->
 
 
 async def test_no_program_gives_another_users_rights(tmp_path: Path) -> None:
-    """A set-user-id program runs as who started it: mounted nosuid, and no new privileges."""
+    """A set-user-id program runs as its caller: mounted nosuid, and no new privileges."""
     async with sandbox(tmp_path) as house:
         program = house.workspace / "becomes"
         shutil.copy("/usr/bin/id", program)
@@ -145,7 +145,7 @@ async def test_a_wrong_architecture_is_killed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["by itself", "cancelled", "out of time"])
 async def test_nothing_outlives_a_run(end: str, tmp_path: Path) -> None:
-    """Whatever forks twice, leaves its session and is deaf to TERM ends with the run."""
+    """A process that forks twice, leaves its session and ignores TERM ends with the run."""
     async with sandbox(tmp_path) as house:
         ready, go = house.workspace / "ready", house.workspace / "go"
         attack = vector(attacks.OUTLIVES, READY=str(ready), GO=str(go))
@@ -166,7 +166,7 @@ async def test_nothing_outlives_a_run(end: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("held", [True, False], ids=["held", "control"])
 async def test_nothing_outlives_a_killed_supervisor(held: bool, tmp_path: Path) -> None:
-    """Even when only bubblewrap's outer process is killed; without its two flags one lives on."""
+    """Even if only bubblewrap's outer process is killed; without its two flags one survives."""
     ready, mark = tmp_path / "ready", secrets.token_hex(8)
     flags = ("--unshare-pid", "--die-with-parent") if held else ()
     attack = attacks.program(attacks.OUTLIVES, READY=str(ready), GO=str(tmp_path / "never"))

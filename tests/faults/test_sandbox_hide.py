@@ -1,4 +1,4 @@
-"""Read what `sandbox.hide` hides in a workspace that the configuration names."""
+"""Try to read what `sandbox.hide` hides in a workspace that the configuration names."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ READS = "cat */.env */*/.env .git/* moved-*/* keys/* 2>/dev/null; true"
 
 @asynccontextmanager
 async def hiding(folder: Path) -> AsyncIterator[HomeBeside]:
-    """Yield a sandbox with one workspace, in which there is something to hide."""
+    """Yield a sandbox with one workspace that contains something to hide."""
     home, work = folder / "home", folder / "work"
     home.mkdir(mode=0o700)
     for one in ("app/deep/.env", ".git/credentials", "keys/one"):
@@ -39,7 +39,7 @@ async def hiding(folder: Path) -> AsyncIterator[HomeBeside]:
 async def test_hidden_files_cannot_be_read(
     held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by moving a folder above one away for the next run, nor below a protected folder."""
+    """Not by moving a parent folder away for the next run, nor below a protected folder."""
     if not held:
         monkeypatch.setattr(Check, "begin", lambda *_words, **_options: ())
     async with hiding(tmp_path) as house:

@@ -1,6 +1,6 @@
 """Try everything against the sandbox in one go, and count; each attack has its control elsewhere.
 
-A probe is one way that was tried: a program says `TRIED` for each where it tries several.
+A probe is one way that was tried: a program that tries several says `TRIED` for each.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ IN_MEMORY = (str(Path.home()), "/var/tmp", "/dev/shm", "/dev", "/run", "/home", 
 
 
 __all__ = ["visible"]
-"""A fixture."""
+"""Provide a fixture."""
 
 
 async def probed(house: HomeBeside, name: str, attack: str, **names: object) -> dict[str, bool]:
@@ -43,7 +43,7 @@ async def probed(house: HomeBeside, name: str, attack: str, **names: object) -> 
 async def test_every_probe_fails(
     visible: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """At least as many as were asked for, and no success."""
+    """At least as many as required, and no success."""
     found: dict[str, bool] = {}
     every = {**AGAINST_FILES, **AGAINST_THE_KERNEL, **AGAINST_OTHERS}
     mark = secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""Write into the sandbox's workspace what the host's own programs would obey later."""
+"""Write to the sandbox's workspace what the host's own programs would obey later."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from tests.support.runs import Watcher, new_run
 from tests.support.sandbox import PROTECTED, HomeBeside, sandbox
 from tests.support.waiting import until
 
-# Each prepares a program `evil` beside it that leaves a trace. `$T` is the workspace.
+# Each prepares a program `evil` next to it that leaves a trace. `$T` is the workspace.
 PRELUDE = """
 printf '#!/bin/sh\\necho ran >> "%s/fired"\\n' "$T" > "$T/evil"; chmod +x "$T/evil"
 HOOK="$T/evil"
@@ -174,7 +174,7 @@ def prepare(work: Path) -> None:
 
 
 def fires(work: Path) -> bool:
-    """Use git everywhere in a workspace as its owner would; tell whether it ran something."""
+    """Use git everywhere in a workspace as its owner would; return whether it ran something."""
     for folder in [work, *(one.parent for one in sorted(work.rglob(".git")))]:
         git("status", cwd=folder)
         git("checkout", "-q", "-B", "probe", cwd=folder)
@@ -182,7 +182,7 @@ def fires(work: Path) -> bool:
 
 
 def obeyed(work: Path) -> bool:
-    """Return whether a program that reads the protected places finds something that was written."""
+    """Return whether a program that reads the protected places finds something written there."""
     places = [".envrc", ".idea", ".husky", ".vscode", "linked"]
     places += (f"{top}/{one}" for top in ("sub", "module", "tree") for one in (".envrc", ".vscode"))
     files = [one for place in places for one in ((work / place), *(work / place).glob("*"))]
@@ -190,7 +190,7 @@ def obeyed(work: Path) -> bool:
 
 
 async def attack(house: HomeBeside, script: str, *names: str) -> Finished:
-    """Carry an attack out in the workspace."""
+    """Carry out an attack in the workspace."""
     words = ("/bin/sh", "-c", f"T={house.workspace}\n{PRELUDE}{script}\ntrue", *names)
     return await house.run(words)
 
@@ -260,7 +260,7 @@ async def test_a_refused_setting_is_said_clearly(tmp_path: Path) -> None:
 
 
 async def test_what_appeared_is_moved_and_named(tmp_path: Path) -> None:
-    """Nothing is lost: the result says what it is called now."""
+    """Nothing is lost: the result gives its new name."""
     async with sandbox(tmp_path) as house:
         done = await attack(house, "echo evil > .envrc")
         (moved,) = house.workspace.glob(".envrc*")
@@ -272,7 +272,7 @@ async def test_what_appeared_is_moved_and_named(tmp_path: Path) -> None:
 
 
 async def test_what_git_did_not_take_for_a_repository_before(tmp_path: Path) -> None:
-    """What one run prepares becomes a repository by the next one: it is looked at then."""
+    """What one run prepares becomes a repository in the next one: it is checked then."""
     async with sandbox(tmp_path) as house:
         prepare(house.workspace)
         first = (
@@ -286,7 +286,7 @@ async def test_what_git_did_not_take_for_a_repository_before(tmp_path: Path) -> 
 
 
 async def test_more_repositories_than_are_held(tmp_path: Path) -> None:
-    """However many and however deep: few descriptors, the older ones held, the rest reported."""
+    """However many and however deep: few descriptors, the older ones kept, the rest reported."""
     deep = "p=$PWD; for i in $(seq 60); do mkdir d && cd d; done; git init -q .; cd $p"
     many = "for i in $(seq 60); do git init -q --template= a$i; done"
     evil = "git config -f a60/.git/config a.b c"
@@ -324,7 +324,7 @@ async def test_a_workspace_that_cannot_be_looked_at_afterwards(
 
 
 async def test_runs_that_overlap_cannot_pass_it_on(tmp_path: Path) -> None:
-    """What another run that goes on has seen there is new all the same."""
+    """What another run that continues has seen there is still new."""
     async with sandbox(tmp_path) as house:
         go, begun = house.workspace / "go", house.workspace / "begun"
         (waits := house.workspace / "waits").write_text(
@@ -347,7 +347,7 @@ async def test_runs_that_overlap_cannot_pass_it_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("inside", [".git", ".git/hooks", ".vscode", "bare.git", "bare.git/hooks"])
 async def test_no_protected_folder_is_a_workspace(inside: str, tmp_path: Path) -> None:
-    """The folder is the requester's word: one below a protected path may not be changed."""
+    """The requester names the folder: one below a protected path may not be changed."""
     tried = {}
     for protect in (PROTECTED, ()):
         (folder := tmp_path / str(len(protect))).mkdir()
@@ -396,7 +396,7 @@ async def test_where_a_link_further_up_leads(inside: str, tmp_path: Path) -> Non
 
 
 async def test_a_folder_that_has_become_a_git_folder(tmp_path: Path) -> None:
-    """A command was run in it before; what it is now decides."""
+    """A command ran in it before; what it is now decides."""
     fired = {}
     for protect in (PROTECTED, ()):
         (folder := tmp_path / str(len(protect))).mkdir()

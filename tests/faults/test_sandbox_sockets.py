@@ -1,4 +1,4 @@
-"""Reach Unix sockets of this machine from the sandbox: wherever, however and whenever bound."""
+"""Reach for Unix sockets of this machine from the sandbox: wherever, however, whenever bound."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ from tests.support.runs import Watcher, new_run
 from tests.support.sandbox import PYTHON, bwrap, over, places_for, sandbox
 
 __all__ = ["visible"]
-"""A fixture, for all tests here."""
+"""Provide a fixture for all tests here."""
 
 
 @pytest.mark.parametrize("network", [False, True])
@@ -35,7 +35,7 @@ async def test_no_socket_of_this_machine_is_reached(
 async def test_the_setting_lets_them_be_reached(
     network: bool, visible: Path, tmp_path: Path
 ) -> None:
-    """The control: what is covered is what a run's start found by a full path, and nothing else."""
+    """The control: only what a run's start found by a full path is covered."""
     async with sandbox(tmp_path, network=network, unix_sockets=True) as house:
         found = await attacked(house, visible, inside=True)
 
@@ -44,7 +44,7 @@ async def test_the_setting_lets_them_be_reached(
 
 
 async def test_other_numbers_make_no_socket(visible: Path, tmp_path: Path) -> None:
-    """socketcall(2) of 32-bit programs ends the process, before it makes anything."""
+    """socketcall(2) of 32-bit programs ends the process before it makes anything."""
     address = str(visible / "s")
     with socket.socket(socket.AF_UNIX) as service:
         service.bind(address)
@@ -55,12 +55,12 @@ async def test_other_numbers_make_no_socket(visible: Path, tmp_path: Path) -> No
             outside = await house.run_outside(attack)
 
     assert (inside.exit_code, "ESCAPED" in inside.output.text) == (159, False)  # 128 + SIGSYS
-    # Where the kernel has no 32-bit calls there is nothing to be reached by.
+    # If the kernel has no 32-bit calls, nothing can be reached.
     assert "ESCAPED" in outside.output.text or outside.exit_code in {0, 159}
 
 
 async def test_no_socket_is_handed_to_a_command(tmp_path: Path) -> None:
-    """Whoever has one that somebody else made can be handed more through it."""
+    """A process that has one made by another can be handed more through it."""
     async with sandbox(tmp_path) as house:
         found = await escapes(house, attacks.HAS_FOREIGN_SOCKETS)
 
@@ -71,7 +71,7 @@ async def test_no_socket_is_handed_to_a_command(tmp_path: Path) -> None:
 async def test_landlock_keeps_from_pipes_as_well(
     landlock: bool, visible: Path, tmp_path: Path
 ) -> None:
-    """A pipe in sight is no socket: without Landlock it can be written to, as is documented."""
+    """A visible pipe is not a socket: without Landlock it can be written to, as documented."""
     os.mkfifo(visible / "pipe", 0o666)
     end = os.open(visible / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     try:

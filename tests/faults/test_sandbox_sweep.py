@@ -1,6 +1,7 @@
 """Leave files behind that lend the rights of the gateway's user: the sweep clears them.
 
-The system call filter comes first; here it is taken away, so that the second line is what holds.
+The system call filter comes first; here it is removed, so that the second line of defence is
+tested.
 """
 
 import os
@@ -68,7 +69,7 @@ async def ran(house: HomeBeside, script: str) -> Finished:
 async def test_no_mark_is_left(
     name: str, swept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever was marked is not any more when the result is there, and the result names it."""
+    """Whatever was marked no longer is when the result exists, and the result names it."""
     if not swept:
         monkeypatch.setattr(Checks, "walk", nothing)
     async with sandbox(tmp_path, protect=()) as house:
@@ -118,9 +119,9 @@ def swept(folder: Path, began: Moment) -> Sweep:
 
 @pytest.mark.parametrize("step_s", [-86_400, -3600, 3600, 86_400])
 def test_a_clock_that_is_set_meanwhile_hides_nothing(step_s: int, tmp_path: Path) -> None:
-    """The moment is kept by a clock that nobody sets, and compared by the one that dates."""
+    """The moment is kept by a clock that no one sets, and compared by the one that dates files."""
     now = Moment.now()
-    # As if the wall clock had been set by so much between a run's begin and its end.
+    # As if the wall clock had been set by this much between a run's start and its end.
     began = Moment(now.wall_ns - step_s * 10**9 - 10**9, now.elapsed_ns - 10**9)
     (program := tmp_path / "x").write_text("")
     program.chmod(0o4755)
@@ -130,7 +131,7 @@ def test_a_clock_that_is_set_meanwhile_hides_nothing(step_s: int, tmp_path: Path
 
 
 def test_links_lead_nowhere(tmp_path: Path) -> None:
-    """Neither a linked file nor what lies in a linked folder is looked at."""
+    """Neither a linked file nor the content of a linked folder is inspected."""
     inside, outside = tmp_path / "in", tmp_path / "out"
     began = Moment.now()
     for folder in (inside, outside):
@@ -157,7 +158,7 @@ while True:
 
 
 def test_a_racing_rename_does_not_lead_out(tmp_path: Path) -> None:
-    """A folder that is exchanged for a link to another all the time: nothing outside is changed."""
+    """A folder constantly swapped for a link to another: nothing outside is changed."""
     inside, outside = tmp_path / "in", tmp_path / "out"
     began = Moment.now()
     for folder in (inside / "d", outside):
@@ -203,7 +204,7 @@ def test_a_folder_that_is_moved_out_ends_the_walk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", [".", "d"])
 def test_an_owner_without_rights_looks_all_the_same(place: str, tmp_path: Path) -> None:
-    """As another user than root: a folder that can no longer be read, be it the workspace."""
+    """As a user other than root: a folder that can no longer be read, even the workspace."""
     began = Moment.now()
     (tmp_path / "d").mkdir()
     (program := tmp_path / "d" / "x").write_text("")
@@ -245,7 +246,7 @@ def test_the_walk_gives_its_descriptors_back(tmp_path: Path) -> None:
 
 
 def test_a_walk_ends_in_time(tmp_path: Path) -> None:
-    """A large workspace holds nobody up: the walk stops, and says that it is not complete."""
+    """A large workspace delays nothing: the walk stops, and says that it is not complete."""
     for number in range(3000):
         (tmp_path / str(number)).touch()
     fd = os.open(tmp_path, os.O_PATH | os.O_DIRECTORY)
@@ -260,7 +261,7 @@ def test_a_walk_ends_in_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("free", "whole"), [(1, False), (2, False), (9, True)])
 def test_a_walk_that_could_not_look_is_not_complete(free: int, whole: bool, tmp_path: Path) -> None:
-    """Without descriptors a folder is left out, and that is said; with enough (control) none is."""
+    """Without descriptors a folder is left out and reported; with enough (control) none is."""
     began = Moment.now()
     (tmp_path / "d").mkdir()
     (program := tmp_path / "d" / "x").write_text("")
@@ -275,14 +276,14 @@ def test_a_walk_that_could_not_look_is_not_complete(free: int, whole: bool, tmp_
 
 
 def id_as_nobody(program: Path) -> str:
-    """Return the user that another one becomes by a program."""
+    """Return the user that another one becomes by running a program."""
     words = (str(program), "-u")
     return subprocess.run(words, user=65534, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.usefixtures("unfiltered")
 async def test_the_marked_program_lends_nothing_to_others() -> None:
-    """The whole attack: another user runs what the sandbox left, and is nobody else by it."""
+    """The whole attack: another user runs what the sandbox left, and gains no other identity."""
     with TemporaryDirectory(dir="/srv") as reachable:
         Path(reachable).chmod(0o755)
         async with sandbox(Path(reachable), protect=()) as house:

@@ -28,19 +28,19 @@ class Swapped(Watcher):
 
 
 def for_a_link(house: HomeBeside) -> None:
-    """Put a link to the gateway's home in the workspace's place."""
+    """Replace the workspace with a link to the gateway's home."""
     house.workspace.rename(house.workspace.with_name("moved"))
     house.workspace.symlink_to(house.home)
 
 
 def for_what_is_told_of_it(house: HomeBeside) -> None:
-    """Remove it, and put a link where the kernel says that its descriptor leads now."""
+    """Remove it, and put a link where the kernel says that its descriptor now leads."""
     shutil.rmtree(house.workspace)
     house.workspace.with_name(f"{house.workspace.name} (deleted)").symlink_to(house.home)
 
 
 class ByName(Bubblewrap):
-    """Bubblewrap as where it binds no descriptors."""
+    """Bubblewrap as in versions that bind no descriptors."""
 
     def __init__(self, *words: object, **options: object) -> None:
         super().__init__(*words, **options)  # type: ignore[arg-type] # passed on
@@ -61,9 +61,9 @@ class Unguarded(ByName):
 async def read_after(
     house: HomeBeside, kind: type[Bubblewrap], swap: Callable[[HomeBeside], None]
 ) -> str:
-    """Read a file of a workspace that was swapped, from a folder beside it; return code and text.
+    """Read a file of a swapped workspace, from a folder next to it; return code and text.
 
-    The folder that the command itself starts in is looked at before, so it has to be another.
+    The folder in which the command itself starts is checked before, so it has to be another.
     """
     (house.workspace / "state.db").write_text("the workspace's")
     places = replace(places_for(house.home), workspace=str(house.workspace))
@@ -99,7 +99,7 @@ async def test_a_swapped_workspace_is_noticed(
 async def test_what_was_mounted_is_compared_with_the_descriptor(
     compared: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Bubblewrap mounts a descriptor by where it leads at that moment, and then looks again."""
+    """Bubblewrap mounts a descriptor by where it leads at that moment, and then checks again."""
     options = bubblewrap._mounts
 
     def believing(view: View, bind: str, size: str, *, inner: bool) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ async def test_what_was_mounted_is_compared_with_the_descriptor(
 async def test_a_folder_whose_name_leads_elsewhere_starts_nothing(
     swapped: bool, tmp_path: Path
 ) -> None:
-    """What encloses goes by names, so the command's own folder is looked at before it starts."""
+    """The enclosure uses names, so the command's own folder is checked before it starts."""
     async with sandbox(tmp_path) as house:
         watcher = Swapped(house, for_a_link) if swapped else Watcher()
         plan = house.plan(("/usr/bin/touch", "ran"))
@@ -139,7 +139,7 @@ async def test_a_folder_whose_name_leads_elsewhere_starts_nothing(
 
 @pytest.mark.parametrize("named", [True, False], ids=["workspace", "control"])
 async def test_a_workspace_in_sight_is_compared_by_the_shell(named: bool, tmp_path: Path) -> None:
-    """The folder being there does not prove that it was mounted, so it must be writable, too."""
+    """That the folder exists does not prove that it was mounted, so it must be writable, too."""
     folder = Path(f"/opt/sayso-{secrets.token_hex(4)}")
     folder.mkdir()
     try:
@@ -163,7 +163,7 @@ class Open(ByName):
 
     @contextlib.contextmanager
     def enclose(self, *words: object) -> Iterator[Enclosure]:
-        """Yield the enclosure without the word that closes it."""
+        """Yield the enclosure without the option that closes it."""
         with super().enclose(*words) as enclosure:  # type: ignore[arg-type] # passed on
             assert isinstance(enclosure, Enclosed)
             guard = tuple(word.replace("exec 5<&-", ":") for word in enclosure.guard)
@@ -180,7 +180,7 @@ async def test_no_descriptor_leads_out(
 ) -> None:
     """The descriptor that the workspace is compared with is closed before the command starts."""
     async with sandbox(tmp_path) as house:
-        (house.workspace / ".git" / "hooks").mkdir(parents=True)  # held by descriptors of their own
+        (house.workspace / ".git" / "hooks").mkdir(parents=True)  # held by their own descriptors
         backend = kind(bwrap(), places_for(house.home), network=False)
         house.host._choice._proven = backend
         done = await house.run(vector(attacks.HAS_FOREIGN_DESCRIPTORS))

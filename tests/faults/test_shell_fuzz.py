@@ -1,4 +1,4 @@
-"""What is read is what bash, dash and zsh run: a differential fuzz with negative controls."""
+"""Check that bash, dash and zsh run what is read: a differential fuzz with negative controls."""
 
 import os
 import re
@@ -53,10 +53,10 @@ BATCH = 100
 ACCEPTED = int(os.environ.get("SAYSO_FUZZ_LINES", "6000"))
 """Lines that must be accepted and run in the shells; `make fuzz` asks for 200,000."""
 SAMPLE = 600
-"""As many in `make test`."""
+"""The number in `make test`."""
 PATIENCE_S = max(ACCEPTED // 20, 300)
 EACH_FORM = 60
-"""One in so many accepted lines, at least, is of each form."""
+"""At least one in this many accepted lines is of each form."""
 FORMS = {
     "cd",
     "redirection",
@@ -67,7 +67,7 @@ FORMS = {
     "cd last",
     "loop",
 } | {kind.value for kind in PartKind if kind is not PartKind.LITERAL}
-# The kill builtin is the one that could hurt: it needs no execve.
+# The kill builtin is the one that could do harm: it needs no execve.
 _HARMFUL = re.compile(r"kill|exit")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -83,7 +83,7 @@ class Tally:
 
 
 def forms_of(line: str, reading: Reading) -> list[str]:
-    """Name what a reading holds beyond plain words and connectors."""
+    """Name what a reading contains beyond plain words and connectors."""
     kinds = [
         part.kind.value
         for words in reading.argvs
@@ -107,7 +107,7 @@ def forms_of(line: str, reading: Reading) -> list[str]:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ShellRuns]:
-    """Set up the shells; they start in the folder that holds something to glob."""
+    """Set up the shells; they start in the folder that has something to glob."""
     cwd = tmp_path / "cwd"
     cwd.mkdir()
     monkeypatch.chdir(cwd)
@@ -117,7 +117,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ShellRuns]
 
 
 def _can_be_run(line: str) -> bool:
-    """Return whether a shell can be given the line, and would only hurt itself."""
+    """Return whether a shell can be given the line and would only harm itself."""
     if "\0" in line or _LONE_SURROGATE.search(line):
         return False
     return not _HARMFUL.search(re.sub(r"['\"\\]", "", line))
@@ -172,9 +172,9 @@ def campaign(
 
 
 def batches_for(accepted: int) -> int:
-    """Return how many batches hold so many lines that are accepted.
+    """Return how many batches contain this many accepted lines.
 
-    About a sixth is accepted; the more are drawn, the more of them were drawn before.
+    About a sixth are accepted; the more are drawn, the more of them were drawn before.
     """
     return accepted // (14 if accepted < 50_000 else 11)
 
@@ -184,7 +184,7 @@ def batches_for(accepted: int) -> int:
     "accepted", [SAMPLE, pytest.param(ACCEPTED, marks=(pytest.mark.deep, pytest.mark.slow))]
 )
 def test_no_accepted_line_runs_otherwise_than_it_was_read(runs: ShellRuns, accepted: int) -> None:
-    """Hostile lines, three times as many: the shells run exactly what each reading holds."""
+    """Hostile lines, three times as many: the shells run exactly what each reading contains."""
     tally = campaign(reader.read, runs, batches_for(accepted))
     print(f"{len(tally.lines)} lines, {tally.checked} accepted and run in the shells")
     print(", ".join(f"{form}: {count}" for form, count in sorted(tally.forms.items())))
@@ -206,7 +206,7 @@ ZSH_COVERS = {
 
 
 def test_zsh_is_left_out_where_it_differs(runs: ShellRuns, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And only there: asked all the same, it runs something else."""
+    """And only there: run there all the same, it runs something else."""
     said: dict[str, bool] = {}
     seen: dict[str, set[str]] = {}
     for line in ZSH_COVERS:
@@ -235,7 +235,7 @@ def test_zsh_is_left_out_where_it_differs(runs: ShellRuns, monkeypatch: pytest.M
     ],
 )
 def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) -> None:
-    """Negative control: each reader that lacks a rule is seen to be unsound."""
+    """Negative control: each reader that lacks a rule is found to be unsound."""
     tally = campaign(broken, runs, 15, same=True)
     print(f"{broken.__name__}: {len(tally.wrong)} disagreements on {tally.checked} lines")
     assert tally.wrong
@@ -252,7 +252,7 @@ def test_the_checker_catches_a_broken_reader(runs: ShellRuns, broken: Reader) ->
     ],
 )
 def test_the_checker_catches_a_broken_expansion(runs: ShellRuns, broken: Expander) -> None:
-    """Negative control: each expander that lacks a rule is seen to be unsound."""
+    """Negative control: each expander that lacks a rule is found to be unsound."""
     tally = campaign(reader.read, runs, 30, same=True, expander=broken)
     print(f"{broken.__name__}: {len(tally.wrong)} disagreements on {tally.checked} lines")
     assert tally.wrong

@@ -1,4 +1,4 @@
-"""A listed user who asks for much and reads nothing holds up neither the owner nor the stop."""
+"""Let a listed user ask for much and read nothing: neither the owner nor the stop is delayed."""
 
 import json
 import signal
@@ -27,7 +27,7 @@ core.ipc.unix.FairTurns = lambda: None
 from bot.cli import main
 sys.exit(main(["serve"]))
 """
-"""A gateway that begins each request when it has been read."""
+"""A gateway that starts each request when it has been read."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Unfair(GatewayProcess):
 
 @contextmanager
 def shared_by_two(kind: type[GatewayProcess]) -> Iterator[tuple[GatewayProcess, Path]]:
-    """Run a gateway whose shared socket another user may use, in a folder that is open to it."""
+    """Run a gateway whose shared socket another user may use, in a folder open to that user."""
     with TemporaryDirectory(dir="/tmp") as made:
         top = Path(made)
         top.chmod(0o755)
@@ -95,7 +95,7 @@ def slow_readers(top: Path, way: str) -> Iterator[None]:
 
 
 def owners_run(gateway: GatewayProcess) -> float:
-    """Have the owner run something; return how many seconds that took."""
+    """Have the owner run something; return how many seconds it took."""
     began = time.monotonic()
     run = gateway.cli("run", "--", "/usr/bin/echo", "it", "runs")
     assert (run.returncode, run.stdout) == (0, "it runs\n"), run
@@ -103,7 +103,7 @@ def owners_run(gateway: GatewayProcess) -> float:
 
 
 def stopped(gateway: GatewayProcess) -> float:
-    """Stop the gateway; return how many seconds that took."""
+    """Stop the gateway; return how many seconds it took."""
     assert gateway.process is not None
     began = time.monotonic()
     gateway.process.send_signal(signal.SIGTERM)
@@ -116,7 +116,7 @@ def stopped(gateway: GatewayProcess) -> float:
 def test_the_owner_is_served_and_the_stop_is_short(
     way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The owner's runs and the stop take a moment, while another user asks without an end."""
+    """The owner's runs and the stop take a moment, while another user asks without end."""
     with shared_by_two(GatewayProcess) as (gateway, top), slow_readers(top, way):
         ran = [owners_run(gateway) for _ in range(4)]
         stop = stopped(gateway)
@@ -130,7 +130,7 @@ def test_the_owner_is_served_and_the_stop_is_short(
 
 @pytest.mark.timeout(180)
 def test_without_turns_the_owner_waits_for_the_other_user() -> None:
-    """The control: all that was asked is begun before the owner's turn comes."""
+    """The control: all requests are started before the owner's turn comes."""
     with shared_by_two(Unfair) as (gateway, top), slow_readers(top, "run"):
         assert owners_run(gateway) > RUN_S
 

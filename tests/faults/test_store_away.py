@@ -1,4 +1,4 @@
-"""Stop PostgreSQL under load: one line when it goes, one when it is back, and nothing between."""
+"""Stop PostgreSQL under load: one line when it goes, one when it is back, nothing between."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ sys.exit(main(["serve"]))
 
 @dataclass
 class Talkative(GatewayProcess):
-    """The control: a gateway whose every part tells that the database is away."""
+    """The control: a gateway whose every part reports that the database is away."""
 
     def argv(self) -> list[str]:
         """Return the command by which it is started."""
@@ -48,7 +48,7 @@ def server() -> Iterator[PostgresServer]:
 
 @contextmanager
 def loaded(gateway: GatewayProcess, server: PostgresServer) -> Iterator[None]:
-    """Run a gateway over PostgreSQL that is asked to run something all the time."""
+    """Run a gateway over PostgreSQL that constantly gets requests."""
     write_config(gateway.home, None)
     path = gateway.home / "config.json5"
     config = json.loads(path.read_text())
@@ -75,7 +75,7 @@ def loaded(gateway: GatewayProcess, server: PostgresServer) -> Iterator[None]:
 
 
 def lines_of_an_outage(gateway: GatewayProcess, server: PostgresServer) -> list[str]:
-    """Stop the database for a while, and return what was logged until all works again."""
+    """Stop the database for a while, and return what was logged until everything works again."""
     with loaded(gateway, server):
         wait_until("a run", lambda: gateway.json("history"), 30, 0.2)
         before = len(gateway.log.read_text())
@@ -92,7 +92,7 @@ def lines_of_an_outage(gateway: GatewayProcess, server: PostgresServer) -> list[
 
 
 def about_the_outage(said: list[str]) -> list[str]:
-    """Leave out what is no outage: a busy machine writes slowly, which health says."""
+    """Leave out what is not an outage: a busy machine writes slowly, which health reports."""
     slow = " info ", "took a write in", "no write completed within"
     return [line for line in said if not any(words in line for words in slow)]
 
@@ -101,7 +101,7 @@ def about_the_outage(said: list[str]) -> list[str]:
 def test_one_line_when_it_goes_and_one_when_it_is_back(
     tmp_path: Path, server: PostgresServer
 ) -> None:
-    """No handler repeats it, no traceback; the second line counts what failed."""
+    """No handler repeats it, no traceback; the second line counts the failures."""
     said = lines_of_an_outage(GatewayProcess(tmp_path / "home"), server)
     about = about_the_outage(said)
 
@@ -114,7 +114,7 @@ def test_one_line_when_it_goes_and_one_when_it_is_back(
 @pytest.mark.deep
 @pytest.mark.timeout(180)
 def test_without_the_filter_everybody_tells(tmp_path: Path, server: PostgresServer) -> None:
-    """The control: the same outage is told many times over, with tracebacks."""
+    """The control: the same outage is reported many times over, with tracebacks."""
     said = lines_of_an_outage(Talkative(tmp_path / "home"), server)
 
     # A quiet machine says it hundreds of times, a busy one tries less often.
@@ -125,7 +125,7 @@ def test_without_the_filter_everybody_tells(tmp_path: Path, server: PostgresServ
 def test_who_waits_for_a_decision_waits_on_and_a_stop_is_in_order(
     tmp_path: Path, server: PostgresServer
 ) -> None:
-    """A caller hears what people decide after an outage; another call meanwhile hears of it.
+    """A caller gets a decision made after an outage; another call in between is told of it.
 
     And a gateway that is stopped while the database is away ends with 0.
     """

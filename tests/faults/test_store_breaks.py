@@ -1,4 +1,4 @@
-"""PostgreSQL refuses or cuts off in each way it can: what leaves the store is its own error."""
+"""Have PostgreSQL refuse or cut off in each way it can: the store raises its own error."""
 
 import asyncio
 import threading
@@ -42,7 +42,7 @@ def cut_off_and_refuse(conn: Connection, url: str) -> None:
 async def test_a_connection_that_breaks_over_a_failure_hides_it_not(
     store: PostgresStore, postgres_url: str
 ) -> None:
-    """The caller hears why its operation failed, and the pool keeps no broken connection."""
+    """The caller is told why its operation failed, and the pool keeps no broken connection."""
     for _ in range(_TIMES):
         with pytest.raises(BadRequest):
             await store.write(cut_off_and_refuse, postgres_url)
@@ -53,7 +53,7 @@ async def test_a_connection_that_breaks_over_a_failure_hides_it_not(
 async def test_without_the_catch_the_drivers_own_error_gets_out(
     store: PostgresStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: nobody expects that one; the parts that must live die of it."""
+    """The control: no code expects that one; the parts that must survive die of it."""
     monkeypatch.setattr(postgres, "_let_go", AsyncConnection.close)
     with pytest.raises(DBAPIError):
         await store.write(cut_off_and_refuse, postgres_url)

@@ -1,4 +1,4 @@
-"""Two replicas of one PostgreSQL ask for the last place: one gets it, whenever the other looks."""
+"""Ask for the last slot from two replicas of one PostgreSQL: one gets it, at any timing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ async def replicas(postgres_url: str) -> AsyncIterator[tuple[Store, Store]]:
 
 @pytest.fixture
 async def barrier(postgres_url: str) -> AsyncIterator[asyncpg.Connection]:
-    """Yield a connection that holds up who asks and does not let its commit come."""
+    """Yield a connection that delays the requester and blocks its commit."""
     held = await asyncpg.connect(postgres_url)
     await held.execute(f"SELECT pg_advisory_lock({_BARRIER})")
     yield held
@@ -46,7 +46,7 @@ def _ask_slowly(conn: Connection, question: ApprovalDraft) -> None:
 async def _until_waiting(
     barrier: asyncpg.Connection, count: int, other: "asyncio.Task[object]"
 ) -> None:
-    """Wait until so many transactions wait, or the other one is over."""
+    """Wait until this many transactions wait, or the other one is over."""
     async with asyncio.timeout(30):
         while await barrier.fetchval(_WAITING) < count and not other.done():
             await asyncio.sleep(0.01)
@@ -55,7 +55,7 @@ async def _until_waiting(
 async def _both(
     replicas: tuple[Store, Store], barrier: asyncpg.Connection
 ) -> tuple[bool, "asyncio.Task[object]"]:
-    """Ask here, and there before it is committed; say whether the second had to wait."""
+    """Ask here, and there before it is committed; return whether the second had to wait."""
     here, there = replicas
     question = draft(timeout_ms=HALF_HOUR)
     first: asyncio.Task[object] = asyncio.create_task(here.write(_ask_slowly, question))
@@ -73,7 +73,7 @@ async def _both(
 async def test_who_asks_for_the_last_place_waits_for_who_is_taking_it(
     replicas: tuple[Store, Store], barrier: asyncpg.Connection
 ) -> None:
-    """What is not committed yet takes its place all the same."""
+    """Even what is not yet committed takes its slot."""
     waited, second = await _both(replicas, barrier)
     assert waited
     assert isinstance(second.exception(), approvals.TooMany)

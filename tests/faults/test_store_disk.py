@@ -1,4 +1,4 @@
-"""On a full disk nothing may start, everything may end, and nothing is lost."""
+"""Fill the disk: nothing may start, everything may end, and nothing is lost."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def _watch(folder: Path, source: Path, package: str) -> dict[str, Any]:
 
 
 def test_a_full_disk_lets_denials_through_and_nothing_else(tmp_path: Path) -> None:
-    """No question, allow or start; deny, cancel and results are recorded; space heals it."""
+    """No question, allow or start; deny, cancel and results are recorded; freed space cures it."""
     seen = _watch(tmp_path, _ROOT, "core.store")
     asked = seen.pop("asked")
     assert asked > 10

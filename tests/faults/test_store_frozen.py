@@ -1,4 +1,4 @@
-"""Freeze PostgreSQL for longer than the watchdog's patience: no gateway is ended for that.
+"""Freeze PostgreSQL for longer than the watchdog waits: no gateway is ended because of it.
 
 The server keeps its connections and answers nothing, as one whose disk or machine hangs. More than
 two hundred callers wait with the gateway for the eight connections of its pool.
@@ -24,12 +24,12 @@ from tests.support.service_manager import Manager
 
 pytestmark = [pytest.mark.deep, pytest.mark.slow, pytest.mark.timeout(400)]
 WATCHDOG_S = 9.0
-"""Less than the 60 s of the unit: whoever is silent for that long would have been ended."""
+"""Less than the 60 s of the unit: a gateway silent for that long would have been ended."""
 FROZEN_S = STORE_PATIENCE_S + 40.0
 LONGEST_CALL_S = 60.0
 CALLERS = 220
 CONNECTIONS = 1000
-"""Of the server, so that it goes on to answer nothing. Once the kernel lets no more wait for it,
+"""Of the server, so that it keeps answering nothing. Once the kernel lets no more wait for it,
 each call fails in a moment: with the usual 60 after 50 s."""
 _STORE = "core.store.engine.postgres.store"
 _WITHOUT = """
@@ -42,14 +42,14 @@ sys.exit(main(["serve"]))
 
 @dataclass
 class Watched(GatewayProcess):
-    """A gateway that a service manager hears, and how long the calls of its callers took (s)."""
+    """A gateway that a service manager listens to, and how long its callers' calls took (s)."""
 
     manager: Manager = field(kw_only=True)
     code: str = ""
     took: list[float] = field(default_factory=list)
 
     def argv(self) -> list[str]:
-        """Return how it is started; with ``code`` it lacks a limit."""
+        """Return the command that starts it; with ``code`` it lacks a limit."""
         return [sys.executable, "-c", self.code] if self.code else super().argv()
 
     def environ(self) -> dict[str, str]:
@@ -59,7 +59,7 @@ class Watched(GatewayProcess):
         return {**super().environ(), **told}
 
     def keep_asking(self, over: threading.Event) -> None:
-        """Ask what waits, again and again."""
+        """Ask what is pending, again and again."""
         while not over.is_set():
             began = time.monotonic()
             try:
@@ -73,7 +73,7 @@ class Watched(GatewayProcess):
 
 @dataclass
 class Outage:
-    """What was heard of each gateway from the freeze to the thaw (monotonic seconds)."""
+    """The messages of each gateway from the freeze to the thaw (monotonic seconds)."""
 
     gateways: dict[str, Watched]
     begin: float = 0.0
@@ -98,7 +98,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def outage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outage]:
-    """Freeze one server under the three gateways at once, and let it go on."""
+    """Freeze one server under the three gateways at once, and let it continue."""
     with ExitStack() as stack:
         server = stack.enter_context(running_postgres(CONNECTIONS))
         over = threading.Event()
@@ -133,7 +133,7 @@ def _asked(
     path = made.home / "config.json5"
     path.write_text(json.dumps({**json.loads(path.read_text()), "store": {"url": server.create()}}))
     made.start()
-    # The one whose commands never end needs nobody beside it, and would keep them for ever.
+    # The one whose commands never end needs no others beside it, and would keep them forever.
     callers = 0 if "_COMMAND" in code else CALLERS
     threads = [threading.Thread(target=made.keep_asking, args=(over,)) for _ in range(callers)]
     for thread in threads:
@@ -150,7 +150,7 @@ def _asked(
 
 
 def test_the_watchdog_is_fed_all_the_time(outage: Outage) -> None:
-    """Nobody would end it; its status line says what is wrong, and that it is over."""
+    """It would not be ended; its status line says what is wrong, and that it is over."""
     gateway = outage.gateways["as it is"]
     silence_s = outage.silence_s("as it is")
     print(f"silent for {silence_s:.1f} s at most of {outage.end - outage.begin:.0f} s")
@@ -164,7 +164,7 @@ def test_the_watchdog_is_fed_all_the_time(outage: Outage) -> None:
 
 
 def test_each_call_fails_in_time(outage: Outage) -> None:
-    """However many wait for the same few connections; by far the watchdog's patience."""
+    """However many wait for the same few connections; well below the watchdog's patience."""
     longest_s = max(outage.gateways["as it is"].took)
     print(f"{len(outage.gateways['as it is'].took)} calls, the longest {longest_s:.1f} s")
 
@@ -172,7 +172,7 @@ def test_each_call_fails_in_time(outage: Outage) -> None:
 
 
 def test_with_more_patience_a_call_takes_longer(outage: Outage) -> None:
-    """Negative control: who waits for a connection of the pool waits for all before it."""
+    """Negative control: a call that waits for a pool connection waits for all before it."""
     longest_s = max(outage.gateways["patient"].took)
     print(f"with more patience: the longest call {longest_s:.1f} s")
 
@@ -180,7 +180,7 @@ def test_with_more_patience_a_call_takes_longer(outage: Outage) -> None:
 
 
 def test_afterwards_it_works_by_itself(outage: Outage) -> None:
-    """Requests are taken again, without a restart."""
+    """Requests are accepted again, without a restart."""
     done = outage.gateways["as it is"].cli("run", "-c", "true")
 
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""PostgreSQL stops, its clock steps, callers vanish: nothing acknowledged is lost."""
+"""Stop PostgreSQL, step its clock, lose callers: nothing acknowledged is lost."""
 
 import asyncio
 import time
@@ -71,7 +71,7 @@ async def test_only_a_dead_replica_loses_its_runs(replicas: tuple[Store, Store])
 
 
 async def test_a_claim_whose_commit_is_late_is_given_up(replicas: tuple[Store, Store]) -> None:
-    """Its caller lost the connection, the COMMIT comes through later: the run is closed."""
+    """Its caller lost the connection, the COMMIT gets through later: the run is closed."""
     here, there = replicas
     claim = LateClaim(run_draft(owner="here"))
     claiming = asyncio.ensure_future(here.write(claim.take))
@@ -89,7 +89,7 @@ async def test_a_claim_whose_commit_is_late_is_given_up(replicas: tuple[Store, S
 async def test_who_does_not_wait_for_the_commit_leaves_the_run_open(
     replicas: tuple[Store, Store],
 ) -> None:
-    """The negative control: a refusal alone finds nothing, and the run is started for ever."""
+    """The negative control: a refusal alone finds nothing, and the run stays started forever."""
     here, there = replicas
     claim = LateClaim(run_draft(owner="here"))
     claiming = asyncio.ensure_future(here.write(claim.take))
@@ -172,7 +172,7 @@ async def test_an_immediate_restart_loses_nothing_acknowledged(own_server: Postg
 
 
 async def test_a_server_that_is_gone_is_a_store_error(own_server: PostgresServer) -> None:
-    """Neither an open store nor a new one says anything raw, and the password stays hidden."""
+    """Neither an open store nor a new one raises anything raw, and the password stays hidden."""
     url = await asyncio.to_thread(own_server.create)
     store = await open_store(url)
     await asyncio.to_thread(own_server.stop_at_once)
@@ -223,7 +223,7 @@ async def _until(true: Callable[[], bool]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LateClaim:
-    """A claim whose transaction commits when it is let."""
+    """A claim whose transaction commits when allowed."""
 
     run: RunDraft
     taken: asyncio.Event = field(default_factory=asyncio.Event)

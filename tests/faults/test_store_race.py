@@ -1,4 +1,4 @@
-"""Two gateways, many people, sweepers, deadlines inside the storm: one truth for each approval.
+"""Race two gateways, many people, sweepers and deadlines: one truth for each approval.
 
 The checker is judged as well: with a seeded bug it must find a violation.
 """
@@ -41,7 +41,7 @@ async def _storm(code: StoreCode, urls: tuple[str, ...]) -> Heard:
     stores = [await code.module("open").open_store(url) for url in urls]
     heard, chance = Heard(), random.Random(7)
     approvals, outbox = code.module("approvals"), code.module("outbox")
-    # Each tenth lasts: however slow the machine is, there is something left to be answered.
+    # Each tenth takes longer: however slow the machine, something is left to answer.
     drafts = [
         draft(
             timeout_ms=chance.randint(1, _SPREAD_MS) if number % 10 else _LASTING_MS,
@@ -213,7 +213,7 @@ def test_the_checker_finds(
 
 
 def _broken(attempt: Callable[[], None]) -> bool:
-    for _ in range(100):  # a race needs luck, once a storm in twenty
+    for _ in range(100):  # a race needs luck, about one storm in twenty
         try:
             attempt()
         except Exception:  # noqa: BLE001 - a violated key is as good as a violated rule

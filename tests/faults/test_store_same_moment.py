@@ -1,4 +1,4 @@
-"""Two people answer differently in the same millisecond: one winner, and both are told the truth.
+"""Have two people answer differently in the same millisecond: one wins, both are told the truth.
 
 Over two gateways on PostgreSQL, and over the one writer on SQLite, with and without a quorum. With
 the row's lock removed the checker must find that two votes at once are both "one of two".
@@ -43,7 +43,7 @@ def _urls(engine: str, request: pytest.FixtureRequest, folder: Path) -> tuple[st
 def test_one_winner_and_two_true_answers(
     engine: str, quorum: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """A thousand rounds; each person's sentence agrees with what the store holds afterwards."""
+    """A thousand rounds; each person's sentence agrees with what the store contains afterwards."""
     seen = asyncio.run(_rounds(_urls(engine, request, tmp_path), quorum))
     assert ROUNDS == sum(seen.values())
 

@@ -1,4 +1,4 @@
-"""Two hundred lines of the example policy, and a thief at every pause of theirs."""
+"""Run two hundred lines of the example policy, with a thief at each of their pauses."""
 
 import asyncio
 import json
@@ -51,12 +51,12 @@ VICTIMS = {
     "nice ./x.sh": "x.sh",
     "./tool": "tool",
 }
-"""Steps that the example policy allows, the last four by an entry for the very words."""
+"""Steps that the example policy allows, the last four by an entry for those exact words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A line, where it runs, and what is stolen at its pause."""
+    """A line, where it runs, and what is swapped at its pause."""
 
     line: str
     folder: Path
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def escaped(self) -> bool:
-        """Return whether anything ran or was written that nobody had judged."""
+        """Return whether anything ran or was written that had not been judged."""
         near = self.folder.parent
         written = (near / "outside").stat().st_mtime_ns != 0 or any((near / "outside.d").iterdir())
         return written or (near / "canary").exists()
@@ -82,7 +82,7 @@ class Toll:
 
 
 def made_line(chance: random.Random, pause: str) -> tuple[str, tuple[str, ...]]:
-    """Return a line of two or three commands, one of them a pause, and what to steal at it."""
+    """Return a line of two or three commands, one of them a pause, and what to swap at it."""
     chosen = chance.sample(sorted(VICTIMS), chance.choice((1, 1, 2)))
     steps = [f"sleep {pause}", *chosen]
     if len(chosen) == 1 and chance.random() < 0.7:
@@ -111,7 +111,7 @@ def template(folder: Path) -> Path:
 
 
 def case(number: int, home: Path, model: Path, chance: random.Random) -> Case:
-    """Make one line, its folder, and beside that what must not be touched."""
+    """Make one line, its folder, and next to that what must not be touched."""
     pause = f"0.2{os.getpid():07d}{number:04d}"  # each thief watches for its own lines only
     line, kinds = made_line(chance, pause)
     near = home / "projects" / str(number)
@@ -128,7 +128,7 @@ def case(number: int, home: Path, model: Path, chance: random.Random) -> Case:
 
 
 class Judge:
-    """The shipped example policy, and entries for the scripts of the lines."""
+    """The shipped example policy, and entries for the lines' scripts."""
 
     def __init__(self, home: Path) -> None:
         settings = settings_from(EXAMPLE, {"SAYSO_HOME": str(home), "HOME": str(home)})
@@ -143,7 +143,7 @@ class Judge:
         self._allowlist = Allowlist(entries, str(home))
 
     def allowed(self, one: Case) -> ExecPlan:
-        """Return the plan of a line, which the policy lets pass unasked."""
+        """Return the plan of a line, which the policy lets pass without asking."""
         request = ExecRequest(REQUESTER, SESSION, str(one.folder), line=one.line)
         plan = self._planner.plan(request, self._policy)
         assert isinstance(plan, ExecPlan), plan
@@ -197,7 +197,7 @@ async def robbed(count: int, home: Path, seed: int) -> Toll:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the home below which the example policy's projects lie."""
+    """Return the home that contains the example policy's projects."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 

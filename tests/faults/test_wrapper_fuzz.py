@@ -1,4 +1,4 @@
-"""What a wrapper is said to run is what the real wrapper runs: a differential fuzz."""
+"""Check that the real wrapper runs what the plan says: a differential fuzz."""
 
 import os
 import shutil
@@ -24,9 +24,9 @@ SOURCE = Path(__file__).with_name("wrapper_stub.c")
 LINES = int(os.environ.get("SAYSO_FUZZ_LINES", "6000"))
 """Distinct lines drawn; about a fifth can be unwrapped and are run twice."""
 SAMPLE = 1000
-"""As many in `make test`."""
+"""The number in `make test`."""
 SHARE = 6
-"""At least one in so many lines must have been run."""
+"""At least one in this many lines must have been run."""
 _STDIN = b"p q\nr\n"
 
 Ran = tuple[str, tuple[str, ...]]
@@ -47,7 +47,7 @@ Reader = Callable[[list[str]], PlannedCommand | None]
 
 @dataclass(slots=True)
 class Tally:
-    """What a campaign saw: lines drawn and run, by which wrappers, and what ran otherwise."""
+    """What a campaign saw: lines drawn and run, by which wrappers, and what ran differently."""
 
     drawn: int = 0
     run: int = 0
@@ -56,7 +56,7 @@ class Tally:
 
 
 class World:
-    """A folder of recording programs, which stand first on the search path."""
+    """A folder of recording programs, which is first on the search path."""
 
     def __init__(self, place: Path) -> None:
         """Compile the recorder under every name that is drawn."""
@@ -102,7 +102,7 @@ def _parse(record: bytes) -> list[Ran]:
 
 
 def claims(command: PlannedCommand, *, by_path: bool, more: bool = False) -> list[Claim]:
-    """Return what a plan says that will run, every program ending well."""
+    """Return what a plan says will run if every program succeeds."""
     program = command.executable
     assert program is not None
     if not command.inner:
@@ -132,7 +132,7 @@ def fits(ran: list[Ran], claimed: list[Claim]) -> bool:
 
 
 def campaign(world: World, read: Reader, lines: int, seed: int | None = None) -> Tally:
-    """Draw lines; run each that is unwrapped as it was asked and as it is bound."""
+    """Draw lines; run each unwrapped one as requested and as bound."""
     tally, rng, seen = Tally(), Random(seed), set()
     while tally.drawn < lines:
         argv = draw(rng)
@@ -163,7 +163,7 @@ def _all_recorded(command: PlannedCommand, world: World) -> bool:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Set up the recording programs, and run where they lie."""
+    """Set up the recording programs, and run where they are."""
     monkeypatch.chdir(tmp_path)
     return World(tmp_path)
 
@@ -189,7 +189,7 @@ def test_every_grammar_is_drawn() -> None:
 
 
 def test_applets_that_read_start_nothing(world: World) -> None:
-    """No applet of the list runs a program that it is given, with an option before it or not."""
+    """No applet of the list runs a program given to it, with an option before it or not."""
     busybox = world.plan(["busybox", "env", "tool"]).executable
     assert busybox is not None
     assert len(world.execute(busybox, ("busybox", "env", "tool"))) == 1
@@ -200,7 +200,7 @@ def test_applets_that_read_start_nothing(world: World) -> None:
 
 
 def naive(world: World, argv: list[str]) -> PlannedCommand | None:
-    """Take the first word that looks like no option for the inner command."""
+    """Take the first word that does not look like an option for the inner command."""
     plan = world.plan(argv)
     at = next((i for i, w in enumerate(argv) if i and not w.startswith("-") and "=" not in w), 0)
     inner = world.plan(argv[at:])
@@ -212,7 +212,7 @@ def naive(world: World, argv: list[str]) -> PlannedCommand | None:
 
 
 def first_of_a_payload(world: World, argv: list[str]) -> PlannedCommand | None:
-    """Unwrap soundly, then forget what stands behind the first command of a shell's text."""
+    """Unwrap soundly, then forget what follows the first command of a shell's text."""
     plan = world.plan(argv)
     return replace(plan, inner=plan.inner[:1])
 
@@ -228,7 +228,7 @@ def shallow_claims(command: PlannedCommand) -> list[Claim]:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("broken", [naive, first_of_a_payload])
 def test_the_checker_catches_a_broken_unwrapper(world: World, broken: Broken) -> None:
-    """Negative control: each unwrapper that lacks a rule is seen to be unsound."""
+    """Negative control: each unwrapper that lacks a rule is found to be unsound."""
     wrong = 0
     rng = Random(7)
     for _ in range(600):

@@ -1,7 +1,7 @@
-"""A thief: whenever a known `sleep` begins, put something else in the place of what follows it.
+"""Act as a thief: whenever a known `sleep` starts, replace what follows it.
 
-A process of its own: ``python thief.py BOOTY``. BOOTY is a JSON object that maps the argument of
-each sleep, which no other line has, to a folder and the changes to make there. It prints one line
+A separate process: ``python thief.py BOOTY``. BOOTY is a JSON object that maps the argument of each
+sleep, which is unique to its line, to a folder and the changes to make there. It prints one line
 when it watches, and one for each sleep that it used.
 """
 
@@ -29,7 +29,7 @@ def change(kind: str, folder: Path) -> None:
 
 
 def put_link(target: Path, path: Path) -> None:
-    """Put a link at a path, whatever is there."""
+    """Put a link at a path, replacing what is there."""
     new = path.with_name("new-link")
     new.symlink_to(target)
     new.replace(path)
@@ -41,9 +41,9 @@ def put_copy(source: Path, path: Path) -> None:
 
 
 def sleeps() -> set[str]:
-    """Return the arguments of all sleeps that run now."""
+    """Return the arguments of all sleeps that are running."""
     found = set()
-    for process in Path("/proc").iterdir():  # not a glob: it fails at a process that has ended
+    for process in Path("/proc").iterdir():  # not a glob: it fails on a process that has ended
         if not process.name.isdigit():
             continue
         try:
@@ -56,7 +56,7 @@ def sleeps() -> set[str]:
 
 
 def main() -> None:
-    """Watch until all is stolen."""
+    """Watch until everything is swapped."""
     booty = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     print("watching", flush=True)
     while booty:

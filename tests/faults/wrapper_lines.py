@@ -45,7 +45,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 OPERANDS = {"timeout": ("9", "9.5s", "1m", "0"), "chrt": ("0",), "taskset": (f"{1 << _CPU:x}",)}
 
-# Spelt otherwise, of other programs, or of another meaning. None reaches another process.
+# Spelt differently, of other programs, or of another meaning. None reaches another process.
 NEAR_MISSES = (
     ("-i",),
     ("-",),

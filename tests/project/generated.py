@@ -60,7 +60,7 @@ _SAMPLES = {
     "channels.slack.appToken": '{env: "SLACK_APP_TOKEN"}',
     "channels.discord.token": '{env: "DISCORD_BOT_TOKEN"}',
 }
-"""What stands in the example for keys that have no default, or none that would do."""
+"""The example's values for keys that have no default, or no suitable one."""
 
 _EXAMPLE_HEAD = """\
 // Every setting of Sayso with its default. Copy what you change to $SAYSO_HOME/config.json5
@@ -132,7 +132,7 @@ def _section(path: tuple[str, ...], shape: Shape) -> Iterator[str]:
 
 
 def default(path: tuple[str, ...], shape: Shape) -> str:
-    """Return a key's sample where it has one, else its default as JSON5."""
+    """Return a key's sample if it has one, else its default as JSON5."""
     assert shape.about is not None
     sample = _SAMPLES.get(".".join(path))
     if sample is not None:
@@ -175,7 +175,7 @@ def _meaning(shape: Shape) -> str:
     """Return what the model says about a key.
 
     Raises:
-        ValueError: it says nothing.
+        ValueError: it has no description.
     """
     if shape.about is None or not shape.about.description:
         raise ValueError(f"a setting has no description: {shape}")
@@ -188,7 +188,7 @@ def _sentence(shape: Shape) -> str:
 
 
 def _kind(shape: Shape) -> str:
-    """Return in words what a key holds."""
+    """Return in words what a key contains."""
     if shape.words:
         return " \\| ".join(f"`{word}`" for word in shape.words)
     if shape.item is not None:

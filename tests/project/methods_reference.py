@@ -67,7 +67,7 @@ async def _no_health() -> dict[str, object]:
 
 
 def table() -> Table:
-    """Return the methods; nothing behind them is there, and none is called."""
+    """Return the methods; nothing behind them exists, and none is called."""
     journal, lockdown = cast("Journal", None), cast("Lockdown", None)
     execution = SimpleNamespace(guard=SimpleNamespace(lockdown=lockdown))
     parts = {"store": None, "rulebook": None, "journal": journal, "execution": execution}
@@ -90,7 +90,7 @@ def page() -> str:
 
 
 def scopes(method: AnyMethod) -> str:
-    """Return which scopes let a caller in, as the page says it."""
+    """Return which scopes let a caller in, in the page's words."""
     if method.local:
         return "local"
     order = (*Scope,)
@@ -157,7 +157,7 @@ def _keys(model: Mapping[str, object], schema: Mapping[str, object]) -> str:
 
 
 def _held(field: Mapping[str, object], schema: Mapping[str, object]) -> str:
-    """Return in words what a key of an answer holds, with what it is measured in."""
+    """Return in words what a key of an answer contains, with its unit."""
     found = [_linked(choice, schema) for choice in _choices(field)]
     words = " or ".join(dict.fromkeys(found))
     return f"{words}, {field['description']}" if "description" in field else words
@@ -185,7 +185,7 @@ def _params(method: AnyMethod) -> Iterator[str]:
 
 
 def _kind(field: Mapping[str, object], schema: Mapping[str, object]) -> str:
-    """Return in words what a param holds."""
+    """Return in words what a param contains."""
     found = [_one(choice, schema) for choice in _choices(field)]
     return " or ".join(word for word in dict.fromkeys(found) if word != "null")
 

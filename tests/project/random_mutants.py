@@ -47,11 +47,11 @@ _MARKS = "not benchmark and not deep"
 _OF_STORE = ("tests/contracts", "tests/core/store")
 """The store's tests, which are the same for both engines."""
 _OF_ALL = ("tests/project/test_frozen.py",)
-"""What holds for every module."""
+"""What applies to every module."""
 
 
 class Fate(StrEnum):
-    """What became of a mutant."""
+    """What happened to a mutant."""
 
     CAUGHT = "caught"
     SURVIVED = "survived"
@@ -162,7 +162,7 @@ def tests_of(module: str) -> list[list[str]]:
 
 
 class Copy:
-    """A copy of the project in which one mutant at a time is put."""
+    """A copy of the project that gets one mutant at a time."""
 
     def __init__(self, folder: Path) -> None:
         """Copy all files that belong to the repository."""
@@ -190,14 +190,14 @@ class Copy:
         return Verdict(mutant, Fate.SURVIVED, names, _since(started))
 
     def _is_trusted(self, tests: Sequence[str], most_s: float) -> bool:
-        """Return whether tests pass without a mutant; asked of each once while they do."""
+        """Return whether tests pass without a mutant; checked once for each while they do."""
         names = " ".join(tests)
         if names not in self._trusted and self.passes(tests, most_s):
             self._trusted.add(names)
         return names in self._trusted
 
     def passes(self, tests: Sequence[str], most_s: float) -> bool:
-        """Return whether all of some tests pass in the time they are given."""
+        """Return whether all of some tests pass in the time that they have."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", _MARKS, *tests]
         env = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
         with subprocess.Popen(
@@ -248,7 +248,7 @@ def _since(started: float) -> float:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print what became of each mutant, and how many survived; exit with 1 above 5 percent."""
+    """Print what happened to each mutant, and how many survived; exit with 1 above 5 percent."""
     parser = argparse.ArgumentParser(prog="python -m tests.project.random_mutants")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=150)

@@ -1,7 +1,7 @@
 """Measure the shape of the product: ``python -m tests.project.shape [TREE]``.
 
 Counts modules, lines and imports; a folder's units are its modules and its sub-packages. A cycle is
-one of units beside each other. An arrow up breaks the order of a ``layers`` contract of pyproject.
+among units of the same folder. An arrow up breaks the order of a ``layers`` contract of pyproject.
 """
 
 import ast

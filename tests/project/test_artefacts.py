@@ -1,4 +1,4 @@
-"""The wheel and the sdist: what they carry, that they are the same twice, that they work alone."""
+"""Check the wheel and the sdist: their content, that two builds are equal, that they work alone."""
 
 import os
 import sys
@@ -58,7 +58,7 @@ def test_the_wheel_carries_what_its_programs_name(built: dict[str, Path]) -> Non
 
 
 def test_the_sdist_carries_what_make_needs(built: dict[str, Path], tmp_path: Path) -> None:
-    """Whoever unpacks it can do what a checkout can."""
+    """An unpacked sdist can do what a checkout can."""
     folder = unpack(built["sdist"], tmp_path)
 
     assert [name for name in UNPACKED if not (folder / name).is_file()] == []
@@ -116,7 +116,7 @@ def test_an_installed_wheel_works_alone(
 def test_an_unpacked_sdist_installs_and_shows_the_demo(
     built: dict[str, Path], tmp_path: Path
 ) -> None:
-    """The two commands that the README begins with, without git."""
+    """The two commands at the start of the README, without git."""
     folder = unpack(built["sdist"], tmp_path)
     environ = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
     environ["PYTHON"] = sys.executable

@@ -1,4 +1,4 @@
-"""Whoever catches every exception says why beside it."""
+"""Code that catches every exception says why on the same line."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def test_each_broad_except_has_its_reason() -> None:
 
 
 def test_one_without_a_reason_is_found() -> None:
-    """The control: bare, with a name, with nothing but a code; and those that are well."""
+    """The control: bare, with a name, with only a code; and the acceptable ones."""
     lines = [
         "except Exception:",
         "    except Exception as error:",

@@ -1,4 +1,4 @@
-"""Each complaint of other tools' users is a test here, or says why not."""
+"""Each complaint of other tools' users has a test here, or a reason why not."""
 
 import re
 from pathlib import Path
@@ -28,10 +28,10 @@ def test_every_complaint_is_answered() -> None:
 
 
 def test_every_named_test_exists() -> None:
-    """A complaint is not answered by a test that is gone."""
+    """No complaint is answered by a test that is gone."""
     assert [] == [test for _, _, test in rows() if test and test not in TESTS]
 
 
 def test_a_row_without_a_test_says_why() -> None:
-    """Where no test is named, the row says what holds instead."""
+    """If no test is named, the row says what applies instead."""
     assert [] == [here for _, here, test in rows() if not test and len(here) < len("not built: x")]

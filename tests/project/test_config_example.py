@@ -35,14 +35,14 @@ def test_the_example_is_what_the_models_say() -> None:
 
 
 def test_the_example_loads_and_equals_the_defaults(tmp_path: Path) -> None:
-    """Copying it as it is changes nothing."""
+    """Copying it unchanged changes nothing."""
     text = generated.EXAMPLE.read_text(encoding="utf-8")
 
     assert settings_of(tmp_path, text) == settings_of(tmp_path, "{}")
 
 
 def test_the_example_has_every_key_with_a_reason() -> None:
-    """Each key of the models stands there, below a comment that says why."""
+    """Each key of the models is in it, below a comment that says why."""
     lines = generated.EXAMPLE.read_text(encoding="utf-8").splitlines()
 
     for path, shape in walk(SHAPE):
@@ -55,7 +55,7 @@ def test_the_example_has_every_key_with_a_reason() -> None:
 
 
 def test_the_commented_parts_load_too(tmp_path: Path) -> None:
-    """Whoever takes the slashes away gets a configuration that works."""
+    """Removing the slashes gives a working configuration."""
     text = generated.EXAMPLE.read_text(encoding="utf-8")
     head, brace, body = text.partition("\n{\n")
     uncommented = head + brace + uncomment(body)
@@ -68,12 +68,12 @@ def test_the_commented_parts_load_too(tmp_path: Path) -> None:
     ladder = {key: exec_.pop(key) for key in ("mode", "targets", "timeout", "remind")}
     settings_of(tmp_path, json.dumps(settings))
     del exec_["ask"]
-    exec_ |= ladder  # a ladder stands instead of these
+    exec_ |= ladder  # a ladder is used instead of these
     settings_of(tmp_path, json.dumps(settings))
 
 
 def uncomment(body: str) -> str:
-    """Take the slashes from lines that are code; words of explanation keep theirs."""
+    """Remove the slashes from lines that are code; words of explanation keep theirs."""
     return "\n".join(
         re.sub(r"^(\s*)// (\s*)(?=\w+: [\[{\"\dtfn]|[\[{}\]]|// )", r"\1\2", line)
         for line in body.split("\n")

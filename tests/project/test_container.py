@@ -1,4 +1,4 @@
-"""The Dockerfile and compose.yaml, read; tests/e2e/test_container.py builds and runs them."""
+"""Check the Dockerfile and compose.yaml by reading; tests/e2e/test_container.py runs them."""
 
 import re
 from fnmatch import fnmatch
@@ -27,20 +27,20 @@ def instructions(word: str) -> list[str]:
 
 
 def settings(environment: dict[str, str]) -> set[str]:
-    """Return the keys that variables name and no setting has."""
+    """Return the keys that variables name and that no setting has."""
     known = {"__".join(map(str, path)).upper() for path, _ in walk(SHAPE)} | {"HOME", "IMAGE"}
     named = {name.removeprefix("SAYSO_") for name in environment if name.startswith("SAYSO_")}
     return named - known
 
 
 def test_the_image_runs_as_a_user_of_a_fixed_number() -> None:
-    """The last word on the user is not root's, and is the same in every build."""
+    """The last user is not root, and is the same in every build."""
     assert instructions("USER") == ["10001:10001"]
     assert COMPOSE["services"]["sayso"]["user"] == "10001:10001"
 
 
 def test_the_base_is_a_short_name_that_an_argument_replaces() -> None:
-    """Both stages stand on it; no file says from which host images come."""
+    """Both stages use it; no file names the host that images come from."""
     images = [service["image"] for service in COMPOSE["services"].values()]
 
     assert instructions("ARG") == ["BASE=python:3.11-slim"]
@@ -73,7 +73,7 @@ def test_every_service_has_as_little_as_it_can() -> None:
 
 
 def test_the_gateway_waits_for_a_database_that_answers() -> None:
-    """Secrets come as files, and each one that is named is there."""
+    """Secrets are files, and each named one exists."""
     gateway, database = COMPOSE["services"]["sayso"], COMPOSE["services"]["db"]
     used = {name for service in COMPOSE["services"].values() for name in service["secrets"]}
 
@@ -93,7 +93,7 @@ def test_every_variable_is_a_setting() -> None:
 
 
 def test_the_pages_addition_names_settings() -> None:
-    """What container.md adds for the API is laid over the service, and each of its keys exists."""
+    """What container.md adds for the API is merged with the service, and each key of it exists."""
     (block,) = (one for one in blocks(PAGE) if one.language == "yaml")
     service = {**COMPOSE["services"]["sayso"], **yaml.safe_load(block.text)}
 
@@ -109,7 +109,7 @@ def test_the_tests_know_every_key_of_a_service() -> None:
 
 
 def test_what_is_copied_reaches_the_build_and_nothing_else() -> None:
-    """No state, no secret and no cache of a checkout gets into an image."""
+    """No state, secret or cache of a checkout gets into an image."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     kept = {line.removeprefix("!") for line in lines if line.startswith("!")}
     wheel = re.findall(

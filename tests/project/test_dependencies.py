@@ -23,7 +23,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 def table(heading: str) -> set[str]:
-    """Return the distributions that stand in one table of the page."""
+    """Return the distributions in one table of the page."""
     _, _, rest = PAGE.read_text(encoding="utf-8").partition(f"## {heading}\n")
     return set(re.findall(r"^\| `([^`]+)` \|", rest.partition("\n## ")[0], re.MULTILINE))
 
@@ -49,7 +49,7 @@ def test_no_cell_of_the_page_is_empty() -> None:
     ("lock", "groups"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev",))]
 )
 def test_a_lock_pins_every_dependency(lock: str, groups: tuple[str, ...]) -> None:
-    """Nothing is resolved at installation: what pyproject.toml names is pinned, and what builds."""
+    """Nothing is resolved at installation: what pyproject.toml names is pinned, and the build."""
     wanted = names(PROJECT["project"]["dependencies"]) | {"hatchling", "editables"}
     for group in groups:
         wanted |= names(PROJECT["dependency-groups"][group])

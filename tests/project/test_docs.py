@@ -31,7 +31,7 @@ def page(name: str) -> str:
 
 
 def first_cells(text: str) -> set[str]:
-    """Return the code words that stand in the first cells of a page's tables."""
+    """Return the code words in the first cells of a page's tables."""
     return set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
 
 
@@ -41,7 +41,7 @@ def test_the_settings_page_is_what_the_models_say() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    """Each key stands in the table of its section with words about it."""
+    """Each key is in the table of its section, with a description."""
     text = page("reference/configuration.md")
 
     for path, shape in walk(SHAPE):
@@ -64,7 +64,7 @@ def test_the_manual_page_is_what_the_parsers_say() -> None:
 
 
 def test_every_command_and_flag_is_documented() -> None:
-    """Each command has its heading, each of its arguments its row with words about it."""
+    """Each command has its heading, and each of its arguments a row with a description."""
     text = page("reference/cli.md")
     parsers = list(commands(build_parser()))
 
@@ -78,7 +78,7 @@ def test_every_command_and_flag_is_documented() -> None:
 
 
 def test_every_command_has_an_example() -> None:
-    """Whoever asks a command or its group for help sees a line to copy."""
+    """Help for a command or its group shows a line to copy."""
     parsers = {parser.prog: parser for parser in commands(build_parser())}
 
     for name, parser in parsers.items():
@@ -94,7 +94,7 @@ def test_every_denial_reason_is_documented() -> None:
 
 
 def test_every_event_is_documented_in_its_words() -> None:
-    """The page has each kind with the text that sessions really hear."""
+    """The page has each kind with the text that sessions really receive."""
     text = page("reference/events.md")
     shown = (
         started_text("PLACE", "RUN"),
@@ -118,7 +118,7 @@ def test_the_methods_page_is_what_the_table_says() -> None:
 
 
 def test_every_method_and_param_is_documented() -> None:
-    """Each method has words, an answer and its scopes; each of its params its words."""
+    """Each method has a description, an answer and its scopes; each param has a description."""
     text = page("reference/methods.md")
     for name, method in methods_reference.table().items():
         _, found, below = text.partition(f"## `{name}`\n")
@@ -149,7 +149,7 @@ def test_every_word_of_the_design_is_in_the_glossary(word: str) -> None:
 
 
 def test_the_glossary_is_sorted() -> None:
-    """Whoever looks for a word finds it where the alphabet says."""
+    """Words are in alphabetical order."""
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", page("glossary.md"), re.MULTILINE)
     words = [row.strip("`").lower() for row in rows]
 
@@ -158,14 +158,14 @@ def test_the_glossary_is_sorted() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_link_leads_somewhere(path: Path) -> None:
-    """A relative link of a page names a file that is there."""
+    """A relative link of a page names an existing file."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
 
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
 def unlinked(index: Path) -> set[Path]:
-    """Return the pages below an index's folder that it leads to neither itself nor by a folder."""
+    """Return the pages below an index's folder that it links neither directly nor by a folder."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", index.read_text(encoding="utf-8"))
     targets = {(index.parent / link).resolve() for link in links}
     pages = {path.resolve() for path in index.parent.rglob("*.md")} - {index.resolve()}
@@ -196,7 +196,7 @@ def test_the_readme_opens_with_a_prompt_and_two_commands() -> None:
 
 
 def test_every_place_to_put_something_exists() -> None:
-    """The table in CONTRIBUTING.md names modules and folders that are there."""
+    """The table in CONTRIBUTING.md names existing modules and folders."""
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Where do I put")[2]
     named = re.findall(r"`((?:bot|channels|core|docs|tests)/[\w./-]*)`", table)
 

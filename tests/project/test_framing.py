@@ -1,6 +1,6 @@
-"""Only the demo tells a gateway that another origin may frame its pages, and only in its process.
+"""Check that only the demo, in its own process, lets another origin frame a gateway's pages.
 
-A setting that did would be turned on some day where the page is reachable; this finds a second
+A setting that did so would some day be turned on where the page is reachable; this finds a second
 caller.
 """
 

@@ -1,4 +1,4 @@
-"""Who holds a value may rely on it: what is never changed cannot be."""
+"""Freeze values that are never changed, so that their holders can rely on them."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -32,9 +32,9 @@ def source(text: str) -> Source:
 
 
 def loose(sources: Mapping[str, Source]) -> Iterator[str]:
-    """Yield the dataclasses that could be frozen: nobody who knows them sets a field.
+    """Yield the dataclasses that could be frozen: no code that knows them sets a field.
 
-    One with a field made by ``field()`` keeps what it holds in it, and what has a base, such as an
+    One with a field made by ``field()`` keeps state in it, and one that has a base, such as an
     exception, may get its fields set there; both may stay as they are.
     """
     for name, one in sources.items():
@@ -60,7 +60,7 @@ def _fields(node: ast.ClassDef) -> set[str]:
 
 
 def test_what_is_never_changed_is_frozen() -> None:
-    """Else a plan, an answer or an identity could be changed behind the back of who judged it."""
+    """Otherwise a plan, an answer or an identity could change behind the back of its judge."""
     sources = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): source(
             path.read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ def test_what_is_never_changed_is_frozen() -> None:
 
 
 def test_one_that_could_be_is_found() -> None:
-    """And none that somebody sets, holds state in or raises, here or where it is imported."""
+    """And none whose fields are set, that holds state or is raised, here or in an importer."""
     head = "from dataclasses import dataclass, field\n"
     one = head + "@dataclass(slots=True)\nclass One:\n    a: int\n"
     frozen = one.replace("slots=True", "frozen=True, slots=True")

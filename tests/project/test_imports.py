@@ -35,7 +35,7 @@ def copy(tmp_path: Path) -> Path:
 
 @pytest.mark.timeout(120)
 def test_every_contract_is_kept() -> None:
-    """The dependency rule of the design holds in the whole tree."""
+    """The dependency rule of the design is kept in the whole tree."""
     done = lint_imports(ROOT)
 
     assert done.returncode == 0, done.stdout
@@ -95,11 +95,11 @@ _PLANTED = (
         "core.hosts.sandbox: the",
     ),
 )
-"""In which module, what is planted there, and words of the contract that it breaks."""
+"""The module, what is planted there, and words of the contract that it breaks."""
 
 
 def _rounds() -> list[list[tuple[str, str, str]]]:
-    """Spread what is planted over few copies, each contract and each module once in each."""
+    """Spread what is planted over few copies, with each contract and each module once in each."""
     rounds: list[list[tuple[str, str, str]]] = []
     for one in _PLANTED:
         module, _, contract = one
@@ -150,11 +150,11 @@ def test_a_stray_module_in_core_is_reported(copy: Path) -> None:
 
 
 LEAVES = {"core.files.file_identity", "core.shell.placeholders"}
-"""All that the supervisor may import of ours besides itself."""
+"""Everything of ours that the supervisor may import besides itself."""
 
 
 def _ours() -> set[str]:
-    """Return the widest modules of ours that hold nothing the supervisor may import."""
+    """Return the widest modules of ours that contain nothing the supervisor may import."""
     found = {"bot", "channels"}
     parents = {name.rpartition(".")[0] for name in LEAVES}
     for path in (*(ROOT / "core").iterdir(), *(ROOT / "core").glob("*/*.py")):
@@ -167,7 +167,7 @@ def _ours() -> set[str]:
 
 
 def _packages() -> set[str]:
-    """Return what the dependencies of the product are imported as."""
+    """Return the import names of the product's dependencies."""
     tree = [*(ROOT / "bot").rglob("*.py"), *(ROOT / "channels").rglob("*.py")]
     imported: set[str] = set()
     for path in (*tree, *(ROOT / "core").rglob("*.py")):
@@ -180,7 +180,7 @@ def _packages() -> set[str]:
 
 
 def test_the_supervisors_contract_names_everything_else() -> None:
-    """Whatever is not the standard library, the supervisor or one of two leaves is forbidden."""
+    """Everything but the standard library, the supervisor and one of two leaves is forbidden."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (contract,) = (
         one
@@ -197,11 +197,11 @@ EXECUTOR = {
     "core.files.removal",
     *LEAVES,
 }
-"""All of ours that `sayso-executor` is made of."""
+"""Everything of ours that `sayso-executor` consists of."""
 
 
 def test_the_executors_contract_names_everything_else() -> None:
-    """No code for keys, the store or the network is in a process that runs as somebody else."""
+    """No code for keys, the store or the network is in a process that runs as another user."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     (contract,) = (
         one

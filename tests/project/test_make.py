@@ -65,7 +65,7 @@ def test_a_python_that_cannot_make_a_venv_leaves_none(clone: Path) -> None:
 
 
 def test_a_second_run_installs_nothing(clone: Path) -> None:
-    """Stamps that are newer than the locks leave make nothing to do."""
+    """Stamps newer than the locks leave make nothing to do."""
     (clone / ".venv" / "bin").mkdir(parents=True)
     (clone / ".venv" / "bin" / "python").touch()
     (clone / ".venv" / ".sayso-runtime").touch()
@@ -76,7 +76,7 @@ def test_a_second_run_installs_nothing(clone: Path) -> None:
 
 
 def test_a_changed_lock_installs_again(clone: Path) -> None:
-    """Whoever pulls new pins gets them."""
+    """Pulling new pins installs them."""
     (clone / ".venv" / "bin").mkdir(parents=True)
     (clone / ".venv" / "bin" / "python").touch()
     (clone / ".venv" / ".sayso-runtime").touch()
@@ -111,7 +111,7 @@ def test_missing_system_packages_are_named_where_none_may_be_installed(tmp_path:
 
 
 def test_ci_runs_what_people_run() -> None:
-    """.ci/run is executable and hands over to make test."""
+    """.ci/run is executable and calls make test."""
     script = ROOT / ".ci" / "run"
 
     assert os.access(script, os.X_OK)

@@ -1,4 +1,4 @@
-"""The tests of core, bot and channels are found by path: they mirror the product's tree."""
+"""Find the tests of core, bot and channels by path: they mirror the product's tree."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -19,10 +19,10 @@ MIRRORED = tuple(
 
 
 def subject(test: PurePath, product: AbstractSet[PurePath]) -> PurePath | None:
-    """Return the module or package that the path of a test names, ``None`` where it names none.
+    """Return the module or package that the path of a test names, ``None`` if it names none.
 
     ``a/b/test_c.py`` and ``a/b/test_c_aspect.py`` name the module ``a/b/c.py``, the package
-    ``a/b/c``, or the package ``a/b`` itself where that is called ``c``.
+    ``a/b/c``, or the package ``a/b`` itself if that is called ``c``.
     """
     words = test.stem.removeprefix("test_").split("_")
     for count in range(len(words), 0, -1):
@@ -45,7 +45,7 @@ def test_every_test_names_a_module() -> None:
 
 
 def test_every_folder_names_a_package() -> None:
-    """A folder of the mirrored tree has a package of the product beside it, helpers or not."""
+    """A folder of the mirrored tree corresponds to a package of the product, helpers or not."""
     folders = {path.parent for path in MIRRORED}
 
     assert {str(folder) for folder in folders if folder / "__init__.py" not in PRODUCT} == set()
@@ -78,7 +78,7 @@ def test_a_test_without_a_module_is_seen(test: str, named: str | None) -> None:
 
 
 def test_no_test_module_imports_another() -> None:
-    """What two of them need lies in ``tests/support``, or beside them under its own name."""
+    """What two of them need is in ``tests/support``, or next to them under its own name."""
     imports = re.compile(r"^(?:from|import) tests\.[\w.]*\btest_\w+", re.MULTILINE)
     tests = [path for path in files() if path.suffix == ".py" and "tests" in path.parts]
 

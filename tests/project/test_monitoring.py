@@ -1,4 +1,4 @@
-"""The alert rules and the dashboard: each metric, label and value is one that a gateway shows."""
+"""Check the alert rules and the dashboard: each metric, label and value is one of a gateway's."""
 
 import json
 import os
@@ -51,7 +51,7 @@ class Scraped:
         return cls(found)
 
     def mistakes(self, query: str, *shown: str) -> Iterator[str]:
-        """Yield what a query, and the texts that show its result, name and nobody has."""
+        """Yield names that a query and the texts showing its result use and that do not exist."""
         known = set(_OF_PROMETHEUS)
         for name, matchers in _SELECTOR.findall(re.sub(r'"[^"]*"', _hidden, query)):
             labels = self.series.get(name)
@@ -76,7 +76,7 @@ class Scraped:
 
 
 def _hidden(text: re.Match[str]) -> str:
-    """Write a quoted value such that no word of it is taken for a metric."""
+    """Write a quoted value so that no word of it is taken for a metric."""
     return '"' + text[0][1:-1].encode().hex() + '"'
 
 
@@ -181,12 +181,12 @@ def test_no_two_panels_lie_on_one_another() -> None:
     ],
 )
 def test_a_misspelt_name_is_found(query: str, mistake: str, scraped: Scraped) -> None:
-    """The search sees what it looks for."""
+    """The search finds what it looks for."""
     assert list(scraped.mistakes(query)) == [mistake]
 
 
 def test_a_misspelt_legend_is_found(scraped: Scraped) -> None:
-    """In a dashboard and in the words of a rule."""
+    """In a dashboard and in the text of a rule."""
     assert list(scraped.mistakes("sayso_part_ok", "{{prat}}")) == ["no label prat"]
     assert list(scraped.mistakes("up", "{{ $labels.prat }}")) == ["no label prat"]
 

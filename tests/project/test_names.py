@@ -11,7 +11,7 @@ EMPTY_WORDS = {"utils", "util", "helpers", "helper", "manager", "common", "misc"
 
 
 def functions(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the name and the number of lines of each function, its docstring not counted."""
+    """Yield the name and the number of lines of each function, without its docstring."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None

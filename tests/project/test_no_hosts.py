@@ -37,7 +37,7 @@ def test_no_file_names_a_registry_or_a_path_of_a_machine() -> None:
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
 def test_a_lock_has_only_names_versions_and_hashes(name: str) -> None:
-    """No line of a lock leads to a place."""
+    """No line of a lock contains a URL."""
     line = re.compile(
         r"[a-z0-9][a-z0-9._-]*(\[[a-z,-]+\])?==[^ ]+( ; [^\\]+)? \\"
         r"|    --hash=sha256:[0-9a-f]{64}( \\)?"
@@ -49,6 +49,6 @@ def test_a_lock_has_only_names_versions_and_hashes(name: str) -> None:
 
 
 def test_a_planted_registry_is_found() -> None:
-    """The search sees what it looks for."""
+    """The search finds what it looks for."""
     assert offending("--extra-" + "index" + "-url https://mirror.example/simple")
     assert offending("/work/" + "main/core")

@@ -10,7 +10,7 @@ from tests.support.order import long_first
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])
 @pytest.mark.parametrize("long", [set(), {0}, {3, 4, 5, 19}, set(range(20))])
 def test_each_share_begins_with_its_long_tests(workers: int, long: set[int]) -> None:
-    """As pytest-xdist deals them: one stretch a worker; each has its part of the long ones."""
+    """As pytest-xdist deals them: one stretch per worker; each has its part of the long ones."""
     tests = list(range(20))
 
     ordered = long_first(tests, long.__contains__, workers)
@@ -24,5 +24,5 @@ def test_each_share_begins_with_its_long_tests(workers: int, long: set[int]) -> 
 
 
 def test_more_long_tests_than_a_share_holds_lose_none() -> None:
-    """Where almost everything is long, the shares are not even, but complete."""
+    """If almost everything is long, the shares are not even, but complete."""
     assert set("abc") == set(long_first("abc", lambda _: True, 2))

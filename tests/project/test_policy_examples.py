@@ -1,4 +1,4 @@
-"""The rules that the documents show are loaded, checked and judged."""
+"""Load, check and judge the rules that the documents show."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def judged(settings: Settings, line: str) -> Evaluation:
 
 
 def test_each_rule_of_the_page_has_examples_of_both_kinds(settings: Settings) -> None:
-    """Loading checks them; a rule without any would show nothing."""
+    """Loading checks them; a page without any would show nothing."""
     rules = settings.tools.exec.rules
     assert len(rules) == 8
     assert all(rule.examples.match and rule.examples.miss for rule in rules)
@@ -76,7 +76,7 @@ def test_the_pages_agent_is_held_to_its_folders(settings: Settings) -> None:
 
 
 def with_rule(home: Path, rule: str) -> None:
-    """Load a configuration that holds a rule, with the option set and the root that pages name."""
+    """Load a configuration with a rule, the option set and the root that pages name."""
     named = 'roots: [{ name: "project", path: "~/p" }], optionSets: { tests: { flags: ["-q"] } }'
     home.chmod(0o700)
     (home / "config.json5").write_text(f"{{ tools: {{ exec: {{ {named}, rules: [{rule}] }} }} }}")

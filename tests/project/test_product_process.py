@@ -1,4 +1,4 @@
-"""What the fork server starts is what an exec would have started, and it leaves nothing behind."""
+"""Check that the fork server starts what an exec would start, and leaves nothing behind."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_a_fork_is_what_an_exec_is(
 
 
 def test_at_a_terminal_too() -> None:
-    """In its foreground, and standard output is then flushed at each line."""
+    """In its foreground, where standard output is flushed at each line."""
     shown: list[bytes] = []
     for real in (False, True):
         with terminal(*PROBE, "0", environ=dict(os.environ), real=real) as (process, master):
@@ -90,7 +90,7 @@ def test_two_at_once_each_end_as_they_do() -> None:
             one.wait(0.05)
         two.kill()
         assert two.wait(20) == -signal.SIGKILL
-        two.send_signal(signal.SIGTERM)  # to nobody: it is reaped
+        two.send_signal(signal.SIGTERM)  # to no one: it is reaped
         out, _ = one.communicate(b"", timeout=20)
 
     assert (one.returncode, two.returncode) == (3, -signal.SIGKILL)
@@ -98,7 +98,7 @@ def test_two_at_once_each_end_as_they_do() -> None:
 
 
 def test_a_process_stays_until_it_is_waited_for() -> None:
-    """Until then its number is nobody else's."""
+    """Until then no other process has its pid."""
     process = start([*PROBE, "5"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     about = Path(f"/proc/{process.pid}/stat")
 
@@ -120,7 +120,7 @@ def test_a_server_keeps_no_descriptor() -> None:
 
 
 def test_a_server_dies_with_the_tests_that_started_it() -> None:
-    """Whoever kills the tests leaves no server, nor what is bound to it; an interrupt ends none."""
+    """Killing the tests leaves no server, nor what is bound to it; an interrupt ends none."""
     code = (
         "import os, signal, subprocess, sys\n"
         "from tests.support.product_process import run, server, start\n"
@@ -146,7 +146,7 @@ def test_a_server_dies_with_the_tests_that_started_it() -> None:
 
 
 def lives(pid: int) -> bool:
-    """Return whether a process is there that has not ended."""
+    """Return whether a process exists that has not ended."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
@@ -165,7 +165,7 @@ def lives(pid: int) -> bool:
     ],
 )
 def test_what_a_fork_cannot_give_is_started_by_exec(change: dict[str, Any]) -> None:
-    """What an interpreter or an import has read by then, and what a request has no word for."""
+    """What an interpreter or an import has read by then, and what a request cannot express."""
     with start([*BOT, "--version"], stdout=subprocess.DEVNULL, **change) as process:
         assert type(process) is subprocess.Popen
     assert process.returncode == 0

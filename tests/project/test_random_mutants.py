@@ -1,4 +1,4 @@
-"""What the random mutants change, and what they leave out."""
+"""Check what the random mutants change, and what they leave out."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Regular expressions mean the same on every Python that Sayso runs on."""
+"""Check that regular expressions mean the same on every Python that Sayso runs on."""
 
 import re
 

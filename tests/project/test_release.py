@@ -1,4 +1,4 @@
-"""`make release`: one command from a clean tree to a tag and two identical builds, or nothing."""
+"""Run `make release`: one command makes a tag and two identical builds from a clean tree."""
 
 import os
 import subprocess
@@ -76,7 +76,7 @@ def test_make_hands_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["", "1.2", "v1.2.0", "1.2.0;id"])
 def test_a_version_that_is_none_is_refused(repository: Path, version: str) -> None:
-    """What to type is said."""
+    """It says what to type."""
     done = release(repository, version)
 
     assert done.returncode == 1
@@ -117,7 +117,7 @@ def test_an_empty_section_of_the_changelog_is_refused(repository: Path) -> None:
 
 @pytest.mark.deep
 def test_a_dry_run_changes_nothing(repository: Path) -> None:
-    """The artefacts are there, the commit and the tag are not."""
+    """The artefacts exist, the commit and the tag do not."""
     head = git(repository, "rev-parse", "HEAD")
     done = release(repository, "--dry-run", "9.9.9")
 
@@ -152,7 +152,7 @@ def test_a_release_is_a_commit_a_tag_and_artefacts(repository: Path) -> None:
 
 @pytest.mark.deep
 def test_builds_that_differ_are_seen(repository: Path) -> None:
-    """The control: with a time of the clock in it, no two builds are the same."""
+    """The control: with the current time in it, no two builds are the same."""
     project = repository / "pyproject.toml"
     hook = '[tool.hatch.build.targets.wheel.hooks.custom]\npath = "clock.py"\n'
     project.write_text(f"{project.read_text()}\n{hook}")

@@ -41,7 +41,7 @@ def test_a_long_module_has_a_reason() -> None:
 
 
 def test_a_fragment_has_a_reason() -> None:
-    """A module of under 40 lines with one importer has its reason stated; none is left over."""
+    """A module of under 40 lines with one importer has its reason stated; none is superfluous."""
     small = {module.path for module in fragments(measure(ROOT))}
 
     assert small == set(FRAGMENTS), "merge the module, or state why in FRAGMENTS of shape.py"
@@ -73,7 +73,7 @@ def test_the_measures_see_what_they_look_for() -> None:
 
 
 def test_imports_are_read_from_source(tmp_path: Path) -> None:
-    """Modules that are imported by ``from package import module`` count as such."""
+    """Modules that are imported with ``from package import module`` count as such."""
     for top in ("bot", "channels", "core"):
         (tmp_path / top).mkdir()
         (tmp_path / top / "__init__.py").touch()

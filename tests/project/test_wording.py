@@ -1,4 +1,4 @@
-"""The words of names, messages and pages are those of the trade, and every reference is found."""
+"""Check that names, messages and pages use the terms of the trade, and that references resolve."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ _ALLOWED = {
     "docs/explanation/prompts.md": "stands",
     "README.md": "stands",
 }
-"""The name of a program, of a column that was renamed, and a word in its plain sense."""
+"""The name of a program, of a renamed column, and a word in its plain sense."""
 _VAGUE_VERBS = {"Go", "Hear", "Know", "Lay", "Say", "Shape", "Stand", "Tell", "Word"}
 """No reader searches for these; Return, Define, Format, Render, Check, Limit say what is done."""
 _PRODUCT = ("bot", "channels", "core")

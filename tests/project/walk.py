@@ -1,7 +1,7 @@
 """Count the modules that a request and a press enter: ``python -m tests.project.walk``.
 
-A gateway and a client run with a profile function. Before the request the gateway is watched while
-idle for as long: what it enters then is its background work, and is left out. The supervisor's own
+A gateway and a client run with a profile function. Before the request the gateway is watched for as
+long while idle: what it enters then is its background work, and is left out. The supervisor's own
 process is not watched; its modules are those of its folder.
 """
 
@@ -31,7 +31,7 @@ SPAWNING = "core.runner.job"
 
 
 class Walk:
-    """The modules of ours that this process enters while it is watched, in their order."""
+    """The modules of ours that this process enters while it is watched, in order."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -39,7 +39,7 @@ class Walk:
         self._names: dict[str, str] = {}
 
     def note(self, frame: FrameType, event: str, _: object) -> None:
-        """Note the module of a function that begins; the profile function of every thread."""
+        """Record the module of a function that starts; the profile function of every thread."""
         if event != "call" or not self.on:
             return
         file = frame.f_code.co_filename
@@ -50,7 +50,7 @@ class Walk:
             self.calls.append(name)
 
     def start(self) -> None:
-        """Begin to watch: this thread, and those that began since the import."""
+        """Start watching: this thread, and those started since the import."""
         self.on = True
         sys.setprofile(self.note)
 
@@ -64,7 +64,7 @@ def _module(file: str) -> str:
 
 
 def watched(words: list[str]) -> None:
-    """Run ``sayso`` with these words; each SIGUSR1 writes what was seen since the one before."""
+    """Run ``sayso`` with these words; each SIGUSR1 writes what was seen since the last one."""
     walk = Walk()
     threading.setprofile(walk.note)
     folder = Path(os.environ[OUT])
@@ -100,7 +100,7 @@ def _seen(gateway: GatewayProcess, folder: Path) -> list[str]:
 
 
 def changes(calls: Iterable[str]) -> int:
-    """Return how often control goes over between judging and binding before the spawn."""
+    """Return how often control moves between judging and binding before the spawn."""
     sides = []
     for call in calls:
         if call.startswith(SPAWNING):
@@ -145,7 +145,7 @@ def walked(home: Path) -> tuple[list[str], list[str], set[str]]:
 def pressed(home: Path) -> tuple[list[str], set[str]]:
     """Return what the gateway entered from a press in Slack to the end of the run, and when idle.
 
-    Noted with it: the run is watched, its result is stored, and the prompt shows how it ended.
+    This includes watching the run, storing its result, and showing in the prompt how it ended.
     """
     seen = home.with_name(home.name + "-seen")
     seen.mkdir()

@@ -1,4 +1,4 @@
-"""What tests of several folders share.
+"""Share what tests of several folders use.
 
 ::
 
@@ -12,6 +12,6 @@
     sandbox             a real sandbox;  podman
     remote_machines     a host and a client of remote exec
     git_repositories    version_managers  hidden_characters  clock_work  memory_use
-    waiting             wait for what others bring about;  pace  how slow the machine is now
+    waiting             wait for other tasks and processes;  pace  how slow the machine is now
     order               long tests first
 """

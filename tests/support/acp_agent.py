@@ -1,26 +1,26 @@
-"""Be a small agent that speaks the Agent Client Protocol: what its prompt says, it does.
+"""Act as a small agent that speaks the Agent Client Protocol: its prompt says what it does.
 
 ::
 
     write PATH        ask, and write the file if allowed once
-    run LINE          ask about a command line, and run it by its own shell if allowed once
+    run LINE          ask for a command line, and run it in its own shell if allowed once
     twice PATH        ask for two files, one after the other
     model             ask the model, and say what it answered
     stay PATH WORD    note the word and its run in the file, ask the model, leave deaf children in
                       sessions of their own, ask to write a file, and stay
     shared PATH       ask with options that share an id, and write whatever single id comes back
     hidden PATH       ask with words that hide and colour what follows
-    chunk COUNT       say so many characters at once
-    flood COUNT       report so many tool calls
-    odd               send what is no message, usage and text that nobody can store
+    chunk COUNT       say that many characters at once
+    flood COUNT       report that many tool calls
+    odd               send non-messages, usage and text that cannot be stored
     late PATH         end, and then ask to write the file
     spy               try to look into its executor, and into a process of its own
-    pace COUNT        say the time so often, every 60 ms
+    pace COUNT        say the time that many times, every 60 ms
     show              say its environment and its arguments
-    hang              begin a tool call that never ends, and hear no cancel
+    hang              begin a tool call that never ends, and ignore cancels
     die               end without an answer
 
-Standard library only, and nothing of ours: it runs as another user.
+Standard library only, and none of our code: it runs as another user.
 """
 
 import ctypes
@@ -48,7 +48,7 @@ def send(message: dict[str, Any]) -> None:
 
 
 def hear() -> Any:
-    """Read a message; end with the input."""
+    """Read a message; exit at the end of input."""
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
@@ -73,7 +73,7 @@ def permit(number: str, call: dict[str, Any]) -> None:
 
 
 def outcome(number: str) -> Any:
-    """Wait for the answer to a permission; whatever else comes meanwhile is kept apart."""
+    """Wait for the answer to a permission request; anything else that arrives is kept for later."""
     while True:
         message = hear()
         if message.get("id") == number and "method" not in message:
@@ -81,7 +81,7 @@ def outcome(number: str) -> Any:
 
 
 def write(path: str, number: str = "p1") -> None:
-    """Ask, and write a file."""
+    """Ask, then write a file."""
     call = {
         "toolCallId": f"call-{number}",
         "title": f"Write {path}",
@@ -97,7 +97,7 @@ def write(path: str, number: str = "p1") -> None:
 
 
 def run(line: str) -> None:
-    """Ask, and run a line."""
+    """Ask, then run a line."""
     call = {"toolCallId": "c", "title": line, "kind": "execute", "rawInput": {"command": line}}
     permit("p1", call)
     found = outcome("p1")
@@ -118,7 +118,7 @@ def model() -> None:
 
 
 def hang() -> None:
-    """Hear no cancel, with a child in a session of its own."""
+    """Ignore cancels, with a child in a session of its own."""
     subprocess.Popen(["sleep", "1000"], start_new_session=True)
     say("hanging")
     while True:
@@ -126,7 +126,7 @@ def hang() -> None:
 
 
 def stay(rest: str) -> None:
-    """Note that it runs, ask the model and people, and stay with a family that hears nothing."""
+    """Note that it runs, ask the model and a person, and stay, with children deaf to signals."""
     path, word = rest.split()
     with Path(path).open("a", encoding="utf-8") as noted:
         noted.write(f"{word} {os.environ['SAYSO_RUN']}\n")
@@ -139,7 +139,7 @@ def stay(rest: str) -> None:
 
 
 def shared(path: str) -> None:
-    """Ask with one id for three kinds."""
+    """Ask with one id for three kinds of option."""
     kinds = ("allow_once", "allow_always", "reject_once")
     options = [{"optionId": "same", "name": kind, "kind": kind} for kind in kinds]
     call = {"toolCallId": "c", "title": "t", "kind": "edit", "rawInput": {"path": path}}
@@ -160,7 +160,7 @@ def hidden(path: str) -> None:
 
 
 def chunk(count: str) -> None:
-    """Say much at once."""
+    """Say a lot at once."""
     say("\U0001f511" * int(count))
 
 
@@ -171,7 +171,7 @@ def flood(count: str) -> None:
 
 
 def odd() -> None:
-    """Send what nobody expects."""
+    """Send what no client expects."""
     for line in (
         "[]",
         "{",
@@ -187,7 +187,7 @@ def odd() -> None:
 
 
 def late(path: str) -> None:
-    """End in the same breath as it asks."""
+    """Ask, and end immediately."""
     send({"id": message["id"], "result": {"stopReason": "end_turn"}})
     call = {"toolCallId": "c", "title": "t", "kind": "edit", "rawInput": {"path": path}}
     permit("p1", call)
@@ -197,7 +197,7 @@ def late(path: str) -> None:
 
 
 def spy() -> None:
-    """Look into its executor by every way that /proc and ptrace have, and into its own child."""
+    """Look into its executor in every way that /proc and ptrace offer, and into its own child."""
     with subprocess.Popen(["sleep", "30"]) as child:
         say(json.dumps({"executor": looks(os.getppid()), "child": looks(child.pid)}))
         child.kill()
@@ -226,14 +226,14 @@ def looks(pid: int) -> dict[str, bool]:
 
 
 def pace(count: str) -> None:
-    """Say the time of each piece (CLOCK_MONOTONIC, in ns), as a model's words come."""
+    """Say the time of each piece (CLOCK_MONOTONIC, in ns), as a model's words arrive."""
     for _ in range(int(count)):
         say(f"{time.monotonic_ns()}\n")
         time.sleep(0.06)
 
 
 def show() -> None:
-    """Say what this process is."""
+    """Say what this process was started with."""
     say(json.dumps({"argv": sys.argv, "env": dict(os.environ), "uid": os.getuid()}))
 
 

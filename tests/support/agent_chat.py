@@ -1,4 +1,4 @@
-"""Agents in real executors, prompted from a chat; what a thread shows, in words."""
+"""Prompt agents in real executors from a chat; read in words what a thread shows."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -44,7 +44,7 @@ class AgentChat:
     async def say(
         self, text: str, actor: Actor = ANA, place: Target = PLACE, message: str = ""
     ) -> str:
-        """Type something, as this message; return the words that come back."""
+        """Type a text as this message; return the text of the replies."""
         command = parse(text, bot_name="sayso")
         assert command is not None
         key = f"{message or text}-{len(self.channel.replies)}"
@@ -62,12 +62,12 @@ class AgentChat:
         return [one for one in shown if one.target.thread == message]
 
     async def ended(self, message: str) -> list[str]:
-        """Return what a thread says once it says that it ended."""
+        """Return what a thread says once it reports the end."""
         await until(lambda: any(is_end(text) for text in self.thread(message)[-1:]))
         return self.thread(message)
 
     async def question(self, message: str) -> Shown:
-        """Return the newest question in a thread, once there is one that is open."""
+        """Return the newest open question in a thread, once there is one."""
         await until(lambda: [one for one in self.in_thread(message) if one.open])
         return next(one for one in self.in_thread(message)[::-1] if one.open)
 

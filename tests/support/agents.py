@@ -34,13 +34,13 @@ from tests.support.gate import AGENT, ANA, gate_at
 from tests.support.waiting import PATIENCE_S
 
 KEY = "sk-ant-canary-0f2c8b1e5d7a4936"
-"""What the gateway knows and nobody else may."""
+"""What the gateway knows and no one else may know."""
 SCRIPT = Path(__file__).with_name("acp_agent.py")
 
 
 @dataclass
 class Model:
-    """A server that stands for a model: what it was asked with, and how often."""
+    """A server that stands in for a model: the requests that it received, and their number."""
 
     url: str
     asked: list[dict[str, str]] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Bench:
         return found
 
     async def questions(self, count: int, seconds: float = PATIENCE_S) -> tuple[Approval, ...]:
-        """Return so many questions, once they are there."""
+        """Return this many questions, once they exist."""
         async with asyncio.timeout(seconds):
             while True:
                 waiting = await self.gate.store.read(approvals.pending, 10, None, None)
@@ -121,7 +121,7 @@ class Bench:
                 await asyncio.sleep(0.01)
 
     async def answer(self, question: Approval, reply: ApprovalReply) -> None:
-        """Have Ana answer; what she allowed is run as the gateway does it."""
+        """Have Ana answer; run what she allowed as the gateway does."""
         answered = await self.gate.answer(Answer(ref=question.id, reply=reply, actor=ANA))
         assert answered.outcome is AnswerOutcome.ACCEPTED, answered.sentence
         for run_id, plan in await self.gate.queued():
@@ -142,7 +142,7 @@ async def agents_at(
     prefix: str = "",
     timeout_ms: int = 60_000,
 ) -> AsyncIterator[Bench]:
-    """Yield agents of this executor, run by a gate over one home."""
+    """Yield agents that run in this executor, behind a gate over one home."""
     keys: list[tuple[str, str]] = []
 
     async def key_of(service: str, account: str) -> str:

@@ -1,4 +1,4 @@
-"""A gateway in this process with its API on a free port, and tokens for those who call it."""
+"""Run a gateway in this process with its API on a free port, and tokens for its callers."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @cache
 def trusted_authorities() -> ssl.SSLContext:
-    """Return what HTTPS trusts, read once: each client would take 40 ms to read it."""
+    """Return the certificates that HTTPS trusts, read once: each client would need 40 ms for it."""
     return httpx.create_ssl_context()
 
 
@@ -41,9 +41,9 @@ HOLDERS: dict[str, tuple[frozenset[Scope], str | None, str | None]] = {
     "admin": (frozenset({Scope.ADMIN}), None, None),
     "reader": (frozenset({Scope.READ}), None, None),
 }
-"""Who calls in the tests: scopes, agent, person."""
+"""The callers in the tests: scopes, agent, person."""
 UNLIMITED = {"rate": 100_000, "burst": 100_000, "addressRate": 100_000, "addressBurst": 100_000}
-"""Rates that no test reaches."""
+"""Rate limits that no test reaches."""
 ALLOWED = ("/usr/bin/echo", "/usr/bin/true", "/usr/bin/sleep", "/usr/bin/seq")
 
 CRITICAL = {
@@ -52,12 +52,12 @@ CRITICAL = {
     "tier": "critical",
     "reason": "it rewrites what others have",
 }
-"""A rule whose questions may want a step-up."""
+"""A rule whose questions may require a step-up."""
 
 
 @dataclass
 class ApiGateway:
-    """A running gateway with its API; it lives on a loop in a thread of its own."""
+    """A running gateway with its API, on a loop in a thread of its own."""
 
     gateway: Gateway
     tokens: dict[str, str]
@@ -74,7 +74,7 @@ class ApiGateway:
 
     @property
     def session_cookie(self) -> str:
-        """Return the name of the cookie that holds a session of its page, without TLS."""
+        """Return the name of the cookie that holds a session of the page, without TLS."""
         return f"sayso_session_{self.gateway.settings.mark}"
 
     @property
@@ -88,11 +88,11 @@ class ApiGateway:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(patience_s)
 
     def headers(self, who: str) -> dict[str, str]:
-        """Return the header with somebody's token."""
+        """Return the header with a caller's token."""
         return {"Authorization": f"Bearer {self.tokens[who]}"}
 
     def client(self, who: str | None, **options: Any) -> httpx.Client:
-        """Return a client with somebody's token; the same one again without options."""
+        """Return a client with a caller's token; without options, the same one each time."""
         key: object = who if not options else object()
         if key in self.clients:
             return self.clients[key]
@@ -111,7 +111,7 @@ class ApiGateway:
         return found
 
     def revoke(self, who: str) -> None:
-        """End a token."""
+        """Revoke a token."""
         self.do(self.gateway.store.write(tokens.revoke, who))
 
 
@@ -132,7 +132,7 @@ def configure(
     ``tooled``: the agent main is granted the tool Exec. ``pending`` bounds what waits for people,
     who have ``timeout`` seconds. ``store`` is the URL of a database other than the home's own.
     ``nodes`` is the address that nodes connect to. ``step_up``: `git push --force NAME NAME` is of
-    a tier that wants one. ``change`` edits the settings before they are written.
+    a tier that requires one. ``change`` edits the settings before they are written.
     """
     home.mkdir(mode=0o700, exist_ok=True)
     config: dict[str, Any] = {
@@ -225,7 +225,7 @@ async def made_tokens(store: Any) -> dict[str, str]:
 
 
 async def made_before(home: Path) -> dict[str, str]:
-    """Make the tokens of a gateway that does not run yet."""
+    """Make the tokens of a gateway that is not running yet."""
     store = await open_store(f"sqlite:///{home / 'state.db'}")
     try:
         return await made_tokens(store)

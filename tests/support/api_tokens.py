@@ -1,4 +1,4 @@
-"""Make tokens and call methods with them, over a real gate and store."""
+"""Make tokens and call methods with them, on a real gate and store."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ async def no_health() -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A gate with its methods, as callers with tokens meet them."""
+    """A gate with its methods, as callers with tokens see them."""
 
     gate: Gate
     table: Table
@@ -47,7 +47,7 @@ class Api:
     async def token(
         self, name: str, *scopes: Scope, agent: str | None = None, person: str | None = None
     ) -> str:
-        """Make a token and return its text; the person is added if need be."""
+        """Make a token and return its text; add the person if needed."""
         if person is not None:
             await self.gate.store.write(people.add, person)
         wish = TokenDraft(name, frozenset(scopes), agent, person, "uid:0")
@@ -61,23 +61,23 @@ class Api:
         person: str | None = None,
         intake: Intake = Intake.HTTP,
     ) -> Caller:
-        """Make a token and return whom it lets in."""
+        """Make a token and return the caller that it admits."""
         text = await self.token(name, *scopes, agent=agent, person=person)
         return await self.holder(text, intake)
 
     async def holder(self, text: str, intake: Intake = Intake.HTTP) -> Caller:
-        """Return whom a token's text lets in."""
+        """Return the caller that a token's text admits."""
         return await Bearers(self.gate.store).caller(text, intake)
 
     async def call(self, caller: Caller, method: str, /, **params: object) -> dict[str, object]:
-        """Call a method; ``None`` stands for a param that is left out."""
+        """Call a method; ``None`` means that a param is left out."""
         given = {key: value for key, value in params.items() if value is not None}
         answer = await invoke(self.table[method], given, caller)
         assert isinstance(answer, dict)
         return answer
 
     async def ask(self, caller: Caller, command: str, cwd: Path, **more: object) -> str:
-        """Ask for a command that people must allow; return the approval's id."""
+        """Ask for a command that a person must allow; return the approval's id."""
         wish = {"command": command, "cwd": str(cwd), **more}
         asked = await self.call(caller, "exec.approval.request", **wish)
         assert asked["status"] == "pending", asked

@@ -60,9 +60,9 @@ async def sending(
 
 
 async def settled(gate: Gate) -> None:
-    """Wait until every shown copy is noted to be in its final state."""
+    """Wait until every shown copy is recorded in its final state."""
     async with asyncio.timeout(10):
-        # A place shows an edit a moment before the gateway has noted that it does.
+        # A place shows an edit a moment before the gateway has recorded it.
         while await gate.store.read(outbox.open_surfaces):
             await asyncio.sleep(0.01)
 
@@ -77,7 +77,7 @@ async def ask(gate: Gate, cwd: Path, line: str = "touch made") -> Pending:
 async def say(
     inbox: GateInbox, said: str | Command, actor: Actor = ANA, place: Target = PLACE, to: str = ""
 ) -> str:
-    """Type or press something and return the words that come back."""
+    """Type or press something and return the text of the replies."""
     command = parse(said, bot_name="sayso", is_reply=bool(to)) if isinstance(said, str) else said
     assert command is not None
     reply = await inbox.receive(Inbound(actor, place, command, f"k{next(_numbers)}", to))
@@ -85,16 +85,16 @@ async def say(
 
 
 def said(reply: Reply | None) -> str:
-    """Return the words of a reply."""
+    """Return the text of a reply."""
     assert reply is not None
     return reply.text.text
 
 
 def prompts(channel: MemoryChannel) -> list[Shown]:
-    """Return the messages with prompts, in the order in which they came."""
+    """Return the messages with prompts, in order of arrival."""
     return [shown for shown in channel.shown.values() if shown.prompts]
 
 
 def notices(channel: MemoryChannel) -> list[str]:
-    """Return the words of the notices, in the order in which they came."""
+    """Return the text of the notices, in order of arrival."""
     return [shown.notice.text.text for shown in channel.shown.values() if shown.notice]

@@ -1,4 +1,4 @@
-"""Count what a clock calls."""
+"""Count the calls that a clock makes."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Work:
-    """Count what is called, and say when to come again."""
+    """Count the calls, and return when the next one is due."""
 
     next_ms: int | None = None
     dues: list[int] = field(default_factory=list)
@@ -16,7 +16,7 @@ class Work:
     held: asyncio.Event | None = None
 
     async def due(self) -> int | None:
-        """Note the time of the call."""
+        """Record the time of the call."""
         self.dues.append(round(time.time() * 1000))
         if self.fails:
             self.fails -= 1

@@ -1,4 +1,4 @@
-"""Run a gateway with a companion: its screen is driven as a person would, in this process."""
+"""Run a gateway with a companion, in this process, and drive its screen as a person would."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ def configure(
     fallback: str | None = None,
     **approvals: Any,
 ) -> None:
-    """Write the settings of a gateway that asks at the companion, and at no terminal."""
+    """Write the settings of a gateway that asks at the companion, and not at a terminal."""
     write_config(home, api, **approvals)
     path = home / "config.json5"
     config = json.loads(path.read_text())
@@ -49,7 +49,7 @@ def configure(
 
 @contextmanager
 def gateway_at(home: Path) -> Iterator[GatewayProcess]:
-    """Run a gateway over a home that was configured."""
+    """Run a gateway over a home that is already configured."""
     gateway = GatewayProcess(home)
     gateway.start()
     try:
@@ -59,7 +59,7 @@ def gateway_at(home: Path) -> Iterator[GatewayProcess]:
 
 
 def asking(gateway: GatewayProcess, *words: str) -> "subprocess.Popen[str]":
-    """Start `sayso run` in a kernel session of its own and do not wait for it."""
+    """Start `sayso run` in a kernel session of its own without waiting for it."""
     return start(
         [sys.executable, "-m", "bot", "run", *words],
         cwd=ROOT,
@@ -73,7 +73,7 @@ def asking(gateway: GatewayProcess, *words: str) -> "subprocess.Popen[str]":
 
 
 async def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    """Wait for a command's end; return its exit code and what it printed."""
+    """Wait for a command to end; return its exit code and output."""
     out, error = await asyncio.to_thread(process.communicate, timeout=30)
     return process.returncode, out, error
 
@@ -82,7 +82,7 @@ async def ended(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
 async def companion_at(
     home: Path, size: tuple[int, int] = (100, 30)
 ) -> AsyncIterator[tuple[CompanionScreen, Pilot[None]]]:
-    """Run the companion of a home, with a person at its keys."""
+    """Run the companion of a home, with a person at its keyboard."""
     file = ApprovalsFile(home / "exec-approvals.json")
     found = file.prepare_socket()
     desk = WaitingDesk()
@@ -97,11 +97,11 @@ async def companion_at(
 
 
 async def calm(screen: CompanionScreen, pilot: Pilot[None], count: int = 1) -> None:
-    """Wait until so many questions are on the screen and keys count."""
+    """Wait until this many questions are on the screen and keys are accepted."""
     await until(lambda: len(screen.desk.waiting) == count)
     await pilot.pause(CALM_S + 0.2)
 
 
 def shown(screen: CompanionScreen) -> str:
-    """Return the words on the screen."""
+    """Return the text on the screen."""
     return "\n".join(str(one.render()) for one in screen.query("Static").results() if one.display)

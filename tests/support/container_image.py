@@ -23,15 +23,15 @@ LIMITS = (
     *("--cgroups", "disabled", "--ulimit", "nproc=512:512"),
     *("--ulimit", "nofile=4096:4096"),
 )
-"""What this machine needs besides: no controllers, and no limit that it may not raise."""
+"""What this machine also needs: no controllers, and no limit that it may not raise."""
 BASE = ("python3", "python3-venv", "ca-certificates")
-"""Packages of Debian that stand for the image python:3.11-slim."""
+"""Debian packages that stand in for the image python:3.11-slim."""
 _PROGRAMS = ("podman", "crun", "conmon", "unshare", "mmdebstrap")
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A podman with storage of its own, below ``folder``."""
+    """A podman with its own storage, below ``folder``."""
 
     binary: str
     folder: Path
@@ -39,7 +39,7 @@ class Engine:
     def __call__(
         self, *words: str, seconds: float = 60, ok: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """Run podman to its end; it must succeed where ``ok``."""
+        """Run podman to its end; it must succeed if ``ok``."""
         done = subprocess.run(
             [self.binary, *words],
             stdin=subprocess.DEVNULL,
@@ -54,7 +54,7 @@ class Engine:
         return done
 
     def debian(self, name: str, packages: Sequence[str]) -> str:
-        """Make an image of these packages and what they need; return its name."""
+        """Make an image of these packages and their dependencies; return its name."""
         archive = self.folder / f"{name}.tar"
         suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
         listed = f"--include={','.join(packages)}"
@@ -83,13 +83,13 @@ class Engine:
 
 @contextmanager
 def engine() -> Iterator[Engine]:
-    """Yield a podman with empty storage; what is missing fails."""
+    """Yield a podman with empty storage; fail if something is missing."""
     missing = [one for one in _PROGRAMS if shutil.which(one) is None]
     assert missing == [], f"{missing} are missing; tests/system_packages.sh installs them"
     assert os.geteuid() == 0, "run as root: podman needs a mount namespace of its own here"
     with TemporaryDirectory(
         prefix="img", dir="/tmp"
-    ) as short:  # podman wants 50 characters at most
+    ) as short:  # podman allows 50 characters at most
         folder = Path(short)
         (folder / "store").mkdir()
         binary = folder / "podman.sh"
@@ -103,7 +103,7 @@ def engine() -> Iterator[Engine]:
 
 
 def index_mounts(folder: Path) -> tuple[str, ...]:
-    """Return the options by which pip in a container finds packages as pip here does."""
+    """Return the options with which pip in a container finds packages as pip here does."""
     listed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"],
         capture_output=True,
@@ -117,7 +117,7 @@ def index_mounts(folder: Path) -> tuple[str, ...]:
         "\n".join(["[global]", *(f"{key} = {text}" for key, text in found.items())])
     )
     places = {word.removeprefix("file://") for text in found.values() for word in text.split()}
-    # The pages of an index lead to files beside them.
+    # The pages of an index link to files next to them.
     places = {place.removesuffix("/simple") for place in places}
     mounted = sorted(place for place in places if place.startswith("/") and Path(place).exists())
     volumes = [f"{settings}:/etc/pip.conf:ro", *(f"{place}:{place}:ro" for place in mounted)]
@@ -125,9 +125,9 @@ def index_mounts(folder: Path) -> tuple[str, ...]:
 
 
 def options(service: Mapping[str, object], folder: Path) -> list[str]:
-    """Return podman's options for a service of compose.yaml; a key that is unknown fails.
+    """Return podman's options for a service of compose.yaml; an unknown key fails.
 
-    Not here: limits of cgroups, of which this machine has none to give; what compose itself does.
+    Not covered: cgroup limits, which this machine cannot set; what compose itself does.
     """
     words: list[str] = []
     for key, value in service.items():

@@ -1,4 +1,4 @@
-"""Keep what platforms and terminal took as decisions, and compare the history with it."""
+"""Keep what platforms and terminal accepted as decisions, and compare the history with it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ _ENDS = {
 
 @dataclass(slots=True)
 class Decisions:
-    """What the platforms and the terminal took: approval to each account and reply."""
+    """What the platforms and the terminal accepted: approval to each account and reply."""
 
     taken: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def note(self, one: Asked, account: str, reply: str) -> None:
-        """Write down one decision that was accepted."""
+        """Record one accepted decision."""
         self.taken.setdefault(one.id, []).append((account, reply))
 
     def by_channel(self) -> Counter[str]:
-        """Count what was accepted in each channel."""
+        """Count the accepted decisions in each channel."""
         return Counter(by.partition(":")[0] for each in self.taken.values() for by, _ in each)
 
 
 def miscounted(decisions: Decisions, rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Return the questions that did not end by exactly one of the decisions that were taken."""
+    """Return the questions that did not end by exactly one of the accepted decisions."""
     return [
         f"{key}: {rows[key]['by']} {rows[key]['state']}, taken were {taken}"
         for key, taken in decisions.taken.items()

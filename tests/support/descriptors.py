@@ -1,4 +1,4 @@
-"""Take the free file descriptors from this process for a while, as the kernel does (EMFILE)."""
+"""Use up this process's free file descriptors for a while, as the kernel reports it (EMFILE)."""
 
 import itertools
 import os
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def none_left(but: int = 0) -> Iterator[None]:
-    """Leave exactly so many free descriptors, whatever gaps the open ones have."""
+    """Leave exactly this many free descriptors, even if the open ones have gaps."""
     free = itertools.islice(filter(_is_free, itertools.count()), but, None)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (next(free), before[1]))

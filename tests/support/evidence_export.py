@@ -25,13 +25,13 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def verified(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the verifier beside an export, with the standard library alone."""
+    """Run the verifier next to an export, with the standard library alone."""
     alone = [sys.executable, "-I", "-S", str(file.with_name(VERIFIER)), str(file), *options]
     return subprocess.run(alone, capture_output=True, text=True, cwd="/", check=False)
 
 
 def written(at: ThreePlatforms, to: Path, wanted: Wanted | None = None) -> Written:
-    """Export beside a running gateway, as the command does."""
+    """Export next to a running gateway, as the command does."""
     settings = at.running.settings
 
     def read(ids: tuple[str, ...]) -> Any:
@@ -41,7 +41,7 @@ def written(at: ThreePlatforms, to: Path, wanted: Wanted | None = None) -> Writt
 
 
 async def asked(at: ThreePlatforms, folder: Path) -> ApprovalId:
-    """Ask everywhere; return once each copy is on record."""
+    """Ask in every place; return once each copy is on record."""
     found = await at.running.gate.submit(wish(folder))
     async with asyncio.timeout(60):
         while len(await at.running.store.read(showings.of_approval, found.run_id)) < 3:
@@ -50,7 +50,7 @@ async def asked(at: ThreePlatforms, folder: Path) -> ApprovalId:
 
 
 async def answered(at: ThreePlatforms, folder: Path, reply: ApprovalReply) -> ApprovalId:
-    """Ask everywhere, and answer under Slack's copy, as a press there does."""
+    """Ask in every place, and answer with Slack's copy, as a press there does."""
     run, gate = await asked(at, folder), at.running.gate
     shown = await gate.store.read(showings.of_approval, run)
     (copy,) = [one for one in shown if one.channel == "slack"]

@@ -1,4 +1,4 @@
-"""Change an export as somebody who can write all of it would: sealed and chained anew."""
+"""Change an export as an attacker who can write all of it would: sealed and chained again."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ Records = list[Record]
 
 
 def resealed(records: Records) -> bytes:
-    """Return the file with a seal that fits, as somebody who can write it would."""
+    """Return the file with a matching seal, as an attacker who can write it would make it."""
     lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in records[:-1]]
     text = "".join(f"{line}\n" for line in lines).encode()
     digest = hashlib.sha256(text).hexdigest()
@@ -29,7 +29,7 @@ def journal(records: Records, kind: str, number: int = 0) -> Record:
 
 
 def relined(record: Record, **changed: object) -> None:
-    """Change a journal line and give it the hash that it then has."""
+    """Change a journal line and give it the matching hash."""
     line = {**json.loads(record["line"]), **changed}
     line.pop("hash")
     body = json.dumps(line, sort_keys=True, separators=(",", ":"))
@@ -38,7 +38,7 @@ def relined(record: Record, **changed: object) -> None:
 
 
 def rechained(records: Records, kind: str, **changed: object) -> None:
-    """Change a journal line and seal every line after it anew: a chain that is whole again."""
+    """Change a journal line and seal every line after it again: the chain is intact again."""
     prev = records[0]["journal"]["prev"]
     target = journal(records, kind)
     for one in (one for one in records if one["kind"] == "journal"):

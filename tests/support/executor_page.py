@@ -1,4 +1,4 @@
-"""Follow a page about executors with real users and the real sudo, in namespaces of its own."""
+"""Follow a page about executors with real users and the real sudo, in new namespaces."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ own=/mnt/cgroups/sayso-e2e-$(stat -c %i /proc/self/ns/pid) && mkdir $own
 chown ann $own $own/cgroup.procs $own/cgroup.subtree_control $own/cgroup.threads
 echo $$ > $own/cgroup.procs
 """
-"""Be in a cgroup of ann's, as systemd has a service whose unit says `Delegate=yes`."""
+"""Be in a cgroup of ann's, as systemd gives a service whose unit says `Delegate=yes`."""
 LEAVE = """
 trap - EXIT
 echo $$ > /mnt/cgroups/cgroup.procs
@@ -44,7 +44,7 @@ umount /mnt/cgroups
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """Return a page's blocks of a language, in their order, without their indentation."""
+    """Return a page's code blocks of a language, in order, without their indentation."""
     fenced = re.compile(rf"^( *)```{language}\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
     found = fenced.findall(page.read_text(encoding="utf-8"))
     return [re.sub(rf"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
@@ -61,7 +61,7 @@ def quoted(text: str) -> str:
 
 
 def followed(tmp_path: Path, script: str, *, seconds: int = 170) -> str:
-    """Run a script in namespaces of its own; return what it prints."""
+    """Run a script in new namespaces; return what it prints."""
     written = tmp_path / "steps.sh"
     written.write_text(script)
     words = (
@@ -95,10 +95,10 @@ def reported(lines: Iterable[str]) -> str:
 
 
 def prepared(*, administrator: bool = False, host: str = "gateway", settings: str = "") -> str:
-    """Return the page's own steps up to a running gateway; ann keeps `sudo` where she is to.
+    """Return the page's own steps up to a running gateway; ann keeps `sudo` where she should.
 
-    Commands run on the host; nobody is asked, so nothing but the wall between users can hold.
-    With ``settings`` instead, the page's own run is left out, for somebody may have to be asked.
+    Commands run on the host without asking, so only the wall between users can hold. With
+    ``settings`` instead, the page's own run is left out, because a person may have to be asked.
     """
     setup, user, doctor, folder, run, _undo = blocks(EXECUTORS, "sh")
     (config,) = blocks(EXECUTORS, "json5")
@@ -120,7 +120,7 @@ as ann sh -c {quoted(doctor.strip())}
 
 
 def run(line: str, agent: str = "coder", seconds: int = 20) -> str:
-    """Return the shell command by which ann's gateway runs a line for an agent."""
+    """Return the shell command with which ann's gateway runs a line for an agent."""
     return (
         f"as ann {SAYSO} run --agent {agent} --cwd {'/srv/work' if agent == 'coder' else '/'} "
         f"--timeout {seconds} -c {quoted(line)}"

@@ -1,6 +1,6 @@
-"""Real executors as another user of this machine, started by setpriv where no sudo rule is wanted.
+"""Run real executors as another user of this machine, with setpriv instead of a sudo rule.
 
-The tests of sudo itself set up users and rules in namespaces of their own (tests/e2e).
+The tests of sudo itself set up users and rules in new namespaces (tests/e2e).
 """
 
 import os
@@ -26,16 +26,16 @@ from core.isolation.upkeep import Options
 from core.runner.limits import Limits
 
 USER = "nobody"
-"""A user of every machine who is not us."""
+"""A user that every machine has and that is not us."""
 UID = pwd.getpwnam(USER).pw_uid
 BUILD = build_id()
 
 
 @contextmanager
 def installed(*, closed: bool = True) -> Iterator[str]:
-    """Yield the path of the executor's file, in a folder that everybody may enter.
+    """Yield the path of the executor's file, in a folder that every user may enter.
 
-    Not ``closed``, it runs by a Python that everybody may read (the control of attacks).
+    Unless ``closed``, it runs by a Python that every user may read (the control for attacks).
     """
     folder = Path(tempfile.mkdtemp(prefix="sayso-executor-"))
     try:
@@ -52,10 +52,10 @@ def installed(*, closed: bool = True) -> Iterator[str]:
 
 
 def as_user(path: str, user: str = USER) -> tuple[str, ...]:
-    """Return the command that starts an executor as a user, with nothing of ours."""
+    """Return the command that starts an executor as a user, without any of our code."""
     found = pwd.getpwnam(user)
     words = ("--reuid", str(found.pw_uid), "--regid", str(found.pw_gid), "--clear-groups")
-    # `env` between them: setpriv itself still has the right to read any file when it executes.
+    # `env` comes between: setpriv itself still has the right to read any file when it executes.
     return (shutil.which("setpriv") or "setpriv", *words, "/usr/bin/env", path)
 
 
@@ -72,7 +72,7 @@ class Records:
 
 @dataclass
 class World:
-    """Executors of one file, and what was recorded of them."""
+    """Executors of one file, and their records."""
 
     executors: Executors
     pool: ExecutorPool
@@ -106,7 +106,7 @@ async def executors(
 
 @dataclass
 class Direct:
-    """One executor of this user, called over its descriptor 0 by hand."""
+    """One executor of this user, called by hand over its descriptor 0."""
 
     process: "subprocess.Popen[bytes]"
     sock: socket.socket

@@ -1,4 +1,4 @@
-"""A database as the first revision of the schema made it."""
+"""Make a database as the first revision of the schema made it."""
 
 import re
 import sqlite3
@@ -15,7 +15,7 @@ def baseline(engine: str) -> list[str]:
 
 
 def make_baseline(path: Path) -> None:
-    """Create a database of the first revision, in which one request key is bound."""
+    """Create a database of the first revision in which one request key is bound."""
     with closing(sqlite3.connect(path)) as db, db:
         for statement in baseline("sqlite"):
             db.execute(statement)

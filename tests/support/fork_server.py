@@ -1,7 +1,8 @@
 """Fork `python -m bot …` for ``product_process``: one thread, no loop, and no file of a home open.
 
-A request is one message with three descriptors, and so is its answer without any. A child takes the
-descriptors, folder, variables and words that an exec would give it, and goes on to ``__main__``.
+A request is one message with three descriptors; its answer is one message without any. A child
+takes the descriptors, folder, variables and words that an exec would give it, and continues with
+``__main__``.
 """
 
 import atexit
@@ -44,13 +45,13 @@ GATEWAY = (
     "anyio._backends._asyncio",
     "httpcore",
 )
-"""What a gateway imports until it answers, with what its libraries import when they are used."""
+"""What a gateway imports before it answers, with what its libraries import when they are used."""
 UNUSED = ("slack_bolt", "uvicorn", "wsgiref.handlers")
-"""What reads variables for parts of it that no product runs: assistants, a command line, CGI."""
+"""Parts that read variables and that no product runs: assistants, a command line, CGI."""
 LONGEST = 1 << 17
 """Bytes of a request: a socket takes no more in one piece."""
 ROOM = 1 << 13
-"""Bytes of the last word of our command line, over which the children write their own."""
+"""Bytes of the last word of our command line; the children write their own over it."""
 _START, _END = 45, 46
 """Where /proc/PID/stat says where the command line is, counted from the state (proc(5): 48, 49)."""
 _PR_SET_PDEATHSIG = 1
@@ -58,7 +59,7 @@ _Request = dict[str, Any]
 
 
 class _Noted(type(os.environ)):  # type: ignore[misc]
-    """The environment while the product is loaded: it notes what is read."""
+    """The environment while the product is loaded: it records what is read."""
 
     read: set[str] = set()  # noqa: RUF012 - the one environment
 
@@ -77,7 +78,7 @@ def main() -> None:
     for name in (*modules().values(), *GATEWAY):
         import_module(name)
     os.environ.__class__ = _Noted.__base__
-    # Whatever the tests ignore: what is started later would not by chance ignore it, too.
+    # Restore what the tests ignore: a program started later should not ignore it by accident.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -90,7 +91,7 @@ def main() -> None:
 
 
 def _child(lines: socket.socket) -> _Request | None:
-    """Answer requests; return one in the process that is forked for it, and ``None`` at the end."""
+    """Answer requests; return one in the process forked for it, and ``None`` at the end."""
     while True:
         message, fds, _, _ = socket.recv_fds(lines, LONGEST, 3)
         if not message:
@@ -129,7 +130,7 @@ def _answer(lines: socket.socket, number: int, value: object) -> None:
 
 
 def _take_streams(request: _Request, fds: list[int], taken: int) -> None:
-    """Take our descriptors; ``taken`` stays open until we are what was asked for, or fail."""
+    """Take over our descriptors; ``taken`` stays open until we are what was asked for, or fail."""
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
     os.closerange(3, taken)
@@ -147,7 +148,7 @@ def _take_streams(request: _Request, fds: list[int], taken: int) -> None:
 
 
 def _take(request: _Request) -> None:
-    """Take folder, variables and words, and let signals come."""
+    """Set folder, variables and words, and accept signals."""
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environ"])
@@ -189,7 +190,7 @@ def _stream(number: int, unbuffered: bool) -> io.TextIOWrapper:
 
 
 def _run(request: _Request) -> None:
-    """Run the program; what lasts ends as ever, the rest without a last look at each object."""
+    """Run the program; one that stays exits as usual, the rest without a last pass over objects."""
     try:
         runpy.run_module(request["argv"][2], run_name="__main__", alter_sys=True)
     except SystemExit as end:

@@ -1,6 +1,6 @@
-"""Run `sayso run` as a process each time, forked from one that has loaded no more than the CLI.
+"""Run `sayso run` as a process each time, forked from one that has loaded only the CLI.
 
-For thousands of lines: each costs a third of what ``product_process`` takes, which loads a gateway.
+For thousands of lines: each takes a third of what ``product_process`` takes, which loads a gateway.
 """
 
 import json

@@ -58,7 +58,7 @@ def request(
     overrides: ExecOverrides | None = None,
     session: str = "main",
 ) -> ExecRequest:
-    """Return a wish of the agent."""
+    """Return a request of the agent."""
     return ExecRequest(
         requester=AGENT,
         session=SessionKey(session),
@@ -76,7 +76,7 @@ def says(ref: str, reply: ApprovalReply) -> Answer:
 
 
 async def granted(gate: Gate, wish: ExecRequest, terms: GrantTerms) -> Pending:
-    """Ask, let Ana always allow it within limits, and run it."""
+    """Ask, have Ana always allow it within limits, and run it."""
     asked = await gate.submit(wish)
     assert isinstance(asked, Pending)
     answered = await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=terms))

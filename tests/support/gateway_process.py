@@ -25,14 +25,14 @@ ANA, BOB = "1001", "1002"
 
 @dataclass
 class BotApi:
-    """The Bot API server of the tests, in a process of its own."""
+    """The tests' Bot API server, in a process of its own."""
 
     process: subprocess.Popen[str]
     url: str
     token: str
 
     def control(self, verb: str, **params: Any) -> Any:
-        """Call the server's control side, which plays the people."""
+        """Call the server's control endpoint, which plays the people."""
         request = urllib.request.Request(
             f"{self.url}/control/{verb}",
             data=json.dumps(params).encode(),
@@ -47,7 +47,7 @@ class BotApi:
         return found
 
     def prompt(self, words: str) -> dict[str, Any]:
-        """Wait for a message with buttons that holds these words."""
+        """Wait for a message with buttons that contains these words."""
 
         def look() -> dict[str, Any] | None:
             for message in self.messages():
@@ -59,7 +59,7 @@ class BotApi:
         return found
 
     def press(self, message: dict[str, Any], label: str, user: str = ANA) -> str:
-        """Press a button of a message as a person; return the press's id."""
+        """Press a button of a message as a person; return the id of the press."""
         query: str = self.control(
             "press", chat=int(CHAT), message=message["message_id"], user=int(user), button=label
         )
@@ -75,7 +75,7 @@ class BotApi:
         return query
 
     def told(self, query: str) -> str:
-        """Wait for what the person who pressed was told."""
+        """Wait for the answer that the person who pressed sees."""
 
         def look() -> dict[str, Any] | None:
             press: dict[str, Any] = self.control("presses", query=query)
@@ -168,7 +168,7 @@ class GatewayProcess:
         return True
 
     def environ(self) -> dict[str, str]:
-        """Return the environment of everything that belongs to this gateway."""
+        """Return the environment of every process of this gateway."""
         return {**os.environ, "SAYSO_HOME": str(self.home)}
 
     def kill(self) -> None:
@@ -206,7 +206,7 @@ class GatewayProcess:
         )
 
     def ask(self, *words: str) -> subprocess.Popen[str]:
-        """Start `sayso run` with these words and do not wait for it."""
+        """Start `sayso run` with these words without waiting for it."""
         return start(
             [sys.executable, "-m", "bot", "run", *words],
             cwd=ROOT,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git by itself, quietly, as somebody."""
+    """Run git quietly, under a fixed name and without this machine's settings."""
     who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
     environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     subprocess.run(["git", "-C", folder, *who, *words], check=True, env=environ, stdout=-3)
@@ -25,6 +25,6 @@ def repository(folder: Path) -> Path:
 
 
 def with_hooks(place: Path) -> Path:
-    """Keep the hooks elsewhere, as husky does."""
+    """Keep the hooks in another folder, as husky does."""
     git(repository(place), "config", "core.hooksPath", ".husky/_")
     return place

@@ -4,7 +4,7 @@ import unicodedata
 
 
 def hidden(character: str) -> bool:
-    """Say whether a reader cannot see a character or place it; written apart from the product."""
+    """Return whether a reader cannot see or place a character; written apart from the product."""
     category = unicodedata.category(character)
     return (
         (category[0] in "CZ" and character not in " \n")

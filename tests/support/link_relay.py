@@ -1,7 +1,7 @@
-"""Stand between a node and its gateway, and spoil their connections in every way that links do.
+"""Sit between a node and its gateway, and break their connections in every way that links do.
 
 The bytes are TLS, so a relay can lose, hold and delay them, and nothing else; that is what a link
-can do. It lives in a thread of its own with a loop of its own, so that blocking tests can use it.
+can do. It runs in its own thread with its own loop, so that blocking tests can use it.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ class Cut(StrEnum):
     """What is done to the connections that are open.
 
     ``LOST_ORDERS`` and ``LOST_ENDINGS`` drop the bytes of one direction before the link ends;
-    ``REORDERED`` lets the node connect again while the bytes of the old connection are still on
-    their way; a half-open link says nothing more, and neither end hears of it.
+    ``REORDERED`` lets the node reconnect while the bytes of the old connection are still on
+    their way; a half-open link says nothing more, and neither end notices.
     """
 
     DROPPED = "dropped"
@@ -57,7 +57,7 @@ class _Way:
 
 @dataclass(eq=False)
 class Relay:
-    """A port that leads to a gateway's; ``cut`` spoils what is open there now."""
+    """A port that forwards to a gateway's; ``cut`` breaks the connections that are open now."""
 
     target: int
     port: int = 0
@@ -66,7 +66,7 @@ class Relay:
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
 
     def cut(self, kind: Cut, seconds: float = 0.5) -> None:
-        """Spoil the open connections; ``seconds``: how long what passes is delayed."""
+        """Break the open connections; ``seconds``: how long the data that passes is delayed."""
         asyncio.run_coroutine_threadsafe(self._cut(kind, seconds), self._loop).result(20)
 
     async def _cut(self, kind: Cut, seconds: float) -> None:
@@ -89,7 +89,7 @@ class Relay:
             case Cut.NODE_SIDE_ONLY | Cut.REORDERED:
                 orders.free.clear()
                 endings.free.clear()
-                orders.writer.transport.abort()  # the node comes again at once
+                orders.writer.transport.abort()  # the node reconnects at once
                 if kind is Cut.REORDERED:
                     self._loop.call_later(2 * seconds, endings.free.set)
 
@@ -120,7 +120,7 @@ def _hasten(*ways: _Way) -> None:
 
 @contextmanager
 def relay(target: int) -> Iterator[Relay]:
-    """Lead a port to another for as long as the block lasts."""
+    """Forward a port to another for as long as the block lasts."""
     made, ready = Relay(target), threading.Event()
 
     async def listen() -> None:

@@ -1,7 +1,7 @@
-"""Machines of one host: network namespaces with addresses, users and homes of their own.
+"""Make machines on one host: network namespaces with their own addresses, users and homes.
 
 A gateway at 10.77.N.1 and a node at 10.77.N.2 share one veth pair each; a node's firewall drops
-every connection that comes to it. Making them takes root; without it a test says so.
+every incoming connection. Making them requires root; without it a test says so.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.support.node_process import NodeProcess
 
 _NEEDED = "this test makes network namespaces: it needs root, iproute2 and iptables"
 _READ = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
-"""What lets another user read this checkout wherever it lies; it may write nothing by it."""
+"""Lets another user read this checkout wherever it is, and write nothing."""
 
 
 def _sh(*words: str) -> None:
@@ -53,7 +53,7 @@ class MachineGateway(GatewayProcess):
 
 @dataclass
 class Machines:
-    """A gateway's namespace and those of its nodes, the users of which are ``uids``."""
+    """A gateway's namespace and those of its nodes, whose users are ``uids``."""
 
     gateway: str
     nodes: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Machines:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """Return what starts a program on the gateway's machine."""
+        """Return the command that starts a program on the gateway's machine."""
         return ("ip", "netns", "exec", self.gateway)
 
     def move(self, number: int, old: int, new: int) -> None:
@@ -92,7 +92,7 @@ class Machines:
 
 @contextmanager
 def machines(count: int) -> Iterator[Machines]:
-    """Make a gateway's machine and so many for nodes, for as long as the block lasts."""
+    """Make a gateway's machine and this many for nodes, for as long as the block lasts."""
     tag = f"sayso{os.getpid() % 10_000}"
     made = Machines(f"{tag}g")
     with ExitStack() as stack:

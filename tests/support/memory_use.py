@@ -1,16 +1,16 @@
-"""Measure how much memory a process took."""
+"""Measure how much memory a process used."""
 
 import re
 from pathlib import Path
 
 
 def peak_kb(pid: int) -> int:
-    """Return the most memory that a living process has had resident, in KiB; 0 if it is gone."""
+    """Return the peak resident memory of a living process, in KiB; 0 if it is gone."""
     return _kb(pid, "VmHWM")
 
 
 def resident_kb(pid: int) -> int:
-    """Return the memory that a living process has resident, in KiB; 0 if it is gone."""
+    """Return the resident memory of a living process, in KiB; 0 if it is gone."""
     return _kb(pid, "VmRSS")
 
 

@@ -1,4 +1,4 @@
-"""What people do while `sayso init` waits: send the code, answer the test prompt."""
+"""Do what people do while `sayso init` waits: send the code, answer the test prompt."""
 
 from typing import Any
 from urllib.error import HTTPError

@@ -1,4 +1,4 @@
-"""A gateway's host and a node in one process: real planner, runner, TLS and store."""
+"""Run a gateway's host and a node in one process: real planner, runner, TLS and store."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ POLICY = ExecPolicy(host=ExecHost.NODE)
 
 @dataclass
 class Bench:
-    """A gateway's host, a node in this process, and what the node said."""
+    """A gateway's host, a node in this process, and what the node reported."""
 
     host: NodeHost
     home: Path
@@ -69,7 +69,7 @@ class Bench:
         await (await self.joined()).link.socket.send(text)
 
     async def joined(self) -> Joined:
-        """Return the node's own side of its connection."""
+        """Return the node's own end of its connection."""
         assert self.member is not None
         work = cast("NodeWork", self.member.work)
         await until(lambda: work._joined)
@@ -77,13 +77,13 @@ class Bench:
         return work._joined
 
     def expect(self, run_id: ApprovalId, node_id: str) -> "asyncio.Future[Ended | NotRun]":
-        """Wait for the ending of a run that a node was ordered on an earlier connection."""
+        """Wait for the end of a run that was ordered from a node on an earlier connection."""
         ending: asyncio.Future[Ended | NotRun] = asyncio.get_running_loop().create_future()
         self.host._orders._open[run_id] = Ordered(NodeId(node_id), "5" * 32, ending)
         return ending
 
     def order(self, plan: ExecPlan, run_id: ApprovalId, **changes: object) -> Run:
-        """Return a signed order, with something changed before it is signed."""
+        """Return a signed order in which something was changed before it was signed."""
         connection = self.connection
         values: dict[str, object] = {
             "digest": plan.digest,
@@ -97,7 +97,7 @@ class Bench:
         return sealed(self.host.key, Order.model_validate(values), plan)
 
     async def says(self, frame: Run | Query) -> Ended | NotRun:
-        """Send a frame and return what ending the node reports then."""
+        """Send a frame and return the ending that the node then reports."""
         run_id = json.loads(frame.payload)["run_id"] if isinstance(frame, Run) else frame.run_id
         before = len(self.endings(run_id))
         await self.connection.link.send(frame)
@@ -113,7 +113,7 @@ class Bench:
         return not self.endings(run_id)
 
     def endings(self, run_id: ApprovalId) -> list[Ended | NotRun]:
-        """Return what the node reported of a run."""
+        """Return what the node reported about a run."""
         return [one for one in self.settled if one.run_id == run_id]
 
 
@@ -124,7 +124,7 @@ def request(line: str) -> ExecRequest:
 
 @dataclass
 class NoRuns:
-    """A store's runs, of which an earlier gateway left none; endings are kept."""
+    """The runs of a store in which an earlier gateway left none; endings are kept."""
 
     settled: list[Ended | NotRun]
 

@@ -1,4 +1,4 @@
-"""Start a gateway and several nodes, each a process, each behind a relay of its own."""
+"""Start a gateway and several nodes, each a process behind its own relay."""
 
 import asyncio
 import json
@@ -60,9 +60,10 @@ class NodeFleet:
 def node_fleet(
     home: Path, count: int, module: str = "bot", gateway_module: str = "bot", **exec_settings: Any
 ) -> Iterator[NodeFleet]:
-    """Run a gateway and so many paired nodes; ``module`` is what the nodes are started with.
+    """Run a gateway and this many paired nodes; ``module`` is the module that starts the nodes.
 
-    ``exec_settings`` go into ``tools.exec`` of the gateway. What the agent `main` runs is asked.
+    ``exec_settings`` go into ``tools.exec`` of the gateway. What the agent `main` runs must be
+    approved.
     """
     folder = home / "gateway"
     write_config(folder, None)
@@ -91,7 +92,7 @@ def node_fleet(
 
 
 async def _paired(url: str, file: NodeFile) -> None:
-    """Pair a node as its request and a person's word do; tests/e2e types them."""
+    """Pair a node as its request and an approver's command do; tests/e2e types them."""
     store = await open_store(url)
     try:
         draft = PairingDraft(

@@ -1,4 +1,4 @@
-"""Nodes and a gateway's listener in one process, over real TLS on loopback."""
+"""Run nodes and a gateway's listener in one process, over real TLS on loopback."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,31 +21,31 @@ from core.trust.identity import SigningKey, key_id, load_key
 
 @dataclass
 class Heard:
-    """What either side heard, in order; it does nothing else."""
+    """What either side received, in order; it does nothing else."""
 
     frames: list[AnyFrame] = field(default_factory=list)
     joins: list[Connection | Joined] = field(default_factory=list)
     leaves: int = 0
 
     async def joined(self, joined: Connection | Joined) -> None:
-        """Note a connection."""
+        """Record a connection."""
         self.joins.append(joined)
 
     async def heard(self, _joined: Connection | Joined, frame: AnyFrame) -> None:
-        """Note a frame."""
+        """Record a frame."""
         self.frames.append(frame)
 
     async def dismiss(self, _connection: Connection) -> None:
-        """End nothing: nothing runs."""
+        """End nothing: nothing is running."""
 
     async def dismissed(self) -> None:
-        """End nothing: nothing runs."""
+        """End nothing: nothing is running."""
 
     def forget(self, _known: frozenset[NodeId]) -> None:
         """Give up on nothing."""
 
     def left(self, _connection: Connection | None = None) -> None:
-        """Note an end."""
+        """Record an end."""
         self.leaves += 1
 
 
@@ -82,7 +82,7 @@ async def node_gateway(home: Path, store: Store, port: int = 0) -> AsyncIterator
 
 @dataclass
 class RunningMember:
-    """A node's side, and what it told its person."""
+    """A node's side, and what it reported to its user."""
 
     member: Member
     heard: Heard

@@ -1,4 +1,4 @@
-"""Start a real gateway that takes nodes, and real nodes, each a process with a home of its own."""
+"""Start a real gateway that takes nodes, and real nodes, each a process with its own home."""
 
 import json
 import os
@@ -57,7 +57,7 @@ class NodeProcess:
         return [sys.executable, "-m", self.module, "node", *words]
 
     def approvals(self, **agents: dict[str, Any]) -> None:
-        """Write its own exec-approvals.json."""
+        """Write the node's own exec-approvals.json."""
         path = self.home / "exec-approvals.json"
         draft = path.with_suffix(".draft")
         draft.write_text(json.dumps({"version": 1, "agents": agents}))
@@ -109,12 +109,12 @@ class NodePair:
         self.until_connected()
 
     def requests(self) -> list[dict[str, Any]]:
-        """Return the nodes that wait."""
+        """Return the nodes that wait for approval."""
         found: list[dict[str, Any]] = self.gateway.json("node", "list")["requests"]
         return found
 
     def until_connected(self, times: int = 1) -> None:
-        """Wait until the node's log says so for the n-th time."""
+        """Wait until the node's log has said this n times."""
         wait_until(
             "the node's connection",
             lambda: self.node.log.read_text().count("connected to ") >= times,
@@ -131,7 +131,7 @@ class NodePair:
 
 @contextmanager
 def node_pair(home: Path, **changes: Any) -> Iterator[NodePair]:
-    """Run a gateway with a paired node; `free` may run everything as far as the gateway says."""
+    """Run a gateway with a paired node; the gateway itself lets `free` run everything."""
     write_config(home / "gateway", None)
     path = home / "gateway" / "config.json5"
     address = f"127.0.0.1:{free_port()}"
@@ -158,6 +158,6 @@ def node_pair(home: Path, **changes: Any) -> Iterator[NodePair]:
 
 
 def stop_if_started(one: GatewayProcess | NodeProcess) -> None:
-    """Stop a gateway or a node, wherever the test that started it came to."""
+    """Stop a gateway or a node, at whatever point the test that started it stopped."""
     if one.process is not None:
         one.stop()

@@ -1,4 +1,4 @@
-"""Install the real agents of npm that tests drive: pinned, with their hashes, once a machine."""
+"""Install the real npm agents that tests drive: pinned, with their hashes, once a machine."""
 
 import fcntl
 import hashlib
@@ -13,7 +13,7 @@ _NAMES = ("package.json", "package-lock.json")
 
 
 def installed() -> Path:
-    """Return the folder of the programs; 850 MB, in a place where every user may read them."""
+    """Return the folder of the programs; 850 MB, in a place that every user may read."""
     wanted = hashlib.sha256(b"".join((LOCK / name).read_bytes() for name in _NAMES)).hexdigest()
     folder = Path(tempfile.gettempdir()) / f"sayso-npm-agents-{os.getuid()}-{wanted[:12]}"
     folder.mkdir(mode=0o755, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Run what takes longest first, in each worker's share: else one worker ends long after the others.
+"""Run the longest first, in each worker's share: else one worker ends long after the others.
 
 pytest-xdist's ``worksteal`` gives each worker one stretch of the list and lets idle ones steal from
 the end of another's. Short tests left at the end are easily shared out; a long one is not.

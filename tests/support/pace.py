@@ -1,7 +1,7 @@
-"""Tell how slow the machine is now, for goals in time that name no floor of their own.
+"""Measure how slow the machine is now, for goals in time that name no floor of their own.
 
-Such goals are for the machine on which they were set, on a quiet day. Machines that are shared take
-twice as long an hour later for the same instructions; a benchmark is to find slow code, not that.
+Such goals are for the machine on which they were set, on a quiet day. A shared machine may take
+twice as long an hour later for the same instructions; a benchmark should find slow code, not that.
 """
 
 import json
@@ -11,13 +11,13 @@ import time
 _UNIT = {f"key{number}": [number, str(number), {"deep": number / 7}] for number in range(60)}
 _TIMES = 60
 _QUIET_US = 205.0
-"""What one unit takes there, in µs."""
+"""The time that one unit takes on that machine, in µs."""
 
 
 class Pace:
     """Units of plain Python, timed between the calls that a benchmark measures.
 
-    A shared machine changes its pace within a second, so a sample afterwards tells little.
+    A shared machine changes its pace within a second, so a sample afterwards says little.
     """
 
     def __init__(self) -> None:
@@ -28,17 +28,17 @@ class Pace:
         self._units_s.append(_one())
 
     def slowness(self) -> float:
-        """Return how many times as long plain Python took in the median, 1 at least."""
+        """Return how many times as long plain Python took in the median, at least 1."""
         return max(1.0, statistics.median(self._units_s) * 1e6 / _QUIET_US)
 
 
 def slowness() -> float:
-    """Return how many times as long plain Python takes now, 1 at least."""
+    """Return how many times as long plain Python takes now, at least 1."""
     return max(1.0, unit_us() / _QUIET_US)
 
 
 def words(slow: float) -> str:
-    """Return the line that a benchmark prints of it."""
+    """Return the line that a benchmark prints about it."""
     return f"(plain Python takes {slow:.1f} x as long as where the goals in time were set)"
 
 

@@ -1,4 +1,4 @@
-"""Sign in to the control page as a browser does, and drive it with plain HTTP."""
+"""Sign in to the control page as a browser does, and use it over plain HTTP."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tests.support.api_gateway import ApiGateway, trusted_authorities
 PERSON_SCOPES = frozenset({Scope.APPROVE, Scope.READ})
 ADMIN_SCOPES = PERSON_SCOPES | {Scope.ADMIN}
 GOES_TO = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
-"""What browsers say of a page that a person goes to."""
+"""The headers that browsers send for a page that a person opens."""
 _CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 
 
@@ -27,7 +27,7 @@ def link_for(
 
 
 def session_token(home: ApiGateway, browser: "PageBrowser") -> str:
-    """Return the token that the session's cookie of a browser of this process is sealed around."""
+    """Return the token inside the session cookie of a browser of this process."""
     sealed = browser.session
     text = home.gateway.gate.broker.seals.opened(sealed, "page session")
     assert text is not None
@@ -44,7 +44,7 @@ class PageBrowser:
 
     @classmethod
     def at(cls, home: ApiGateway, **headers: str) -> "PageBrowser":
-        """Open a browser that is not signed in; the gateway's end closes it."""
+        """Open a browser that is not signed in; it is closed when the gateway ends."""
         trusted = trusted_authorities()
         made = httpx.Client(base_url=home.url, timeout=20, headers=headers, verify=trusted)
         home.clients[object()] = made
@@ -66,13 +66,13 @@ class PageBrowser:
         assert entered.status_code == 303, entered.text
 
     def get(self, path: str, **more: Any) -> httpx.Response:
-        """Go to an address, as people do."""
+        """Open an address, as a person does."""
         more["headers"] = {**GOES_TO, **more.get("headers", {})}
         return self.http.get(path, **more)
 
     @property
     def session(self) -> str:
-        """Return the secret of the session, empty where this browser is not signed in."""
+        """Return the secret of the session, empty if this browser is not signed in."""
         jar = self.http.cookies.jar
         return next((one.value or "" for one in jar if "sayso_session" in one.name), "")
 
@@ -83,7 +83,7 @@ class PageBrowser:
         return found[1]
 
     def post(self, path: str, origin: str | None = "", **fields: str) -> httpx.Response:
-        """Send a form from our own page; ``origin`` ``None`` sends none."""
+        """Send a form from our own page; with ``None`` as ``origin``, no Origin is sent."""
         own = str(self.http.base_url).rstrip("/") if origin == "" else origin
         headers = {} if own is None else {"Origin": own}
         return self.http.post(path, data=fields, headers=headers)
@@ -93,5 +93,5 @@ class PageBrowser:
         return self.post(path, csrf=self.csrf("/sessions"), **fields)
 
     def answer(self, approval_id: str, decision: str, **fields: str) -> httpx.Response:
-        """Answer an approval by a form."""
+        """Answer an approval with a form."""
         return self.submit(f"/approve/{approval_id}/answer", decision=decision, **fields)

@@ -1,4 +1,4 @@
-"""Ask a companion as docs/reference/exec-approvals-socket.md says, with nothing of the product.
+"""Ask a companion as docs/reference/exec-approvals-socket.md says, without any product code.
 
 This module is the proof that a gateway or a companion can be written from the page alone: it
 imports the standard library only (a test holds it to that).
@@ -36,7 +36,7 @@ def request(token: str, nonce: str, ts: int, body: Frame | str) -> Frame:
 
 
 def now_ms() -> int:
-    """Return epoch ms."""
+    """Return the current epoch ms."""
     return time.time_ns() // 1_000_000
 
 

@@ -48,9 +48,9 @@ _LATER_MS = 3_600_000
 
 
 def add_past(conn: Connection, first: int, most: int, now_ms: int) -> None:
-    """Add requests of the past to a SQLite store: the seconds ``first`` to ``most`` before now.
+    """Add past requests to a SQLite store: from ``first`` to ``most`` seconds before now.
 
-    Each second has one that was asked and one that was not.
+    Each second has one that needed an answer and one that did not.
     """
     values = {"first": first, "most": most, "now": now_ms - _LATER_MS, "step": 1000}
     for statement in _PAST:

@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 
 @dataclass(slots=True)
 class PagedNode:
-    """A node that was paired, and its id."""
+    """A paired node, and its id."""
 
     process: NodeProcess
     id: str

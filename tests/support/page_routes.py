@@ -1,4 +1,4 @@
-"""The addresses of the control page as it makes them, so that no test keeps a list of its own."""
+"""Return the addresses of the control page as it makes them, so that no test keeps its own list."""
 
 from collections.abc import Mapping
 from datetime import UTC
@@ -17,7 +17,7 @@ def _never() -> NoReturn:
 
 
 def views(home: ApiGateway) -> Mapping[str, View]:
-    """Return what each address shows and takes, by its template; the stream is none."""
+    """Return what each address shows and takes, by its template; the stream is left out."""
     running = home.gateway
     room = Furnishing({}, running.gate, running.settings.http, UTC, _never, running.settings.mark)
     made = ControlPage(room, Wakes(running.store), Buckets(1, 1))

@@ -1,4 +1,4 @@
-"""An authenticator in software, for tests without a browser: a passkey of any kind that signs."""
+"""Act as an authenticator in software: a passkey of any kind that signs, without a browser."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ class SigningKey(Protocol):
 
     @property
     def cose(self) -> dict[int, object]:
-        """Return the public key as COSE has it (RFC 9053)."""
+        """Return the public key in COSE form (RFC 9053)."""
 
     def sign(self, text: bytes) -> bytes:
         """Return a signature."""
@@ -79,7 +79,7 @@ class RsaKey:
 
 
 def encoded(data: bytes) -> str:
-    """Return bytes in the base64 of URLs."""
+    """Return bytes as base64url."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 

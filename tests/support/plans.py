@@ -1,4 +1,4 @@
-"""Plans made by hand, and readers of the corpus."""
+"""Make plans by hand, and read the corpus."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def command(*argv: str, path: str | None = "", realpath: str = "") -> PlannedCom
 
 
 def in_usr_bin(name: str) -> PinnedFile:
-    """Return the program that Debian has under a name; links but sh to dash are left out."""
+    """Return the program that Debian has under a name; links other than sh to dash are left out."""
     path = name if name.startswith("/") else f"/usr/bin/{name}"
     return pinned(path, "/usr/bin/dash" if path == "/usr/bin/sh" else "")
 
@@ -52,9 +52,9 @@ def in_usr_bin(name: str) -> PinnedFile:
 def wrapped(
     *argv: str, find: Callable[[str], PinnedFile | None] | None = None, depth: int = 0
 ) -> PlannedCommand:
-    """Return a command as the planner makes it, wrappers looked through; ``find`` needs no files.
+    """Return a command as the planner makes it, with wrappers unwrapped; ``find`` needs no files.
 
-    By default each program lies in /usr/bin, and sh is dash.
+    By default each program is in /usr/bin, and sh is dash.
     """
     file = (find or in_usr_bin)(argv[0])
     if file is None:
@@ -75,7 +75,7 @@ def plan_of(
     env: Sequence[tuple[str, str]] = (),
     unreadable: Unreadable | None = None,
 ) -> ExecPlan:
-    """Return a plan around commands, joined by ``;``."""
+    """Return a plan of these commands, joined by ``;``."""
     return ExecPlan(
         text="",
         commands=commands,

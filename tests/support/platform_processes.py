@@ -1,4 +1,4 @@
-"""Run the three platforms as processes of their own, which outlive the gateways over them."""
+"""Run the three platforms as processes of their own, which outlive their gateways."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ _READERS = {"slack": from_slack, "telegram": from_telegram, "discord": from_disc
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place to ask in, and the conversation that its messages then stand in."""
+    """A place to ask in, and the conversation that its messages are then in."""
 
     target: Target
     conversation: str
@@ -54,7 +54,7 @@ class Chat:
     started: Json
 
     def control(self, verb: str, **params: Any) -> Any:
-        """Call the server's control side, which plays the people."""
+        """Call the server's control endpoint, which plays the people."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.started['port']}/control/{verb}",
             data=json.dumps(params).encode(),
@@ -80,7 +80,7 @@ class Chat:
         return found
 
     def press(self, copy: Copy, button: str) -> Any:
-        """Press a button as Ana, and return what the server says of the press."""
+        """Press a button as Ana, and return the server's answer to the press."""
         match self.name:
             case "slack":
                 where: Json = {"channel": copy.place, "ts": copy.id, "user": SLACK_ANA}
@@ -112,7 +112,7 @@ def _is_ours(message: Json) -> bool:
 
 @contextmanager
 def chats(*names: str) -> Iterator[dict[str, Chat]]:
-    """Run the named servers, all three without a name, for as long as the block lasts."""
+    """Run the named servers, or all three if none is named, for as long as the block lasts."""
     with ExitStack() as stack:
         yield {name: stack.enter_context(_chat(name)) for name in names or PLACES}
 
@@ -153,7 +153,7 @@ def configure(home: Path, three: dict[str, Chat], terminal: list[str], **exec_: 
 
 
 def remember(home: Path, places: Iterable[Place]) -> None:
-    """Note, before a gateway runs, that a session came from each place; it is called like it."""
+    """Record, before a gateway runs, that a session came from each place; it is named after it."""
     asyncio.run(_remember(home, list(places)))
 
 

@@ -1,4 +1,4 @@
-"""A real podman with a root file system of busybox, wherever this machine lets it run."""
+"""Run a real podman with a busybox root file system, wherever this machine allows it."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ APPLETS = (
 )
 
 # crun refuses a machine with both kinds of cgroups at once, so podman gets a view with the new kind
-# only, where that may be made; and storage of its own, so that nobody's containers are touched.
+# only, where that can be made; and its own storage, so that no one's containers are touched.
 WRAPPER = """#!/bin/sh
 store={store}
 set -- podman --root "$store/root" --runroot "$store/run" --tmpdir "$store/tmp" \\
@@ -37,18 +37,18 @@ exec unshare --mount sh -c '
   exec "$@"' sh "$@"
 """
 OPTIONS = ("--cgroups=disabled", "--ulimit", "nproc=512:512")
-"""What this machine needs besides: no controllers, and no limit that it may not raise."""
+"""What this machine also needs: no controllers, and no limit that it may not raise."""
 
 
 @dataclass
 class Podman:
-    """The program that stands for docker, and the root that containers get."""
+    """The program that stands in for docker, and the root that containers get."""
 
     binary: str
     rootfs: str
 
     def containers(self) -> list[str]:
-        """Return the ids of all containers there are."""
+        """Return the ids of all existing containers."""
         done = self("ps", "--all", "--quiet")
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
@@ -62,10 +62,10 @@ class Podman:
 
 @contextmanager
 def a_podman() -> Iterator[Podman]:
-    """Yield a podman with a root file system and storage of its own; what is missing fails."""
+    """Yield a podman with a root file system and its own storage; fail if something is missing."""
     with TemporaryDirectory(
         prefix="pod", dir="/tmp"
-    ) as short:  # podman wants 50 characters at most
+    ) as short:  # podman allows 50 characters at most
         podman = _podman_in(Path(short))
         yield podman
         for one in podman.containers():

@@ -1,7 +1,7 @@
 """Find a TCP port for a server that is started, or started again, later.
 
-The kernel never gives one of these to somebody who names none: a test beside this one cannot have
-it in the meantime.
+The kernel never assigns one of these to a program that names none, so a test that runs at the same
+time cannot take it in the meantime.
 """
 
 import random
@@ -9,14 +9,14 @@ import socket
 from pathlib import Path
 
 _FIRST = 11_000
-"""Browsers refuse some that are lower."""
+"""Browsers refuse some lower ones."""
 _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on, below those that the kernel gives."""
+    """Return a free loopback port, below those that the kernel assigns."""
     below = int(_RANGE.read_text().split()[0])
-    dice = random.SystemRandom()  # tests at the same time must not draw the same ones
+    dice = random.SystemRandom()  # tests that run at the same time must not draw the same ones
     while True:
         port = dice.randrange(_FIRST, below)
         with socket.socket() as probe:

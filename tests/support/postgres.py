@@ -24,15 +24,15 @@ import pytest
 
 _BINARIES = Path("/usr/lib/postgresql")
 _USER = "postgres"
-# No power fails here: without fsync a database is made in a tenth of the time, and a killed
-# server still finds its writes in the kernel.
+# No power failure happens here: without fsync a database is made in a tenth of the time, and a
+# killed server still finds its writes in the kernel.
 _FAST = "-c fsync=off -c shared_buffers=32MB -c listen_addresses=''"
 _CONNECTIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """A running server; ``base`` is the URL of one database in it that the tests own."""
+    """A running server; ``base`` is the URL of a database in it that the tests own."""
 
     base: str
     folder: Path | None = None
@@ -58,7 +58,7 @@ class PostgresServer:
             return pool.submit(asyncio.run, go()).result()
 
     def stop_at_once(self) -> None:
-        """Stop as a crash does: no checkpoint, every connection cut."""
+        """Stop as in a crash: no checkpoint, every connection cut."""
         _control(self._own_folder(), "stop", "-m", "immediate")
 
     def start(self) -> None:
@@ -67,11 +67,11 @@ class PostgresServer:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Stop every process of it where it is: connections stay, and nothing is answered."""
+        """Freeze every process of the server: connections stay open, and nothing is answered."""
         first = int((self._own_folder() / "d" / "postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{first}/task/{first}/children")
         stopped = [first]
-        os.kill(first, signal.SIGSTOP)  # first, so that it makes no more
+        os.kill(first, signal.SIGSTOP)  # this one first, so that it starts no more
         try:
             for child in map(int, children.read_text().split()):
                 os.kill(child, signal.SIGSTOP)
@@ -89,9 +89,9 @@ class PostgresServer:
 
 @contextmanager
 def running_postgres(connections: int = _CONNECTIONS) -> Iterator[PostgresServer]:
-    """Yield a server; stop and remove it afterwards if it was started here.
+    """Yield a server; if it was started here, stop and remove it afterwards.
 
-    Twice ``connections`` wait to be accepted while it is frozen; the kernel refuses further ones.
+    While it is frozen, twice ``connections`` can wait to be accepted; the kernel refuses more.
     """
     given = os.environ.get("SAYSO_TEST_PG_URL")
     if given:
@@ -116,7 +116,7 @@ def running_postgres(connections: int = _CONNECTIONS) -> Iterator[PostgresServer
 
 
 def _lent(url: str) -> Iterator[PostgresServer]:
-    """Use a database of our own in a server that somebody else runs."""
+    """Use our own database in a server that others run."""
     name = f"sayso_{uuid.uuid4().hex[:12]}"
     head, _, query = url.partition("?")
     server = PostgresServer(url)
@@ -151,7 +151,7 @@ def _binary(name: str) -> str:
 
 def _run(*argv: str) -> None:
     as_user = ("runuser", "-u", _USER, "--") if os.geteuid() == 0 else ()
-    # A server keeps its output open for life, so a pipe would never end: a file takes it.
+    # A server keeps its output open for life, so a pipe would never end; a file takes it.
     with tempfile.TemporaryFile() as output:
         done = subprocess.run([*as_user, *argv], stdout=output, stderr=output, cwd="/", check=False)
         if done.returncode:

@@ -1,4 +1,4 @@
-"""Print as JSON what a process was given, once its input ends: to compare a fork with an exec."""
+"""Print what a process was given as JSON, once its input ends: to compare a fork with an exec."""
 
 import atexit
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def state() -> dict[str, Any]:
-    """Return all that an exec would have set, and how the interpreter began."""
+    """Return everything that an exec would have set, and how the interpreter started."""
     main = sys.modules["__main__"]
     return {
         "argv": sys.argv,

@@ -2,7 +2,7 @@
 
 What the interpreter or an import reads once stays as the fork server has it, so a call whose
 environment differs in that is started by exec, and so is every other program. Its parent is the
-server, not the tests, and /proc/PID/environ the server's; who tests a start itself says ``real``.
+server, not the tests, and /proc/PID/environ is the server's; tests of a start itself pass ``real``.
 """
 
 import atexit
@@ -36,11 +36,11 @@ MODULES = frozenset(
 _INTERPRETER = re.compile("PYTHON|LD_|TZ|MALLOC_|GLIBC_|OPENSSL_")
 """Variables that an interpreter or a C library reads, once."""
 _TAKEN = frozenset(("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"))
-"""Of these, what a fork can follow."""
+"""Those of them that a fork can follow."""
 _LOCALES, _COERCED = ("LC_ALL", "LC_CTYPE", "LANG"), "C.UTF-8"
-"""What says the locale, the first first; without one an interpreter sets LC_CTYPE (PEP 538)."""
+"""The variables that set the locale, highest first; without one, LC_CTYPE is set (PEP 538)."""
 BOUND = ("setpriv", "--pdeathsig", "KILL", "--")
-"""Has a program die with the thread that started it, so tests that are killed leave none."""
+"""Makes a program die with the thread that started it, so that killed tests leave none."""
 _FRONT = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -48,7 +48,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 _FORKED = {"cwd", "env", "stdin", "stdout", "stderr", "text", "bufsize", "encoding", "errors"}
 _FORKED |= {"start_new_session"}
-"""The options of ``subprocess.Popen`` that a fork knows."""
+"""The options of ``subprocess.Popen`` that a fork supports."""
 _STARTS = threading.Lock()
 _SLOWEST_LOOK_S = 0.05
 """As in ``subprocess.Popen.wait``."""
@@ -62,7 +62,7 @@ def start(
     bound: bool = False,
     **options: Any,
 ) -> "subprocess.Popen[Any]":
-    """Start a program as ``subprocess.Popen`` does, by a fork where it is ours and not ``real``.
+    """Start a program as ``subprocess.Popen`` does, by a fork if it is ours and not ``real``.
 
     ``foreground``: it leads a session, the terminal of which is its standard input. ``bound``: it
     is killed when these tests end, or the thread of theirs that calls this.
@@ -79,7 +79,7 @@ def start(
 
 
 def _request(words: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to ask of a server, nothing where none can do it."""
+    """Return what to request from a server, or ``None`` if none can do it."""
     ours = words[:2] == [sys.executable, "-m"] and words[2] in MODULES
     if not ours or not options.keys() <= _FORKED:
         return {}
@@ -130,7 +130,7 @@ def run(
 
 
 class Server:
-    """The fork server of this process of tests; it ends with us, for its socket is closed then."""
+    """The fork server of this test process; it ends with us, because its socket is closed then."""
 
     def __init__(self) -> None:
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -154,7 +154,7 @@ class Server:
         self.process.wait(20)
 
     def takes(self, request: Mapping[str, Any]) -> bool:
-        """Return whether a fork would be what an exec is; note where it would import from."""
+        """Return whether a fork would equal an exec; record where it would import from."""
         environ = request["environ"]
         names = {name for name in (*environ, *self._environ) if _INTERPRETER.match(name)}
         names.update(self._read)
@@ -177,7 +177,7 @@ class Server:
             return self._answer(number)
 
     def _answer(self, number: int) -> Any:
-        """Read the answer of this number; pass over one that the timeout of a test left behind."""
+        """Read the answer of this number; skip one that a test's timeout left behind."""
         while message := self._socket.recv(LONGEST):
             told, value = json.loads(message)
             if told == number:
@@ -190,7 +190,7 @@ def _locale(environ: Mapping[str, str]) -> str:
 
 
 def server(pid: int) -> Server:
-    """Return the server of this process of tests; a fork of it needs its own."""
+    """Return the server of this test process; a fork of it needs its own."""
     with _STARTS:
         return _server(pid)
 
@@ -202,9 +202,9 @@ def _server(pid: int) -> Server:
 
 
 class Forked(subprocess.Popen[Any]):
-    """A process that a server forks, and reaps when it is asked whether it has ended."""
+    """A process that a server forks, and reaps when asked whether it has ended."""
 
-    _close_pipe_fds: Callable[..., None]  # of Popen; its stubs do not show them
+    _close_pipe_fds: Callable[..., None]  # Popen has them; its stubs do not show them
     _waitpid_lock: threading.Lock
 
     def __init__(

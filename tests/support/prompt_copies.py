@@ -1,4 +1,4 @@
-"""Read the copies of prompts off three platforms, and judge whether each tells the truth."""
+"""Read the copies of prompts from three platforms, and judge whether each is true."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One message of the bot: where and which it is, what it says, what its buttons send."""
+    """One message of the bot: its place and id, what it says, what its buttons send."""
 
     place: str
     id: str
@@ -28,19 +28,19 @@ class Copy:
     buttons: tuple[str, ...]
 
     def offers(self, approval: str) -> bool:
-        """Return whether the message has buttons of this approval."""
+        """Return whether the message has buttons for this approval."""
         return any(button.endswith(approval) for button in self.buttons)
 
     @property
     def open(self) -> frozenset[str]:
-        """Return the approvals whose buttons the message has."""
+        """Return the approvals for which the message has buttons."""
         found = (_ID.search(button) for button in self.buttons)
         return frozenset(one[0] for one in found if one)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: its id and code, where it was asked, and a word that only its command has."""
+    """A question: its id and code, where it was asked, and a word unique to its command."""
 
     id: str
     code: str
@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Findings:
-    """What a judge found: prompts never shown, copies that tell no truth, messages too many."""
+    """The findings: prompts never shown, copies that are wrong, superfluous messages."""
 
     lost: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Findings:
 
     @property
     def clean(self) -> bool:
-        """Return whether nothing is lost, wrong or there twice."""
+        """Return whether nothing is lost, wrong or duplicated."""
         return not (self.lost or self.wrong or self.duplicates)
 
 
@@ -104,13 +104,13 @@ def judge(
 
 
 def _shows(copy: Copy, one: Asked) -> bool:
-    """Return whether a message shows a question; what answers a press names its code alone."""
+    """Return whether a message shows a question; an answer to a press contains its code alone."""
     command = re.search(rf"(?<![\w-]){re.escape(one.key)}(?![\w-])", copy.text)
     return one.code in copy.text and command is not None
 
 
 def _told(text: str, code: str, codes: re.Pattern[str]) -> list[ApprovalState]:
-    """Return the endings that a message tells of one of its questions."""
+    """Return the endings that a message states for one of its questions."""
     own = text[text.index(code) + len(code) :]
     following = codes.search(own)
     part = own[: following.start()] if following else own

@@ -1,4 +1,4 @@
-"""Two machines in one process: a host with its listener, log and runner, and a client."""
+"""Run two machines in one process: a host with its listener, log and runner, and a client."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ LISTED = (
     ("head", "-c", "<INT>", "/dev/zero"),
     ("not-a-program-anywhere",),
 )
-"""Vectors that the host's list has unless a test says otherwise."""
+"""Vectors that the host's list contains unless a test says otherwise."""
 
 
 def acl_text(
@@ -76,11 +76,11 @@ class Machines:
         return await self.client.run(self.host.agent_id, Order(argv=argv, **order))
 
     def sealer(self, identity: Identity | None = None) -> Sealer:
-        """Return what seals for this host."""
+        """Return the part that seals for this host."""
         return Sealer(identity or self.identity, self.host.machine_id)
 
     def sealed(self, *argv: str, identity: Identity | None = None, **order: Any) -> Sealed:
-        """Return a request that is right in every way."""
+        """Return a request that is valid in every way."""
         wish = Order(argv=argv, **order)
         return self.sealer(identity).seal(Kind.RUN, new_id(), wall_clock_ms(), wish)
 
@@ -89,7 +89,7 @@ class Machines:
         return await connect(self.contact)
 
     async def say(self, frame: AnyFrame) -> AnyFrame:
-        """Send one frame on a connection of its own; return the first answer."""
+        """Send one frame on its own connection; return the first answer."""
         link = await self.link()
         try:
             await link.send(frame)
@@ -102,7 +102,7 @@ class Machines:
         return [json.loads(line) for line in self.log_path.read_bytes().splitlines()]
 
     def kinds(self) -> list[str]:
-        """Return what happened, in order, without the names of processes."""
+        """Return the events, in order, without the names of processes."""
         return [one["kind"] for one in self.entries() if one["kind"] != "spawned"]
 
 

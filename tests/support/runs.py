@@ -64,7 +64,7 @@ def refused(wish: ExecRequest) -> Refusal:
 
 @dataclass
 class Watcher:
-    """Grants or refuses the claim, and notes what it hears."""
+    """Grants or refuses the claim, and records what it receives."""
 
     grants: bool = True
     before_claim: Callable[[], object] = lambda: None
@@ -73,17 +73,17 @@ class Watcher:
     why: Basis = field(default_factory=Basis)
 
     async def claim(self) -> bool:
-        """Answer as told."""
+        """Answer as set."""
         self.before_claim()
         return self.grants
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
-        """Note who leads the run."""
+        """Record the process that leads the run."""
         self.identity = (pid, pgid, start_ticks)
         self.started.set()
 
     async def basis(self) -> Basis:
-        """Say what let it run: policy, where nothing else was said."""
+        """Return what let it run: policy, unless set otherwise."""
         return self.why
 
 
@@ -99,7 +99,7 @@ async def running(limits: Limits | None = None) -> AsyncIterator[Runner]:
 
 
 def new_run() -> ApprovalId:
-    """Return a run id of its own."""
+    """Return a fresh run id."""
     return ApprovalId(secrets.token_hex(13))
 
 
@@ -109,7 +109,7 @@ async def run(runner: Runner, wish: ExecRequest, watcher: Watcher | None = None)
 
 
 async def shell(runner: Runner, script: str, timeout_ms: int | None = None) -> Finished:
-    """Run a script by the shell, the way an approved unreadable line runs."""
+    """Run a script in the shell, as an approved unreadable line runs."""
     return await run(runner, request(argv=("/bin/sh", "-c", script), timeout_ms=timeout_ms))
 
 

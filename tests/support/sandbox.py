@@ -1,4 +1,4 @@
-"""Run real commands in a real sandbox, beside a gateway's home that they must not see."""
+"""Run real commands in a real sandbox, next to a gateway's home that they must not see."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ PROTECTED = SandboxSection().protect
 
 
 def bwrap() -> str:
-    """Return where bubblewrap is; a machine without it fails these tests, it does not skip them."""
+    """Return where bubblewrap is; on a machine without it these tests fail and are not skipped."""
     found = shutil.which("bwrap")
     assert found is not None, "bubblewrap is missing; tests/system_packages.sh installs it"
     return found
@@ -81,7 +81,7 @@ def sandboxed(wish: ExecRequest) -> ExecPlan:
 
 
 def places_for(home: Path, protect: tuple[str, ...] = ()) -> Places:
-    """Return this machine's places with the running Python in sight, wherever it is installed."""
+    """Return this machine's places with the running Python visible, wherever it is installed."""
     return places_of([home], str(Path.home()), shown=(sys.base_prefix,), protected=protect)
 
 

@@ -1,4 +1,4 @@
-"""The service manager's end of the socket that a gateway tells how it is."""
+"""Act as the service manager: read the socket on which a gateway reports its state."""
 
 import socket
 import time
@@ -9,7 +9,7 @@ from tests.support.waiting import wait_until
 
 
 class Manager:
-    """Hears one gateway; ``all`` are its messages and ``times`` when each was read (monotonic)."""
+    """Listens to one gateway; ``all`` are its messages, ``times`` when they came (monotonic)."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -20,7 +20,7 @@ class Manager:
         self.times: list[float] = []
 
     def heard(self) -> list[str]:
-        """Return what came since the last look."""
+        """Return what arrived since the last call."""
         seen = len(self.all)
         while True:
             try:
@@ -30,7 +30,7 @@ class Manager:
                 return self.all[seen:]
 
     def waits_for(self, words: str, since: int = 0) -> str:
-        """Wait for a message with these words among all but the first ``since``; return it."""
+        """Wait for a message with these words after the first ``since`` ones; return it."""
 
         def came() -> str | None:
             self.heard()

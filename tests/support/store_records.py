@@ -41,7 +41,7 @@ def plan(
     node: str | None = None,
     digest: str | None = None,
 ) -> ExecPlan:
-    """Return a realistic plan for one vector; without a digest it is like no other."""
+    """Return a realistic plan for one vector; without a digest it equals no other."""
     argv = tuple(text.split())
     file = PinnedFile("/usr/bin/git", "/usr/bin/git", 66, 1234, 3_000_000, "ab" * 32)
     return ExecPlan(
@@ -125,5 +125,5 @@ def run_draft(
 
 
 def finished(run_id: ApprovalId, code: int = 0, tail: str = "done\n") -> Finished:
-    """Return the result of a run that ended by itself."""
+    """Return the result of a run that ended on its own."""
     return Finished(run_id, code, None, Output(tail, tail, len(tail)), 12)

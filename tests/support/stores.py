@@ -25,20 +25,20 @@ CREATE FUNCTION move_clock(ms bigint) RETURNS void LANGUAGE sql AS $$
 $$
 """,
 )
-"""Statements that make a PostgreSQL store's clock one that ``move_clock(ms)`` moves forward.
+"""Statements that give a PostgreSQL store a clock that ``move_clock(ms)`` moves forward.
 
-The mark moves along, as where others marked the time while this gateway's machine was stopped.
+The mark moves along, as if others had marked the time while this gateway's machine was stopped.
 """
 
 
 @dataclass(slots=True)
 class ManualClock:
-    """A wall clock that stands still until it is set."""
+    """A wall clock that stops until it is set."""
 
     ms: int = START_MS
 
     def __call__(self) -> int:
-        """Tell the time as epoch ms."""
+        """Return the time as epoch ms."""
         return self.ms
 
 
@@ -54,7 +54,7 @@ class OpenStore:
     notes: list[str] = field(default_factory=list)
 
     async def use_grant(self, grant: ApprovalId) -> bool:
-        """Use a grant once; ``False`` where it is spent."""
+        """Use a grant once; return ``False`` if it is spent."""
         try:
             await self.store.write(grants.use, (grant,))
         except grants.GrantSpent:
@@ -68,7 +68,7 @@ class OpenStore:
         return question.id
 
     async def send_all(self, message: str = "m") -> list[OutboxItem]:
-        """Claim and mark as sent everything that is due; return it."""
+        """Claim everything that is due, mark it as sent, and return it."""
         items = await self.store.write(outbox.claim, 100, 5_000, ("telegram", "terminal"))
         for item in items:
             await self.store.write(outbox.sent, item.id, f"{message}{item.id}")
@@ -80,10 +80,10 @@ _MEMORY = "/dev/shm"
 
 @contextmanager
 def folder_in_memory() -> Iterator[Path]:
-    """Yield a folder whose files are in memory, where a machine has such a place.
+    """Yield a folder whose files are in memory, if the machine has such a place.
 
-    No power fails here either: what a store writes before it answers need reach no disk. On a
-    disk each of its fsyncs takes 4 ms, and making a store some dozens of them.
+    No power failure happens here either: what a store writes before it answers need not reach a
+    disk. On a disk each fsync takes 4 ms, and making a store takes some dozens of them.
     """
     place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="sayso-store-", dir=place) as folder:

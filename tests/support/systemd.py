@@ -1,4 +1,4 @@
-"""A real systemd as the first process of namespaces of its own; this machine needs not run it."""
+"""Run a real systemd as the first process of new namespaces; this machine need not run it."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ _NEEDED = ("systemctl", "unshare", "nsenter", "systemd-analyze", "bwrap")
 
 @dataclass
 class Systemd:
-    """One service manager; ``share`` is a folder that both sides see under one name."""
+    """One service manager; ``share`` is a folder that both sides see under the same name."""
 
     pid: int
     share: Path
@@ -47,7 +47,7 @@ class Systemd:
 
 @contextmanager
 def a_systemd() -> Iterator[Systemd]:
-    """Run a systemd for as long as the block lasts; what is missing fails."""
+    """Run a systemd for as long as the block lasts; fail if something is missing."""
     missing = [one for one in _NEEDED if shutil.which(one) is None]
     assert missing == [], f"{missing} are missing; tests/system_packages.sh installs them"
     assert os.geteuid() == 0, "run as root: systemd gets namespaces of its own here"

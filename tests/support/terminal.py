@@ -1,4 +1,4 @@
-"""Run a command as a person would: in the foreground of a terminal of its own."""
+"""Run a command as a person would: in the foreground of its own terminal."""
 
 import os
 import select
@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def terminal(
     *words: str, environ: Mapping[str, str] | None = None, real: bool = True
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Run a command with a controlling terminal, in its foreground; yield it and our end of it.
+    """Run a command in the foreground of a controlling terminal; yield it and our end of it.
 
-    It is started by exec where it is ``real``: see ``product_process``.
+    If ``real``, it is started by exec: see ``product_process``.
     """
     master, slave = os.openpty()
     process = start(
@@ -42,7 +42,7 @@ def terminal(
 
 
 def in_terminal(*words: str, environ: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run a command to its end as `terminal` does; return its exit code and what it wrote."""
+    """Run a command to its end as `terminal` does; return its exit code and output."""
     with terminal(*words, environ=environ, real=False) as (process, master):
         written = b"".join(iter(lambda: _chunk(master), b""))
         process.wait(30)
@@ -64,7 +64,7 @@ class Screen:
         self.text = ""
 
     def wait_for(self, words: str) -> None:
-        """Read until these words are there."""
+        """Read until these words appear."""
 
         def look() -> bool:
             if not self._read():
@@ -74,14 +74,14 @@ class Screen:
         wait_until(words, look, seconds=30)
 
     def _read(self) -> bool:
-        """Read what is there; ``False`` where the terminal is closed."""
+        """Read what has arrived; return ``False`` if the terminal is closed."""
         ready, _, _ = select.select([self._master], [], [], 0.1)
         chunk = _chunk(self._master) if ready else b""
         self.text += chunk.decode(errors="replace")
         return bool(chunk) or not ready
 
     def answer(self, keys: str) -> None:
-        """Answer the prompt that is shown; once more where that was too soon to have read it."""
+        """Answer the prompt that is shown; repeat if the answer came before it was read."""
         self.type(f"{keys}\n")
 
         def taken() -> bool:

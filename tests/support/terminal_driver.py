@@ -1,6 +1,6 @@
 """Use terminals as a person does, against the gateway of this user; print what was seen as JSON.
 
-Run by tests/e2e/test_terminals.py as the gateway's user, in namespaces of their own.
+Run by tests/e2e/test_terminals.py as the gateway's user, in new namespaces.
 """
 
 import base64
@@ -27,7 +27,7 @@ Seen = dict[str, Any]
 
 
 def sayso(*words: str) -> Any:
-    """Run a command in a session of its own, as another terminal of the person's would."""
+    """Run a command in its own session, as in another terminal of the person's."""
     done = subprocess.run(
         [*SAYSO, *words],
         stdin=subprocess.DEVNULL,
@@ -73,7 +73,7 @@ def by_hand() -> Seen:
         screen.type("cat\n")
         wait_until("cat", lambda: processes("-x", "cat"))
         screen.type("\x1b[A\x03")
-        screen.wait_for("^C")  # what comes with it may be thrown away (termios(3), NOFLSH)
+        screen.wait_for("^C")  # what arrives with it may be discarded (termios(3), NOFLSH)
         screen.type("echo af''ter\n")
         screen.wait_for("after")
         seen["raw"] = termios.tcgetattr(master)[3] & termios.ICANON == 0
@@ -99,7 +99,7 @@ def is_open() -> bool:
 
 
 def typed_size(screen: Screen) -> str:
-    """Ask for the size once more; return what is shown."""
+    """Ask for the size again; return what is shown."""
     screen.type("stty size; echo do''ne\n")
     screen.wait_for("done")
     return screen.text
@@ -181,7 +181,7 @@ def shown(client: httpx.Client, path: str) -> str:
 
 
 def over_websocket(url: str, tokens: dict[str, str], terminal_id: str) -> Seen:
-    """Follow it over /ws while it shows every byte; another's token sees none of it."""
+    """Follow it over /ws until every byte was shown; another caller's token sees none of it."""
     address = url.replace("http", "ws") + "/ws"
     every = "".join(f"\\{n:03o}" for n in range(256))
     with (
@@ -212,7 +212,7 @@ def call(socket: Any, number: int, method: str, params: Seen) -> None:
 
 
 def killed(gateway: int) -> Seen:
-    """Kill the gateway with one open; nothing of it may be left, and the tty is given back."""
+    """Kill the gateway with one open; nothing of it may be left, and the tty is restored."""
     with terminal("/bin/sh", "-i") as (shell, master):
         screen = Screen(master)
         before = termios.tcgetattr(master)
@@ -231,7 +231,7 @@ def killed(gateway: int) -> Seen:
 
 
 def processes(*more: str) -> int:
-    """Return how many processes of the terminals' user there are."""
+    """Return the number of processes of the terminals' user."""
     words = ["/usr/bin/pgrep", "-u", USER, "-c", *more]
     done = subprocess.run(words, capture_output=True, check=False)
     return int(done.stdout or 0)
@@ -250,7 +250,7 @@ USER = "sayso_alice"
 
 
 def main() -> None:
-    """Go through all of it."""
+    """Run all of it."""
     pwd.getpwnam(USER)
     gateway, log = int(sys.argv[1]), Path(sys.argv[2])
     asks = ("--scope", "request", "--scope", "read", "--agent")

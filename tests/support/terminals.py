@@ -1,4 +1,4 @@
-"""A gate whose terminals are opened in real executors, as another user."""
+"""Build a gate whose terminals are opened in real executors, as another user."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ from tests.support.waiting import until
 
 @dataclass
 class Desk:
-    """Terminals behind a gate, and the folder that they begin in."""
+    """Terminals behind a gate, and the folder that they start in."""
 
     gate: Gate
     terminals: Terminals
@@ -70,7 +70,7 @@ class Desk:
 
 @dataclass
 class Opened:
-    """A terminal that is open; ``end`` is how its run ends."""
+    """An open terminal; ``end`` is how its run ends."""
 
     terminal: Terminal
     end: "asyncio.Future[ExecResult | None]"

@@ -146,7 +146,7 @@ def configure(
 
 
 def wish(cwd: Path) -> ExecRequest:
-    """Return what the agent asks for."""
+    """Return the agent's request."""
     return ExecRequest(
         requester=Requester(Intake.SOCKET, "uid:0", (1, 2)),
         session=SessionKey("main"),
@@ -158,6 +158,6 @@ def wish(cwd: Path) -> ExecRequest:
 async def settled(at: ThreePlatforms) -> None:
     """Wait until every copy of every ended prompt is in its final state."""
     async with asyncio.timeout(20):
-        # A platform shows an edit a moment before the gateway has noted that it does.
+        # A platform shows an edit a moment before the gateway has recorded it.
         while await at.running.store.read(outbox.open_surfaces):
             await asyncio.sleep(0.02)

@@ -1,7 +1,7 @@
-"""Attach to every new executor of this user, as soon as there is one: a process of the same user.
+"""Attach to every new executor of this user as soon as it exists: a process of the same user.
 
 Run as that user. Prints ``ready``, then a line for each attempt on an executor: ``refused PID``, or
-``in PID`` and ends, which lets go of it. Ends with its standard input, too. Standard library only.
+``in PID`` and exits, which detaches. Exits with its standard input, too. Standard library only.
 """
 
 import ctypes
@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 EXECUTOR = (sys.argv[1:] or ["sayso-executor"])[0].encode()
-"""What is in the words of an executor."""
+"""What the command line of an executor contains."""
 _SEIZE = 0x4206
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """Try whatever is new, again and again."""
+    """Try every new process, again and again."""
     old = processes()
     print("ready", flush=True)
     while not select.select([0], [], [], 0)[0]:
@@ -25,12 +25,12 @@ def main() -> None:
 
 
 def processes() -> set[str]:
-    """Return the numbers of all processes."""
+    """Return the ids of all processes."""
     return {one.name for one in Path("/proc").iterdir() if one.name.isdigit()}
 
 
 def is_in(name: str) -> bool:
-    """Attach to an executor; return whether it is one that was attached to.
+    """Attach to an executor; return whether it worked.
 
     Nothing else is attached to: it would stay a zombie once it has ended.
     """

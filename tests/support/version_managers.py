@@ -27,7 +27,7 @@ int main(int count, char **words) {
 
 
 def hard_linked(manager: Path, tool: Path) -> Path:
-    """Install by a hard link beside the manager, as rustup does where it cannot link."""
+    """Install by a hard link next to the manager, as rustup does where it cannot symlink."""
     os.link(manager, tool)
     return tool
 

@@ -1,6 +1,6 @@
-"""Wait for what another task, thread or process brings about.
+"""Wait for another task, thread or process to bring something about.
 
-No limit here is a measurement: it only bounds how long a failure takes to be reported.
+No limit here is a measurement: it only bounds the time until a failure is reported.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ async def until(met: Callable[[], object], seconds: float = PATIENCE_S) -> None:
     """Wait until a condition holds.
 
     Raises:
-        TimeoutError: it does not hold after ``seconds``.
+        TimeoutError: it still does not hold after ``seconds``.
     """
     async with asyncio.timeout(seconds):
         while not met():

@@ -1,4 +1,4 @@
-"""Fixtures: one gateway for the tests that change nothing of its limits."""
+"""Provide one gateway for the tests that change nothing of its limits."""
 
 from collections.abc import Iterator
 

@@ -24,7 +24,7 @@ def head(home: ApiGateway, who: str, verb: str = "POST", path: str = "/v1/reques
 
 
 def read_to_end(connection: socket.socket) -> bytes:
-    """Return all that comes until the other side hangs up, however it does."""
+    """Return all that arrives until the other side closes, however it does."""
     found = b""
     try:
         while piece := connection.recv(65_536):
@@ -42,7 +42,7 @@ def seconds_until_hung_up(connection: socket.socket) -> float:
 
 
 def exchange(home: ApiGateway, data: bytes) -> bytes:
-    """Send bytes and return all that is answered until the connection ends."""
+    """Send bytes and return everything answered until the connection ends."""
     with closing(connect(home)) as connection:
         connection.sendall(data)
         return read_to_end(connection)

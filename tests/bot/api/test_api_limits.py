@@ -43,7 +43,7 @@ def loose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
 
 @pytest.fixture(scope="module")
 def brisk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
-    """Run a gateway with little patience, of which a paused machine would leave the others none."""
+    """Run a gateway with little patience; a paused machine would leave the others none."""
     with api_gateway(tmp_path_factory.mktemp("brisk") / "home", limits=BRISK) as running:
         yield running
 
@@ -75,7 +75,7 @@ def test_a_token_has_its_rate(strict: ApiGateway, loose: ApiGateway) -> None:
 
 
 def test_retry_after_is_true(strict: ApiGateway) -> None:
-    """Who waits as long as it was told is served."""
+    """A client that waits as long as it was told is served."""
     client = strict.client("reader")
     while (answer := client.get("/v1/sessions")).status_code == 200:
         pass
@@ -88,7 +88,7 @@ def test_retry_after_is_true(strict: ApiGateway) -> None:
 def test_failed_tokens_are_slowed_and_lock_nobody_out(
     strict: ApiGateway, loose: ApiGateway
 ) -> None:
-    """A guesser waits; a good token from the same address is served at once meanwhile."""
+    """A guesser waits; a valid token from the same address is served at once in that time."""
     bad = {"Authorization": "Bearer sayso_guess"}
 
     def guess(home: ApiGateway) -> tuple[int, float]:
@@ -108,7 +108,7 @@ def test_failed_tokens_are_slowed_and_lock_nobody_out(
         return took, served
 
     assert [guess(strict)[0] for _ in range(3)] == [401] * 3
-    # A machine may be paused for a second: whoever is held up by a guesser is so each time.
+    # A machine may be paused for a second: a client delayed by a guesser is so each time.
     for _ in range(3):
         took, served = meanwhile()
         if served < 0.5:
@@ -119,7 +119,7 @@ def test_failed_tokens_are_slowed_and_lock_nobody_out(
 
 
 def test_long_polls_have_their_places(strict: ApiGateway, loose: ApiGateway) -> None:
-    """When all places of those who wait are taken, the next is sent away, and short ones go on."""
+    """When all waiting slots are taken, the next is sent away, and short requests continue."""
     for home, refused in ((strict, True), (loose, False)):
         who = ("agent", "other", "asker", "person", "reader")
         with ThreadPoolExecutor(len(who)) as pool:
@@ -139,7 +139,7 @@ def _poll(home: ApiGateway, who: str) -> int:
 
 
 def test_a_client_that_left_frees_its_place(strict: ApiGateway) -> None:
-    """A long poll ends when its client hangs up, not when its wait is over."""
+    """A long poll ends when its client disconnects, not when its wait is over."""
     for _ in range(4):
         with closing(raw_sockets.connect(strict)) as connection:
             path = "/v1/events?session=left&wait=60"
@@ -185,7 +185,7 @@ def test_an_announced_giant_is_refused_unread(strict: ApiGateway) -> None:
 
 
 def test_a_slow_body_is_given_up(brisk: ApiGateway) -> None:
-    """One byte now and then is no body: the request ends within the patience."""
+    """One byte now and then is not a body: the request ends within the patience."""
     with closing(raw_sockets.connect(brisk)) as connection:
         connection.sendall(raw_sockets.head(brisk, "agent") + b'Content-Length: 100\r\n\r\n{"a"')
         began = time.monotonic()
@@ -198,7 +198,7 @@ def test_a_slow_body_is_given_up(brisk: ApiGateway) -> None:
 
 @pytest.mark.parametrize("begun", [b"", b"G", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-"])
 def test_a_slow_head_is_given_up(brisk: ApiGateway, begun: bytes) -> None:
-    """A connection that never finishes asking is cut, however slowly it goes on."""
+    """A connection that never finishes its request is cut, however slowly it continues."""
     began = time.monotonic()
     with closing(raw_sockets.connect(brisk)) as connection:
         connection.sendall(begun)
@@ -209,7 +209,7 @@ def test_a_slow_head_is_given_up(brisk: ApiGateway, begun: bytes) -> None:
 
 
 def test_a_drip_after_an_answer_is_given_up(brisk: ApiGateway) -> None:
-    """The second request of a connection has its patience as well as the first."""
+    """The second request of a connection has the same patience as the first."""
     with closing(raw_sockets.connect(brisk)) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
@@ -225,7 +225,7 @@ def test_a_drip_after_an_answer_is_given_up(brisk: ApiGateway) -> None:
 
 
 def test_idle_connections_give_way(strict: ApiGateway) -> None:
-    """Beyond the bound the oldest that ask nothing are closed, and who asks is served."""
+    """Beyond the bound the oldest idle ones are closed, and a client with a request is served."""
     with ExitStack() as held:
         idle = [held.enter_context(closing(raw_sockets.connect(strict))) for _ in range(60)]
         for connection in idle:
@@ -253,7 +253,7 @@ def test_busy_connections_have_their_number(loose: ApiGateway) -> None:
 
         def refused() -> int:
             busy = held.enter_context(closing(raw_sockets.connect(loose)))
-            busy.settimeout(0.1)  # until its request is under way, it gives way
+            busy.settimeout(0.1)  # until its request is in progress, it gives way
             with suppress(TimeoutError, ConnectionError):
                 busy.sendall(polls)
                 heard.append(busy.recv(65_536))
@@ -294,7 +294,7 @@ def test_busy_connections_have_their_number(loose: ApiGateway) -> None:
     ],
 )
 def test_a_body_is_read_strictly(loose: ApiGateway, text: bytes) -> None:
-    """What two readers could understand differently, or nobody, is refused with 400."""
+    """What two readers could understand differently, or no one, is refused with 400."""
     headers = {"Content-Type": "application/json"}
     answer = loose.client("agent").post("/v1/requests", content=text, headers=headers)
 
@@ -311,7 +311,7 @@ def test_a_body_is_read_strictly(loose: ApiGateway, text: bytes) -> None:
     ],
 )
 def test_only_plain_json_is_a_body(loose: ApiGateway, headers: dict[str, str]) -> None:
-    """A form, which any page can send, is none; nor is what has to be unpacked first."""
+    """A form, which any page can send, is refused; so is what has to be unpacked first."""
     body = b'{"command": "true", "cwd": "/"}'
     answer = loose.client("agent").post("/v1/requests", content=body, headers=headers)
 
@@ -332,7 +332,7 @@ def test_only_plain_json_is_a_body(loose: ApiGateway, headers: dict[str, str]) -
     ],
 )
 def test_garbage_is_answered_and_hung_up_on(brisk: ApiGateway, garbage: bytes) -> None:
-    """What is no HTTP gets one answer in our shape, or none, and never more of our patience."""
+    """What is not HTTP gets one answer in our shape, or none, and never more of our patience."""
     answer = raw_sockets.exchange(brisk, garbage)
 
     assert b" 5" not in answer[:14]
@@ -365,7 +365,7 @@ def test_a_large_head_is_refused(loose: ApiGateway) -> None:
 
 
 def test_a_reader_that_stops_is_cut_off(brisk: ApiGateway, loose: ApiGateway) -> None:
-    """Who asks for megabytes and reads none of them loses its connection; who reads gets all."""
+    """A client that asks for megabytes and reads none is cut off; one that reads gets all."""
     request = _long_answer(brisk)
     with closing(raw_sockets.connect(brisk)) as connection:
         connection.sendall(request * 40)
@@ -382,6 +382,6 @@ def test_a_reader_that_stops_is_cut_off(brisk: ApiGateway, loose: ApiGateway) ->
 
 
 def _long_answer(home: ApiGateway) -> bytes:
-    """Return a request that is answered with much."""
+    """Return a request with a large answer."""
     made = home.ask("seq 1 60000", wait=10)
     return raw_sockets.head(home, "agent", "GET", f"/v1/requests/{made['id']}") + b"\r\n"

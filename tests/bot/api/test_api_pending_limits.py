@@ -1,4 +1,4 @@
-"""Over the API: who asks when too much waits is told so at once, and it is counted."""
+"""Tell an API caller at once that too much waits for people, and count it."""
 
 import base64
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_flood_is_refused_in_words_and_counted(tmp_path: Path) -> None:
 
 
 def test_standard_input_of_what_waits_is_bounded(tmp_path: Path) -> None:
-    """Bytes count for as long as their question waits; without any there is room."""
+    """Bytes count for as long as their question waits; afterwards there is room."""
     bounds = {"inputBytesPerAgent": 1_000, "inputBytes": 1_500}
     with api_gateway(tmp_path / "home", pending=bounds) as home:
         stdin = base64.b64encode(b"x" * 600).decode()

@@ -1,4 +1,4 @@
-"""Users of one machine share its loopback address: none of them keeps the others out."""
+"""Let users of one machine share its loopback address without locking each other out."""
 
 import subprocess
 from collections.abc import Iterator
@@ -128,7 +128,7 @@ def test_another_users_requests_slow_that_user(home: ApiGateway) -> None:
 
 
 def test_another_users_guesses_slow_that_user(home: ApiGateway) -> None:
-    """Failures are counted by user as well; a stale session of this one signs in anew."""
+    """Failures are counted per user as well; a stale session of this one signs in again."""
     statuses = _asked(home, _GUESSER, "/login/" + "A" * 43, 10)
     assert {"403", "429"} == set(statuses)
     ana = PageBrowser.at(home, Cookie=f"{home.session_cookie}=stale")
@@ -136,7 +136,7 @@ def test_another_users_guesses_slow_that_user(home: ApiGateway) -> None:
 
 
 def test_another_users_connections_leave_some_for_this_one(home: ApiGateway) -> None:
-    """Who holds all it gets does not hold all, nor what others of the same user need."""
+    """A client that holds all it gets does not hold all, nor what the same user's others need."""
     with _held(home, UID) as lost:
         assert all(lost), "it asked for more than there are"
         assert PageBrowser.signed_in(home).get("/").status_code == 200
@@ -144,7 +144,7 @@ def test_another_users_connections_leave_some_for_this_one(home: ApiGateway) -> 
 
 
 def test_eight_users_together_keep_nobody_out(home: ApiGateway) -> None:
-    """Who holds most makes room."""
+    """The client that holds the most makes room."""
     with _held(home, *range(UID, UID + 8)) as lost:
         assert all(lost), "each asked for more than it got"
         for _ in range(3):
@@ -160,7 +160,7 @@ def _held_by_bodies(home: ApiGateway, kind: str, uid: int) -> Iterator[None]:
 
 
 def _seen_by(ana: PageBrowser) -> set[int]:
-    """Return the statuses of what a browser loads, on connections of their own at a time."""
+    """Return the statuses of what a browser loads, on separate connections at once."""
     cookies, url = ana.http.cookies, str(ana.http.base_url)
 
     def status(path: str) -> int:
@@ -174,7 +174,7 @@ def _seen_by(ana: PageBrowser) -> set[int]:
 def test_guesses_from_many_addresses_and_uids_are_one_users(
     home: ApiGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, uid: int
 ) -> None:
-    """Each had three wrong links of its own, when each was a client of its own."""
+    """Each had its own three wrong links when each was a separate client."""
     subordinate = tmp_path / "subuid"
     subordinate.write_text("eve:200000:65536\n")
     monkeypatch.setattr(users, "SUBORDINATE", subordinate)
@@ -183,9 +183,9 @@ def test_guesses_from_many_addresses_and_uids_are_one_users(
 
 
 def test_a_user_with_many_addresses_is_one_user(home: ApiGateway) -> None:
-    """All addresses of loopback are everybody's, so it holds no more than its share.
+    """All addresses of loopback are everyone's, so it holds no more than its share.
 
-    That what has not come whole gives its place is needed where each is another user, below.
+    That an incomplete request frees its slot is needed where each is another user, below.
     """
     ana = PageBrowser.signed_in(home)
     with _held_by_bodies(home, "addresses", UID):
@@ -195,7 +195,7 @@ def test_a_user_with_many_addresses_is_one_user(home: ApiGateway) -> None:
 def test_a_user_with_many_uids_is_one_user(
     home: ApiGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As containers without root take them."""
+    """As rootless containers use them."""
     subordinate = tmp_path / "subuid"
     subordinate.write_text("eve:200000:65536\n")
     monkeypatch.setattr(users, "SUBORDINATE", subordinate)
@@ -205,7 +205,7 @@ def test_a_user_with_many_uids_is_one_user(
 
 
 def test_a_request_without_its_body_gives_way(home: ApiGateway) -> None:
-    """Many users that hold one each are no reason to let nobody in."""
+    """Many users that hold one each are no reason to let no one in."""
     ana = PageBrowser.signed_in(home)
     with _held_by_bodies(home, "uids", 0):
         assert ana.get("/").status_code == 200

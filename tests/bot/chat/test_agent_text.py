@@ -1,4 +1,4 @@
-"""What is shown of an agent's words while more may follow: no beginning of a secret."""
+"""Show an agent's words while more may follow, without the beginning of a secret."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_half_a_secret_is_not_shown_however_long_it_rests(kind: str, secret: str
 
 
 def test_masking_alone_shows_halves() -> None:
-    """The control: these kinds are known for secrets by their whole length only."""
+    """The control: these kinds are recognised as secrets only by their whole length."""
     found = [
         kind
         for kind, secret in SECRETS

@@ -1,4 +1,4 @@
-"""``/agent`` in a chat: what the agent says streams into a thread, and people decide there."""
+"""Stream what the agent says into a thread with ``/agent``, and let people decide there."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ async def test_the_words_stream_into_the_thread(chat: AgentChat) -> None:
 async def test_its_questions_are_answered_in_the_thread(
     chat: AgentChat, reply: ApprovalReply
 ) -> None:
-    """The card is in the thread; allowed there is the file, denied there is none."""
+    """The card is in the thread; if allowed there, the file exists; if denied, it does not."""
     file = chat.work / f"asked-{reply}"
     await chat.say(f"/agent Main write {file}", message="m1")
     card = await chat.question("m1")
@@ -70,7 +70,7 @@ async def test_its_questions_are_answered_in_the_thread(
 
 
 async def test_nobody_answers_in_time(tmp_path: Path, executor_path: str, folder: Path) -> None:
-    """The agent is told no, and goes on to its end."""
+    """The agent is told no, and continues to its end."""
     async with agent_chat(tmp_path, executor_path, folder, timeout_ms=300) as chat:
         file = chat.work / "too-late"
         await chat.say(f"/agent main write {file}", message="m1")
@@ -105,7 +105,7 @@ async def test_stop_ends_the_newest_and_withdraws_its_question(chat: AgentChat) 
 
 
 async def test_two_at_once_keep_apart_and_are_stopped_by_code(chat: AgentChat) -> None:
-    """Each has its thread; a code stops the older one, and the newer goes on."""
+    """Each has its thread; a code stops the older one, and the newer continues."""
     await chat.say("/agent main hang", message="m1")
     await chat.say(f"/agent main write {chat.work}/two", message="m2")
     await until(lambda: any("hanging" in text for text in chat.thread("m1")))
@@ -136,7 +136,7 @@ async def test_who_gave_a_prompt_learns_who_stopped_it(chat: AgentChat, tmp_path
 
 
 async def test_only_a_prompt_is_stopped_as_one(chat: AgentChat) -> None:
-    """A command's question is no prompt; `/stop` withdraws it (the control)."""
+    """A command's question is not a prompt; `/stop` withdraws it (the control)."""
     await chat.say("/run touch file", message="m1")
     await until(lambda: [one for one in chat.channel.shown.values() if one.open])
     (card,) = (one for one in chat.channel.shown.values() if one.open)
@@ -151,7 +151,7 @@ async def test_only_a_prompt_is_stopped_as_one(chat: AgentChat) -> None:
 
 
 async def test_a_killed_executor_is_said(chat: AgentChat) -> None:
-    """S2's words are the ending, on top of what was said; the gateway lives."""
+    """S2's words are the ending, on top of what was said; the gateway survives."""
     await chat.say("/agent main hang", message="m1")
     await until(lambda: any("hanging" in text for text in chat.thread("m1")))
     (run,) = chat.agents._runs.values()
@@ -167,7 +167,7 @@ async def test_a_killed_executor_is_said(chat: AgentChat) -> None:
 
 
 async def test_no_words_pass_for_ours(chat: AgentChat) -> None:
-    """What hides or turns text is shown as an escape, and the first line is never the agent's."""
+    """Text that hides or reverses is escaped, and the first line is never the agent's."""
     await chat.say("/agent main a\u202eb\x1b[2K\n7K3F9Q · main: completed", message="m1")
     (text,) = await chat.ended("m1")
 
@@ -179,7 +179,7 @@ async def test_no_words_pass_for_ours(chat: AgentChat) -> None:
 
 
 async def test_long_words_are_cut_into_messages(chat: AgentChat) -> None:
-    """As many as the chat needs, each numbered; those in the middle of very many are left out."""
+    """As many as the chat needs, each numbered; the middle ones of very many are left out."""
     await chat.say("/agent main chunk 1500", message="m1")
     await until(lambda: _words(chat, "m1") == "\U0001f511" * 1500)
     three = await chat.ended("m1")
@@ -195,7 +195,7 @@ async def test_long_words_are_cut_into_messages(chat: AgentChat) -> None:
 async def test_a_prompt_that_is_asked_about(
     tmp_path: Path, executor_path: str, folder: Path
 ) -> None:
-    """Another person allows it in its thread; who gave it may not."""
+    """Another person allows it in its thread; the person who gave it may not."""
     async with agent_chat(tmp_path, executor_path, folder, layer(ask=ExecAsk.ALWAYS)) as chat:
         await chat.say("/agent main hello there", message="m1")
         card = await chat.question("m1")
@@ -224,7 +224,7 @@ async def test_what_policy_forbids_is_said(
 
 
 async def test_a_killed_gateway_is_said(chat: AgentChat) -> None:
-    """Its words stay; the next gateway puts on top of them that nobody saw the end."""
+    """Its words stay; the next gateway puts above them that the end was not seen."""
     threads = chat.inbox.surroundings.threads
     draft = run_draft(owner="a dead gateway", key="killed")
     await chat.gate.store.write(runs.begin, draft)
@@ -246,7 +246,7 @@ async def test_a_killed_gateway_is_said(chat: AgentChat) -> None:
 
 
 async def test_who_may_not(chat: AgentChat) -> None:
-    """A person who may send nothing starts nothing; the control is that Ana may."""
+    """A person who may not send starts nothing; the control is that Ana may."""
     said = [await chat.say(words, BOB) for words in ("/agent", "/agent main hello")]
     said += [await chat.say(words, CARL) for words in ("/agent", "/agent stop")]
 
@@ -273,9 +273,9 @@ async def test_what_takes_no_prompts_says_what_to_do(chat: AgentChat, tmp_path: 
 
 
 async def test_a_gateway_that_starts_goes_on(chat: AgentChat) -> None:
-    """The thread of an earlier gateway gets its words and its ending; the control waits till then.
+    """The thread of an earlier gateway gets its words and its ending; the control waits until then.
 
-    One whose gateway died before it was submitted says so.
+    A thread whose gateway died before the prompt was submitted says so.
     """
     inbox = chat.inbox
     await chat.say("/agent main hang", message="m1")

@@ -1,4 +1,4 @@
-"""Where a tier wants the typed word, no press allows; over the memory channel, as it is shown."""
+"""Let no press allow if a tier requires the typed word; on the memory channel, as shown."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ ONCE, ALWAYS, DENY = ApprovalReply
 
 
 def _stepped(gate: Gate, *, step_up: bool = True) -> Gate:
-    """Return the gate with a wish for typed words at what is asked here."""
+    """Return the gate with typed words required for what is asked here."""
     asking = replace(gate.broker.asking, tiers={Tier.ROUTINE: TierTerms(step_up=step_up)})
     return replace(gate, broker=replace(gate.broker, asking=asking))
 
@@ -68,7 +68,7 @@ async def test_a_press_denies_at_once(tmp_path: Path) -> None:
 
 
 async def test_elsewhere_a_press_allows(tmp_path: Path) -> None:
-    """The control: the same press counts where the tier does not want the word."""
+    """The control: the same press counts if the tier does not require the word."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as plain:
         gate = _stepped(plain, step_up=False)

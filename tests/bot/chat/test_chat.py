@@ -1,4 +1,4 @@
-"""What people may do in a chat besides answering: choose, run, watch, stop, set, pair, look."""
+"""Let people do in a chat more than answer: choose, run, watch, stop, set, pair, look."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ HERE = Target("memory", "desk")
 
 
 async def test_always_shows_what_is_stored_and_a_limit_ends_it(tmp_path: Path) -> None:
-    """Behind "Always allow…" stand the pattern and the choices; 30 min lets the next one run."""
+    """Behind "Always allow…" are the pattern and the choices; 30 min lets the next one run."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel):
         asked = await ask(gate, tmp_path, "uptime")
@@ -49,7 +49,7 @@ async def test_always_shows_what_is_stored_and_a_limit_ends_it(tmp_path: Path) -
 
 
 async def test_always_offers_the_task_where_one_is_named(tmp_path: Path) -> None:
-    """In the place of the session; it lets the next one of the task run, and no other."""
+    """Instead of the session; it lets the next one of the task run, and no other."""
     channel = MemoryChannel()
     wish = replace(request("uptime", cwd=tmp_path), task=TaskId("fix-login"))
     async with gate_at(tmp_path) as gate, sending(gate, channel):
@@ -70,7 +70,7 @@ async def test_always_offers_the_task_where_one_is_named(tmp_path: Path) -> None
 
 
 async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:
-    """Always holds while it stays as it is; the limits are for scripts that change."""
+    """Always applies while it is unchanged; the limits are for scripts that change."""
     script = tmp_path / "x.sh"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
@@ -91,7 +91,7 @@ async def test_always_says_what_holds_for_a_script(tmp_path: Path) -> None:
 
 
 async def test_a_stranger_is_offered_nothing(tmp_path: Path) -> None:
-    """Who may not answer is not shown what would be stored, and a choice of theirs is refused."""
+    """A person who may not answer is not shown what would be stored; their choice is refused."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
         asked = await ask(gate, tmp_path, "uptime")
@@ -108,7 +108,7 @@ async def test_a_stranger_is_offered_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_burst_is_one_message_with_buttons_for_each(tmp_path: Path) -> None:
-    """Prompts that gathered go out together; each is answered by itself and ends by itself."""
+    """Gathered prompts are sent together; each is answered and ends on its own."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate:
         asked = [await ask(gate, tmp_path, f"touch made-{number}") for number in range(5)]
@@ -152,7 +152,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_run_goes_through_the_same_policy(tmp_path: Path, patient: None) -> None:
-    """An allowed line runs and shows its output; one that is asked about is told when it ended."""
+    """An allowed line runs and shows its output; one that needs an answer reports its end."""
     channel = MemoryChannel()
     list_patterns(tmp_path, "/usr/bin/uname")
     people = Approvers({"memory": frozenset({"ana", "bob"})})
@@ -177,7 +177,7 @@ async def test_run_goes_through_the_same_policy(tmp_path: Path, patient: None) -
 
 
 async def test_a_requester_who_alone_could_answer_is_not_asked(tmp_path: Path) -> None:
-    """It is denied at once, with the way out: an answer of the requester would not count."""
+    """It is denied at once, with the solution: an answer of the requester would not count."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
         denied = await say(inbox, f"/run touch {tmp_path}/made", place=HERE)
@@ -189,7 +189,7 @@ async def test_a_requester_who_alone_could_answer_is_not_asked(tmp_path: Path) -
 
 
 async def test_help_and_refusals_are_shown_as_they_are_written(tmp_path: Path) -> None:
-    """Words of ours are no words of a command: no mark of a line feed, no escape."""
+    """Our words are not a command's words: no mark of a line feed, no escape."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
         asked = [await ask(gate, tmp_path, f"touch made-{number}") for number in range(3)]
@@ -237,7 +237,7 @@ async def test_details_are_shown_to_those_who_may_look_and_decide_nothing(
 
 
 async def test_the_end_of_an_asked_run_is_told_where_it_was_asked(tmp_path: Path) -> None:
-    """The chat that ran something hears that it was denied, with the reason."""
+    """The chat that ran something is told that it was denied, with the reason."""
     channel = MemoryChannel()
     async with (
         gate_at(tmp_path, people=Approvers({"memory": frozenset({"bob"})})) as gate,
@@ -307,7 +307,7 @@ async def test_exec_sets_the_session_of_this_chat_only(tmp_path: Path, patient: 
 
 
 async def test_elevated_is_full_access_until_it_is_off(tmp_path: Path, patient: None) -> None:
-    """/elevated full runs what would be asked about; off ends it."""
+    """/elevated full runs what would need an answer; off ends it."""
     channel = MemoryChannel()
     people = Approvers({"memory": frozenset({"bob"})})
     async with gate_at(tmp_path, people=people) as gate, sending(gate, channel) as inbox:
@@ -359,7 +359,7 @@ async def test_a_pairing_code_links_the_account_that_sends_it(tmp_path: Path) ->
 
 
 async def test_the_prompt_tells_how_the_run_ended(tmp_path: Path) -> None:
-    """A copy that told the decision is edited again when the command has ended, and then closed."""
+    """A copy with the decision is edited again when the command has ended, and then closed."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel):
         asked = await ask(gate, tmp_path, "sh -c 'sleep 0.5; exit 3'")
@@ -381,7 +381,7 @@ def _shows_more(channel: MemoryChannel, than: int) -> bool:
 
 
 async def test_always_tells_what_it_would_have_matched(tmp_path: Path) -> None:
-    """Behind "Always allow…" stand the past commands that it covers, the denied ones by name."""
+    """Behind "Always allow…" are the past commands that it covers, the denied ones by name."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel):
         for number, (line, reply) in enumerate((("uptime", ONCE), ("uptime -s", DENY))):

@@ -1,4 +1,4 @@
-"""Pairing a node from a chat: who may, what is said, and how the notice ends."""
+"""Pair a node from a chat: who may, what is said, and how the notice ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ class Desk:
         return reply
 
     def shown(self) -> list[str]:
-        """Return the notices as they stand."""
+        """Return the notices as they are."""
         found = (one.notice for one in self.channel.shown.values())
         return [card.text.text for card in found if card is not None]
 
@@ -164,7 +164,7 @@ async def test_on_this_machine_it_takes_the_command(tmp_path: Path) -> None:
 
 
 async def test_the_list_has_buttons(tmp_path: Path) -> None:
-    """`/node` alone lists who waits."""
+    """`/node` alone lists the waiting nodes."""
     async with desk(tmp_path) as made:
         assert "No node asks" in (await made.says(NodeRequests())).text.text
         asked = await made.asks()
@@ -179,7 +179,7 @@ async def test_the_list_has_buttons(tmp_path: Path) -> None:
 
 
 async def test_a_flood_from_one_address_leaves_notices_for_others(tmp_path: Path) -> None:
-    """It has half of them; the node of another address is notified of all the same."""
+    """It has half of them; the node of another address still gets a notice."""
     async with desk(tmp_path) as made:
         for number, key in enumerate("01234567"):
             await made.asks(f"node-{number}", key)
@@ -192,7 +192,7 @@ async def test_a_flood_from_one_address_leaves_notices_for_others(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["w\u0435b", "web\u200b", "we\u202eb", "vveb", "\uff37EB"])
 async def test_a_name_that_looks_like_a_paired_nodes_is_shown_so(tmp_path: Path, name: str) -> None:
-    """In the notice and the list, and it is not allowed under it; another name has no caution."""
+    """In the notice and the list, and it is not allowed under it; another name has no warning."""
     async with desk(tmp_path) as made:
         first = await made.asks()
         await made.says(PairNode(first.code.lower(), allow=True))
@@ -213,7 +213,7 @@ async def test_a_name_that_looks_like_a_paired_nodes_is_shown_so(tmp_path: Path,
 
 
 async def test_a_flood_of_requests_is_no_flood_of_notices(tmp_path: Path) -> None:
-    """Anybody who reaches the port may ask; all are in the list."""
+    """Anyone who reaches the port may ask; all are in the list."""
     async with desk(tmp_path) as made:
         for number, key in enumerate("0123456789"):
             await made.asks(f"node-{number}", key, at=f"10.0.0.{number}")

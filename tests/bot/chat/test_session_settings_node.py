@@ -1,4 +1,4 @@
-"""`/exec node=` chooses the node of a chat's session, until it is reset (S0 "Slash commands")."""
+"""Choose the node of a chat's session with `/exec node=`, until reset (S0 "Slash commands")."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""`sayso audit` over segments: with a gateway that runs, without one, and on a file by its name."""
+"""Run `sayso audit` over segments: with a running gateway, without one, and on a named file."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def test_a_running_gateway_rotates_and_goes_on(gateway: GatewayProcess) -> None:
 
 
 def _without_a_gateway(gateway: GatewayProcess, records: int) -> None:
-    """The command rotates by itself, under the same lock, and a gateway starts on that."""
+    """The command rotates on its own, under the same lock, and a gateway starts on that."""
     refused = gateway.cli("audit", "rotate", "--file", str(gateway.home / "audit.jsonl"))
     assert refused.returncode == 1
     assert "being written by another process" in refused.stderr
@@ -57,7 +57,7 @@ def _without_a_gateway(gateway: GatewayProcess, records: int) -> None:
 
 
 def _moved_away(gateway: GatewayProcess) -> None:
-    """A segment that is gone is found, and what is left is checked from the next one on."""
+    """A missing segment is found, and the rest is checked from the next one on."""
     archive = gateway.home.parent / "audit.jsonl.000001"
     (gateway.home / archive.name).rename(archive)
     missing = gateway.cli("audit", "verify")
@@ -75,7 +75,7 @@ def _moved_away(gateway: GatewayProcess) -> None:
 
 
 def test_an_export_is_made_beside_a_gateway_and_checked_anywhere(gateway: GatewayProcess) -> None:
-    """Over segments, of a period or of all; the verifier beside it says whether it is whole."""
+    """Over segments, of a period or of all; the verifier next to it says whether it is intact."""
     assert gateway.cli("run", "--host", "gateway", "--", "echo", "one").stdout == "one\n"
     gateway.json("audit", "rotate")
     assert gateway.cli("run", "--host", "gateway", "--", "echo", "two").stdout == "two\n"

@@ -1,4 +1,4 @@
-"""The command line: exit codes, help with examples, one line for a failure."""
+"""Test the command line: exit codes, help with examples, one line for a failure."""
 
 import argparse
 import os
@@ -38,7 +38,7 @@ def test_exit_codes(answer: dict[str, object], code: int) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_an_example(command: str) -> None:
-    """Each command's help, or that of what stands below it, shows how it is called."""
+    """The help of each command, or of its subcommands, shows how it is called."""
     texts = [parser.format_help() for parser in _parsers(build_parser(command), command)]
 
     assert any("sayso " + command in text.partition("example")[2] for text in texts), texts
@@ -55,7 +55,7 @@ def _parsers(parser: argparse.ArgumentParser, command: str) -> list[argparse.Arg
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_only_the_module_that_offers_a_command_is_loaded(command: str) -> None:
-    """It is looked for where it is: whatever is loaded with it comes from the same module.
+    """It is looked up where it is: whatever is loaded with it comes from the same module.
 
     A command that fails here starts slowly: name its module after it, or enter it in ``_BESIDE``
     of bot/cli/__init__.py.
@@ -69,7 +69,7 @@ def test_only_the_module_that_offers_a_command_is_loaded(command: str) -> None:
 def test_a_command_that_is_not_where_it_is_looked_for_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The control: it works all the same, and the test above would see what it costs."""
+    """The control: it still works, and the test above would see what it costs."""
     monkeypatch.setattr(cli, "_BESIDE", {})
     loaded = members(build_parser("show"))
 
@@ -92,7 +92,7 @@ def test_only_the_called_group_is_imported() -> None:
 def test_no_command_is_one_screen(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Without words: what to do next, on 80x24; the exit code is 0 as of `gh`."""
+    """Without arguments: what to do next, on 80x24; the exit code is 0 as with `gh`."""
     monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
     assert main([]) == 0
     screen = capsys.readouterr().out.splitlines()
@@ -105,7 +105,7 @@ def test_no_command_is_one_screen(
 def test_the_next_step_is_that_of_the_home(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The control: another state, another step; a socket that nobody listens on is no gateway."""
+    """The control: another state, another step; a socket without a listener is not a gateway."""
     monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.json5").touch()
@@ -121,7 +121,7 @@ def test_the_next_step_is_that_of_the_home(
 
 
 def test_the_help_begins_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first screen of the long help holds the first commands, not the end of a list."""
+    """The first screen of the long help has the first commands, not the end of a list."""
     with pytest.raises(SystemExit):
         main(["--help"])
     first = capsys.readouterr().out.splitlines()[:12]
@@ -139,7 +139,7 @@ def test_unknown_command_is_a_misuse() -> None:
 
 
 def test_failure_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A failure of ours is told in one line, without a traceback."""
+    """A failure of ours is reported in one line, without a traceback."""
     os.environ["SAYSO_HOME"] = str(tmp_path)
     try:
         code = main(["pending"])

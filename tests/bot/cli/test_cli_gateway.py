@@ -1,4 +1,4 @@
-"""What people type every day, over a real gateway and after its end."""
+"""Test what people type every day, with a real gateway and after its end."""
 
 import json
 import os
@@ -48,7 +48,7 @@ Sayso = Callable[..., tuple[int, str, str]]
 def sayso(
     gateway: GatewayProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Sayso:
-    """Return a way to run a command here; it returns exit code and both streams."""
+    """Return a function that runs a command here; it returns exit code and both streams."""
     monkeypatch.setenv("SAYSO_HOME", str(gateway.home))
 
     def run(*words: str) -> tuple[int, str, str]:
@@ -97,7 +97,7 @@ def test_an_unknown_id_is_one_exit_code(sayso: Sayso, words: tuple[str, ...]) ->
 
 
 def test_events_of_an_unknown_session_are_a_mistake(sayso: Sayso) -> None:
-    """With the name that is near; the control: a known session without events is just quiet."""
+    """With the nearest name; the control: a known session without events is just quiet."""
     known = json.loads(sayso("history", "--json")[1])[0]["session"]
     code, out, error = sayso("events", "drain", f"{known}x")
 
@@ -128,7 +128,7 @@ def test_a_group_alone_lists(sayso: Sayso, command: str) -> None:
 
 
 def test_pending_names_folder_program_and_reason(sayso: Sayso) -> None:
-    """Below each command; a warning is beside it, never inside."""
+    """Below each command; a warning is next to it, never inside."""
     _, out, _ = sayso("pending")
     row = pending(sayso, "cat $(ls)")
 
@@ -142,7 +142,7 @@ def test_pending_names_folder_program_and_reason(sayso: Sayso) -> None:
 
 
 def test_show_has_it_all(sayso: Sayso) -> None:
-    """Of a question by its code; of what policy decided alone by the start of its id."""
+    """Of a question by its code; of policy's own decision by the start of its id."""
     row = pending(sayso, "git push")
     _, out, _ = sayso("show", row["code"].lower())
     _, text, _ = sayso("show", row["id"], "--json")
@@ -188,7 +188,7 @@ def test_history_is_searched(sayso: Sayso) -> None:
 
 
 def test_deny_is_an_answer(gateway: GatewayProcess, sayso: Sayso) -> None:
-    """As `approve ID deny`; history and show then say by whom."""
+    """Like `approve ID deny`; history and show then say by whom."""
     code = pending(sayso, "uname")["code"]
     done = gateway.cli("deny", code, "--note", "not today", own_session=True)
     shown = sayso("show", code)[1]
@@ -265,7 +265,7 @@ def test_run_says_whom_it_waits_for(gateway: GatewayProcess, sayso: Sayso) -> No
 
 
 def test_doctor_and_serve_say_who_can_answer(gateway: GatewayProcess, sayso: Sayso) -> None:
-    """In the same words; the access list of the flag is no list that is missing."""
+    """In the same words; the access list of the flag is not a missing list."""
     _, out, _ = sayso("doctor")
     who = f"terminal (uid:{os.getuid()})"
     acl = f"{gateway.home}/acl.toml"
@@ -306,7 +306,7 @@ def test_after_the_end_of_the_gateway(gateway: GatewayProcess, sayso: Sayso) -> 
 def test_a_home_without_a_store_has_no_history(
     sayso: Sayso, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The control: nothing is made up where there never was a gateway."""
+    """The control: nothing is invented where there never was a gateway."""
     monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
     code, out, error = sayso("history")
 

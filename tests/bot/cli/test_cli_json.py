@@ -1,4 +1,4 @@
-"""With --json every command keeps one rule: results and failures are JSON, each on its stream."""
+"""Keep one rule in every --json command: results and failures are JSON, each on its stream."""
 
 import argparse
 import json
@@ -12,13 +12,13 @@ from bot.cli import build_parser, main
 from bot.cli.help.man import commands
 
 _ENDLESS = {"sayso serve": "runs until it is stopped", "sayso demo": "runs a gateway of its own"}
-"""Commands that must not start here: they are given what they refuse."""
+"""Commands that must not start here: they get what they refuse."""
 _REMARKS = ({"error"}, {"warning"}, {"note"})
 
 
 @pytest.fixture(autouse=True)
 def logging_as_before() -> Iterator[None]:
-    """Undo what `lockdown on` and `init` do to the log of a process that is theirs alone."""
+    """Undo what `lockdown on` and `init` do to the log of a dedicated process."""
     yield
     logging.disable(logging.NOTSET)
     for handler in [one for one in logging.root.handlers if type(one) is logging.NullHandler]:
@@ -33,7 +33,7 @@ def leaves() -> list[argparse.ArgumentParser]:
 
 
 def words(parser: argparse.ArgumentParser) -> list[str]:
-    """Return a command line with the arguments that this command cannot do without."""
+    """Return a command line with the required arguments of this command."""
     given = [*parser.prog.split()[1:], "--json"]
     for action in parser._actions:
         value = str(next(iter(action.choices))) if action.choices else "ZZZZZZ"
@@ -68,7 +68,7 @@ def is_json(text: str) -> bool:
 
 
 def test_the_walk_covers_all() -> None:
-    """The control: what the walk finds are the commands that the help lists, and their members."""
+    """The control: the walk finds the commands that the help lists, and their members."""
     names = {one.prog for one in leaves()}
 
     assert {"sayso completion", "sayso config check", "sayso approvals allowlist add"} <= names

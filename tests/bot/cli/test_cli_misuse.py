@@ -1,4 +1,4 @@
-"""What the command line refuses by itself, in words: numbers, files, places that are full."""
+"""Refuse on the command line, in words: numbers, files, places that are full."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def told(
 def test_a_duration_is_a_time_above_zero(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], seconds: str
 ) -> None:
-    """Nothing is asked for that cannot be, and nothing is rounded up to a time that can."""
+    """Nothing impossible is requested, and nothing is rounded up to a possible time."""
     code, _, error = told(capsys, *(word.format(seconds) for word in words), usage=True)
 
     assert code == 2
@@ -56,7 +56,7 @@ def test_a_duration_is_a_time_above_zero(
 def test_a_limit_is_one_or_more(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], number: str
 ) -> None:
-    """Neither nothing nor everything is printed for a number that means neither."""
+    """A number that means neither does not print nothing, nor everything."""
     code, _, error = told(capsys, *words, "--limit", number, usage=True)
 
     assert code == 2
@@ -74,7 +74,7 @@ def test_a_variable_has_a_name_and_a_value(capsys: pytest.CaptureFixture[str], p
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """Return a journal of three records with its note."""
+    """Return a journal of three records with its head file."""
     path, head = tmp_path / "audit.jsonl", Head()
     lines = []
     for number in range(3):
@@ -93,7 +93,7 @@ def journal(tmp_path: Path) -> Path:
 def test_a_journal_that_cannot_be_read_is_no_broken_chain(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, action: str, kind: str, why: str
 ) -> None:
-    """A wrong name is a misuse, told in one line; 3 is for a chain that was found broken."""
+    """A wrong name is a misuse, reported in one line; 3 is for a chain that was found broken."""
     path = tmp_path if kind == "a folder" else tmp_path / "none"
 
     assert told(capsys, "audit", action, "--file", str(path)) == (
@@ -107,7 +107,7 @@ def test_a_journal_that_cannot_be_read_is_no_broken_chain(
 def test_the_end_of_what_is_no_journal(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes
 ) -> None:
-    """The line is named, whether it is no text, no JSON, or no record."""
+    """The line is named, whether it is not text, not JSON, or not a record."""
     path = tmp_path / "file"
     path.write_bytes(b'{"at":"now","kind":"vote"}\n' + content)
     code, out, error = told(capsys, "audit", "tail", "--file", str(path))
@@ -117,7 +117,7 @@ def test_the_end_of_what_is_no_journal(
 
 
 def test_a_broken_line_is_named_once(capsys: pytest.CaptureFixture[str], journal: Path) -> None:
-    """File and line stand in front, as compilers write it, then the reason alone."""
+    """File and line come first, as compilers write it, then the reason alone."""
     journal.write_bytes(journal.read_bytes().replace(b'"number":1', b'"number":7'))
 
     assert told(capsys, "audit", "verify", str(journal))[:2] == (
@@ -129,7 +129,7 @@ def test_a_broken_line_is_named_once(capsys: pytest.CaptureFixture[str], journal
 def test_a_journal_that_was_taken_away_is_a_broken_chain(
     capsys: pytest.CaptureFixture[str], journal: Path
 ) -> None:
-    """Its note tells that there was one."""
+    """Its head file shows that there was one."""
     journal.unlink()
     code, out, _ = told(capsys, "audit", "verify", str(journal))
 
@@ -206,7 +206,7 @@ ID = "a" * 64
 def test_a_contact_is_refused_by_the_option_that_is_wrong(
     capsys: pytest.CaptureFixture[str], home: Path, words: tuple[str, ...], expected: str
 ) -> None:
-    """In our words, by the names of the command line; nothing is kept."""
+    """In our words, with the command line's names; nothing is kept."""
     name, agent, machine, *more = words
     ids = ("--agent-id", agent, "--machine-id", machine)
     code, out, error = told(capsys, "exec", "contacts", "add", name, *ids, *more)
@@ -247,7 +247,7 @@ def test_the_check_of_an_access_list_answers_in_json(
 def test_the_life_of_a_token_has_bounds_that_are_told(
     capsys: pytest.CaptureFixture[str], expires: str, why: str
 ) -> None:
-    """By the option's name, before anybody is asked."""
+    """By the option's name, before anyone is asked."""
     words = ("token", "create", "ci", "--scope", "read", "--expires", expires)
     code, _, error = told(capsys, *words, usage=True)
 

@@ -1,4 +1,4 @@
-"""A command collects garbage rarely, and leaves Python as it found it."""
+"""Collect garbage rarely in a command, and leave Python as it was."""
 
 import gc
 import subprocess
@@ -10,7 +10,7 @@ from bot.cli import main
 
 
 def test_a_command_leaves_the_collector_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where it fails."""
+    """Also if it fails."""
     before = gc.get_threshold()
     with pytest.raises(SystemExit):
         main(["no-such-command"])
@@ -19,14 +19,14 @@ def test_a_command_leaves_the_collector_as_it_was(capsys: pytest.CaptureFixture[
 
 
 def test_loading_a_gateway_collects_rarely() -> None:
-    """Python by itself collects hundreds of times meanwhile."""
+    """Python on its own collects hundreds of times in that time."""
     rarely, usually = (_collections(first) for first in ("garbage.collect_rarely()", ""))
     assert usually > 100
     assert rarely < usually / 10
 
 
 def test_what_is_there_is_kept_and_what_comes_is_collected() -> None:
-    """In a process of its own: what is kept stays so."""
+    """In a separate process: what is kept stays so."""
     code = (
         "import gc\nfrom bot.cli import garbage\nusual = gc.get_threshold()\n"
         "garbage.collect_rarely()\nassert gc.get_threshold() != usual\n"

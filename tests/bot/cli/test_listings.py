@@ -1,4 +1,4 @@
-"""A command in one line of a list."""
+"""Show a command in one line of a list."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_what_fits_is_shown_whole(text: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_marked(text: str, ends: str) -> None:
-    """One line of the width that there is, with a mark at its end."""
+    """One line of the available width, with a mark at its end."""
     line = one_line(text, 4)
     assert line.endswith(ends)
     assert "\n" not in line
@@ -32,7 +32,7 @@ def test_what_does_not_fit_is_marked(text: str, ends: str) -> None:
     "whole", ["\\u{202E}", "\\u{0020}\\u{\u00d7400}", "[secret: GitHub token]"]
 )
 def test_no_escape_and_no_mask_is_cut_in_two(whole: str) -> None:
-    """Wherever the line ends, an escape is there with all of it or not at all."""
+    """Wherever the line ends, an escape is shown whole or not at all."""
     for before in range(200, 240):
         line = one_line("x" * before + whole + "y" * 300, 4)
         rest = line.lstrip("x").removeprefix(whole)
@@ -40,7 +40,7 @@ def test_no_escape_and_no_mask_is_cut_in_two(whole: str) -> None:
 
 
 def test_a_narrow_terminal_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The width of the terminal counts where there is one."""
+    """The width of the terminal counts if there is one."""
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert one_line("x" * 100, 4) == f"{'x' * 34} …"

@@ -1,4 +1,4 @@
-"""Mistyped words get a suggestion, in text or in JSON; nothing else is guessed."""
+"""Suggest a correction for mistyped words, in text or in JSON; guess nothing else."""
 
 import json
 
@@ -8,7 +8,7 @@ from bot.cli import main
 
 
 def usage(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """Run a command that is mistyped; return what it says."""
+    """Run a mistyped command; return what it says."""
     with pytest.raises(SystemExit) as ended:
         main([*words])
     found = capsys.readouterr()
@@ -52,13 +52,13 @@ def test_a_mistyped_word_gets_a_suggestion(
 def test_other_options_before_a_command_are_not_taken_for_those_of_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The control: what is no option of `sayso run` alone is left to the parser."""
+    """The control: what is only not an option of `sayso run` is left to the parser."""
     for words in (("--json", "xyzzy"), ("--xyzzy", "run")):
         assert "did you mean `sayso run" not in usage(capsys, *words)
 
 
 def test_a_word_that_resembles_nothing_gets_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    """The control: no wild guess, but what there is to choose from; of many, where that is."""
+    """The control: no wild guess, but what there is to choose from; if many, where to find it."""
     of_all, of_few = usage(capsys, "xyzzy"), usage(capsys, "approvals", "xyzzy")
 
     assert "did you mean" not in of_all + of_few
@@ -92,7 +92,7 @@ def test_what_a_command_refuses_itself_is_json_too(
     tmp_path: object,
     words: tuple[str, ...],
 ) -> None:
-    """Misuse that the parser does not see, and a gateway that is not there."""
+    """Misuse that the parser does not see, and a missing gateway."""
     monkeypatch.setenv("SAYSO_HOME", f"{tmp_path}/none")
     code = main([*words])
     found = capsys.readouterr()
@@ -111,7 +111,7 @@ def test_json_behind_two_dashes_is_the_commands_own(capsys: pytest.CaptureFixtur
 def test_a_command_of_commands_alone_did_nothing(
     capsys: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """It says so and fails, for `sayso lockdown && …` must not look locked."""
+    """It says so and fails, because `sayso lockdown && …` must not look locked."""
     assert main([group]) == 2
     found = capsys.readouterr()
 
@@ -126,7 +126,7 @@ def test_a_command_of_commands_with_a_list_shows_it(
     tmp_path: object,
     group: str,
 ) -> None:
-    """Alone it does what its `list` does: here both find no gateway."""
+    """Alone it does what its `list` does: here neither finds a gateway."""
     monkeypatch.setenv("SAYSO_HOME", f"{tmp_path}/none")
     alone = main([group]), capsys.readouterr().err
     listed = main([group, "list"]), capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A desktop notification goes over a real session bus, and its absence costs nothing."""
+"""Send a desktop notification over a real session bus; its absence costs nothing."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def asked(**changes: Any) -> frames.Question:
 
 @contextmanager
 def session_bus() -> Iterator[str]:
-    """Run a dbus-daemon of our own and yield its address."""
+    """Run our own dbus-daemon and yield its address."""
     daemon = subprocess.Popen(
         ["dbus-daemon", "--session", "--nofork", "--print-address"],
         stdout=subprocess.PIPE,
@@ -80,7 +80,7 @@ async def test_a_question_is_announced_on_the_bus() -> None:
 
 
 async def test_a_bus_without_a_desktop_costs_nothing() -> None:
-    """Nobody serves notifications: no error reaches the companion."""
+    """No service for notifications: no error reaches the companion."""
     with session_bus() as bus:
         notifications = Notifications(bus)
         notifications.arrived(asked())

@@ -1,4 +1,4 @@
-"""The screen shows what was asked and takes one key an answer, never one that came too soon."""
+"""Show what was asked and take one key per answer, never one that came too early."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -41,7 +41,7 @@ class Table:
         return client
 
     async def calm(self) -> None:
-        """Let so much time go by that keys count."""
+        """Let enough time pass that keys count."""
         await self.pilot.pause(CALM_S + 0.1)
 
     def words(self) -> str:
@@ -73,7 +73,7 @@ async def table(size: tuple[int, int] = (100, 30)) -> AsyncIterator[Table]:
     ],
 )
 async def test_each_answer_is_one_key(key: str, reply: ApprovalReply) -> None:
-    """Its frame goes out once, however often the key is pressed."""
+    """Its frame is sent once, however often the key is pressed."""
     async with table() as at:
         client = await at.ask()
         await at.calm()
@@ -89,14 +89,14 @@ async def test_each_answer_is_one_key(key: str, reply: ApprovalReply) -> None:
 
 @contextmanager
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let whatever is pressed meanwhile come too soon, however long the machine stands still."""
+    """Let keys pressed in the meantime be too early, however long the machine freezes."""
     with monkeypatch.context() as patched:
         patched.setattr("bot.companion.screen.CALM_S", 3_600.0)
         yield
 
 
 async def test_a_key_that_comes_too_soon_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was on its way when the question appeared is refused; pressed again, it counts."""
+    """A key in transit when the question appeared is refused; pressed again, it counts."""
     async with table() as at:
         client = await at.ask()
         with hasty(monkeypatch):
@@ -144,7 +144,7 @@ async def test_one_can_step_through_what_waits() -> None:
 
 
 async def test_details_are_behind_a_key() -> None:
-    """`v` shows the other lines and hides them; the countdown stands in the title."""
+    """`v` shows the other lines and hides them; the countdown is in the title."""
     async with table() as at:
         await at.ask(leftMs=90_400)
         assert "git: /usr/bin/git" not in at.words()

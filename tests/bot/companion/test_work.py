@@ -1,4 +1,4 @@
-"""What a companion runs: what a client of the page orders rightly, once, and as it was bound."""
+"""Run at a companion what a page's client orders correctly, once, and as it was bound."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ async def working(
 
 
 def order_of(*argv: str, run_id: str = "", **changes: Any) -> dict[str, Any]:
-    """Return a right order to run a vector, with something changed in its plan."""
+    """Return a valid order to run a vector, with something changed in its plan."""
     plan = bind(replace(planned(exec_request(argv=argv)), **changes))
     order = RunOrder(id=run_id or new_run(), digest=plan.digest, by=AllowedBy.POLICY, plan=plan)
     found: dict[str, Any] = json.loads(frames.text_of(order))
@@ -52,7 +52,7 @@ def order_of(*argv: str, run_id: str = "", **changes: Any) -> dict[str, Any]:
 
 
 def _ordered(path: Path, body: dict[str, Any], token: str = TOKEN) -> list[dict[str, Any] | None]:
-    """Order a run as the page says; return the two frames that come back."""
+    """Order a run as the page says; return the two answering frames."""
     client = PageClient(path, token, 15.0)
     try:
         nonce = client.challenge()
@@ -87,7 +87,7 @@ async def test_a_client_of_the_page_runs_a_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("printed", ["a\\0b", "\\377", "\\033[1m"])
 async def test_whatever_a_command_prints_is_reported(tmp_path: Path, printed: str) -> None:
-    """NUL, what is no UTF-8, escapes: its end is known, and read by the gateway's reader."""
+    """NUL, invalid UTF-8, escapes: its end is known, and read by the gateway's reader."""
     async with working(tmp_path / "home") as (server, _):
         _, result = await ordered(server, order_of("/usr/bin/printf", printed))
     outcome = frames.read_outcome(result["resultJson"])
@@ -96,7 +96,7 @@ async def test_whatever_a_command_prints_is_reported(tmp_path: Path, printed: st
 
 
 async def test_a_plan_for_another_user_is_refused_with_a_reason(tmp_path: Path) -> None:
-    """The companion is one user's context; the same plan without it runs. Nothing is noted."""
+    """The companion is one user's context; the same plan without it runs. Nothing is recorded."""
     home, made = tmp_path / "home", tmp_path / "made"
     async with working(home) as (server, _):
         for user in ("nobody", "root", "no-such-user"):
@@ -114,7 +114,7 @@ async def test_a_plan_for_another_user_is_refused_with_a_reason(tmp_path: Path) 
 
 @pytest.mark.parametrize("restart", [False, True])
 async def test_an_id_runs_once(tmp_path: Path, *, restart: bool) -> None:
-    """Ordered again it is refused, also by the companion that was started since; another runs."""
+    """Ordered again it is refused, also by a companion started since; another runs."""
     home, made = tmp_path / "home", tmp_path / "made"
     body = order_of("/bin/mkdir", str(made))
     async with working(home) as (server, _):
@@ -133,7 +133,7 @@ async def test_an_id_runs_once(tmp_path: Path, *, restart: bool) -> None:
 
 
 async def test_a_plan_that_is_not_its_digest_is_refused(tmp_path: Path) -> None:
-    """Whatever was exchanged in it: the text, the vector, the environment."""
+    """Whatever was replaced in it: the text, the vector, the environment."""
     made = tmp_path / "made"
     async with working(tmp_path / "home") as (server, _):
         good = order_of("/bin/mkdir", str(made))
@@ -174,7 +174,7 @@ async def test_what_the_file_denies_and_what_changed_do_not_run(tmp_path: Path) 
 
 
 async def test_a_client_that_goes_away_ends_its_command(tmp_path: Path) -> None:
-    """Nobody is left who would hear of it; the ending is on the disk."""
+    """No one is left to be told; the ending is on disk."""
     home, mark = tmp_path / "home", tmp_path / "mark"
     async with working(home) as (server, work):
         body = order_of("/bin/sh", "-c", f"echo begun >> {mark}; sleep 30; echo ended >> {mark}")

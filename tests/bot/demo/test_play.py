@@ -1,4 +1,4 @@
-"""The demo goes on while its screen is open, and then ends as it should."""
+"""Continue the demo while its screen is open, and then end it as it should."""
 
 import asyncio
 import io
@@ -22,7 +22,7 @@ from core.model.identity import Actor
 async def test_a_signal_ends_the_questions_and_nothing_else(
     by: signal.Signals, tmp_path: Path
 ) -> None:
-    """What asks on is cancelled, which is no failure: the demo ends as it was going to."""
+    """What still asks is cancelled, which is not a failure: the demo ends as it would have."""
     out, ending = io.StringIO(), Ending()
     chats = Chats(MemoryChannel(), Actor("memory", "uid:0", "you"))
 

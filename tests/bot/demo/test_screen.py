@@ -1,4 +1,4 @@
-"""The demo's screen is for who has its address, and takes nothing from another page."""
+"""Serve the demo's screen to the holder of its address, and take nothing from another page."""
 
 import re
 import socket
@@ -33,7 +33,7 @@ def test_its_own_page_is_heard(running: RunningDemo) -> None:
 
 @pytest.mark.parametrize("path", ["", "live", "act"])
 def test_another_address_has_nothing(running: RunningDemo, path: str) -> None:
-    """The part that only the viewer knows is compared whole."""
+    """The part that only the viewer knows is compared in full."""
     for secret in ("x", running.url.rsplit("/", 2)[1][:-1] + "~", "A" * 22):
         address = f"{running.origin}/{secret}/{path}"
         verb = "POST" if path == "act" else "GET"
@@ -75,12 +75,12 @@ def test_without_an_origin_nothing_is_done(running: RunningDemo) -> None:
     ],
 )
 def test_what_is_no_act_is_refused(running: RunningDemo, body: Any, status: int) -> None:
-    """Malformed, or about a button that is not there."""
+    """Malformed, or about a missing button."""
     assert _act(running, body).status_code == status
 
 
 def test_the_screen_frames_the_page_and_nothing_else(running: RunningDemo) -> None:
-    """And nobody frames it."""
+    """And no page frames it."""
     policy = httpx.get(running.url).headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy

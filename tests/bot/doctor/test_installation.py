@@ -1,4 +1,4 @@
-"""`sayso doctor` only looks: it leaves a home as it was, and makes none."""
+"""Only look with `sayso doctor`: it leaves a home as it was, and creates none."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def doctor(home: Path) -> str:
 
 
 def test_an_empty_home_stays_empty(tmp_path: Path) -> None:
-    """Nothing is made: no folder of the sandbox, no key, not the home itself."""
+    """Nothing is created: no folder of the sandbox, no key, not the home itself."""
     doctor(tmp_path / "none")
     assert not (tmp_path / "none").exists()
     (tmp_path / "home").mkdir(mode=0o700)
@@ -56,7 +56,7 @@ def test_the_home_of_a_stopped_gateway_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_limits_of_the_approvals_file_that_do_nothing_are_named(tmp_path: Path) -> None:
-    """What is wider than the configuration does nothing, and is named; what is stricter is not."""
+    """A wider setting than the configuration's has no effect, and is named; a stricter one not."""
     home = tmp_path / "home"
     write_config(home, None)
     agents = {"a": {"security": "full", "ask": "always"}, "b": {"security": "deny"}}
@@ -70,7 +70,7 @@ def test_limits_of_the_approvals_file_that_do_nothing_are_named(tmp_path: Path) 
 
 
 def test_a_journal_that_is_not_whole_is_named(tmp_path: Path) -> None:
-    """Cut off, or away while its note is there; the control: as the gateway left it."""
+    """Cut off, or missing while its head file exists; the control: as the gateway left it."""
     home = tmp_path / "home"
     write_config(home, None)
     with AuditJournal(home / "audit.jsonl") as journal:
@@ -85,7 +85,7 @@ def test_a_journal_that_is_not_whole_is_named(tmp_path: Path) -> None:
 
 
 def test_a_lockdown_is_found_where_no_gateway_reports_it(tmp_path: Path) -> None:
-    """Who and why stands in its file; without one nothing is said of it."""
+    """Who and why is in its file; without one nothing is said about it."""
     home = tmp_path / "home"
     write_config(home, None)
     assert "lockdown: " not in doctor(home)

@@ -1,4 +1,4 @@
-"""What `sayso doctor` says about the reading of approved scripts."""
+"""Report what `sayso doctor` says about the reading of approved scripts."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from core.runner.supervisor.pinned_files import open_notifier
 
 
 def scripts(home: Path) -> Finding:
-    """Return what is found about scripts."""
+    """Return the findings about scripts."""
     (found,) = [one for one in examine({"SAYSO_HOME": str(home)}) if one.subject == "scripts"]
     return found
 
@@ -21,7 +21,7 @@ def test_scripts_are_read_as_approved(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_cannot_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The race that is left, and why."""
+    """The remaining race, and why."""
     monkeypatch.setattr(open_notifier, "fault", lambda: "the kernel is older than 5.14")
     found = scripts(tmp_path)
 

@@ -1,4 +1,4 @@
-"""`sayso doctor` tells of the API and of remote exec: door, list and contacts."""
+"""Report on the API and remote exec in `sayso doctor`: door, list and contacts."""
 
 import json
 import os
@@ -22,7 +22,7 @@ LIST = (
 
 
 def write(home: Path, acl: str | None, config: dict[str, Any]) -> None:
-    """Write a home with these settings, and an access list where one is given."""
+    """Write a home with these settings, and an access list if one is given."""
     home.chmod(0o700)
     (home / "acl.toml").write_text(acl or "[exec]\nenabled = false\n")
     config.setdefault("remote", {})["acl"] = "acl.toml"
@@ -31,7 +31,7 @@ def write(home: Path, acl: str | None, config: dict[str, Any]) -> None:
 
 
 def found(home: Path, subject: str) -> list[tuple[Verdict, str]]:
-    """Return what the doctor says of a subject."""
+    """Return what the doctor says about a subject."""
     findings = examine({"SAYSO_HOME": str(home)})
     return [(one.verdict, one.detail) for one in findings if one.subject == subject]
 
@@ -50,7 +50,7 @@ def found(home: Path, subject: str) -> list[tuple[Verdict, str]]:
 def test_what_keeps_remote_exec_shut_is_told(
     tmp_path: Path, acl: str | None, doors: list[str], verdict: Verdict, words: str
 ) -> None:
-    """Each of the three alone lets nobody in, and is named."""
+    """Each of the three alone lets no one in, and is named."""
     write(tmp_path, acl, {"remote": {"listen": doors}})
 
     assert any(one is verdict and words in why for one, why in found(tmp_path, "remote exec")), (
@@ -81,7 +81,7 @@ def test_the_api_is_told_of(tmp_path: Path, http: dict[str, Any], words: str) ->
 
 
 def test_a_failing_sandbox_is_told_once(tmp_path: Path) -> None:
-    """One line, none of it from the log, and no word of a help that nobody asked for."""
+    """One line, none of it from the log, and no word of a help that was not requested."""
     docker = tmp_path / "docker"
     said = "docker: no such image. Run 'docker run --help' for more information"
     docker.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 125\n')
@@ -105,14 +105,14 @@ def test_a_failing_sandbox_is_told_once(tmp_path: Path) -> None:
 
 
 def users(home: Path, folder: Path, **entry: object) -> list[tuple[Verdict, str]]:
-    """Return what the doctor says of one entry of `intake.unix`."""
+    """Return what the doctor says about one entry of `intake.unix`."""
     section = {"unix": [{"agents": ["coder"], **entry}], "socket": str(folder / "agents.sock")}
     write(home, None, {"intake": section})
     return found(home, "intake.unix") + found(home, "other users")
 
 
 def test_other_users_are_named_with_their_agents(tmp_path: Path) -> None:
-    """Who may ask, as which agent and where; the gateway's own user is warned about."""
+    """Who may ask, as which agent and where; the gateway's own user gets a warning."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
 

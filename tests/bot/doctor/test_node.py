@@ -1,4 +1,4 @@
-"""`sayso doctor node`: what a node lacks is named, and so is what a gateway misses."""
+"""Name what a node lacks with `sayso doctor node`, and what a gateway misses."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from tests.support.node_bench import NoRuns
 
 @contextmanager
 def gateway(home: Path) -> Iterator[tuple[int, str]]:
-    """Listen for nodes in a thread of its own; yields port and key."""
+    """Listen for nodes in a separate thread; yields port and key."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
     found: list[tuple[int, str]] = []
     stop = asyncio.Event()
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_named(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_gateway_that_is_away_and_a_key_of_another_node(home: Path) -> None:
-    """Nobody listens; then node.json is another node's, and nothing is dialled."""
+    """No listener; then node.json is another node's, and nothing is dialled."""
     begin(home, "web", "127.0.0.1:1", "d" * 64)
     found = look(home)
     assert verdicts(found, "gateway") == {Verdict.FAIL}
@@ -113,7 +113,7 @@ def test_a_gateway_that_is_away_and_a_key_of_another_node(home: Path) -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_sandbox_is_proved_by_a_run_inside(home: Path, tmp_path: Path, *, there: bool) -> None:
-    """What encloses commands is named; where nothing can, nothing runs on the node."""
+    """The enclosure of commands is named; without one, nothing runs on the node."""
     empty = tmp_path / "empty"
     empty.mkdir()
     begin(home, "web", "127.0.0.1:1", "d" * 64)
@@ -130,7 +130,7 @@ def test_a_sandbox_is_proved_by_a_run_inside(home: Path, tmp_path: Path, *, ther
 def test_a_clock_that_is_far_off_is_a_warning(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Orders go by the gateway's clock, so it is no failure."""
+    """Orders use the gateway's clock, so it is not a failure."""
     with gateway(tmp_path) as (port, key):
         begin(home, "web", f"127.0.0.1:{port}", key)
         from bot.doctor import node  # noqa: PLC0415 - whose clock is moved

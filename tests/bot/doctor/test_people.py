@@ -1,4 +1,4 @@
-"""`sayso doctor` finds approvers that cannot suffice."""
+"""Find approvers that cannot suffice with `sayso doctor`."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from core.store.people import people as directory
 
 
 def found(home: Path, config: dict[str, Any]) -> dict[str, str]:
-    """Return the warnings of the doctor by their subject."""
+    """Return the doctor's warnings by their subject."""
     home.chmod(0o700)
     (home / "config.json5").write_text(json.dumps(config))
     (home / "config.json5").chmod(0o600)
@@ -25,7 +25,7 @@ def found(home: Path, config: dict[str, Any]) -> dict[str, str]:
 
 
 def tiers(config: dict[str, Any], **quorums: int) -> dict[str, Any]:
-    """Return a configuration with a quorum for each tier that is named."""
+    """Return a configuration with a quorum for each named tier."""
     config["approvals"]["exec"]["tiers"] = {
         tier: {"quorum": quorum} for tier, quorum in quorums.items()
     }
@@ -35,7 +35,7 @@ def tiers(config: dict[str, Any], **quorums: int) -> dict[str, Any]:
 def people(
     *local: str, needed: int = 1, everywhere: tuple[str, ...] = (), **agent: Any
 ) -> dict[str, Any]:
-    """Return a configuration with these approvers, and what one agent has otherwise."""
+    """Return a configuration with these approvers, and one agent's deviation."""
     return {
         "channels": {"terminal": {"approvers": list(local)}},
         "approvals": {"exec": {"quorum": needed, "approvers": list(everywhere)}},
@@ -83,12 +83,12 @@ def test_too_few_people_are_told(
     ],
 )
 def test_enough_people_are_no_warning(tmp_path: Path, config: dict[str, Any]) -> None:
-    """Named people count, and a group may hold as many as are needed."""
+    """Named people count, and a group may have as many as are needed."""
     assert not [subject for subject in found(tmp_path, config) if "quorum" in subject]
 
 
 async def test_named_approvers_are_looked_up(tmp_path: Path) -> None:
-    """A name that the directory lacks, or has revoked, is told in whatever list it stands."""
+    """A name that the directory lacks, or has revoked, is reported in whatever list it is."""
     store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
     for name in ("ana", "bob"):
         await store.write(directory.add, name)
@@ -105,14 +105,14 @@ async def test_named_approvers_are_looked_up(tmp_path: Path) -> None:
 
 
 def test_named_approvers_without_a_store_are_told(tmp_path: Path) -> None:
-    """Before the first start nobody can be looked up."""
+    """Before the first start no one can be looked up."""
     told = found(tmp_path, people("uid:1", everywhere=("person:ana",)))
 
     assert "ana, who cannot be looked up: There is no store" in told["approvers"]
 
 
 async def test_a_named_person_answers_where_their_accounts_are(tmp_path: Path) -> None:
-    """One who has none in a channel does not make that a place to answer; a token is one."""
+    """A person without an account in a channel does not make it a place to answer; a token does."""
     store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
     await store.write(directory.add, "ana")
     await store.close()
@@ -128,7 +128,7 @@ async def test_a_named_person_answers_where_their_accounts_are(tmp_path: Path) -
 
 
 async def test_only_accounts_of_named_people_who_may_answer_are_places(tmp_path: Path) -> None:
-    """Somebody who is no approver, or is revoked, has accounts as well."""
+    """A person who is not an approver, or is revoked, has accounts as well."""
     store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
     for name in ("ana", "bob", "cyd"):
         await store.write(directory.add, name)
@@ -146,7 +146,7 @@ async def test_only_accounts_of_named_people_who_may_answer_are_places(tmp_path:
 
 
 def test_a_target_without_its_channel_fails(tmp_path: Path) -> None:
-    """Prompts to it would go nowhere; one that is configured is no finding."""
+    """Prompts to it would go nowhere; a configured one is not a finding."""
     config = people("uid:1")
     config["approvals"]["exec"] |= {
         "mode": "targets",
@@ -173,7 +173,7 @@ def test_only_some_of_many_are_named(tmp_path: Path) -> None:
 
 
 def test_the_memory_channel_is_no_place_to_answer(tmp_path: Path) -> None:
-    """It is there in demos and tests only."""
+    """It exists in demos and tests only."""
     everywhere = people("uid:1", everywhere=("person:ana",))
     only = {"channels": {"memory": {"approvers": ["ana"]}}}
     found(tmp_path, everywhere)

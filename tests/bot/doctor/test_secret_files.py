@@ -1,4 +1,4 @@
-"""`sayso doctor` looks where secret files lead and who can read them."""
+"""Check with `sayso doctor` where secret files lead and who can read them."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 def findings(home: Path, file: str) -> dict[str, tuple[Verdict, str]]:
-    """Return what is found of a configuration whose Telegram token is in a file."""
+    """Return the findings for a configuration whose Telegram token is in a file."""
     home.mkdir(mode=0o700, exist_ok=True)
     config = {"channels": {"telegram": {"token": {"file": file}, "approvers": ["1"]}}}
     (home / "config.json5").write_text(json.dumps(config))
@@ -42,7 +42,7 @@ def findings(home: Path, file: str) -> dict[str, tuple[Verdict, str]]:
 def test_a_secret_that_others_can_read_fails(
     tmp_path: Path, outside: Path, mode: int, verdict: Verdict, words: str
 ) -> None:
-    """By its mode, where others can enter its folder; through a link as well."""
+    """By its mode, if others can enter its folder; through a link as well."""
     file = outside / "token"
     file.write_text(TOKEN)
     file.chmod(mode)

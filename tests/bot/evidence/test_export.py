@@ -1,4 +1,4 @@
-"""An export holds what the chats really showed, and its verifier, alone, finds it whole."""
+"""Export what the chats really showed; its verifier, alone, finds it intact."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from tests.support.three_platforms import three_platforms
 
 
 async def test_the_evidence_is_what_each_platform_received(tmp_path: Path) -> None:
-    """Copy by copy: the text on record is in the message that the platform has, with its hash."""
+    """Copy by copy: the recorded text is in the platform's message, with its hash."""
     async with three_platforms(tmp_path) as at:
         run = await asked(at, tmp_path)
         store, received = at.running.store, deepcopy(at.shown())
@@ -47,7 +47,7 @@ async def test_the_evidence_is_what_each_platform_received(tmp_path: Path) -> No
 
 
 async def test_an_export_is_whole_and_its_verifier_needs_nothing_of_ours(tmp_path: Path) -> None:
-    """Beside the gateway, for its owner only; `python -I` has no path to Sayso."""
+    """Next to the gateway, for its owner only; `python -I` has no path to Sayso."""
     to = tmp_path / "evidence.jsonl"
     async with three_platforms(tmp_path) as at:
         run = await answered(at, tmp_path, ApprovalReply.ALLOW_ONCE)
@@ -69,7 +69,7 @@ async def test_an_export_is_whole_and_its_verifier_needs_nothing_of_ours(tmp_pat
 
 
 async def test_nothing_is_written_over(tmp_path: Path) -> None:
-    """Neither the export's file nor another verify.py, and nothing where nothing is wanted."""
+    """Neither the export's file nor another verify.py, and nothing if nothing is requested."""
     async with three_platforms(tmp_path) as at:
         await answered(at, tmp_path, ApprovalReply.DENY)
         there = tmp_path / "there.jsonl"

@@ -1,4 +1,4 @@
-"""An export holds what approvers proved their answers with, and its verifier checks it."""
+"""Export what approvers proved their answers with, which the verifier checks."""
 
 import base64
 import json
@@ -39,11 +39,11 @@ class Exported:
 
     @property
     def records(self) -> list[Record]:
-        """Return its lines, anew each time."""
+        """Return its lines, freshly read each time."""
         return [json.loads(line) for line in self.file.read_text().splitlines()]
 
     def changed(self, change: Change, folder: Path) -> Any:
-        """Return what the verifier says of the file changed and sealed anew."""
+        """Return what the verifier says about the file after changing and sealing it again."""
         rows = self.records
         change(rows)
         file = folder / "changed.jsonl"
@@ -84,7 +84,7 @@ def _by_code(home: ApiGateway, asked: str) -> None:
 
 
 def _answered(home: ApiGateway) -> tuple[PasskeyDevice, ...]:
-    """Answer by each kind; the passkeys are forgotten before the export is made."""
+    """Answer in each way; the passkeys are forgotten before the export is made."""
     devices = []
     for kind in KINDS:
         device = PasskeyDevice(encoded(kind.__name__.encode()), key=kind())
@@ -104,7 +104,7 @@ def _ask(home: ApiGateway, branch: str) -> str:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    """Answer by each kind, and export as the command does."""
+    """Answer in each way, and export as the command does."""
     folder = tmp_path_factory.mktemp("proofs")
 
     def both(config: Record) -> None:
@@ -133,7 +133,7 @@ def test_what_each_passkey_signed_is_checked_with_the_standard_library(exported:
 def test_keys_that_were_noted_elsewhere_are_the_ones_that_count(
     exported: Exported, tmp_path: Path
 ) -> None:
-    """With all of them it holds; with one of another's, or one less, it does not."""
+    """With all of them it is valid; with another's, or one less, it is not."""
     noted = [{"id": one.id, "publicKey": one.public_key} for one in exported.devices]
     other = {**noted[0], "publicKey": PasskeyDevice(key=EcKey()).public_key}
     for keys, code in ((noted, 0), (noted[1:], 1), ([other, *noted[1:]], 1), ([], 2), ({}, 2)):
@@ -162,7 +162,7 @@ def _signed(part: str, change: Callable[[Any], Any], number: int = 0) -> Change:
 
 
 def _summed(change: Change) -> Change:
-    """Make a change, and have the journal's sums and hashes fit it, as its writer could."""
+    """Make a change, and make the journal's sums and hashes fit it, as its writer could."""
 
     def apply(rows: list[Record]) -> None:
         from core.audit.verify_export import proven_sum  # noqa: PLC0415
@@ -210,13 +210,13 @@ CHANGES: dict[str, Change] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_tampering_is_found(exported: Exported, tmp_path: Path, change: Change) -> None:
-    """Also by who can write the journal, the store and the export alike."""
+    """Even by a user who can write the journal, the store and the export alike."""
     done = exported.changed(change, tmp_path)
     assert (done.returncode, done.stderr) == (1, ""), done.stdout
     assert "broken: " in done.stdout
 
 
 def test_an_unchanged_file_sealed_anew_holds(exported: Exported, tmp_path: Path) -> None:
-    """The control: sealing and chaining anew are not what is found."""
+    """The control: sealing and chaining again are not what is found."""
     assert exported.changed(lambda _: None, tmp_path).returncode == 0
     assert exported.changed(_summed(lambda _: None), tmp_path).returncode == 0

@@ -1,4 +1,4 @@
-"""Each change of an export is found, also where who changed it sealed the file anew."""
+"""Find each change of an export, even if it was sealed again."""
 
 import asyncio
 import hashlib
@@ -54,7 +54,7 @@ def without(kind: str, number: int = 0) -> Change:
 
 
 def retold(records: Records) -> None:
-    """Put another prompt in the place of what was shown, with the hash that it has."""
+    """Replace what was shown with another prompt, with its hash."""
     text, digest = "[]", hashlib.sha256(b"[]").hexdigest()
     was = of(records, "text")["hash"]
     of(records, "text").update(text=text, hash=digest)
@@ -69,12 +69,12 @@ def forgotten(records: Records) -> None:
 
 
 def invented(records: Records) -> None:
-    """Add an approval that nobody asked for."""
+    """Add an approval that no one asked for."""
     records.insert(-1, {**of(records, "approval"), "id": "0" * 26})
 
 
 def shown_to_another(records: Records) -> None:
-    """Add a look by somebody."""
+    """Add a person's look at a prompt."""
     extra = {**of(records, "shown"), "key": "whole:api:mallory", "account": "mallory"}
     records.insert(-1, extra)
 
@@ -160,14 +160,14 @@ def problems(data: bytes, *, sha256: str = "", head: str = "") -> list[str]:
 
 
 def test_the_export_as_it_was_is_whole(made: bytes) -> None:
-    """The negative control of all below, also where it is sealed anew without a change."""
+    """The negative control of all below, also when sealed again without a change."""
     assert problems(made) == []
     assert problems(resealed([json.loads(line) for line in made.splitlines()])) == []
 
 
 @pytest.mark.parametrize("name", TAMPERED)
 def test_a_change_is_found_though_the_file_was_sealed_anew(made: bytes, name: str) -> None:
-    """Whoever changes an export can seal it again; what it says must not fit together then."""
+    """A changed export can be sealed again; its statements must then not fit together."""
     records = [json.loads(line) for line in made.splitlines()]
     TAMPERED[name](records)
     assert problems(resealed(records))
@@ -205,7 +205,7 @@ def test_votes_are_those_of_the_journal(made: bytes, votes: list[str]) -> None:
     ],
 )
 def test_votes_before_a_decision_are_there(made: bytes, changes: Record, words: str) -> None:
-    """Of a question that waits, the journal's last vote names those that counted; the control."""
+    """Of a waiting question, the journal's last vote names those that counted; the control."""
     records = [json.loads(line) for line in made.splitlines()]
     waiting = of(records, "approval", 2)
     waiting.update({"votes": VOTES[:1], "quorum": 2, **changes})
@@ -219,7 +219,7 @@ def test_votes_before_a_decision_are_there(made: bytes, changes: Record, words: 
 def test_what_was_not_checked_is_said(
     made: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a noted hash nobody knows whether all was made anew; with one that is not said."""
+    """Without a noted hash no one knows whether all was made again; with one it is not said."""
     file = tmp_path / "evidence.jsonl"
     file.write_bytes(made)
     assert main([str(file)]) == 0
@@ -231,7 +231,7 @@ def test_what_was_not_checked_is_said(
 
 
 def test_a_rewritten_chain_that_fits_is_found_by_what_was_noted(made: bytes) -> None:
-    """The limit of any export: who changes everything to match is found only by notes elsewhere."""
+    """The limit of any export: changing everything to match is found only by notes elsewhere."""
     records = [json.loads(line) for line in made.splitlines()]
     noted = records[0]["journal"]["head"]
     rechained(records, "ask", command="true")

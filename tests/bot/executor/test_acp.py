@@ -1,4 +1,4 @@
-"""The protocol with an agent, message by message."""
+"""Speak the protocol with an agent, message by message."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ NEVER = {"optionId": "nn", "name": "Never", "kind": "reject_always"}
 
 
 class Scene:
-    """A conversation, what it sent, and what was heard of it."""
+    """A conversation, what it sent, and what it reported."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -29,11 +29,11 @@ class Scene:
         self.sent.append(json.loads(line))
 
     def said(self, text: str) -> None:
-        """Hear a text."""
+        """Receive a text."""
         self.texts.append(text)
 
     def reported(self, kind: str, data: dict[str, Any]) -> None:
-        """Hear of a tool call."""
+        """Receive a tool call."""
         self.reports.append((kind, data))
 
     def asked(self, tool_call: dict[str, Any], answer: Answer) -> None:
@@ -41,7 +41,7 @@ class Scene:
         self.questions.append((tool_call, answer))
 
     def over(self, status: str, data: dict[str, Any]) -> None:
-        """Hear the end."""
+        """Receive the end."""
         self.ends.append((status, data))
 
     def hear(self, **message: object) -> None:
@@ -49,7 +49,7 @@ class Scene:
         self.talk.hear(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def open(self) -> None:
-        """Go on until the prompt is there."""
+        """Continue until the prompt is there."""
         self.hear(id=1, result={"protocolVersion": 1})
         self.hear(id=2, result={"sessionId": "s"})
 
@@ -62,14 +62,14 @@ class Scene:
 
 @pytest.fixture
 def scene() -> Scene:
-    """Return a conversation whose prompt is under way."""
+    """Return a conversation whose prompt is in progress."""
     found = Scene()
     found.open()
     return found
 
 
 def test_greets_opens_and_prompts(scene: Scene) -> None:
-    """Three calls, offering the agent nothing of ours."""
+    """Three calls, which offer the agent nothing of ours."""
     assert [one["method"] for one in scene.sent] == ["initialize", "session/new", "session/prompt"]
     offered = scene.sent[0]["params"]["clientCapabilities"]
     assert offered == {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
@@ -132,7 +132,7 @@ def test_a_line_is_named_as_one(scene: Scene) -> None:
 
 
 def test_what_nobody_could_judge_is_rejected(scene: Scene) -> None:
-    """Too large an input, and another session's, are no questions."""
+    """Too large an input, and another session's, are not questions."""
     scene.ask(ONCE, NO, rawInput={"content": "x" * LONGEST_INPUT})
     params = {"sessionId": "other", "toolCall": {}, "options": [ONCE, NO]}
     scene.hear(id="q", method="session/request_permission", params=params)
@@ -142,7 +142,7 @@ def test_what_nobody_could_judge_is_rejected(scene: Scene) -> None:
 
 
 def test_unknown_methods_and_noise(scene: Scene) -> None:
-    """A call is answered -32601; a notification, a remark and a stray answer are passed over."""
+    """A call is answered -32601; a notification, a remark and a stray answer are ignored."""
     scene.hear(id=9, method="fs/write_text_file", params={})
     scene.hear(method="x/y")
     for line in (b"npm notice", b"[]", b"1", b'{"id": 77, "result": {}}', b"[" * 100_000, b""):
@@ -153,7 +153,7 @@ def test_unknown_methods_and_noise(scene: Scene) -> None:
 
 
 def test_nobody_is_said_to_have_stopped_what_nobody_stopped(scene: Scene) -> None:
-    """An agent that ends its prompt as cancelled by itself has failed; asked to, it has not."""
+    """An agent that cancels its prompt on its own has failed; when asked to, it has not."""
     scene.hear(id=3, result={"stopReason": "cancelled"})
     words = "the agent says that it was cancelled, and nobody stopped it"
     assert scene.ends == [("failed", {"error": words})]
@@ -218,7 +218,7 @@ def test_logs_in_with_a_key_where_a_session_wants_it() -> None:
 
 @pytest.mark.parametrize("version", [0, 2, None, "1"])
 def test_another_version_is_the_end(version: object) -> None:
-    """Nothing is sent to an agent that speaks otherwise."""
+    """Nothing is sent to an agent that speaks another version."""
     scene = Scene()
     scene.hear(id=1, result={"protocolVersion": version})
 

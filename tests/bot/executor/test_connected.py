@@ -1,4 +1,4 @@
-"""Whose process connected, by the kernel's own tables."""
+"""Find whose process connected, by the kernel's own tables."""
 
 import socket
 import subprocess
@@ -66,7 +66,7 @@ def test_only_the_own_family_is_let_in(
 
 
 def test_the_port_of_the_own_familys_connection_lets_nobody_in(listener: socket.socket) -> None:
-    """Another user takes it on another address of loopback; both have the same port then."""
+    """Another user takes it on another loopback address; both then have the same port."""
     own = listener.getsockname()
     with connecting(CONNECT, own[1]) as port:
         from_there = CONNECT.replace(

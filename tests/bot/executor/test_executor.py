@@ -1,4 +1,4 @@
-"""The loop over calls, as S2 writes it (Phase 1), on real processes."""
+"""Run the loop over calls, as S2 writes it (Phase 1), on real processes."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from tests.support.waiting import wait_until
 
 
 def answer(executor: Direct, line: bytes) -> Any:
-    """Send a line and return what is answered."""
+    """Send a line and return the answer."""
     executor.say(line)
     return json.loads(executor.hear())
 
 
 def call(executor: Direct, method: str, **params: object) -> Any:
-    """Call a method; reports that come before its answer are passed over."""
+    """Call a method; reports that arrive before its answer are skipped."""
     executor.say(wire.request(7, method, params))
     while True:
         for line in executor.hear().splitlines():
@@ -50,7 +50,7 @@ def test_an_unknown_method_is_named(executor_path: str) -> None:
 
 
 def test_handles_malformed_json(executor_path: str) -> None:
-    """What is no call is answered as such, and the next call is served."""
+    """What is not a call is answered as such, and the next call is served."""
     with direct(executor_path) as executor:
         codes = [
             answer(executor, line)["error"]["code"]
@@ -82,7 +82,7 @@ def test_calls_come_in_pieces_and_in_heaps(executor_path: str) -> None:
 
 
 def test_a_line_without_end_ends_the_executor(executor_path: str) -> None:
-    """Nobody fills its memory."""
+    """No client can fill its memory."""
     with direct(executor_path) as executor:
         try:
             for _ in range(40):
@@ -102,7 +102,7 @@ def supervisor(executor: Direct, build: str = BUILD) -> tuple[socket.socket, Any
 
 
 def test_run_starts_a_supervisor_and_reports_its_end(executor_path: str) -> None:
-    """The link that came with the call leads to it; its token comes back with the report."""
+    """The link that came with the call leads to it; its token is returned with the report."""
     with direct(executor_path) as executor:
         link, said = supervisor(executor)
         pid = said["result"]["pid"]
@@ -117,7 +117,7 @@ def test_run_starts_a_supervisor_and_reports_its_end(executor_path: str) -> None
 
 
 def test_another_version_starts_nothing(executor_path: str) -> None:
-    """The job of another gateway may mean something else; setup brings both together."""
+    """Another gateway's job may mean something else; setup aligns the two."""
     with direct(executor_path) as executor:
         link, said = supervisor(executor, "another")
         link.close()
@@ -128,7 +128,7 @@ def test_another_version_starts_nothing(executor_path: str) -> None:
 
 
 def test_the_end_of_descriptor_0_ends_everything_within_50_ms(executor_path: str) -> None:
-    """Best of five: the bound is the executor's, not the machine's load."""
+    """Best of five: the bound is for the executor, not the machine's load."""
     took = []
     for _ in range(5):
         with direct(executor_path) as executor:
@@ -144,7 +144,7 @@ def test_the_end_of_descriptor_0_ends_everything_within_50_ms(executor_path: str
 
 
 def test_term_ends_everything(executor_path: str) -> None:
-    """What sudo relays is obeyed at once, though the connection lives."""
+    """What sudo relays is obeyed at once, although the connection is open."""
     with direct(executor_path) as executor:
         link, said = supervisor(executor)
         executor.process.send_signal(signal.SIGTERM)
@@ -154,7 +154,7 @@ def test_term_ends_everything(executor_path: str) -> None:
 
 
 def test_a_killed_supervisor_is_reported(executor_path: str) -> None:
-    """The executor lives on and says so."""
+    """The executor survives and says so."""
     with direct(executor_path) as executor:
         link, said = supervisor(executor)
         os.kill(said["result"]["pid"], signal.SIGKILL)
@@ -167,7 +167,7 @@ def test_a_killed_supervisor_is_reported(executor_path: str) -> None:
 
 
 def test_end_run_leaves_strangers_alone(executor_path: str) -> None:
-    """A process number that another process has by now leads to nobody."""
+    """A pid that another process has by now refers to none of ours."""
     with direct(executor_path) as executor:
         link, said = supervisor(executor)
         pid, ticks = said["result"]["leaders"][0]

@@ -1,4 +1,4 @@
-"""What the executor does before it may be trusted."""
+"""Check what the executor does before it may be trusted."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The port at which an agent asks its model."""
+"""Serve the port at which an agent asks its model."""
 
 import http.client
 import json
@@ -30,7 +30,7 @@ def asked(proxy: ModelProxy, headers: dict[str, str], body: str = "{}") -> tuple
 
 @pytest.mark.parametrize("name", ["x-api-key", "x-goog-api-key", "Authorization"])
 def test_puts_the_key_in_the_tokens_place(the_model: Model, name: str) -> None:
-    """The token comes in any of the headers that agents use; the key leaves in the API's own."""
+    """The token is in any of the headers that agents use; the key leaves in the API's own."""
     proxy = ModelProxy(Upstream(the_model.url, "Authorization", "Bearer "), lambda: KEY)
     prefix = "Bearer " if name == "Authorization" else ""
     answer = asked(proxy, {name: prefix + proxy.token, "x-other": "kept"})
@@ -44,7 +44,7 @@ def test_puts_the_key_in_the_tokens_place(the_model: Model, name: str) -> None:
 
 @pytest.mark.parametrize("headers", [{}, {"x-api-key": "guess"}, {"Authorization": "Bearer "}])
 def test_a_stranger_gets_nothing(the_model: Model, headers: dict[str, str]) -> None:
-    """Whoever reaches the port without the token is refused, and no key is fetched for them."""
+    """A client that reaches the port without the token is refused, and no key is fetched for it."""
     fetched: list[str] = []
 
     def fetch() -> str:
@@ -58,7 +58,7 @@ def test_a_stranger_gets_nothing(the_model: Model, headers: dict[str, str]) -> N
 
 
 def test_without_a_key_the_model_is_not_asked(the_model: Model) -> None:
-    """The words of the gateway reach the agent."""
+    """The gateway's words reach the agent."""
 
     def none() -> str:
         raise NoKey("there is none for you")
@@ -80,7 +80,7 @@ def test_the_key_is_fetched_for_each_request(the_model: Model) -> None:
 
 
 def test_a_model_that_is_away(the_model: Model) -> None:
-    """The agent hears that it cannot be reached, and no secret."""
+    """The agent is told that it cannot be reached, and gets no secret."""
     del the_model
     proxy = ModelProxy(Upstream("http://127.0.0.1:9", "x-api-key", ""), lambda: KEY)
     status, words = asked(proxy, {"x-api-key": proxy.token})
@@ -91,7 +91,7 @@ def test_a_model_that_is_away(the_model: Model) -> None:
 
 @pytest.mark.parametrize("size", range(1, 12))
 def test_a_key_that_the_model_repeats_is_struck_out(size: int) -> None:
-    """However the stream is cut; and nothing else is lost, nor held back to the end."""
+    """However the stream is cut; and nothing else is lost, or held back to the end."""
     text = b"a" + b"key-1" + b"kekey-key-1" + b"k" + b"key-"
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     passed = list(without(b"key-1", iter(pieces)))
@@ -101,7 +101,7 @@ def test_a_key_that_the_model_repeats_is_struck_out(size: int) -> None:
 
 
 def test_a_header_that_cannot_be_sent_on(the_model: Model) -> None:
-    """It is the agent's mistake, and the agent hears so."""
+    """It is the agent's mistake, and the agent is told."""
     proxy = ModelProxy(Upstream(the_model.url, "x-api-key", ""), lambda: "bad\nkey")
 
     assert asked(proxy, {"x-api-key": proxy.token})[0] == 400

@@ -1,4 +1,4 @@
-"""``--socket PATH``: S2's own way of trying the executor by hand."""
+"""Try the executor by hand with ``--socket PATH``, S2's own way."""
 
 import os
 import socket
@@ -24,13 +24,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _listens(place: Path) -> bool:
-    """Return whether somebody listens there, without being the one client (SO_ACCEPTCON)."""
+    """Return whether a process listens there, without being the one client (SO_ACCEPTCON)."""
     lines = Path("/proc/net/unix").read_text(encoding="utf-8").splitlines()
     return any(line.split()[3] == "00010000" for line in lines if line.endswith(f" {place}"))
 
 
 def test_one_client_is_served(executor_path: str, folder: Path) -> None:
-    """S2's test by hand, as it stands there; the socket is gone once somebody connected."""
+    """S2's manual test, as written there; the socket is gone once a client has connected."""
     place = folder / "s"
     with subprocess.Popen([executor_path, "--socket", str(place)]) as process:
         wait_until("the socket", lambda: _listens(place))
@@ -47,7 +47,7 @@ def test_one_client_is_served(executor_path: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
 def test_a_folder_that_is_open_to_others_is_refused(folder: Path, mode: int) -> None:
-    """Another could put a socket of its own there."""
+    """Another user could put their own socket there."""
     folder.chmod(mode)
 
     with pytest.raises(NoClient, match="mode 0700"):
@@ -57,7 +57,7 @@ def test_a_folder_that_is_open_to_others_is_refused(folder: Path, mode: int) -> 
 
 
 def test_nobody_connects(folder: Path) -> None:
-    """It waits for the time that it was given, and leaves nothing."""
+    """It waits for the given time, and leaves nothing."""
     began = time.monotonic()
     with pytest.raises(NoClient, match="within 200 ms"):
         accepted(str(folder / "s"), 0.2)
@@ -77,7 +77,7 @@ def test_what_is_there_already_stays(folder: Path) -> None:
 
 
 def test_another_user_is_sent_away(executor_path: str, folder: Path) -> None:
-    """The kernel says who connects; the folder keeps others out besides."""
+    """The kernel says who connects; the folder keeps others out as well."""
     place = folder / "s"
     client = (
         "import os, socket, sys; s = socket.socket(socket.AF_UNIX); d = os.open(sys.argv[1], "
@@ -89,7 +89,7 @@ def test_another_user_is_sent_away(executor_path: str, folder: Path) -> None:
         wait_until("the socket", lambda: _listens(place))
         mode = stat.S_IMODE(place.stat().st_mode)
         place.chmod(0o666)
-        folder.chmod(0o755)  # the guard of the folder is taken away, the other one must hold
+        folder.chmod(0o755)  # the folder's guard is removed, the other one must hold
         words = [sys.executable, "-I", "-c", client, str(folder)]
         tried = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
         _, said = process.communicate(timeout=20)

@@ -1,4 +1,4 @@
-"""Folders of sandboxed runs: in a folder that is this user's alone, and gone afterwards."""
+"""Keep sandboxed runs' folders in one that is this user's alone, and remove them afterwards."""
 
 import os
 import pwd
@@ -18,7 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_made_and_removed(home: Path) -> None:
-    """It is closed to others, holds the folder that a mount needs, and goes with what is in it."""
+    """It is closed to others, contains the folder that a mount needs, and goes with its content."""
     path = Path(private_folder.make("run1", "deep/er"))
 
     assert path == home / ".sayso-sandbox" / "run1"
@@ -33,7 +33,7 @@ def test_made_and_removed(home: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "a" * 65, "x\n"])
 def test_a_name_that_leads_elsewhere_is_refused(home: Path, name: str) -> None:
-    """Neither a run's name nor what it holds can leave the folder."""
+    """Neither a run's name nor its content can leave the folder."""
     (home / "x").mkdir()
     with pytest.raises(ValueError, match="name"):
         private_folder.make(name, "")
@@ -44,7 +44,7 @@ def test_a_name_that_leads_elsewhere_is_refused(home: Path, name: str) -> None:
 
 
 def test_a_link_in_the_place_of_the_folder_is_refused(home: Path) -> None:
-    """What another put there is not used, and not removed; the control is the test above."""
+    """What another user put there is not used, and not removed; the control is the test above."""
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()
     (home / ".sayso-sandbox").symlink_to(elsewhere)

@@ -1,4 +1,4 @@
-"""A prompt in a real executor, with an agent that does what its prompt says."""
+"""Run a prompt in a real executor, with an agent that does what its prompt says."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ DENY = {"result": {"outcome": "deny"}}
 
 
 class Prompted:
-    """A prompt that is under way, and what was heard of it; ``outcome`` answers what it asks."""
+    """A prompt in progress, and what it reported; ``outcome`` answers what it asks."""
 
     def __init__(
         self, executor: Direct, text: str, outcome: dict[str, Any] = DENY, **given: object
@@ -39,7 +39,7 @@ class Prompted:
         executor.say(wire.request(7, wire.EXECUTE_PROMPT, params))
 
     def answer(self) -> dict[str, Any]:
-        """Hear on until the call is answered, and return its answer."""
+        """Keep reading until the call is answered, and return its answer."""
         while (found := self.hear_on()) is None:
             pass
         return found
@@ -50,7 +50,7 @@ class Prompted:
         return "".join(data["text"] for kind, data in self.reports if kind == "agent_message")
 
     def hear_on(self) -> dict[str, Any] | None:
-        """Take what comes next; return the answer of the call where it is there."""
+        """Take what comes next; return the call's answer if it has arrived."""
         heard = [json.loads(line) for line in self.executor.hear().splitlines()]
         assert heard, "the executor ended"
         for said in heard:
@@ -73,7 +73,7 @@ class Prompted:
 
 
 def test_a_prompt_runs_until_its_agent_has_answered(executor_path: str) -> None:
-    """Who leads it, what it says and what it used are told; nothing of it is left."""
+    """Its leader, its words and its usage are reported; nothing of it is left."""
     with direct(executor_path) as executor:
         prompted = Prompted(executor, "hello")
         said = prompted.answer()["result"]
@@ -98,7 +98,7 @@ def test_a_prompt_runs_until_its_agent_has_answered(executor_path: str) -> None:
 def test_only_a_clear_allow_lets_a_tool_be_used(
     executor_path: str, tmp_path: Path, answer: dict[str, Any], *, written: bool
 ) -> None:
-    """Whatever else comes back denies, and the agent goes on."""
+    """Anything else that returns denies, and the agent continues."""
     file = tmp_path / "made"
     with direct(executor_path) as executor:
         prompted = Prompted(executor, f"write {file}", answer)
@@ -110,7 +110,7 @@ def test_only_a_clear_allow_lets_a_tool_be_used(
 
 
 def test_text_is_reported_before_the_call_that_follows_it(executor_path: str) -> None:
-    """At once where it stands alone, and in bounded pieces where it is long."""
+    """At once if it is alone, and in bounded pieces if it is long."""
     with direct(executor_path) as executor:
         prompted = Prompted(executor, "chunk 40000")
         prompted.answer()
@@ -121,7 +121,7 @@ def test_text_is_reported_before_the_call_that_follows_it(executor_path: str) ->
 
 
 def test_words_are_passed_on_as_they_come(executor_path: str) -> None:
-    """Who watches an agent sees its words while it speaks, not when it is done."""
+    """A watcher of an agent sees its words while it speaks, not when it is done."""
     with direct(executor_path) as executor:
         prompted = Prompted(executor, "pace 4")
         ages_s: list[float] = []

@@ -1,4 +1,4 @@
-"""A shell in a terminal, over a real executor: S2's ``spawn_terminal``, descriptor and all."""
+"""Open a shell in a terminal in a real executor: S2's ``spawn_terminal``, descriptor and all."""
 
 import contextlib
 import fcntl
@@ -34,18 +34,18 @@ class Shell:
         os.write(self.fd, text.encode())
 
     def shows(self, words: bytes) -> None:
-        """Read until words are there."""
+        """Read until words appear."""
 
         def look() -> bool:
             if select.select([self.fd], [], [], 0.1)[0]:
-                with contextlib.suppress(OSError):  # EIO: nobody has the terminal any more
+                with contextlib.suppress(OSError):  # EIO: no one has the terminal any more
                     self.shown += os.read(self.fd, 65536)
             return words in self.shown
 
         wait_until(repr(words), look)
 
     def report(self, kind: str) -> dict[str, Any]:
-        """Return what the executor reports of a kind, once it does."""
+        """Return the executor's report of a kind, once it sends one."""
 
         def look() -> Any:
             found = [one["params"] for one in self.heard if one.get("method")]
@@ -88,7 +88,7 @@ def shell(path: str, **given: object) -> Iterator[Shell]:
 
 
 def test_the_answer_is_that_of_s2(executor_path: str) -> None:
-    """``{terminal_id, pty_fd}``; the descriptor comes beside it, and a shell is behind it."""
+    """``{terminal_id, pty_fd}``; the descriptor comes with it, and a shell is behind it."""
     with shell(executor_path) as found:
         assert (found.answer["terminal_id"], found.answer["pty_fd"]) == ("t1", 0)
         found.type("stty size; tty; echo in $PWD; echo $TERM\n")
@@ -108,13 +108,13 @@ def test_a_new_size_is_heard(executor_path: str) -> None:
 
 
 def test_ctrl_c_reaches_the_program_in_front(executor_path: str) -> None:
-    """The terminal makes a signal of it, for the foreground alone; the shell goes on."""
+    """The terminal turns it into a signal, for the foreground alone; the shell continues."""
     with shell(executor_path) as found:
         found.type("sleep 1000; echo code-$?\n")
         found.type("echo la''ter\n")
         wait_until("sleep", lambda: procfs.count_descendants(found.answer["pid"], 9))
         found.type("\x03")
-        found.shows(b"^C")  # what comes with it may be thrown away (termios(3), NOFLSH)
+        found.shows(b"^C")  # what arrives with it may be discarded (termios(3), NOFLSH)
         assert b"later" not in found.shown
         found.type("echo still $((20+3))\n")
         found.shows(b"still 23")
@@ -129,7 +129,7 @@ def test_its_end_is_reported(executor_path: str) -> None:
 
 
 def test_ended_gently_then_killed(executor_path: str) -> None:
-    """Who ends by HUP or TERM does; who hears neither is killed after the grace."""
+    """One that ends by HUP or TERM does; one that ignores both is killed after the grace period."""
     with shell(executor_path) as found:
         found.type("trap '' HUP TERM; trap 'echo bye' EXIT; echo arm''ed\n")
         found.shows(b"armed")
@@ -158,7 +158,7 @@ def test_the_end_of_the_connection_ends_everything(executor_path: str) -> None:
     "wrong", [{"shell": "sh"}, {"env": []}, {"rows": 0}, {"columns": "x"}, {"build": "another"}]
 )
 def test_wrong_params_start_nothing(executor_path: str, wrong: dict[str, object]) -> None:
-    """What is no request for a terminal is refused, and the executor serves on."""
+    """An invalid request for a terminal is refused, and the executor keeps serving."""
     params = {
         "session_token": "t",
         "build": BUILD,

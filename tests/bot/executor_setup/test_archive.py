@@ -1,4 +1,4 @@
-"""The executor as one file."""
+"""Build the executor as one file."""
 
 import subprocess
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_it_holds_what_it_imports_and_no_more(tmp_path: Path) -> None:
 
 
 def test_the_interpreter_is_roots_and_open_to_all() -> None:
-    """A Python in somebody's home could be changed by them, or not be run by others."""
+    """A Python in a user's home could be changed by that user, or not be run by others."""
     found = interpreter()
 
     assert exposed(found) == ""

@@ -1,4 +1,4 @@
-"""The interpreter that nobody may read, and what that keeps out of an executor that starts."""
+"""Keep readers away from an executor that starts: the interpreter that no one may read."""
 
 import os
 import pwd
@@ -53,7 +53,7 @@ def test_the_copy_runs_as_the_original_and_nobody_may_read_it(place: str) -> Non
 
 
 def test_what_became_of_a_copy_is_seen(place: str) -> None:
-    """Read by others, of another version, or without its library: it is copied again."""
+    """Readable by others, of another version, or without its library: it is copied again."""
     assert not closed_python.is_copied(interpreter(), place)
     changes: tuple[Callable[[], None], ...] = (
         lambda: Path(place).chmod(0o755),

@@ -1,4 +1,4 @@
-"""The sudo rule, and what visudo says of it."""
+"""Write the sudo rule, and check it with visudo."""
 
 import shutil
 import subprocess
@@ -38,7 +38,7 @@ def test_it_is_written_closed_and_once(tmp_path: Path) -> None:
 
 
 def test_what_visudo_refuses_is_not_put_in_place(tmp_path: Path) -> None:
-    """And what was there stays."""
+    """And what existed stays."""
     path = tmp_path / "sayso"
     sudoers.write(sudoers.rule("daemon"), path)
 

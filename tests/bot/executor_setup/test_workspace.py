@@ -1,4 +1,4 @@
-"""A folder that two users share; as real users who work in it: tests/e2e/test_executors.py."""
+"""Share a folder between two users; real users work in it in tests/e2e/test_executors.py."""
 
 import os
 import pwd
@@ -25,7 +25,7 @@ def place() -> Iterator[Path]:
 
 
 def test_it_is_made_and_seen(place: Path) -> None:
-    """What anybody changes of it afterwards is seen, so that it is repeated."""
+    """Any later change of it is seen, so that it is repeated."""
     folder = place / "work"
     assert not workspace.is_shared(folder, OTHER, GATEWAY)
     workspace.refuse(folder, OTHER, GATEWAY)
@@ -35,7 +35,7 @@ def test_it_is_made_and_seen(place: Path) -> None:
     assert not workspace.is_shared(folder, OTHER, "bin")
     assert folder.stat().st_uid == pwd.getpwnam(OTHER).pw_uid
     (folder / "x").touch()
-    workspace.refuse(folder, OTHER, GATEWAY)  # with files in it: it is shared already
+    workspace.refuse(folder, OTHER, GATEWAY)  # with files in it: it is already shared
     changes: tuple[Callable[[], None], ...] = (
         lambda: folder.chmod(0o777),
         lambda: os.removexattr(folder, "system.posix_acl_default"),
@@ -49,7 +49,7 @@ def test_it_is_made_and_seen(place: Path) -> None:
 
 
 def test_no_folder_that_others_could_put_in_its_place(place: Path) -> None:
-    """Root changes nothing below a folder of somebody else's, nor through a link."""
+    """Root changes nothing below another user's folder, nor through a link."""
     uid = pwd.getpwnam(OTHER).pw_uid
     theirs, link = place / "theirs", place / "link"
     theirs.mkdir()
@@ -69,7 +69,7 @@ def test_no_folder_that_others_could_put_in_its_place(place: Path) -> None:
 
 
 def test_users_that_are_not_there(place: Path) -> None:
-    """Are named, before anything is made."""
+    """They are named, before anything is made."""
     for users in (("sayso_no", GATEWAY), (OTHER, "sayso_no")):
         with pytest.raises(BadRequest, match="no user `sayso_no`"):
             workspace.refuse(place / "work", *users)

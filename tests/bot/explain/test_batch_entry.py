@@ -1,4 +1,4 @@
-"""A line of a batch is read strictly."""
+"""Read a line of a batch strictly."""
 
 import pytest
 

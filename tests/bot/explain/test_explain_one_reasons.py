@@ -1,4 +1,4 @@
-"""`policy explain` and the reference have words for whatever the policy can say."""
+"""Have words for whatever the policy can say, in `policy explain` and the reference."""
 
 from pathlib import Path
 

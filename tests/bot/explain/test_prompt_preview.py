@@ -1,4 +1,4 @@
-"""What `sayso prompt render` shows is safe on each platform, in order, and sends nothing."""
+"""Show with `sayso prompt render` what is safe on each platform, in order, and send nothing."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def test_corpus_is_shown_without_a_hidden_character(channel: str) -> None:
 
 @pytest.mark.parametrize("channel", names())
 def test_buttons_that_allow_come_last_and_only_where_all_is_offered(channel: str) -> None:
-    """A long command goes along whole before the card; what cannot be shown cannot be allowed."""
+    """A long command is sent whole before the card; what cannot be shown cannot be allowed."""
     long = {"id": 1, "command": "echo " + "x" * 9_000, "cwd": "/srv", "agent": "main"}
     never = {"id": 2, "command": "echo a\0b", "cwd": "/srv", "agent": "main"}
 
@@ -67,7 +67,7 @@ def test_buttons_that_allow_come_last_and_only_where_all_is_offered(channel: str
 
 
 def test_a_bad_line_never_stops_the_batch() -> None:
-    """What is no request is answered as an error, and the next line as usual."""
+    """An invalid request is answered with an error, and the next line as usual."""
     good = {"id": "c", "argv": ["rm", "-rf", ""], "cwd": "/srv", "agent": "a"}
 
     answers = rendered("telegram", b"{", b"[]", {"id": "b", "command": 7}, good)

@@ -1,4 +1,4 @@
-"""What is shown of a rule is what the rule does under the trust that holds."""
+"""Show of a rule what it does under the trust in effect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`policy explain` knows what people granted and set for a session, and waits behind are told."""
+"""Know in `policy explain` what people granted and set for a session, and show waits behind."""
 
 import json
 import os
@@ -44,7 +44,7 @@ IN_SESSION = GrantTerms(session_only=True)
 async def granted(
     state: Path, cwd: Path, terms: GrantTerms = IN_SESSION, task: TaskId | None = None
 ) -> None:
-    """Let a person grant `uname -m` in one session, which is given full security as well."""
+    """Let a person grant `uname -m` in one session, which is also given full security."""
     store = await open_store(f"sqlite:///{state}/state.db")
     try:
         plan = replace(planned("uname -m", cwd), task=task)
@@ -61,7 +61,7 @@ async def granted(
 
 
 def test_what_could_not_be_looked_up_is_said_below_the_verdict(tmp_path: Path) -> None:
-    """Without a store there is nothing to look up, and not a line about it."""
+    """Without a store there is nothing to look up, and no line about it."""
     state = home(tmp_path, CONFIG)
     words = (None, ("uname", "-m"), "main", str(tmp_path), {"SAYSO_HOME": str(state)})
 
@@ -145,7 +145,7 @@ async def test_the_method_and_the_command_answer_the_same(tmp_path: Path) -> Non
 
 
 async def test_a_node_that_cannot_be_is_denied(tmp_path: Path) -> None:
-    """As `run` does; the control: the same command without a node is asked about here."""
+    """As `run` does; the control: the same command without a node asks here."""
     state = home(tmp_path, CONFIG)
     socket = of_peer(Peer(1, 0, 0))
     wish = {"argv": ("uname", "-m"), "cwd": str(tmp_path), "session": "main"}
@@ -200,7 +200,7 @@ def host_of(answer: dict[str, Any]) -> str:
 
 
 async def test_only_who_may_read_learns_who_granted(tmp_path: Path) -> None:
-    """A token that may ask learns that a grant counts; whose it is stands in `grants.list`."""
+    """A token that may ask learns that a grant counts; its owner is in `grants.list`."""
     state = home(tmp_path, CONFIG)
     await granted(state, tmp_path, GrantTerms(uses=5))
     wish = {"argv": ["uname", "-m"], "cwd": str(tmp_path)}
@@ -222,7 +222,7 @@ async def test_only_who_may_read_learns_who_granted(tmp_path: Path) -> None:
 
 
 async def test_no_session_but_its_own_counts_for_a_bound_token(tmp_path: Path) -> None:
-    """Whoever merely knows a session's name learns nothing of what was granted in it."""
+    """Merely knowing a session's name reveals nothing of what was granted in it."""
     state = home(tmp_path, CONFIG)
     await granted(state, tmp_path)
     wish = {"argv": ["uname", "-m"], "cwd": str(tmp_path), "session": SESSION}
@@ -241,7 +241,7 @@ async def test_no_session_but_its_own_counts_for_a_bound_token(tmp_path: Path) -
 async def test_a_folder_that_is_withheld_is_explained_as_it_is_refused(
     tmp_path: Path, mode: int
 ) -> None:
-    """Another user hears the run's own reason; the owner, or who may write there, none."""
+    """Another user gets the run's own reason; the owner, or one who may write there, none."""
     sandboxed = {"tools": {"exec": {"host": "sandbox"}}, "proof": {"every": 3600}}
     settings = load(home(tmp_path, sandboxed), environ={})
     with TemporaryDirectory(dir="/tmp") as folder:

@@ -1,4 +1,4 @@
-"""Runtimes and keys as the settings name them."""
+"""Configure runtimes and keys as the settings name them."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ def keys(home: Path, *entries: KeySection) -> Keys:
 
 
 async def test_from_a_file_each_time(tmp_path: Path) -> None:
-    """A key that changed is the new one at once."""
+    """A changed key is the new one at once."""
     file = tmp_path / "key"
     file.touch(0o600)
     found = keys(tmp_path, KeySection(service="anthropic", file="key"))
@@ -38,7 +38,7 @@ async def test_from_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_from_a_command(tmp_path: Path) -> None:
-    """The first line that a command prints; one that fails names no word of its output."""
+    """The first line that a command prints; a failure shows no word of its output."""
     works = KeySection(service="a", command=(sys.executable, "-c", "print('k'); print('x')"))
     fails = KeySection(service="b", command=(sys.executable, "-c", "print('s3cret'); exit(3)"))
     found = keys(tmp_path, works, fails, KeySection(service="c", command=("/nowhere/x",)))
@@ -52,7 +52,7 @@ async def test_from_a_command(tmp_path: Path) -> None:
 
 
 async def test_a_person_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person's key is that person's; where there is none for everybody, others have none."""
+    """A person's key is that person's; if there is none for everyone, others have none."""
     monkeypatch.setenv("ANAS", "anas")
     monkeypatch.setenv("ALLS", "alls")
     own = KeySection(service="anthropic", env="ANAS", people=("telegram:1",))
@@ -66,7 +66,7 @@ async def test_a_person_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_runtime_by_its_api() -> None:
-    """Each API has its address, its header and its variables; the entry's own come on top."""
+    """Each API has its address, its header and its variables; the entry's own are added."""
     section = RuntimeSection(command=COMMAND, api=ModelApi.OPENAI, env=("A=b=c",))
     found = runtime_of(section)
 

@@ -1,4 +1,4 @@
-"""The configuration's ladder becomes the rules that lead to people."""
+"""Turn the configuration's ladder into the rules that lead to people."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def _home(folder: Path, config: str) -> Path:
 
 
 def test_ladder_quiet_hours_and_filter(tmp_path: Path) -> None:
-    """By day the team, then the chief; at night the chief at once; other sessions nobody."""
+    """By day the team, then the chief; at night the chief at once; other sessions no one."""
     rules = forwarding(load(_home(tmp_path, CONFIG), environ={}))
 
     def places(session: str, at_ms: int) -> list[tuple[Target, int]]:
@@ -45,7 +45,7 @@ def test_ladder_quiet_hours_and_filter(tmp_path: Path) -> None:
 
 
 def test_one_step_without_a_ladder(tmp_path: Path) -> None:
-    """The timeout, and one reminder at half time, an odd number of milliseconds included."""
+    """The timeout, and one reminder at half time, even with an odd number of milliseconds."""
     settings = load(_home(tmp_path, "{approvals: {exec: {timeout: 0.005}}}"), environ={})
     clock = timing(settings)
 

@@ -1,4 +1,4 @@
-"""What agents may do, put together from a home; a gateway notes what it saw, a reader does not."""
+"""Assemble an agent's policy from a home; a gateway records what it saw, a reader does not."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The rules, capabilities and skills of a configuration are compiled for this machine."""
+"""Compile a configuration's rules, capabilities and skills for this machine."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.bot.policy_tools.past import home
 
 
 def test_skills_are_looked_up_on_the_search_path_of_the_settings(tmp_path: Path) -> None:
-    """A program that is there is pinned; for one that is not, the settings' reader hears why."""
+    """An existing program is pinned; for a missing one, the settings' reader is told why."""
     tools = tmp_path / "tools"
     tools.mkdir()
     greet = tools / "greet"

@@ -1,4 +1,4 @@
-"""Which sandbox backends are tried for which settings, and what a refusal says of the others."""
+"""Choose the sandbox backends to try for some settings, and name the others in a refusal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ DOCKER, NONE = SandboxBackend.DOCKER, SandboxBackend.NONE
 
 
 def _settings(home: Path, section: SandboxSection, **more: object) -> Settings:
-    """Return settings of a machine on whose search path nothing is but what a test puts there."""
+    """Return settings of a machine whose search path has only what a test puts there."""
     programs = home / "bin"
     programs.mkdir(exist_ok=True)
     tools = {"tools": {"exec": {"searchPath": [str(programs)]}}, **more}
@@ -45,7 +45,7 @@ def _settings(home: Path, section: SandboxSection, **more: object) -> Settings:
 async def test_a_refusal_names_what_was_tried_in_its_order(
     tmp_path: Path, section: SandboxSection, reasons: tuple[str, ...]
 ) -> None:
-    """And nothing else: whoever wants no container is not told of one that is missing."""
+    """And nothing else: a user without containers is not told that one is missing."""
     host = sandbox_of(_settings(tmp_path, section), Runner())
 
     with pytest.raises(HostUnavailable) as refused:
@@ -68,13 +68,13 @@ async def test_a_refusal_names_what_was_tried_in_its_order(
 def test_only_bubblewrap_encloses_other_users(
     tmp_path: Path, section: SandboxSection, *, able: bool
 ) -> None:
-    """A container's commands run with the rights of whoever runs the engine."""
+    """A container's commands run with the rights of the user who runs the engine."""
     assert encloses_others(_settings(tmp_path, section)) is able
 
 
 @pytest.mark.parametrize("inside", ["home", "database", "journal"])
 def test_no_workspace_holds_what_the_gateway_writes(tmp_path: Path, inside: str) -> None:
-    """Wherever the configuration puts it; a workspace beside it is taken."""
+    """Wherever the configuration puts it; a workspace next to it is accepted."""
     shared, home = tmp_path / "shared", tmp_path / "home"
     shared.mkdir()
     home.mkdir()
@@ -112,7 +112,7 @@ def test_no_workspace_holds_what_the_gateway_writes(tmp_path: Path, inside: str)
 def test_a_bubblewrap_that_cannot_protect_is_said_to(
     tmp_path: Path, backend: str, program: str | None, protect: tuple[str, ...], *, said: bool
 ) -> None:
-    """Only where it is what encloses, and where something is to be protected."""
+    """Only if it is what encloses, and if something is to be protected."""
     settings = _settings(tmp_path, SandboxSection(protect=protect))
     if program is not None:
         (tmp_path / "bin" / "bwrap").write_text(program)
@@ -131,7 +131,7 @@ def test_a_bubblewrap_that_cannot_protect_is_said_to(
 async def test_a_plan_of_another_user_needs_the_user_and_a_sandbox_that_can(
     tmp_path: Path, executor_path: str, backend: SandboxBackend, why: str
 ) -> None:
-    """Else it runs nowhere, not even as the gateway's user."""
+    """Otherwise it runs nowhere, not even as the gateway's user."""
     settings = _settings(tmp_path, SandboxSection(backend=backend, image="debian"))
     plan = replace(planned(request(argv=("/bin/echo", "x"))), run_as="nobody-here")
     async with executors(executor_path) as world:
@@ -141,7 +141,7 @@ async def test_a_plan_of_another_user_needs_the_user_and_a_sandbox_that_can(
 
 
 async def test_without_executors_no_plan_of_another_user_runs(tmp_path: Path) -> None:
-    """The control is a plan of nobody else: that one fails for want of a backend only."""
+    """The control is a plan of no other user: that one fails only for lack of a backend."""
     settings = _settings(tmp_path, SandboxSection())
     host = by_user(settings, sandbox_of(settings, Runner()), None)
     plan = planned(request(argv=("/bin/echo", "x")))

@@ -1,4 +1,4 @@
-"""Prove the ways in of a gate over real parts: its socket, its inbox, its store, its journal."""
+"""Prove a gate's ways in over real parts: its socket, its inbox, its store, its journal."""
 
 import json
 import sqlite3
@@ -130,7 +130,7 @@ async def proving(
 
 
 def _askers(table: Table) -> Askers:
-    """Return what remembers who asked over the socket."""
+    """Return the memory of who asked over the socket."""
     run = table["exec.run"]
     assert isinstance(run, Method)
     assert isinstance(run.handler, MethodType)
@@ -145,7 +145,7 @@ async def no_health() -> dict[str, object]:
 
 
 class Careless(Rulebook):
-    """A rulebook that lets everything through: the bug that a proof is there to find."""
+    """A rulebook that lets everything through: the bug that a proof should find."""
 
     def judge(
         self,
@@ -173,7 +173,7 @@ class Forgetful(OrderedDict[str, Mark]):
 
 @dataclass
 class Way:
-    """A way in of a test: whatever it does with a marked command."""
+    """A test's way in: whatever it does with a marked command."""
 
     name: str
     does: Callable[[Mark], Awaitable[Answer]]

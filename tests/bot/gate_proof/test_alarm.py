@@ -1,4 +1,4 @@
-"""A lockdown reaches people also where prompts have no fixed place to go to."""
+"""Tell people of a lockdown even if prompts have no fixed place to go to."""
 
 import asyncio
 from pathlib import Path
@@ -31,7 +31,7 @@ ANA = Person(
 
 
 def told(at: ThreePlatforms) -> list[str]:
-    """Return the channels in which Ana alone was told of a lockdown."""
+    """Return the channels in which only Ana was told of a lockdown."""
     slacks = [seen(one["blocks"]) for one in at.slack.state.dm(slack.ANA).messages.values()]
     direct = at.discord.state.direct.get(discord.ANA, 0)
     discords = [one["content"] for one in at.discord.messages(direct)]
@@ -62,7 +62,7 @@ async def test_approvers_of_every_running_channel_are_told(tmp_path: Path) -> No
 
 
 async def test_where_prompts_have_a_place_it_is_told_there(tmp_path: Path) -> None:
-    """Negative control: with targets nobody is told by direct message."""
+    """Negative control: with targets no one is told by direct message."""
     async with three_platforms(tmp_path) as at:
         await lock(tmp_path)
         await until(lambda: len(at.shown()) == 3, 15)
@@ -91,7 +91,7 @@ def test_who_is_written_to(approvers: set[str], places: list[tuple[str, str]]) -
 
 
 def test_the_terminal_hears_of_it_too() -> None:
-    """Where the gateway has one."""
+    """If the gateway has one."""
     audience = Audience(channels=frozenset({"terminal"}))
 
     assert (Target("terminal", "here"),) == audience.direct(())

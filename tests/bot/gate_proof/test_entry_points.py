@@ -1,4 +1,4 @@
-"""Ways in are listed in one order, whatever was added first."""
+"""List ways in in one order, whatever was added first."""
 
 import re
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Every way in is proved to hold; whatever lets a marked command through is locked down."""
+"""Prove that every way in holds; one that lets a marked command through is locked down."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ PLACES = (
 
 
 async def seen(world: Proving) -> tuple[object, ...]:
-    """Return all that anybody could have noticed."""
+    """Return everything that anyone could have noticed."""
     store = world.gate.store
     return (
         await store.read(approvals.pending, 10),
@@ -63,7 +63,7 @@ NOTHING = ((), (), 0, [(), (), ()], 0)
 async def test_every_way_in_holds_under_every_policy(
     tmp_path: Path, security: ExecSecurity, ask: ExecAsk
 ) -> None:
-    """Host and fallback too; the program is even listed, and nobody hears of any of it."""
+    """Host and fallback too; the program is even listed, and no one is told of any of it."""
     for host, fallback in PLACES:
         home = tmp_path / f"{host}-{fallback}"
         home.mkdir()
@@ -77,7 +77,7 @@ async def test_every_way_in_holds_under_every_policy(
 
 
 async def test_proving_leaves_nothing_behind_but_a_line_in_the_journal(tmp_path: Path) -> None:
-    """The second proof grows no table; each round is one record."""
+    """The second proof adds no table row; each round is one record."""
     async with proving(tmp_path) as world:
         await world.states()
         before = world.rows()
@@ -92,7 +92,7 @@ async def test_proving_leaves_nothing_behind_but_a_line_in_the_journal(tmp_path:
 
 
 async def test_nobody_is_prompted(tmp_path: Path) -> None:
-    """A channel that runs, with people who could answer, shows nothing; a real question shows."""
+    """A running channel, with people who could answer, shows nothing; a real question shows."""
     async with proving(tmp_path) as world:
         channel = MemoryChannel()
         async with sending(world.gate, channel):
@@ -124,7 +124,7 @@ async def _call(world: Proving, method: str, params: dict[str, object]) -> dict[
 
 
 class TestBroken:
-    """Break the gate on purpose: one proof later all is locked down, and nothing runs."""
+    """Break the gate on purpose: one proof later everything is locked down, and nothing runs."""
 
     async def test_a_gate_that_allows_everything(self, tmp_path: Path) -> None:
         """The marked command itself is stopped before it is spawned."""
@@ -155,7 +155,7 @@ class TestBroken:
 
     @pytest.mark.parametrize("by", ["execution", "host", "elsewhere", "late"])
     async def test_a_way_that_goes_around_the_gate(self, tmp_path: Path, by: str) -> None:
-        """It says that it held, and runs the command by itself, at whatever depth."""
+        """It says that it held, and runs the command on its own, at whatever depth."""
         async with proving(tmp_path) as world:
             world.prover.add(Way("leak", _LEAKS[by](world)))
             state = of(await world.prover.prove(), "leak").state
@@ -173,9 +173,9 @@ class TestBroken:
     async def test_without_any_guard_the_witness_still_tells(
         self, tmp_path: Path, name: str
     ) -> None:
-        """With the look before the spawn taken out the command runs, and is found out.
+        """With the check before the spawn removed the command runs, and is found out.
 
-        Way by way: the first that is found out locks before the others have run.
+        One way at a time: the first that is found out locks before the others have run.
         """
         async with proving(tmp_path, broken=True) as world:
             world.gate.execution.guard.marks._drawn = Forgetful()
@@ -199,7 +199,7 @@ class TestBroken:
             assert world.gate.execution.guard.lockdown.state() is None
 
     async def _nothing_runs(self, world: Proving) -> None:
-        """Ask by every way, and see that the lock outlives the process."""
+        """Ask by every way, and check that the lock outlives the process."""
         refused = await world.gate.submit(request("touch after", cwd=world.home))
         told = await _call(world, "exec.run", {"command": "touch after", "cwd": str(world.home)})
         said = await say(world.inbox, f"/run touch {world.home}/after")
@@ -255,7 +255,7 @@ def _elsewhere(_world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
 
 
 def _late(_world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
-    left = [0.2]  # once: a second time would come after all looks
+    left = [0.2]  # once: a second time would come after all checks
 
     async def does(mark: Mark) -> Answer:
         while left:
@@ -269,7 +269,7 @@ _LEAKS = {"execution": _by_execution, "host": _by_host, "elsewhere": _elsewhere,
 
 
 class TestIncomplete:
-    """What cannot be proved is told, and locks nothing."""
+    """What cannot be proved is reported, and locks nothing."""
 
     async def test_people_hear_of_the_third_time_in_a_row(self, tmp_path: Path) -> None:
         """Bounded by the patience; once for each outage."""
@@ -285,7 +285,7 @@ class TestIncomplete:
             world.prover.ways[:] = [Way("slow", comes_and_goes)]
             told = []
             for _ in range(8):
-                # What is answered at all has the time that a busy machine needs for it.
+                # Anything that is answered has the time that a busy machine needs for it.
                 world.prover.patience_s = 0.05 if answers[0] is None else 30
                 (proof,) = await world.prover.prove()
                 answers.pop(0)
@@ -300,7 +300,7 @@ class TestIncomplete:
     async def test_a_machine_that_stood_still_once_is_tried_again(
         self, tmp_path: Path, pauses: int
     ) -> None:
-        """With another mark; where it fails again, the proof is incomplete."""
+        """With another mark; if it fails again, the proof is incomplete."""
         marks: list[Mark] = []
 
         async def stands_still(mark: Mark) -> Answer:
@@ -342,7 +342,7 @@ class TestIncomplete:
         assert "did not reach the policy" in proof.detail
 
     async def test_a_socket_that_is_gone(self, tmp_path: Path) -> None:
-        """Nothing answers there: told, not locked."""
+        """Nothing answers there: reported, not locked."""
         async with proving(tmp_path) as world:
             (tmp_path / "gateway.sock").unlink()
             assert {**dict.fromkeys(ALL, "incomplete"), "chat": "held"} == await world.states()
@@ -361,7 +361,7 @@ class TestLifting:
     """Only a proof of every way opens again."""
 
     async def test_it_opens_when_all_hold(self, tmp_path: Path) -> None:
-        """People hear of both, once each."""
+        """People are told of both, once each."""
         async with proving(tmp_path) as world:
             lockdown = world.gate.execution.guard.lockdown
             lockdown.engage("why", by="ana")
@@ -381,7 +381,7 @@ class TestLifting:
         assert "accepts requests again" in words[1]
 
     async def test_a_broken_gate_stays_locked(self, tmp_path: Path) -> None:
-        """Also after a restart, until it is mended."""
+        """Also after a restart, until it is fixed."""
         async with proving(tmp_path, broken=True) as world:
             await world.states()
             assert "let through" in await world.prover.lift("uid:0")
@@ -404,7 +404,7 @@ class TestLifting:
             assert world.gate.execution.guard.lockdown.state() is not None
 
     async def test_who_locks_meanwhile_is_heard(self, tmp_path: Path) -> None:
-        """A panic button that is pressed during the proof counts."""
+        """A panic button pressed during the proof counts."""
         async with proving(tmp_path) as world:
             lockdown = world.gate.execution.guard.lockdown
             lockdown.engage("first", by="ana")

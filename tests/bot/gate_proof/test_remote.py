@@ -1,4 +1,4 @@
-"""The door for other machines is a way in too: proved by a signed request that must be denied."""
+"""Prove the door for other machines by a signed request that must be denied."""
 
 import json
 import subprocess
@@ -28,14 +28,14 @@ from tests.bot.gate_proof.proving import Forgetful, Proving, proving
 
 @dataclass
 class Door:
-    """A gate that serves other machines, and proves that way alone."""
+    """A gate that serves other machines, and proves only that way."""
 
     world: Proving
     remote: RemoteExec
 
     @property
     def service(self) -> Service:
-        """Return what serves them."""
+        """Return the part that serves them."""
         assert self.remote.service is not None
         return self.remote.service
 
@@ -95,7 +95,7 @@ async def test_every_door_denies_the_marked_vector(tmp_path: Path, acl: str, den
 async def test_the_proof_is_a_machine_that_nobody_stores_and_that_may_run_nothing(
     tmp_path: Path,
 ) -> None:
-    """No contact, no key and no pair of it is left; the exec log has its denials."""
+    """No contact, key or pair of it is left; the exec log has its denials."""
     async with door(tmp_path) as host:
         before = {path.name for path in tmp_path.iterdir()}
         await host.world.states()
@@ -122,7 +122,7 @@ async def test_a_lockdown_is_lifted_when_the_door_holds(tmp_path: Path) -> None:
 
 
 class TestBroken:
-    """Break the door on purpose: one proof later all is locked down, and people are told."""
+    """Break the door on purpose: one proof later everything is locked down, and people are told."""
 
     @pytest.mark.parametrize("without", ["the list", "caps and list", "any condition"])
     async def test_a_door_that_lets_through(self, tmp_path: Path, without: str) -> None:
@@ -146,14 +146,14 @@ class TestBroken:
             await self._is_found(host)
 
     async def test_a_door_that_let_it_through_and_could_not_start_it(self, tmp_path: Path) -> None:
-        """That it ran into a missing folder is luck, and no gate."""
+        """That it ran into a missing folder is luck, and not a gate."""
         acl = f'[exec]\nenabled = true\ndefault_cwd = "{tmp_path}/absent"\n'
         async with door(tmp_path, acl=acl) as host:
             host.service.order = ()
             await self._is_found(host)
 
     async def test_a_door_that_runs_it_and_says_that_it_was_denied(self, tmp_path: Path) -> None:
-        """The witness on disk tells."""
+        """The witness on disk shows it."""
 
         def lies(_: Grounds, request: Opened) -> RemoteDenial:
             assert request.payload.run is not None
@@ -177,7 +177,7 @@ class TestBroken:
 
 
 class TestIncomplete:
-    """What proves nothing is told, and locks nothing."""
+    """What proves nothing is reported, and locks nothing."""
 
     async def test_a_door_that_denies_everybody_unread(self, tmp_path: Path) -> None:
         """An answer alone proves nothing: the door's own conditions must have judged the vector."""
@@ -187,14 +187,14 @@ class TestIncomplete:
         self._is_told(proof.state, proof.detail, "did not reach", tmp_path)
 
     async def test_a_door_that_is_shut(self, tmp_path: Path) -> None:
-        """Nobody answers there."""
+        """Nothing answers there."""
         async with door(tmp_path, f"unix:{tmp_path}/exec.sock") as host:
             (tmp_path / "exec.sock").unlink()
             (proof,) = await host.world.prover.prove()
         self._is_told(proof.state, proof.detail, "Cannot connect", tmp_path)
 
     async def test_contacts_that_cannot_be_read(self, tmp_path: Path) -> None:
-        """Then nobody is trusted, which holds as well."""
+        """Then no one is trusted, which holds as well."""
         async with door(tmp_path) as host:
             (tmp_path / FILE).write_text("{")
             (proof,) = await host.world.prover.prove()
@@ -215,7 +215,7 @@ class TestIncomplete:
 
 
 async def test_a_request_of_anybody_else_leaves_the_marks_alone(tmp_path: Path) -> None:
-    """The watched conditions decide as they did."""
+    """The watched conditions decide as before."""
     async with door(tmp_path) as host:
         marks = host.world.gate.execution.guard.marks
         assert len(SENDER) == len(host.service.sender)

@@ -1,4 +1,4 @@
-"""What an answer to a proof says is its result, or the reason why there is none."""
+"""Read from an answer to a proof its result, or the reason why there is none."""
 
 import json
 
@@ -30,6 +30,6 @@ def test_the_result_is_what_the_frame_holds() -> None:
     ],
 )
 def test_a_failure_says_what_the_gateway_said(frame: str, words: str) -> None:
-    """The gateway's own words; else that there are none, or that the frame is another's."""
+    """The gateway's own words; otherwise that there are none, or that the frame is another's."""
     with pytest.raises(SaysoError, match=words):
         result_of(frame)

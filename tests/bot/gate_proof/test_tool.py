@@ -1,4 +1,4 @@
-"""The tool Exec is a way in as well: proved as an agent of its own, where an owner granted it."""
+"""Prove the tool Exec as a way in, with a separate agent, where an owner granted it."""
 
 import asyncio
 import subprocess
@@ -18,7 +18,7 @@ from tests.bot.gate_proof.proving import Proving, of, proving
 
 
 async def test_a_marked_vector_is_asked_about_and_withdrawn(tmp_path: Path) -> None:
-    """The grants of the proof's agent suffice to reach policy, also where the home is a link."""
+    """The grants of the proof's agent suffice to reach policy, even if the home is a link."""
     (tmp_path / "home").mkdir()
     (tmp_path / "link").symlink_to("home")
     async with proving(tmp_path / "link") as world:
@@ -45,7 +45,7 @@ async def test_where_nobody_was_granted_exec_there_is_no_such_way(tmp_path: Path
 
 
 async def test_what_is_refused_before_policy_proves_nothing(tmp_path: Path) -> None:
-    """Its agent's grants are gone: told, and nothing is locked."""
+    """Its agent's grants are gone: reported, and nothing is locked."""
     async with proving(tmp_path) as world:
         world.gate.rulebook.compiled = NO_COMPILED
         proof = of(await world.prover.prove(), "tool")
@@ -57,12 +57,12 @@ async def test_what_is_refused_before_policy_proves_nothing(tmp_path: Path) -> N
 
 
 class _Around(ExecTool):
-    """An Exec that runs what it is given by itself: the bug that the proof is there to find."""
+    """An Exec that runs what it is given on its own: the bug that the proof should find."""
 
     says: ToolAnswer
 
     def read(self, call: ToolCall) -> Ready | ToolRefused:
-        """Ask nobody."""
+        """Ask no one."""
         argv = call.args["argv"]
         assert isinstance(argv, list)
 
@@ -112,7 +112,7 @@ async def test_a_tool_before_a_gate_that_allows_everything(tmp_path: Path) -> No
 
 
 def _is_locked(world: Proving, way: str) -> None:
-    """See that it is locked on disk, in the journal, and that people are told once."""
+    """Check that it is locked on disk, in the journal, and that people are told once."""
     locked = Lockdown(world.home / NAME).state()
     assert locked is not None
     assert way == locked.way

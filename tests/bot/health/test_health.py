@@ -1,4 +1,4 @@
-"""Health looks at every part, asks platforms seldom, and notices clocks that jump."""
+"""Check every part in health, ask platforms seldom, and notice clocks that jump."""
 
 import asyncio
 import time
@@ -45,7 +45,7 @@ def health_of(world: Proving, channel: MemoryChannel, gate: GateLook | None = No
 
 
 async def test_every_part_is_looked_at(tmp_path: Path) -> None:
-    """Names, verdicts and words; the keys that were there before are there still."""
+    """Names, verdicts and words; the earlier keys still exist."""
     async with proving(tmp_path) as world:
         health = health_of(world, MemoryChannel(), GateLook(world.prover, 900))
         await world.states()
@@ -87,7 +87,7 @@ async def test_platforms_are_asked_once_a_minute(tmp_path: Path) -> None:
 
 
 async def test_a_platform_that_fails_is_a_part_that_fails(tmp_path: Path) -> None:
-    """Not an exception; the others are told all the same."""
+    """Not an exception; the others are still reported."""
     async with proving(tmp_path) as world:
         report = await health_of(world, Asked(down=True)).report()
 
@@ -96,7 +96,7 @@ async def test_a_platform_that_fails_is_a_part_that_fails(tmp_path: Path) -> Non
 
 
 async def test_a_closed_store_is_a_part_that_fails(tmp_path: Path) -> None:
-    """It takes no write, and the report still comes."""
+    """It accepts no write, and the report is still made."""
     async with proving(tmp_path) as world:
         health = health_of(world, MemoryChannel())
         await world.gate.store.close()
@@ -108,19 +108,19 @@ async def test_a_closed_store_is_a_part_that_fails(tmp_path: Path) -> None:
 
 @dataclass
 class Seen:
-    """Something to look at that can change."""
+    """A part that can change."""
 
     ok: bool = True
     looks: int = 0
 
     async def __call__(self) -> Sequence[Finding]:
-        """Look."""
+        """Check it."""
         self.looks += 1
         return [Finding.when(self.ok, "thing", "seen")]
 
 
 async def test_what_is_bad_is_looked_at_sooner() -> None:
-    """A recovery shows soon, and good news is kept."""
+    """A recovery shows soon, and good news is cached."""
     seen = Seen(ok=False)
     kept = Kept(seen, good_s=60, bad_s=0.05)
     await kept()
@@ -142,11 +142,11 @@ class Clocks:
     look: ClockLook = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin to look at them."""
+        """Start checking them."""
         self.look = ClockLook(lambda: self.wall_s, lambda: self.steady_s)
 
     def after(self, wall_s: float, steady_s: float) -> Finding:
-        """Let both go on and look."""
+        """Advance both and check."""
         self.wall_s += wall_s
         self.steady_s += steady_s
         return self.look()
@@ -154,7 +154,7 @@ class Clocks:
 
 @pytest.mark.parametrize("jump_s", [-3_600.0, 5.0])
 def test_a_wall_clock_that_jumps_is_told_for_a_while(jump_s: float) -> None:
-    """Ten minutes long; a clock that NTP slews is even."""
+    """Ten minutes long; a clock that NTP slews does not jump."""
     clocks = Clocks()
 
     assert clocks.after(10.01, 10.0).ok
@@ -172,7 +172,7 @@ def test_a_home_that_is_gone_has_no_room(tmp_path: Path) -> None:
 
 
 async def test_a_proof_that_is_late_or_failed_shows(tmp_path: Path) -> None:
-    """Not proved yet is fine for half a minute; a round that stays away is not."""
+    """Not yet proved is fine for half a minute; a round that never comes is not."""
     async with proving(tmp_path) as world:
         look = GateLook(world.prover, 60)
 
@@ -201,7 +201,7 @@ async def test_a_proof_that_is_late_or_failed_shows(tmp_path: Path) -> None:
 async def test_what_is_wrong_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Every ten seconds somebody looks; the log has it when something else is wrong."""
+    """A check runs every ten seconds; the log has it when something else is wrong."""
     async with proving(tmp_path) as world:
         health = health_of(world, MemoryChannel())
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Health knows which nodes are connected; one that is away is no fault."""
+"""Report which nodes are connected; one that is away is not a fault."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -21,7 +21,7 @@ class Host:
 
 
 async def test_who_is_connected_and_who_is_away(tmp_path: Path) -> None:
-    """The words name who is away; the rows are what metrics and status show."""
+    """The text names the absent ones; the rows are what metrics and status show."""
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
     look = NodesLook(store, cast("NodeHost", Host()))
     (empty,) = await look()

@@ -1,4 +1,4 @@
-"""Behind a gateway that died: its agents' questions are withdrawn, and their processes ended."""
+"""Clean up after a gateway that died: withdraw its agents' questions, end their processes."""
 
 import pwd
 import subprocess
@@ -29,7 +29,7 @@ def folder() -> Iterator[Path]:
 async def test_questions_of_ended_agents(
     tmp_path: Path, executor_path: str, folder: Path, *, dead: bool
 ) -> None:
-    """Nobody waits for the answer: they are withdrawn, with the reason; ours go on."""
+    """No one waits for the answer: they are withdrawn, with the reason; ours continue."""
     async with agents_at(tmp_path, executor_path, folder, "http://127.0.0.1:9") as bench:
         bench.agents.owner = "of-the-dead" if dead else bench.gate.execution.owner
         under_way = bench.give(f"write {folder}/work/x")

@@ -1,4 +1,4 @@
-"""Where a prompt goes when its session's thread cannot be opened now."""
+"""Send a prompt elsewhere when its session's thread cannot be opened now."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 @dataclass
 class Limited(MemoryChannel):
-    """A memory channel that opens no thread until so many tries were refused."""
+    """A memory channel that opens no thread until this many tries were refused."""
 
     wait_ms: int = 219_000
     refusals: int = 1

@@ -1,4 +1,4 @@
-"""The people's side: the outbox shows what was committed, the inbox takes what is said."""
+"""Show what was committed in the outbox, and take what is said in the inbox."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from tests.support.waiting import until
 
 @dataclass
 class Flaky(MemoryChannel):
-    """A memory channel whose platform refuses as often as told, before or after accepting."""
+    """A memory channel whose platform refuses a set number of times, before or after accepting."""
 
     refusals: list[ChannelError] = field(default_factory=list)
     lost: int = 0
@@ -68,7 +68,7 @@ async def test_words_of_people(tmp_path: Path) -> None:
         await until(lambda: channel.shown)
         (shown,) = channel.shown.values()
         async with asyncio.timeout(10):
-            # The channel shows the message a moment before the gateway has noted whose it is.
+            # The channel shows the message a moment before the gateway has recorded whose it is.
             while await gate.store.read(approval_of, PLACE, shown.id) is None:
                 await asyncio.sleep(0.01)
         listed = await say(PendingList())
@@ -123,7 +123,7 @@ async def test_a_busy_platform_is_waited_for(tmp_path: Path) -> None:
 
 
 async def test_a_place_that_refuses_for_good_is_given_up(tmp_path: Path) -> None:
-    """A permanent refusal is not repeated, and the question waits for other routes or its end."""
+    """A permanent refusal is not retried, and the question waits for other routes or its end."""
     channel = Flaky(refusals=[ChannelError("chat not found", permanent=True)])
     async with gate_at(tmp_path) as gate, sending(gate, channel):
         await ask(gate, tmp_path)
@@ -136,7 +136,7 @@ async def test_a_place_that_refuses_for_good_is_given_up(tmp_path: Path) -> None
 
 
 async def test_a_copy_whose_sending_was_lost_is_edited_when_pressed(tmp_path: Path) -> None:
-    """A gateway that dies right after the platform's yes leaves a copy; a press brings it home."""
+    """A gateway that dies right after the platform's yes leaves a copy; a press finalises it."""
     channel = Flaky(lost=1)
     async with gate_at(tmp_path) as gate:
         async with sending(gate, channel):

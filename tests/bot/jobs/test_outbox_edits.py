@@ -1,4 +1,4 @@
-"""The edits of a decision go out from the process that took it, without a turn of the outbox."""
+"""Send a decision's edits from the process that took it, without a turn of the outbox."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -18,18 +18,18 @@ from tests.support.waiting import until
 
 
 class Claims:
-    """A store that notes what the outbox claims by itself."""
+    """A store that records what the outbox claims on its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.edits: list[outbox.OutboxItem] = []
 
     def __getattr__(self, name: str) -> Any:
-        """Do all else as the store does."""
+        """Do everything else as the store does."""
         return getattr(self._store, name)
 
     async def write(self, op: Any, *args: Any, **kwargs: Any) -> Any:
-        """Note the edits that are claimed."""
+        """Record the claimed edits."""
         done = await self._store.write(op, *args, **kwargs)
         if op is outbox.claim:
             self.edits += [one for one in done if one.kind is outbox.OutboxKind.EDIT]
@@ -93,7 +93,7 @@ async def test_who_answers_may_go_away(tmp_path: Path) -> None:
 
 
 async def test_a_gateway_that_died_before_it_sent_them(tmp_path: Path) -> None:
-    """The next one takes the claims back and brings each copy to its final state."""
+    """The next one takes the claims over and brings each copy to its final state."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate:
         async with sending(gate, channel):
@@ -113,7 +113,7 @@ async def test_a_gateway_that_died_before_it_sent_them(tmp_path: Path) -> None:
 
 
 async def test_an_edit_goes_ahead_of_what_waits_for_its_place(tmp_path: Path) -> None:
-    """A lane that is busy takes it up; the prompts that wait there come after it."""
+    """A busy lane picks it up; the prompts that wait there come after it."""
     order: list[str] = []
     free = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""A row that breaks its channel's code stops no other row, and is tried again."""
+"""Let a row that breaks its channel's code stop no other row, and try it again."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from tests.support.waiting import until
 
 @dataclass
 class Broken(MemoryChannel):
-    """A memory channel whose code fails on what holds a word, as often as told."""
+    """A memory channel whose code fails on what contains a word, a set number of times."""
 
     word: str = "broken"
     failure: Callable[[], BaseException] = lambda: AttributeError("components")
@@ -39,7 +39,7 @@ class Broken(MemoryChannel):
         return await super().post(target, card)
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
-        """Fail where one of them fails, or show."""
+        """Fail if one of them fails, or show."""
         self._fail(*cards)
         return await super().post_group(target, cards)
 

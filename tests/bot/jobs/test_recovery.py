@@ -1,4 +1,4 @@
-"""A process is ended only where the kernel proves that its gateway is dead."""
+"""End a process only if the kernel proves that its gateway is dead."""
 
 import asyncio
 import subprocess
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 
 @contextmanager
 def other_gateway() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run another process that is a gateway's; yield it and what it calls itself."""
+    """Run another process that is a gateway's; yield it and its own identity."""
     with subprocess.Popen(
         [sys.executable, "-c", _GATEWAY],
         cwd=ROOT,
@@ -101,7 +101,7 @@ async def test_a_living_gateway_without_a_heartbeat_keeps_its_run(
 
 
 async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: AuditJournal) -> None:
-    """Nothing is proven: its run is unknown when its lease is over, and its process lives."""
+    """Nothing is proven: its run is unknown when its lease is over, and its process survives."""
     run = await begun(store, "far", None)
     with command(run.id) as process:
         assert len((await recover(store, journal, "me", lapsed=False)).all) == 0
@@ -113,7 +113,7 @@ async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: Au
 async def test_a_gateway_that_was_cut_off_gives_the_others_time(
     store: Store, journal: AuditJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After its start, and after an outage of its own, it judges nobody for the time of a lease."""
+    """After its start, and after its own outage, it judges no one for the time of a lease."""
     now = 0
     monkeypatch.setattr("bot.jobs.recovery.steady_ms", lambda: now)
     heart = Heart(store, journal, "me")
@@ -136,7 +136,7 @@ async def test_a_gateway_that_was_cut_off_gives_the_others_time(
 
 
 async def test_no_beat_waits_for_what_executors_left(store: Store, journal: AuditJournal) -> None:
-    """Ending that takes 30 s where sudo hangs; a heart that waited would count as stopped."""
+    """Ending that takes 30 s if sudo hangs; a heartbeat that waited would count as stopped."""
     heard: list[str] = []
     never = asyncio.Event()
 
@@ -160,7 +160,7 @@ async def test_no_beat_waits_for_what_executors_left(store: Store, journal: Audi
 
 
 async def test_what_is_proven_of_a_process() -> None:
-    """Only one of this boot and these namespaces, by number and start time."""
+    """Only one of this boot and these namespaces, by pid and start time."""
     with other_gateway() as (gateway, name):
         where, _, rest = name.rpartition("; ")
         pid, ticks = rest.split()
@@ -176,7 +176,7 @@ async def test_what_is_proven_of_a_process() -> None:
         ):
             assert fate(other) is Fate.UNPROVEN, other
         gateway.kill()
-        async with asyncio.timeout(20):  # a zombie until it is waited for, and dead already
+        async with asyncio.timeout(20):  # a zombie until it is waited for, and already dead
             while fate(name) is not Fate.DEAD:
                 await asyncio.sleep(0.02)
         seen = procfs.process(gateway.pid)

@@ -1,4 +1,4 @@
-"""A test prompt that a killed `sayso init` left is no question any more."""
+"""Withdraw a test prompt that a killed `sayso init` left."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.support.gate import gate_at, request
 
 @pytest.mark.parametrize("other", [False, True])
 async def test_it_is_withdrawn_at_the_next_start(tmp_path: Path, other: bool) -> None:
-    """An agent's question stays, and all do where another gateway lives, whose test it may be."""
+    """An agent's question stays, and all do if another gateway lives, whose test it may be."""
     async with gate_at(tmp_path) as gate:
         real = await gate.submit(request("touch x"))
         test = await gate.submit(request("true", session=new_session()))

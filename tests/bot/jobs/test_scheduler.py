@@ -1,4 +1,4 @@
-"""The clock wakes on time, is never silenced by being late, and stops quietly."""
+"""Wake the clock on time, even after being late, and stop it quietly."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ async def running(work: Work, long_s: float = 60) -> AsyncIterator[Clock]:
 
 @pytest.fixture
 def unswept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no sweep be among what a test counts, however long the machine stands still."""
+    """Let no sweep be among what a test counts, however long the machine freezes."""
     monkeypatch.setattr(scheduler, "_SWEEP_S", 60.0)
 
 
@@ -61,7 +61,7 @@ async def test_an_earlier_deadline_wins(unswept: None) -> None:
 
 
 async def test_a_committed_deadline_is_looked_at(unswept: None) -> None:
-    """The store's note about a deadline leads to a look at once; other notes do not."""
+    """The store's note about a deadline triggers a check at once; other notes do not."""
     work = Work()
     async with running(work) as clock:
         clock.hear("approval:x")
@@ -75,7 +75,7 @@ async def test_a_committed_deadline_is_looked_at(unswept: None) -> None:
 
 
 async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCaptureFixture) -> None:
-    """A sweep that fails is logged, and the next one comes all the same."""
+    """A sweep that fails is logged, and the next one still runs."""
     work, loop = Work(fails=1), asyncio.get_running_loop()
     seconds: list[float] = []
 
@@ -95,7 +95,7 @@ async def test_sweeps_each_second_also_after_a_failure(caplog: pytest.LogCapture
 
 @pytest.mark.parametrize("to", [timedelta(hours=1), timedelta(days=-7, seconds=-3)])
 async def test_the_calendar_follows_a_wall_clock_that_was_set(to: timedelta) -> None:
-    """Set past the moment, or to just before the one of last week: it is met."""
+    """Set past the moment, or to just before last week's: it is met."""
     turns: list[datetime] = []
 
     async def job() -> None:
@@ -127,7 +127,7 @@ async def test_a_late_loop_loses_nothing(unswept: None) -> None:
 async def test_turns_of_a_sweep_that_still_runs_are_left_out_quietly(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The next one comes once it has ended; nobody is warned of what does no harm."""
+    """The next one starts once it has ended; no warning is given of what does no harm."""
     caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
     work = Work(held=asyncio.Event())
     async with running(work):
@@ -141,7 +141,7 @@ async def test_turns_of_a_sweep_that_still_runs_are_left_out_quietly(
 
 
 async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    """One warning however many turns are left out; another one when it happens anew."""
+    """One warning however many turns are left out; another one when it happens again."""
     caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
     work = Work(held=asyncio.Event())
     async with running(work, long_s=0.5):
@@ -158,14 +158,14 @@ async def test_a_sweep_that_takes_very_long_is_told_once(caplog: pytest.LogCaptu
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what was warned of, by whomever."""
+    """Return the warnings, whoever gave them."""
     return [one.message for one in caplog.records if one.levelno >= logging.WARNING]
 
 
 async def test_a_deadline_whose_turn_was_left_out_hides_no_later_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """While the last wake-up still runs the next is left out, and is armed no longer."""
+    """While the last wake-up still runs the next is left out, and is no longer armed."""
     caplog.set_level(logging.DEBUG, "bot.jobs.scheduler")
     work = Work(held=asyncio.Event())
     async with running(work) as clock:

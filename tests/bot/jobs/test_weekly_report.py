@@ -1,4 +1,4 @@
-"""The weekly look at what prompts cost: in its time, made up, once, and in nobody's way."""
+"""Compute the weekly cost of prompts: on time, made up for, once, and blocking nothing."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def config(**suggest: Any) -> dict[str, Any]:
 
 
 async def asked(folder: Path, history: list[Answered] = HISTORY, **suggest: Any) -> Path:
-    """Return a home with a week of prompts, where looks were done long ago."""
+    """Return a home with a week of prompts, whose reports were made long ago."""
     state = home(folder, config(**suggest))
     await remember(f"sqlite:///{state}/state.db", folder, history)
     write(state / NAME, LONG_AGO)
@@ -62,7 +62,7 @@ async def running(state: Path) -> AsyncIterator[tuple[Gateway, MemoryChannel]]:
 
 
 def week(state: Path) -> str:
-    """Return the week that was looked at last."""
+    """Return the week that was last reported."""
     found: str = json.loads((state / NAME).read_text())["week"]
     return found
 
@@ -73,27 +73,27 @@ def notices(channel: MemoryChannel) -> list[str]:
 
 
 class Recorded(list[str]):
-    """What people are told, in the order in which they are."""
+    """What people are told, in order."""
 
     async def tell(self, words: str, _key: str) -> None:
-        """Keep words."""
+        """Keep the text."""
         self.append(words)
 
 
 def look_of(state: Path, told: Recorded, patience: Patience | None = None) -> WeeklyLook:
-    """Return the look of a home, at the gateway's own time."""
+    """Return the report of a home, at the gateway's own time."""
     settings = load(state, environ={})
     return WeeklyLook(settings, told.tell, WeekTime(UTC), patience or Patience())
 
 
 async def test_what_was_missed_is_made_up_and_told_once(tmp_path: Path) -> None:
-    """The next start looks; people learn numbers and a command, and no second time that week."""
+    """The next start reports; people get numbers and a command, and no second time that week."""
     state = await asked(tmp_path, least=9)
     async with running(state) as (_, channel):
         await until(lambda: notices(channel))
         await until(lambda: week(state) > "2026")
     first = notices(channel)
-    write(state / NAME, LONG_AGO)  # as if the gateway died before it noted the week
+    write(state / NAME, LONG_AGO)  # as if the gateway died before it recorded the week
     async with running(state) as (_, again):
         await until(lambda: week(state) > "2026")
 
@@ -106,7 +106,7 @@ async def test_what_was_missed_is_made_up_and_told_once(tmp_path: Path) -> None:
 
 
 async def test_a_restart_in_the_same_week_looks_no_more(tmp_path: Path) -> None:
-    """The week stands in a private file; another gateway over the same home keeps to it."""
+    """The week is in a private file; another gateway over the same home respects it."""
     state, told = await asked(tmp_path, least=9), Recorded()
     await look_of(state, told).look()
     await look_of(state, told).look()
@@ -121,7 +121,7 @@ async def test_a_restart_in_the_same_week_looks_no_more(tmp_path: Path) -> None:
 async def test_a_store_in_postgresql_is_looked_at_as_well(
     tmp_path: Path, postgres_url: str
 ) -> None:
-    """Beside the gateway, by a connection of its own."""
+    """Next to the gateway, on a separate connection."""
     state = home(tmp_path, {**config(least=9), "store": {"url": postgres_url}})
     await remember(postgres_url, tmp_path, HISTORY)
     write(state / NAME, LONG_AGO)
@@ -145,7 +145,7 @@ async def test_a_store_in_postgresql_is_looked_at_as_well(
 async def test_nobody_is_told_of_little(
     tmp_path: Path, history: list[Answered], least: int, count: int
 ) -> None:
-    """Below the least that is worth a message the week is looked at, and no word is sent."""
+    """Below the least that is worth a message the week is counted, and nothing is sent."""
     state, told = await asked(tmp_path, history, least=least), Recorded()
     await look_of(state, told).look()
 
@@ -155,7 +155,7 @@ async def test_nobody_is_told_of_little(
 
 @pytest.mark.parametrize("content", [None, "no json", {"week": "soon"}])
 async def test_a_first_start_missed_nothing(tmp_path: Path, content: object) -> None:
-    """Without a file that can be read, the first look is next Monday's."""
+    """Without a file that can be read, the first report is next Monday's."""
     state, told = await asked(tmp_path, least=1), Recorded()
     (state / NAME).unlink()
     if content is not None:
@@ -167,7 +167,7 @@ async def test_a_first_start_missed_nothing(tmp_path: Path, content: object) -> 
 
 
 async def test_the_clock_looks_at_its_time_of_the_week(tmp_path: Path) -> None:
-    """A moment that is near is met; the look of the start alone would have come in an hour."""
+    """A near moment is met; the check of the start alone would have come in an hour."""
     state, told = await asked(tmp_path, least=9), Recorded()
     at = datetime.now(UTC) + timedelta(seconds=2)
     moment = WeekTime(UTC, at.weekday(), at.hour, at.minute, at.second)
@@ -200,7 +200,7 @@ async def test_it_can_be_switched_off(tmp_path: Path) -> None:
 async def test_an_answer_does_not_wait_for_the_look(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is taken while the look is under way, which has a thread of its own; a stop ends that."""
+    """It is taken while the report is computed, in its own thread; a stop ends that."""
     caplog.set_level(logging.INFO)
     state, told = await asked(tmp_path, least=9), Recorded()
     patience = Patience(longest_s=120, breath_s=1.0)
@@ -244,7 +244,7 @@ def test_a_look_that_takes_too_long_or_is_stopped_ends(tmp_path: Path) -> None:
 async def test_what_cannot_be_looked_at_is_tried_at_the_next_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A store that cannot be read is a warning, and the week counts as not looked at."""
+    """A store that cannot be read is a warning, and the week counts as not reported."""
     state, told = home(tmp_path, config(least=1)), Recorded()
     write(state / NAME, LONG_AGO)
     await look_of(state, told).look()
@@ -269,7 +269,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
     ],
 )
 def test_the_last_moment_of_a_week(now: str, last: str) -> None:
-    """It is reckoned in the configured zone, across its changes of the clock."""
+    """It is computed in the configured zone, across its clock changes."""
     found = WeekTime(BERLIN).last(datetime.fromisoformat(now))
 
     assert datetime.fromisoformat(last) == found

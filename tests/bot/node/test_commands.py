@@ -1,4 +1,4 @@
-"""What a node does for its gateway besides running commands."""
+"""Test what a node does for its gateway besides running commands."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 async def test_programs_are_looked_up(bench: Bench) -> None:
-    """Names only; what is not there is left out; another shape is refused."""
+    """Names only; a missing one is left out; another shape is refused."""
     found = await bench.says("system.which", bins=["echo", "no-such", "/bin/sh", "e\0cho"])
     assert isinstance(found, Invoked)
     assert found.result == {"bins": {"echo": "/usr/bin/echo"}}
@@ -70,7 +70,7 @@ async def test_programs_are_looked_up(bench: Bench) -> None:
 
 
 async def test_countless_wrong_keys_are_refused_at_once(bench: Bench) -> None:
-    """Each mistake was compared with each other one, in which the node did nothing else."""
+    """Each mistake was compared with every other one, while the node did nothing else."""
     began = time.process_time()
     refused = await bench.says("system.which", bins=[], **{f"k{one}": 1 for one in range(10_000)})
     assert isinstance(refused, NotInvoked)
@@ -79,7 +79,7 @@ async def test_countless_wrong_keys_are_refused_at_once(bench: Bench) -> None:
 
 
 async def test_the_file_is_replaced_by_its_hash_and_keeps_its_socket(bench: Bench) -> None:
-    """Who, and what, is in the node's own journal; the token was never sent."""
+    """The actor and the action are in the node's own journal; the token was never sent."""
     found = await bench.file()
     assert "socket" not in found["file"]
     new = {**found["file"], "agents": {"main": {"security": "deny"}}}
@@ -91,7 +91,7 @@ async def test_the_file_is_replaced_by_its_hash_and_keeps_its_socket(bench: Benc
 
 
 async def test_a_file_that_changed_or_is_wrong_is_not_replaced(bench: Bench) -> None:
-    """An old hash, a content with a socket, one that is not valid; the control replaces it."""
+    """An old hash, a content with a socket, an invalid one; the control replaces it."""
     old = await bench.file()
     bench.write(security="full")
     before = bench.path.read_text()

@@ -1,4 +1,4 @@
-"""What a node does with orders: real planner, runner and TLS; each order has its control."""
+"""Carry out orders on a node: real planner, runner and TLS; each order has its control."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,17 +36,17 @@ class Faulty:
     """Work that fails as no work should."""
 
     async def joined(self, joined: Joined) -> None:
-        """Hear of the gateway."""
+        """Take the notice of the gateway."""
 
     async def heard(self, joined: Joined, frame: AnyFrame) -> None:
         """Fail."""
         raise RuntimeError("a fault of ours")
 
     def left(self) -> None:
-        """Hear of the end."""
+        """Take the notice of the end."""
 
     async def dismissed(self) -> None:
-        """Hear of the dismissal."""
+        """Take the notice of the dismissal."""
 
 
 class FaultyHost(GatewayHost):
@@ -108,7 +108,7 @@ async def test_a_run_id_never_runs_twice(bench: Bench, tmp_path: Path) -> None:
 
 
 async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench) -> None:
-    """How the run ended is unknown then; the node takes orders as before."""
+    """How the run ended is then unknown; the node takes orders as before."""
     plan, run_id = (await bench.plan("true")).plan, new_run()
     await bench.says(bench.order(plan, run_id))
     noted = bench.home / "node-runs" / f"{run_id}.noted.json"
@@ -125,7 +125,7 @@ async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench) -> None:
 
 
 async def test_a_fault_of_ours_ends_no_node(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    """What nobody foresaw is logged, and the node dials again."""
+    """An unforeseen error is logged, and the node reconnects."""
     assert bench.member is not None
     work, bench.member.work = bench.member.work, Faulty()
     first = bench.connection
@@ -139,7 +139,7 @@ async def test_a_fault_of_ours_ends_no_node(bench: Bench, caplog: pytest.LogCapt
 
 @pytest.mark.parametrize("claims", [True, False])
 async def test_a_fault_of_ours_is_an_ending(bench: Bench, *, claims: bool) -> None:
-    """The gateway hears of it: begun, and nobody knows how it ended; or not begun."""
+    """The gateway is told: begun, with an unknown end; or not begun."""
     work = cast("NodeWork", bench.member and bench.member.work)
     plan = (await bench.plan("true")).plan
     host, work.host = work.host, FaultyHost(Runner(), claims=claims)
@@ -156,7 +156,7 @@ async def test_a_fault_of_ours_is_an_ending(bench: Bench, *, claims: bool) -> No
 
 
 async def test_two_orders_of_one_id_at_once_run_once(bench: Bench, tmp_path: Path) -> None:
-    """Neither ends the other's run: the second is told that it is under way."""
+    """Neither ends the other's run: the second is told that it is in progress."""
     plan = (await bench.plan(f"sh -c 'mkdir {tmp_path}/once && sleep 0.3'")).plan
     frame = bench.order(plan, new_run())
     await asyncio.gather(*(bench.connection.link.send(frame) for _ in range(5)))
@@ -180,7 +180,7 @@ async def test_two_orders_of_one_id_at_once_run_once(bench: Bench, tmp_path: Pat
 async def test_a_wrong_order_runs_nothing(
     bench: Bench, tmp_path: Path, changes: dict[str, object], why: str
 ) -> None:
-    """Signed by the gateway, but not for this; the right one then runs."""
+    """Signed by the gateway, but not for this; the valid one then runs."""
     plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
     refused = await bench.says(bench.order(plan, new_run(), **changes))
     assert isinstance(refused, NotRun)
@@ -193,7 +193,7 @@ async def test_a_wrong_order_runs_nothing(
 async def test_a_forged_or_exchanged_order_is_not_even_answered(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """Another key's signature; and a good order with another plan beside it is refused."""
+    """Another key's signature; and a valid order with another plan next to it is refused."""
     plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
     good = bench.order(plan, new_run())
     forged = good.model_copy(update={"signature": Identity.new().agent.sign(b"x").hex()})
@@ -208,7 +208,7 @@ async def test_a_forged_or_exchanged_order_is_not_even_answered(
 
 
 async def test_a_plan_that_the_gateway_made_up_is_not_run(bench: Bench, tmp_path: Path) -> None:
-    """A whole one, signed, whose command is judged by one vector and would start another."""
+    """An intact, signed one, whose command is judged by one vector and would start another."""
     plan = (await bench.plan("true")).plan
     command = (await bench.plan(f"mkdir {tmp_path}/ran")).plan.commands[0]
     for made_up in (
@@ -225,7 +225,7 @@ async def test_a_plan_that_the_gateway_made_up_is_not_run(bench: Bench, tmp_path
 
 
 async def test_an_order_of_an_earlier_connection_is_late(bench: Bench, tmp_path: Path) -> None:
-    """A frame that was held back is of no use once the node dialled again."""
+    """A frame that was held back is useless once the node has reconnected."""
     plan = (await bench.plan(f"mkdir {tmp_path}/ran")).plan
     held, first = bench.order(plan, new_run()), bench.connection
     await first.link.close()
@@ -277,7 +277,7 @@ async def test_a_locked_down_node_runs_nothing(bench: Bench, tmp_path: Path) -> 
 
 
 async def test_a_cancelled_run_ends(bench: Bench) -> None:
-    """TERM reaches the command on the node; a run that is unknown cannot be cancelled."""
+    """TERM reaches the command on the node; an unknown run cannot be cancelled."""
     plan, run_id = (await bench.plan("sleep 30")).plan, new_run()
     running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
     await until(lambda: marked(run_id))
@@ -288,7 +288,7 @@ async def test_a_cancelled_run_ends(bench: Bench) -> None:
 
 
 async def test_a_lost_link_is_said_and_the_ending_comes_back(bench: Bench, tmp_path: Path) -> None:
-    """The node goes on; since when it is away is said, and nothing is guessed."""
+    """The node continues; the gateway says since when it is away, and guesses nothing."""
     plan, run_id = (await bench.plan(f"sh -c 'sleep 0.6; mkdir {tmp_path}/ran'")).plan, new_run()
     running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
     await until(lambda: marked(run_id))
@@ -304,7 +304,7 @@ async def test_a_lost_link_is_said_and_the_ending_comes_back(bench: Bench, tmp_p
 
 
 async def test_an_order_that_never_arrived_did_not_run(bench: Bench, tmp_path: Path) -> None:
-    """Asked about an id that it never heard, the node says so; under way, it says that."""
+    """Asked about an unknown id, the node says so; if it is in progress, it says that."""
     assert isinstance(await bench.says(Query(run_id=new_run())), NotRun)
     plan, run_id = (await bench.plan("sleep 0.5")).plan, new_run()
     await bench.connection.link.send(bench.order(plan, run_id))
@@ -323,7 +323,7 @@ async def test_separate_streams_and_terminals_are_refused(bench: Bench) -> None:
 
 
 async def test_standard_input_reaches_the_command(bench: Bench) -> None:
-    """It is part of the plan that is bound."""
+    """It is part of the bound plan."""
     asked = replace(request("wc -c"), stdio=Stdio(stdin=bytes(range(256)) * 1000))
     found = await bench.host.prepare(asked, POLICY)
     assert isinstance(found, NodePlan)
@@ -337,10 +337,10 @@ async def test_standard_input_reaches_the_command(bench: Bench) -> None:
 async def test_what_an_agent_does_itself_runs_on_no_node(
     tmp_path: Path, store: Store, kind: AgentPartKind, *, sandbox: bool
 ) -> None:
-    """A prompt needs no list, so a gateway that lies had any line let pass as one.
+    """A prompt needs no list, so a lying gateway had any line let pass as one.
 
-    The sandbox ran it, whatever the node's file said. The control is the line by itself, which the
-    file's list decides on; an order for a plan from before is refused as well.
+    The sandbox ran it, whatever the node's file said. The control is the line on its own, which the
+    file's list decides; an order for a plan from before is refused as well.
     """
     made = tmp_path / "work"
     made.mkdir()
@@ -364,6 +364,6 @@ async def test_what_an_agent_does_itself_runs_on_no_node(
 
 
 async def _prepared(bench: Bench, asked: ExecRequest) -> AnyFrame:
-    """Return what the node answers to a gateway that asks what none should."""
+    """Return the node's answer to a gateway that asks what none should."""
     frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
     return await bench.host._questions.ask(bench.connection, frame, 10)

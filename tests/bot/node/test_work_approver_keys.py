@@ -1,4 +1,4 @@
-"""A node whose settings name approvers' passkeys: what people allow runs where one signed it."""
+"""Run on a node that names approvers' passkeys what people allow if one signed it."""
 
 import os
 import re
@@ -92,7 +92,7 @@ async def test_a_gateway_that_lies_runs_nothing_that_was_signed_once_more(
 
 
 async def test_a_gateway_that_lies_does_not_write_the_policy(bench: Bench) -> None:
-    """Else it would let everything run, and ask for no passkey."""
+    """Otherwise it would let everything run, and ask for no passkey."""
     node = bench.connection.node
     assert bench.connection.caps == ("system.run", "system.run.prepare", "system.which")
     for command in ("system.execApprovals.get", "system.execApprovals.set"):
@@ -104,7 +104,7 @@ async def test_a_gateway_that_lies_does_not_write_the_policy(bench: Bench) -> No
 
 
 async def test_without_keys_the_gateway_may_write_the_policy(tmp_path: Path, store: Store) -> None:
-    """The control: it is trusted then."""
+    """The control: then it is trusted."""
     async with node_bench(tmp_path, store) as made:
         assert "system.execApprovals.set" in made.connection.caps
 
@@ -113,7 +113,7 @@ async def test_without_keys_the_gateway_may_write_the_policy(tmp_path: Path, sto
 async def test_a_gateway_that_lies_names_no_skills(
     tmp_path: Path, store: Store, *, trusted: bool
 ) -> None:
-    """A node that wants passkeys takes no program from its gateway; one without does."""
+    """A node that requires passkeys takes no program from its gateway; one without does."""
     async with node_bench(tmp_path, store, None if trusted else SETTINGS) as made:
         made.approvals(security="allowlist", ask="off", autoAllowSkills=True)
         await made.connection.link.send(Skills(bins=("uname",)))

@@ -1,7 +1,7 @@
-"""Attempts on the control page, each with what it would look like if it succeeded.
+"""Attempt attacks on the control page, each with what it would look like if it succeeded.
 
-An attempt returns whether it succeeded, judged by what came of it (an answer, a session, markup,
-a page that can be framed), never by the status alone. ``CONTROLS`` are the same judges on what does
+An attempt returns whether it succeeded, judged by its result (an answer, a session, markup, a page
+that can be framed), never by the status alone. ``CONTROLS`` are the same judges on what does
 succeed: our own form, a link in its own browser, markup that was not escaped.
 """
 
@@ -61,7 +61,7 @@ REFLECTED = (
     "/{text}",
     "/history?{text}=1",
 )
-"""Addresses that put what is in them, or in what they lead to, on their page."""
+"""Addresses that show what is in them, or in what they lead to, on their page."""
 _SCRIPTING = {"img", "svg", "iframe", "base", "object", "embed", "style"}
 
 
@@ -77,20 +77,20 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Who is attacked, and where."""
+    """The target, and where it is."""
 
     home: ApiGateway
     ana: PageBrowser
 
     @property
     def port(self) -> int:
-        """Return the port that the page is served at."""
+        """Return the port that the page is served on."""
         return self.home.address[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt; ``succeeds`` makes it and returns what came of it."""
+    """One attempt; ``succeeds`` makes it and returns its result."""
 
     kind: Kind
     name: str
@@ -110,7 +110,7 @@ def attempts(home: ApiGateway) -> Iterator[Attempt]:
 
 
 def controls() -> Iterator[Attempt]:
-    """Yield what succeeds, judged as the attempts are: one at least of each class."""
+    """Yield what succeeds, judged as the attempts are: at least one of each class."""
     yield Attempt(Kind.CSRF, "our own form", lambda at: _answers(at, _own_form))
     yield Attempt(Kind.XSS, "markup that is not escaped", lambda _: _scripts("<p><img src=x></p>"))
     yield Attempt(Kind.XSS, "a handler", lambda _: _scripts("<p onclick=x></p>"))
@@ -151,7 +151,7 @@ def _forgery(name: str, sends: Callable[[Scene, str], httpx.Response]) -> Attemp
 
 
 def _answers(at: Scene, sends: Callable[[Scene, str], httpx.Response]) -> bool:
-    """Return whether what is sent answers a question that waits."""
+    """Return whether what is sent answers a waiting question."""
     asked = str(at.home.ask("git push origin forged")["id"])
     sends(at, asked)
     state = at.home.client("person").get(f"/v1/approvals/{asked}").json()["state"]
@@ -202,12 +202,12 @@ def _scripted() -> Iterator[Attempt]:
 
 
 def _reflected(at: Scene, path: str, text: str) -> bool:
-    """Return whether markup in an address is any on the page that answers."""
+    """Return whether markup in an address becomes markup on the page that answers."""
     return _scripts(_got(at, path.format(text=str(httpx.QueryParams({"x": text}))[2:])).text)
 
 
 def _stored(at: Scene, text: str) -> bool:
-    """Return whether markup in a command, a session or a reason is any on a page."""
+    """Return whether markup in a command, a session or a reason becomes markup on a page."""
     quoted = "'" + text.replace("'", "'\\''") + "'"
     asked = at.home.ask(f"printf %s {quoted} | tee /dev/null", session=text[:190])["id"]
     pages = [at.ana.get(path).text for path in ("/", f"/approve/{asked}", "/history")]
@@ -254,7 +254,7 @@ def _demo_frames() -> bool:
     return _framable(httpx.Response(200, headers=dict(made.headers)))
 
 
-# Link replay: does somebody get a session by a link that was used, opened or made elsewhere?
+# Link replay: does a link that was used, opened or made elsewhere give anyone a session?
 
 
 def _enters(browser: PageBrowser, path: str) -> bool:
@@ -355,7 +355,7 @@ _REPLAYS = (
 )
 
 
-# Session fixation: does a cookie that somebody else knows read as the person who signs in?
+# Session fixation: does a cookie that another person knows read as the person who signs in?
 
 
 def _own_session(at: Scene) -> str:
@@ -373,7 +373,7 @@ def _named(value: str) -> Callable[[Scene], str]:
 
 
 def _bare(at: Scene) -> str:
-    """Return the token of a session of Ana's as its cookie never holds it."""
+    """Return the token of a session of Ana's, which its cookie never contains as is."""
     return f"{at.home.session_cookie}={session_token(at.home, PageBrowser.signed_in(at.home))}"
 
 

@@ -1,4 +1,4 @@
-"""Fixtures: one gateway with its control page, and Ana's browser."""
+"""Provide one gateway with its control page, and Ana's browser."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
 
 @pytest.fixture
 def ana(home: ApiGateway) -> PageBrowser:
-    """Return a browser that Ana is signed in with."""
+    """Return a browser in which Ana is signed in."""
     return PageBrowser.signed_in(home)
 
 
@@ -40,5 +40,5 @@ def admin(home: ApiGateway) -> PageBrowser:
 
 @pytest.fixture
 def bo(home: ApiGateway) -> PageBrowser:
-    """Return a browser of somebody who is no approver."""
+    """Return a browser of a person who is not an approver."""
     return PageBrowser.signed_in(home, "bo")

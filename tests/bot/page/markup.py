@@ -1,4 +1,4 @@
-"""Read a page as a browser would, far enough to see what is text and what is markup."""
+"""Parse a page as a browser would, far enough to tell text from markup."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -8,7 +8,7 @@ _VOID = frozenset({"input", "link", "meta", "br", "hr", "img"})
 
 @dataclass(slots=True)
 class Element:
-    """One element: its tag, attributes, and the text inside of it."""
+    """One element: its tag, attributes, and the text inside it."""
 
     tag: str
     attributes: dict[str, str]
@@ -23,7 +23,7 @@ class Markup(HTMLParser):
     _open: list[Element] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         super().__init__(convert_charrefs=True)
 
     @classmethod
@@ -35,7 +35,7 @@ class Markup(HTMLParser):
         return made
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Record an element."""
         found = Element(tag, {name: value or "" for name, value in attrs})
         self.elements.append(found)
         if tag not in _VOID:
@@ -57,7 +57,7 @@ class Markup(HTMLParser):
         return [(one.tag, tuple(sorted(one.attributes))) for one in self.elements]
 
     def first(self, tag: str, **attributes: str) -> Element:
-        """Return the first element with a tag and attributes; ``class_`` stands for class."""
+        """Return the first element with a tag and attributes; ``class_`` means class."""
         wanted = {name.rstrip("_"): value for name, value in attributes.items()}
         return next(
             one

@@ -1,4 +1,4 @@
-"""An address that there is not: a page for people with the way home, JSON for programs."""
+"""Answer an unknown address: a page for people with the way home, JSON for programs."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_a_mistyped_address_is_a_page_with_the_way_home(
 def test_a_program_gets_json(
     home: ApiGateway, verb: str, path: str, headers: dict[str, str], status: int
 ) -> None:
-    """Below /v1 and at addresses of the API whatever it accepts; elsewhere what is no HTML."""
+    """Below /v1 and at API addresses whatever it accepts; elsewhere unless it accepts HTML."""
     answer = PageBrowser.at(home).http.request(verb, path, headers=headers)
     assert answer.status_code == status
     assert answer.headers["content-type"].startswith("application/json")

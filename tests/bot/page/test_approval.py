@@ -1,4 +1,4 @@
-"""One approval on its page: read by who is signed in, answered by who may."""
+"""Show one approval on its page: read by those signed in, answered by those who may."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_the_page_shows_what_the_chats_show(home: ApiGateway, ana: PageBrowser) 
     ("decision", "state"), [("allow-once", "allowed"), ("deny", "denied")], ids=str
 )
 def test_a_form_answers(home: ApiGateway, ana: PageBrowser, decision: str, state: str) -> None:
-    """Without JavaScript, and the page shows then what is true."""
+    """Without JavaScript, and the page then shows what is true."""
     asked = home.ask(ASKED)
     answered = ana.answer(asked["id"], decision)
 
@@ -53,7 +53,7 @@ def test_a_reason_reaches_the_agent(home: ApiGateway, ana: PageBrowser) -> None:
 
 
 def test_always_goes_as_far_as_the_form_says(home: ApiGateway, ana: PageBrowser) -> None:
-    """A limit makes a grant and no entry of the file."""
+    """A limit makes a grant and not an entry of the file."""
     asked = home.ask("git fetch origin --dry-run")
     ana.answer(asked["id"], "allow-always", limit="30m")
     found = _state(home, asked["id"])
@@ -61,7 +61,7 @@ def test_always_goes_as_far_as_the_form_says(home: ApiGateway, ana: PageBrowser)
 
 
 def test_who_may_not_answer_reads_and_is_refused(home: ApiGateway, bo: PageBrowser) -> None:
-    """The page says so before anything is pressed, and the method refuses all the same."""
+    """The page says so before anything is pressed, and the method still refuses."""
     asked = home.ask(ASKED)
     assert "You may not answer this" in bo.get(f"/approve/{asked['id']}").text
     refused = bo.answer(asked["id"], "allow-once")
@@ -71,7 +71,7 @@ def test_who_may_not_answer_reads_and_is_refused(home: ApiGateway, bo: PageBrows
 
 
 def test_a_link_gives_no_right(home: ApiGateway) -> None:
-    """Who is not signed in learns how to sign in, and nothing of the approval."""
+    """A person who is not signed in learns how to, and nothing about the approval."""
     asked = home.ask("echo hidden-from-strangers | tee /dev/null")
     stranger = PageBrowser.at(home)
     answer = stranger.get(f"/approve/{asked['id']}")
@@ -83,7 +83,7 @@ def test_a_link_gives_no_right(home: ApiGateway) -> None:
 
 
 def test_from_another_site_the_page_asks_once_more(home: ApiGateway) -> None:
-    """Browsers hold a strict cookie back on such a link; the page's own request carries it."""
+    """Browsers hold back a strict cookie on such a link; the page's own request carries it."""
     stranger = PageBrowser.at(home)
     crossed = stranger.get("/", headers={"Sec-Fetch-Site": "cross-site"})
     assert (crossed.status_code, 'http-equiv="refresh"' in crossed.text) == (200, True)
@@ -92,7 +92,7 @@ def test_from_another_site_the_page_asks_once_more(home: ApiGateway) -> None:
 
 
 def test_what_was_decided_elsewhere_is_told(home: ApiGateway, ana: PageBrowser) -> None:
-    """By whom and when; a late answer changes nothing and is told so."""
+    """By whom and when; a late answer changes nothing and says so."""
     asked = home.ask(ASKED)
     home.client("person").post(
         f"/v1/approvals/{asked['id']}/resolve", json={"decision": "deny", "note": "no"}
@@ -104,7 +104,7 @@ def test_what_was_decided_elsewhere_is_told(home: ApiGateway, ana: PageBrowser) 
 
 
 def test_what_was_withdrawn_is_told(home: ApiGateway, ana: PageBrowser) -> None:
-    """The page has no button then."""
+    """The page then has no button."""
     asked = home.ask(ASKED)
     home.client("agent").delete(f"/v1/requests/{asked['id']}").raise_for_status()
     page = ana.get(f"/approve/{asked['id']}").text
@@ -119,7 +119,7 @@ def test_an_unknown_code_is_a_page(ana: PageBrowser) -> None:
 
 
 def test_who_asked_does_not_approve(home: ApiGateway, ana: PageBrowser) -> None:
-    """A person's own request is refused, whichever account of theirs asked."""
+    """A person's own request is refused, whichever of their accounts asked."""
     actor = Actor("api", "nobody")
     assert home.do(home.gateway.store.read(people.known_as, actor)).person == "api:nobody"
     token = home.do(_token_id(home, "asker"))

@@ -1,4 +1,4 @@
-"""What a tier with a step-up asks, on its page: the typed code, or from who has an app its code."""
+"""Ask on the page for a step-up's proof: the typed code, or the app's code if there is one."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ ASKED = "git push --force origin main"
 
 @pytest.fixture(scope="module")
 def critical(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
-    """Run a gateway where a forced push wants a step-up."""
+    """Run a gateway where a forced push requires a step-up."""
     home = tmp_path_factory.mktemp("proof") / "home"
     with api_gateway(home, step_up=True, limits=RATES) as running:
         yield running
@@ -45,7 +45,7 @@ def _code(home: ApiGateway, secret: str, steps: int = 0) -> str:
 
 
 def test_the_code_of_the_app_allows(critical: ApiGateway, secret: str) -> None:
-    """The approval's own code does not; what was proven is kept."""
+    """The approval's own code does not; the proof is kept."""
     ana = PageBrowser.signed_in(critical)
     asked = critical.ask(ASKED)
     assert 'name="totp"' in ana.get(f"/approve/{asked['id']}").text
@@ -77,7 +77,7 @@ def test_the_code_is_good_once(critical: ApiGateway, secret: str) -> None:
 
 @pytest.mark.usefixtures("secret")
 def test_denying_takes_one_press(critical: ApiGateway) -> None:
-    """As ever."""
+    """As usual."""
     asked = critical.ask(ASKED)
     assert PageBrowser.signed_in(critical).answer(asked["id"], "deny").status_code == 303
     assert _state(critical, asked["id"]) == "denied"
@@ -93,7 +93,7 @@ def test_without_an_app_the_code_is_typed(critical: ApiGateway) -> None:
 
 
 def test_what_wants_no_step_up_takes_one_press(critical: ApiGateway, secret: str) -> None:
-    """Whoever has an app; the card has no field then."""
+    """A person with an app; the card then has no field."""
     assert secret
     ana, asked = PageBrowser.signed_in(critical), critical.ask("git push origin main")
     assert 'name="totp"' not in ana.get(f"/approve/{asked['id']}").text

@@ -1,4 +1,4 @@
-"""Cards on the page: each spoofing prompt of the corpus is text there, whole, without secrets."""
+"""Show each spoofing prompt of the corpus as text on its card, whole, without secrets."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def renderer() -> Renderer:
 
 @pytest.fixture
 def cards(renderer: Renderer) -> Cards:
-    """Return what makes cards, and has made none: plans of examples have no digest."""
+    """Return a maker of cards that has made none: plans of examples have no digest."""
     return Cards(renderer)
 
 
@@ -69,7 +69,7 @@ def test_the_card_has_every_line_of_the_chats(entry: Entry, cards: Cards) -> Non
 
 
 def test_markup_in_a_command_would_be_seen_by_these_tests(cards: Cards) -> None:
-    """The control: without the escape the shape of the page is another."""
+    """The control: without the escape the shape of the page is different."""
     question = approval(plan(("echo", "<img src=x onerror=alert(1)>")))
     html = cards.whole(question, CSRF).html
     raw = html.replace("&lt;img src=x onerror=alert(1)&gt;", "<img src=x onerror=alert(1)>")
@@ -92,7 +92,7 @@ def test_each_session_has_its_own_token_in_the_same_card(cards: Cards) -> None:
 
 
 def test_a_long_command_is_cut_in_a_list_and_cannot_be_allowed_there(cards: Cards) -> None:
-    """Its own page has the whole and the buttons; the list has a link there, and Deny."""
+    """Its own page has all of it and the buttons; the list has a link there, and Deny."""
     question = approval(plan(("echo", *(f"word-{n}" for n in range(600)))))
     assert is_long(build_prompt(question))
     listed = Markup.of(cards.listed(question, CSRF).html)
@@ -107,7 +107,7 @@ def test_a_long_command_is_cut_in_a_list_and_cannot_be_allowed_there(cards: Card
 
 
 def test_what_is_kept_as_shown_is_what_was_shown(cards: Cards, renderer: Renderer) -> None:
-    """Of a long command in a list only its beginning, on its own page all of it."""
+    """In a list only the beginning of a long command, on its own page all of it."""
     question = approval(plan(("echo", *(f"word-{n}" for n in range(600)))))
     listed, whole = cards.listed(question, CSRF), cards.whole(question, CSRF)
     short = Cards(renderer).listed(approval(plan(("echo", "word-599"))), CSRF)

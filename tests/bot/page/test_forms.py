@@ -1,4 +1,4 @@
-"""Each form has the fields that are named for it; a request with another does nothing."""
+"""Give each form the named fields; a request with another does nothing."""
 
 import re
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ VALID: dict[str, dict[str, str]] = {
     "/push": {"endpoint": "https://x.test", "p256dh": "x", "auth": "x"},
     "/push/answer": {"answer": "x", "decision": "deny"},
 }
-"""What each form would change something with."""
+"""The values with which each form would change something."""
 ODD = ("decison", "tick-x", "remove-zz", "<script>", "method", "who ")
 
 
 @pytest.fixture
 def asked(home: ApiGateway) -> Iterator[str]:
-    """Ask for something that is still waiting afterwards."""
+    """Ask for something that still waits afterwards."""
     found = home.ask("git push origin forms")["id"]
     yield found
     home.client("agent").delete(f"/v1/requests/{found}")
@@ -61,7 +61,7 @@ def _path(route: str, home: ApiGateway, asked: str, session: str) -> str:
 
 
 def test_each_address_that_takes_a_form_has_its_fields_named(home: ApiGateway) -> None:
-    """And no other address has; a new form is entered on purpose."""
+    """And no other address does; a new form is added deliberately."""
     assert FORMS.keys() == {path for path, view in views(home).items() if view.post is not None}
     assert QUERIES.keys() < {path for path, view in views(home).items() if view.get is not None}
 
@@ -70,7 +70,7 @@ def test_each_address_that_takes_a_form_has_its_fields_named(home: ApiGateway) -
 def test_a_field_that_is_not_known_is_refused_and_nothing_is_done(
     home: ApiGateway, admin: PageBrowser, asked: str, route: str
 ) -> None:
-    """Beside all that the form needs; the answer names the field."""
+    """In addition to all that the form needs; the answer names the field."""
     csrf = admin.csrf("/sessions")
     session = home.do(home.gateway.store.read(tokens.listed))[-1].id
     base = re.search(r'name="base" value="(\w+)"', admin.get("/exec-approvals").text)
@@ -96,7 +96,7 @@ def test_a_field_that_is_not_known_is_refused_and_nothing_is_done(
 
 @pytest.mark.parametrize("route", QUERIES)
 def test_a_parameter_that_is_not_known_is_refused(admin: PageBrowser, route: str) -> None:
-    """A mistyped filter would show what was not meant; the control is the right one."""
+    """A mistyped filter would show the wrong things; the control is the right one."""
     refused = admin.get(f"{route}?agnet=main")
     assert refused.status_code == 400
     assert "&#39;agnet&#39;" in refused.text
@@ -104,7 +104,7 @@ def test_a_parameter_that_is_not_known_is_refused(admin: PageBrowser, route: str
 
 
 def test_a_field_of_another_action_is_refused(home: ApiGateway, admin: PageBrowser) -> None:
-    """Each action has its own, beside the confirmation."""
+    """Each action has its own, in addition to the confirmation."""
     names = {name for action in ACTIONS.values() for name in action.fields}
     for action, known in ACTIONS.items():
         for other in sorted(names - set(known.fields)):
@@ -118,7 +118,7 @@ def test_a_field_of_another_action_is_refused(home: ApiGateway, admin: PageBrows
 
 
 def test_the_forms_of_all_pages_send_what_is_named(home: ApiGateway) -> None:
-    """Every field of every form on every page, with all that pages show; each form is met."""
+    """Every field of every form on every page, with all that pages show; each form is found."""
     admin = PageBrowser.signed_in(home, scopes=PERSON_SCOPES | {Scope.ADMIN})
     asked = [home.ask(f"git push origin all-{n}", session="all")["id"] for n in range(3)]
     admin.answer(home.ask("git push origin given")["id"], "allow-always", limit="30m")

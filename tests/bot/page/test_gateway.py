@@ -1,4 +1,4 @@
-"""The lockdown, and the sessions of who is signed in."""
+"""Show the lockdown, and the sessions of the signed-in person."""
 
 import re
 
@@ -12,7 +12,7 @@ _END = re.compile(r'action="(/sessions/[0-9a-z]+/end)"')
 def test_a_person_sees_the_own_sessions_only(
     home: ApiGateway, ana: PageBrowser, bo: PageBrowser
 ) -> None:
-    """With the browser that each is in; this one is marked."""
+    """With the browser of each; this one is marked."""
     phone = PageBrowser.signed_in(home)
     page = ana.get("/sessions").text
     mine = set(_END.findall(page))

@@ -1,4 +1,4 @@
-"""What a phone needs to install the page: for everybody, of nobody, and under the strict policy."""
+"""Serve what a phone needs to install the page: to everyone, about no one, with strict policy."""
 
 import struct
 
@@ -7,7 +7,7 @@ from tests.support.page_browser import PageBrowser
 
 
 def test_the_manifest_names_pictures_that_are_there(home: ApiGateway) -> None:
-    """Each is of the size that it is said to have, and comes from here."""
+    """Each has its stated size, and comes from here."""
     stranger = PageBrowser.at(home)
     answer = stranger.get("/manifest.webmanifest")
     assert answer.headers["content-type"].startswith("application/manifest+json")
@@ -22,7 +22,7 @@ def test_the_manifest_names_pictures_that_are_there(home: ApiGateway) -> None:
 
 
 def test_the_worker_and_its_note_hold_nothing_of_anybody(home: ApiGateway) -> None:
-    """The same for who is signed in and who is not; asked for anew, and held to the policy."""
+    """The same whether signed in or not; always revalidated, and held to the policy."""
     home.ask("git push origin secret-branch")
     stranger, ana = PageBrowser.at(home), PageBrowser.signed_in(home)
     for path in ("/worker.js", "/offline", "/manifest.webmanifest"):

@@ -1,4 +1,4 @@
-"""The stream of an open page: what changed, and nothing after the session's end."""
+"""Stream to an open page what changed, and nothing after the session's end."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def _withdraw(home: ApiGateway, asked: str) -> None:
 
 
 def test_a_new_card_comes_and_its_end_is_told(home: ApiGateway, ana: PageBrowser) -> None:
-    """Pushed, with the words of how it ended, by whom."""
+    """Pushed, with how it ended, and by whom."""
     with _stream(ana) as events:
         next(events)
         asked = home.ask("git push origin live")["id"]
@@ -50,7 +50,7 @@ def test_a_new_card_comes_and_its_end_is_told(home: ApiGateway, ana: PageBrowser
 
 
 def test_who_comes_back_gets_what_differs(home: ApiGateway, ana: PageBrowser) -> None:
-    """A page says what it has: known cards are not sent again, ended ones are told."""
+    """A page says what it has: known cards are not sent again, ended ones are reported."""
     asked, ended = home.ask("git push origin one")["id"], home.ask("git push origin two")["id"]
     with _stream(ana) as events:
         _, first = next(events)
@@ -67,7 +67,7 @@ def test_who_comes_back_gets_what_differs(home: ApiGateway, ana: PageBrowser) ->
 
 
 def test_only_what_differs_is_sent(home: ApiGateway, ana: PageBrowser) -> None:
-    """The first event has all of the page; a question that comes changes nothing that runs."""
+    """The first event has all of the page; a new question changes nothing that runs."""
     with _stream(ana) as events:
         _, first = next(events)
         asked = home.ask("git push origin calm")["id"]

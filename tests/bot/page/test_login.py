@@ -1,4 +1,4 @@
-"""Sign in: one browser, one use, and a session that is a person's and no API's."""
+"""Sign in: one browser, one use, and a session that is a person's and not the API's."""
 
 import httpx
 import pytest
@@ -13,7 +13,7 @@ def _cookie(answer: httpx.Response, name: str) -> str:
 
 
 def test_a_link_signs_in_by_its_button_and_not_by_being_opened(home: ApiGateway) -> None:
-    """A program that looks at links uses none up; the button leads to what waits."""
+    """A program that previews links uses none up; the button leads to what waits."""
     browser, path = PageBrowser.at(home), link_for(home)
     offered = browser.get(path)
 
@@ -38,7 +38,7 @@ def test_the_session_is_in_a_cookie_that_scripts_and_other_sites_do_not_get(
 
 
 def test_behind_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path_factory: object) -> None:
-    """Where `http.url` says that people come by TLS, whatever terminates it."""
+    """If `http.url` says that people use TLS, whatever terminates it."""
     folder = tmp_path_factory.mktemp("tls") / "home"  # type: ignore[attr-defined]
     with api_gateway(folder, url="https://sayso.example") as home:
         host = {"Host": "sayso.example"}
@@ -57,7 +57,7 @@ def test_behind_tls_the_cookie_is_secure_and_bound_to_the_host(tmp_path_factory:
 
 
 def test_another_browser_cannot_use_the_link(home: ApiGateway) -> None:
-    """The first that opened it keeps it; the second is told so and gets no session."""
+    """The first browser that opened it keeps it; the second is told so and gets no session."""
     first, second, path = PageBrowser.at(home), PageBrowser.at(home), link_for(home)
     assert first.get(path).status_code == 200
 
@@ -75,7 +75,7 @@ def test_a_link_works_once(home: ApiGateway) -> None:
 
 
 def test_a_look_at_the_head_binds_nothing(home: ApiGateway) -> None:
-    """HEAD is what some programs do with links before people open them."""
+    """HEAD is what some programs send to links before people open them."""
     browser, path = PageBrowser.at(home), link_for(home)
     assert PageBrowser.at(home).http.head(path).status_code == 200
     assert browser.get(path).status_code == 200
@@ -96,7 +96,7 @@ def test_a_look_at_the_head_binds_nothing(home: ApiGateway) -> None:
 def test_what_fetches_a_link_for_a_preview_uses_none_up(
     home: ApiGateway, headers: dict[str, str]
 ) -> None:
-    """Not even twice, with its cookies; the person's browser opens it, and the bot is then out."""
+    """Not even twice, with its cookies; the person's browser opens it, and then the bot is out."""
     bot, person, path = PageBrowser.at(home), PageBrowser.at(home), link_for(home)
     for _ in range(2):
         assert bot.http.get(path, headers=headers).status_code == 200
@@ -107,7 +107,7 @@ def test_what_fetches_a_link_for_a_preview_uses_none_up(
 
 
 def test_a_person_who_goes_there_does_bind_it(home: ApiGateway) -> None:
-    """The control of the one above: with these headers a second browser is out."""
+    """The control for the one above: with these headers a second browser is refused."""
     path = link_for(home)
     assert PageBrowser.at(home).get(path).status_code == 200
     assert PageBrowser.at(home).get(path).status_code == 403
@@ -133,12 +133,12 @@ def test_signing_in_anew_ends_the_session_before(home: ApiGateway, ana: PageBrow
 
 
 def test_signing_out_ends_the_session(home: ApiGateway, ana: PageBrowser) -> None:
-    """The cookie is worth nothing from then on, wherever a copy of it is."""
+    """The cookie is worthless from then on, wherever a copy of it is."""
     kept = ana.session
     left = ana.submit("/logout")
     assert left.status_code == 200
     assert "You are not signed in" in left.text
-    assert 'http-equiv="refresh"' not in left.text  # that page would load itself again and again
+    assert 'http-equiv="refresh"' not in left.text  # that page would reload itself again and again
     assert 'data-passkey="enter"' not in left.text  # none can be made for this address
     assert PageBrowser.at(home, Cookie=f"{home.session_cookie}={kept}").get("/").status_code == 401
 
@@ -158,7 +158,7 @@ def test_a_session_is_no_token_and_a_token_no_session(home: ApiGateway, ana: Pag
 def test_gateways_of_one_host_do_not_sign_each_other_out(
     home: ApiGateway, ana: PageBrowser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """All ports of a host get its cookies: by their names a browser is signed in at both."""
+    """All ports of a host get its cookies: their names let a browser be signed in at both."""
     folder = tmp_path_factory.mktemp("beside") / "home"
     with api_gateway(folder) as other:
         beside = PageBrowser.at(other)
@@ -172,7 +172,7 @@ def test_gateways_of_one_host_do_not_sign_each_other_out(
 
 @pytest.mark.parametrize("path", ["/login/short", f"/login/{'x' * 43}", "/login/%2e%2e"])
 def test_an_unknown_link_opens_nothing(home: ApiGateway, path: str) -> None:
-    """It is answered by a page, and nobody is signed in."""
+    """It is answered with a page, and no one is signed in."""
     browser = PageBrowser.at(home)
     assert browser.get(path).status_code in {403, 404}
     assert browser.post(path).status_code in {403, 404}

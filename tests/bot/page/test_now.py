@@ -1,4 +1,4 @@
-"""The start page: what waits and runs, and how the gateway is."""
+"""Show on the start page what waits and runs, and how the gateway is."""
 
 import re
 import time
@@ -9,7 +9,7 @@ from tests.support.page_browser import PageBrowser
 from tests.support.waiting import wait_until
 
 _HEALTH_S = 5.5
-"""A little longer than the page keeps what it knows of the health."""
+"""A little longer than the page caches the health."""
 _CARD = re.compile(r'<article class="card" id="c-([0-9a-z]{26})"')
 
 
@@ -29,7 +29,7 @@ def test_what_waits_is_there_the_soonest_deadline_first(home: ApiGateway, ana: P
 
 
 def test_identical_requests_are_one_card(home: ApiGateway, ana: PageBrowser) -> None:
-    """As in chats: the first stands for all, and says how many there are."""
+    """As in chats: the first represents all, and says how many there are."""
     asked = [home.ask("git push origin same")["id"] for _ in range(3)]
     text = ana.get("/").text
 
@@ -85,11 +85,11 @@ def test_health_is_one_line(ana: PageBrowser) -> None:
 
 
 def test_a_lockdown_is_no_illness(home: ApiGateway, ana: PageBrowser) -> None:
-    """It is told in a line of its own; what is well besides is still well."""
+    """It is reported on a line of its own; other parts are still well."""
     lockdown = home.gateway.gate.execution.guard.lockdown
     lockdown.engage("a test", by="uid:0")
     try:
-        time.sleep(_HEALTH_S)  # until what is known is looked at anew
+        time.sleep(_HEALTH_S)  # until what is cached is checked again
         page = wait_until(
             "a quick look", lambda: "All well: " in (text := ana.get("/").text) and text
         )

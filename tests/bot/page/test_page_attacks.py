@@ -1,4 +1,4 @@
-"""Count what is tried on the page: 60 attempts at least of five classes, and none succeeds.
+"""Count the attacks on the page: at least 60 attempts of five classes, and none succeeds.
 
 ``pytest -s tests/bot/page/test_page_attacks.py`` prints how many there are of each class.
 """
@@ -27,7 +27,7 @@ PROMPTS: list[Entry] = json.loads(
 
 
 def test_no_attempt_of_any_class_succeeds(home: ApiGateway, ana: PageBrowser) -> None:
-    """Each is judged by what came of it; the next test shows that the judges see a success."""
+    """Each is judged by its result; the next test shows that the judges see a success."""
     scene, made = Scene(home, ana), Counter[Kind]()
     succeeded: list[str] = []
     for one in attempts(home):
@@ -51,7 +51,7 @@ def test_a_success_of_each_class_would_be_seen(
 
 
 def test_no_spoofing_prompt_is_raw_on_the_page() -> None:
-    """All of the corpus, on a card's own page and in the list: no character that is not seen."""
+    """The whole corpus, on a card's own page and in the list: no invisible character."""
     cards = Cards(Renderer(Assets.load(), UTC))
     raw: list[str] = []
     for entry in PROMPTS:

@@ -1,7 +1,7 @@
-"""Attack the control page: forms of other sites, frames, replayed links, planted sessions, markup.
+"""Attack the control page: other sites' forms, frames, replayed links, planted sessions, markup.
 
 Each attempt must fail with nothing changed; each kind has a control that succeeds, so that an
-attempt which fails for another reason is seen.
+attempt that fails for another reason is seen.
 """
 
 import re
@@ -78,7 +78,7 @@ def test_our_own_form_is_taken(home: ApiGateway, ana: PageBrowser) -> None:
 def test_only_a_plain_form_is_read(
     home: ApiGateway, ana: PageBrowser, asked: str, kind: str
 ) -> None:
-    """What other sites can send without asking the browser, in another shape, is none."""
+    """What other sites can send without asking the browser, in another shape, is refused."""
     body = f"csrf={ana.csrf()}&decision=allow-once"
     headers = {"Origin": home.url, "Content-Type": kind}
     answer = ana.http.post(f"/approve/{asked}/answer", content=body, headers=headers)
@@ -120,7 +120,7 @@ def test_a_name_that_points_here_gets_nothing(
 def test_no_page_can_be_framed_or_run_foreign_script(
     home: ApiGateway, ana: PageBrowser, path: str
 ) -> None:
-    """Also faults: the headers are on every answer, and nothing on a page is inline."""
+    """Also on errors: the headers are on every answer, and nothing on a page is inline."""
     answer = ana.get(path.format(link=link_for(home)[7:]))
     policy = answer.headers["content-security-policy"]
 
@@ -164,7 +164,7 @@ def test_a_planted_session_is_never_taken_over(home: ApiGateway) -> None:
 
 
 def test_a_planted_browser_cookie_opens_no_link_of_another(home: ApiGateway) -> None:
-    """Who chose the cookie of a browser cannot use what that browser opens, without opening it."""
+    """Choosing a browser's cookie does not allow using what it opens, without opening it."""
     chosen = "A" * 43
     victim, thief, path = PageBrowser.at(home), PageBrowser.at(home), link_for(home)
     victim.get(path)
@@ -211,7 +211,7 @@ def test_secrets_of_a_command_are_on_no_page(home: ApiGateway, ana: PageBrowser)
 
 
 def test_the_session_is_in_no_page(home: ApiGateway, ana: PageBrowser) -> None:
-    """A page that leaks, as a screenshot or a cache, signs nobody in."""
+    """A page that leaks, as a screenshot or in a cache, signs no one in."""
     session = ana.session
     token = session_token(home, ana)
     for path in ("/", "/sessions", "/history", "/exec-approvals", "/lock-down"):

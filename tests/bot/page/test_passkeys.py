@@ -1,4 +1,4 @@
-"""Whose session may register a passkey."""
+"""Let only certain sessions register a passkey."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.page_browser import PERSON_SCOPES, PageBrowser
     ("by", "status"), [("uid:1000", 200), ("telegram:1001", 403), ("slack:U0ANA", 403)]
 )
 def test_a_chats_link_registers_no_passkey(home: ApiGateway, by: str, status: int) -> None:
-    """Whoever takes over a chat account gets links; a key of their own would be a step-up's proof.
+    """A hijacked chat account gets links; a key of its own would be a step-up's proof.
 
     A link that was made at a terminal is the control.
     """
@@ -27,7 +27,7 @@ def test_a_chats_link_registers_no_passkey(home: ApiGateway, by: str, status: in
 
 @pytest.mark.parametrize(("limit", "status"), [("7d", 200), ("", 200), ("9" * 10_000, 400)])
 def test_what_is_no_limit_is_not_signed(home: ApiGateway, limit: str, status: int) -> None:
-    """Nor kept until somebody signs it."""
+    """Nor kept until it is signed."""
     made = home.do(home.gateway.store.write(page_links.create, "ana", PERSON_SCOPES, "uid:0"))
     browser = PageBrowser.at(home)
     browser.sign_in(f"/login/{made.secret}")

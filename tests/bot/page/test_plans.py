@@ -1,4 +1,4 @@
-"""One card for a burst: each command shown, ticks one by one or all, one commit per tick."""
+"""Show one card for a burst: each command, ticks one by one or all, one commit per tick."""
 
 import html
 from pathlib import Path
@@ -32,7 +32,7 @@ def _lines(name: str, count: int = 3) -> list[str]:
 
 
 def test_three_of_one_session_are_offered_together(home: ApiGateway, ana: PageBrowser) -> None:
-    """Two are not, nor three of different sessions; the card shows each command."""
+    """Two do not make one, nor three of different sessions; the card shows each command."""
     two = _burst(home, "two", *_lines("two", 2))
     other = _burst(home, "another", "git push origin another")
     assert "Answer them on one card" not in ana.get("/").text
@@ -46,7 +46,7 @@ def test_three_of_one_session_are_offered_together(home: ApiGateway, ana: PageBr
 
 
 def test_what_is_ticked_is_answered_and_nothing_else(home: ApiGateway, ana: PageBrowser) -> None:
-    """Each by a record of its own in the journal, as any answer."""
+    """Each with its own record in the journal, like any answer."""
     asked = _burst(home, "ticks", *_lines("ticks", 4))
     path = f"/plan/{asked[0]}"
     ticks = {f"tick-{one}": "yes" for one in asked[:2]}
@@ -64,7 +64,7 @@ def test_what_is_ticked_is_answered_and_nothing_else(home: ApiGateway, ana: Page
 
 
 def test_all_means_all_that_was_shown(home: ApiGateway, ana: PageBrowser) -> None:
-    """What came after the page was read waits on."""
+    """A question that arrived after the page was read keeps waiting."""
     asked = _burst(home, "all", *_lines("all"))
     late = _burst(home, "all", "git push origin late")
     said = ana.submit(f"/plan/{asked[0]}", decision="deny", all="yes", shown=" ".join(asked))
@@ -76,7 +76,7 @@ def test_all_means_all_that_was_shown(home: ApiGateway, ana: PageBrowser) -> Non
 def test_one_that_is_decided_elsewhere_says_so_and_the_others_count(
     home: ApiGateway, ana: PageBrowser
 ) -> None:
-    """A commit each: one that is late takes no other with it."""
+    """One commit each: a late one takes no other with it."""
     asked = _burst(home, "late", *_lines("late"))
     home.client("person").post(f"/v1/approvals/{asked[1]}/resolve", json={"decision": "deny"})
     ticks = {f"tick-{one}": "yes" for one in asked}
@@ -89,7 +89,7 @@ def test_one_that_is_decided_elsewhere_says_so_and_the_others_count(
 def test_what_must_be_read_whole_is_not_allowed_among_others(
     home: ApiGateway, ana: PageBrowser
 ) -> None:
-    """A long command is refused with its reason, also where the form is made up; deny works."""
+    """A long command is refused with its reason, even if the form is forged; deny works."""
     asked = _burst(home, "long", *_lines("long", 2), "git commit -m " + "x" * 3_000)
     path = f"/plan/{asked[0]}"
     shown = ana.get(path).text
@@ -122,7 +122,7 @@ def test_the_form_gives_no_more_than_the_method(
 def test_a_form_that_says_nothing_changes_nothing(
     home: ApiGateway, ana: PageBrowser, fields: dict[str, str]
 ) -> None:
-    """No decision, one that is not for many, or no tick."""
+    """No decision, one that does not apply to several, or no tick."""
     asked = _burst(home, "none", *_lines("none"))
     assert ana.submit(f"/plan/{asked[0]}", **fields).status_code == 400
     assert _states(home, asked) == ["pending"] * 3
@@ -145,7 +145,7 @@ def test_a_plan_shows_what_its_answer_is_decided_by(
 
 
 def test_what_is_recorded_as_shown_was_on_the_page(home: ApiGateway, ana: PageBrowser) -> None:
-    """Each line of it; of a long command the beginning alone."""
+    """Each line of it; of a long command only the beginning."""
     long = "git commit -m " + "x" * 3_000 + "ending"
     asked = _burst(home, "recorded", *_lines("recorded", 2), long)
     page = Markup.of(ana.get(f"/plan/{asked[0]}").text).first("main").text

@@ -1,4 +1,4 @@
-"""Web push: browsers that are notified, for how long, of what; and what notifications answer.
+"""Push to browsers: which are notified, for how long, of what; and what notifications answer.
 
 The push service is a local one that checks and opens each message by the RFCs.
 """
@@ -70,7 +70,7 @@ def _subscribe(browser: PageBrowser, phone: Phone) -> httpx.Response:
 
 @pytest.fixture
 def phone(home: ApiGateway, service: PushService, ana: PageBrowser) -> Phone:
-    """Return Ana's browser, that takes push."""
+    """Return Ana's browser, which takes push."""
     made = service.subscribe()
     answer = _subscribe(ana, made)
     assert answer.json() == {"done": True, "sentence": "This browser is notified from now on."}
@@ -79,7 +79,7 @@ def phone(home: ApiGateway, service: PushService, ana: PageBrowser) -> Phone:
 
 @pytest.fixture(autouse=True)
 def alone(home: ApiGateway) -> Iterator[None]:
-    """Notify nobody before and after each test but whom it subscribes."""
+    """Notify no one before and after each test except the browsers that it subscribes."""
     yield
     for one in home.do(home.gateway.store.read(push.live)):
         home.do(home.gateway.store.write(push.remove, one.id))
@@ -87,7 +87,7 @@ def alone(home: ApiGateway) -> Iterator[None]:
 
 @pytest.fixture
 def ask(home: ApiGateway) -> Iterator[Callable[..., str]]:
-    """Return what asks a question, which is withdrawn afterwards."""
+    """Return a function that asks a question; it is withdrawn afterwards."""
     asked: list[str] = []
 
     def made(command: str = PUSH, **more: Any) -> str:
@@ -120,7 +120,7 @@ def _place(home: ApiGateway, person: str = "ana") -> str:
 def test_a_question_is_pushed_and_its_end_takes_its_place(
     home: ApiGateway, service: PushService, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """Encrypted, masked and small; by the question's own time, one Topic and one tag."""
+    """Encrypted, masked and small; for the question's own time, one Topic and one tag."""
     asked = ask()
     note = _note(service, phone, asked)
     assert note["title"] == f"main asks ({asked[:6].upper()})"
@@ -143,7 +143,7 @@ def test_a_question_is_pushed_and_its_end_takes_its_place(
 def test_secrets_and_the_end_of_long_commands_are_not_pushed(
     service: PushService, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """Masked as in every copy; what is cut has no buttons that allow."""
+    """Masked as in every copy; a cut text has no buttons that allow."""
     masked = _note(
         service, phone, ask(f"curl -H 'Authorization: Bearer {SECRET}' https://x.example")
     )
@@ -179,7 +179,7 @@ def test_what_a_notification_has_no_room_for_is_answered_on_its_page(
 def test_a_right_answer_counts_once(
     home: ApiGateway, service: PushService, ana: PageBrowser, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """It allows, as Ana's, is on record as given under the notification, and is then used up."""
+    """It allows, as Ana's, is recorded as given under the notification, and is then used up."""
     asked = ask("git push origin allowed-here")
     note = _note(service, phone, asked)
     said = _post(ana, "/push/answer", answer=note["answer"], decision="allow-once")
@@ -258,7 +258,7 @@ def _attempts(
 def test_no_other_answer_counts(
     home: ApiGateway, service: PushService, ana: PageBrowser, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """Each is refused and changes nothing; the right one then counts (the control)."""
+    """Each is refused and changes nothing; the valid one then counts (the control)."""
     asked = ask("git push origin attacked")
     note = _note(service, phone, asked)
     tried = list(_attempts(home, ana, note, asked))
@@ -277,7 +277,7 @@ def test_no_other_answer_counts(
 def test_what_wants_more_than_a_press_takes_no_drawn_answer(
     home: ApiGateway, service: PushService, ana: PageBrowser, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """Even where somebody drew one: the tier of the question is looked at again."""
+    """Even if one was drawn: the tier of the question is checked again."""
     asked = ask("git push --force origin main")
     _note(service, phone, asked)
     for reply in ("allow-once", "deny"):
@@ -325,7 +325,7 @@ def test_of_answers_at_one_moment_one_counts(
 
 
 def _quiet(home: ApiGateway, service: PushService, phone: Phone, ask: Callable[..., str]) -> None:
-    """Assert that nothing is pushed any more: another browser of hers is (the control)."""
+    """Assert that nothing is pushed any more: another browser of hers gets it (the control)."""
     other = service.subscribe()
     control = PageBrowser.signed_in(home, "bo")
     assert _subscribe(control, other).status_code == 200
@@ -345,7 +345,7 @@ _ENDINGS: dict[str, Callable[[ApiGateway, PageBrowser], object]] = {
 
 
 def _kept(home: ApiGateway) -> list[str]:
-    """Return all browsers that the store has, whether or not they are pushed to."""
+    """Return all browsers in the store, whether or not they are pushed to."""
 
     def names(conn: Connection) -> list[str]:
         return [str(one) for one in conn.execute(select(push_subscriptions.c.id)).scalars()]
@@ -366,7 +366,7 @@ def test_nothing_is_pushed_after_the_end_of_its_session(
     ask: Callable[..., str],
     how: str,
 ) -> None:
-    """Nor does what was pushed before answer any more, nor is its end pushed."""
+    """Nor does what was pushed before still answer, nor is its end pushed."""
     assert len(_kept(home)) == 1
     asked = ask("git push origin before-the-end")
     note = _note(service, phone, asked)
@@ -382,7 +382,7 @@ def test_nothing_is_pushed_after_the_end_of_its_session(
 def test_nothing_is_pushed_once_the_chat_account_or_the_person_is_revoked(
     home: ApiGateway, service: PushService, ask: Callable[..., str]
 ) -> None:
-    """A session that /login began ends with its account, all of a person's with the person."""
+    """A session started with /login ends with its account, all of a person's with the person."""
     store = home.gateway.store
     home.do(store.write(people.add, "cy"))
     code = home.do(store.write(pairing.begin, "cy"))
@@ -402,7 +402,7 @@ def test_nothing_is_pushed_once_the_chat_account_or_the_person_is_revoked(
 def test_who_may_not_answer_is_not_notified(
     home: ApiGateway, service: PushService, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """Somebody who is on no list gets nothing; Ana does (the control)."""
+    """A person on no list gets nothing; Ana does (the control)."""
     home.do(home.gateway.store.write(people.add, "dee"))
     device = service.subscribe()
     kept = _subscribe(PageBrowser.signed_in(home, "dee"), device)
@@ -434,7 +434,7 @@ def test_a_service_that_cannot_take_it_now_is_asked_again(
     ask: Callable[..., str],
     answers: list[tuple[int, dict[str, str]]],
 ) -> None:
-    """By the outbox, as each copy; the browser stays."""
+    """By the outbox, like each copy; the browser stays."""
     service.answers += answers
     _note(service, phone, ask())
     assert service.answers == []
@@ -444,7 +444,7 @@ def test_a_service_that_cannot_take_it_now_is_asked_again(
 def test_a_redirect_is_not_followed(
     home: ApiGateway, service: PushService, phone: Phone, ask: Callable[..., str]
 ) -> None:
-    """The message goes to the push service and nowhere else; it is tried there again."""
+    """The message goes to the push service and nowhere else; it is retried there."""
     trap = service.subscribe()
     service.answers.append((307, {"Location": trap.endpoint}))
     _note(service, phone, ask())
@@ -484,7 +484,7 @@ _ELSEWHERE = (
 def test_only_push_services_are_spoken_to(
     home: ApiGateway, service: PushService, ana: PageBrowser
 ) -> None:
-    """Each other address is refused, and nothing is kept; the service's own is taken."""
+    """Every other address is refused, and nothing is kept; the service's own is accepted."""
     phone = service.subscribe()
     csrf = ana.csrf("/sessions")
     for one in _ELSEWHERE:
@@ -538,13 +538,13 @@ def test_a_browser_is_listed_by_what_it_says_it_is(
 
 
 def _recorded(home: ApiGateway) -> list[str]:
-    """Return what the journal has of browsers and push."""
+    """Return what the journal says about browsers and push."""
     lines = (json.loads(one) for one in (home.home / "audit.jsonl").read_text().splitlines())
     return [one["what"] for one in lines if one["kind"] == "people" and "push" in one["what"]]
 
 
 def test_what_is_kept_is_sealed(home: ApiGateway, phone: Phone) -> None:
-    """Neither where a browser takes push, nor its secret, nor our key is in the store in clear."""
+    """Neither a browser's push address, nor its secret, nor our key is in the store in clear."""
     kept = home.do(home.gateway.store.read(push.live))[-1]
     sealed = home.do(home.gateway.store.read(push.key))
     assert sealed is not None

@@ -1,4 +1,4 @@
-"""A page's session counts for the Unix user whose browser was signed in, and for nobody else."""
+"""Count a page's session only for the Unix user whose browser was signed in."""
 
 import os
 import subprocess
@@ -46,7 +46,7 @@ print(page[9:12], answer[9:12].decode())
 
 @pytest.fixture
 def asked(home: ApiGateway) -> str:
-    """Ask about a command; return its approval."""
+    """Ask for a command; return its approval."""
     return str(home.ask("cat /etc/hostname | tee /dev/null")["id"])
 
 
@@ -66,7 +66,7 @@ def _stolen(home: ApiGateway, ana: PageBrowser, approval: str, uid: int, how: st
 def test_another_user_of_the_machine_gets_nothing_for_the_cookie(
     home: ApiGateway, ana: PageBrowser, asked: str
 ) -> None:
-    """A web server on another port is sent the cookie by the browser; it is worth nothing there."""
+    """The browser sends the cookie to a web server on another port; it is worthless there."""
     assert _stolen(home, ana, asked, UID) == "401 401"
     assert _state(home, asked) == "pending"
     assert ana.get("/").status_code == 200
@@ -77,7 +77,7 @@ def test_another_user_of_the_machine_gets_nothing_for_the_cookie(
 def test_who_hangs_up_before_the_answer_is_nobody(
     home: ApiGateway, ana: PageBrowser, asked: str
 ) -> None:
-    """Of a closed connection the kernel does not know the user any more."""
+    """The kernel no longer knows the user of a closed connection."""
     for _ in range(20):
         _stolen(home, ana, asked, UID, "leave")
     assert _state(home, asked) == "pending"
@@ -119,7 +119,7 @@ def test_with_tls_a_phone_may_change_its_network(tmp_path: Path) -> None:
 
 
 def test_who_cannot_be_known_is_given_none(cookie: SessionCookie) -> None:
-    """A connection of this machine that is closed already."""
+    """A connection of this machine that is already closed."""
     assert cookie.sealed("token", _request("", ("127.0.0.1", 1), ("127.0.0.1", 8791))) is None
     assert cookie.sealed("token", _request("", ("::1", 1), ("::1", 8791))) is None
     assert cookie.token({"type": "http", "headers": []}) == ""
@@ -153,7 +153,7 @@ ODD = (
 def test_what_other_servers_set_keeps_nobody_out(
     home: ApiGateway, ana: PageBrowser, odd: str
 ) -> None:
-    """Neither of a session nor of signing in; before and behind our own cookies."""
+    """Neither of a session nor of signing in; before and after our own cookies."""
     browser = home.session_cookie.replace("session", "browser")
     odd = odd.format(own=home.session_cookie, browser=browser) if "{own}" in odd else odd
     own = f"{home.session_cookie}={ana.session}"
@@ -168,7 +168,7 @@ def test_what_other_servers_set_keeps_nobody_out(
 
 
 def test_a_browser_is_bound_to_a_link_by_its_own_user_alone(home: ApiGateway) -> None:
-    """Whoever is sent the cookie by the browser, or plants one, uses no link with it."""
+    """A server that is sent the cookie, or plants one, uses no link with it."""
     path, browser = link_for(home), PageBrowser.at(home)
     browser.get(path)
     name = home.session_cookie.replace("session", "browser")

@@ -1,4 +1,4 @@
-"""A home with a store that remembers what people answered."""
+"""Make a home with a store that remembers what people answered."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def home(folder: Path, config: object, approvals_file: object = None) -> Path:
 
 
 def write(path: Path, content: object) -> Path:
-    """Write JSON, or text as it is, that only its owner may read."""
+    """Write JSON, or text as it is, readable only by its owner."""
     text = content if isinstance(content, str) else json.dumps(content)
     path.write_text(text, encoding="utf-8")
     path.chmod(0o600)

@@ -1,4 +1,4 @@
-"""`sayso approvals allowlist add --dry-run`, and idle entries as the other commands see them."""
+"""Test `sayso approvals allowlist add --dry-run`, and idle entries in the other commands."""
 
 import json
 import time
@@ -20,7 +20,7 @@ ADD = ("approvals", "allowlist", "add", "--dry-run")
 
 
 async def test_an_entry_is_tried_before_it_is_added(tmp_path: Path) -> None:
-    """What it would have matched is told in words and numbers; nothing is written."""
+    """What it would have matched is reported in words and numbers; nothing is written."""
     state = home(tmp_path, CONFIG)
     history = [("rm -rf build", DENY), ("rm -rf build", ONCE), ("rm -rf src", ONCE), ("ls", None)]
     await remember(f"sqlite:///{state}/state.db", tmp_path, history, ("rm -rf build",))
@@ -59,7 +59,7 @@ def test_idle_entries_are_told(tmp_path: Path, days: int, counts: bool) -> None:
 
 
 def test_the_doctor_warns_of_open_paths(tmp_path: Path) -> None:
-    """A rule that lets an agent write in any folder is told."""
+    """A rule that lets an agent write in any folder is reported."""
     rule = {"match": {"argv": ["touch", "<PATH>"]}, "decide": "allow"}
     state = home(tmp_path, {"tools": {"exec": {"rules": [rule]}}})
 
@@ -71,7 +71,7 @@ def test_the_doctor_warns_of_open_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("entry", [{"pattern": "/usr/bin/uname"}, {"id": "a"}])
 def test_adding_an_idle_entry_lets_it_count_again(tmp_path: Path, entry: dict[str, str]) -> None:
-    """Another id tells the gateway, and `policy explain` knows before the gateway has judged."""
+    """Another id reaches the gateway, and `policy explain` knows before the gateway has judged."""
     at_ms = round(time.time() * 1000) - 31 * 86_400_000
     listed = {"pattern": "/usr/bin/uname", "lastUsedAt": at_ms, **entry}
     state = home(tmp_path, IDLE, {"version": 1, "agents": {"main": {"allowlist": [listed]}}})
@@ -101,7 +101,7 @@ def test_only_an_idle_entry_that_would_cover_the_command_is_told(tmp_path: Path)
 
 
 def test_what_never_counts_is_told_by_the_doctor(tmp_path: Path) -> None:
-    """An entry written by hand that hides what it runs, and a rule that allows such a program."""
+    """A manual entry that hides what it runs, and a rule that allows such a program."""
     rule = {"match": {"argv": ["sudo", "ls"]}, "decide": "allow"}
     listed = {"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/usr/bin/env"}]}}}
     state = home(tmp_path, {"tools": {"exec": {"rules": [rule]}}}, listed)

@@ -1,4 +1,4 @@
-"""`sayso policy backtest` over real stores, with and without a gateway holding them."""
+"""Run `sayso policy backtest` on real stores, with and without a gateway holding them."""
 
 import asyncio
 import json
@@ -118,7 +118,7 @@ async def test_what_is_older_is_left_out(state: Path) -> None:
 
 
 async def test_another_allowlist_can_be_tried(state: Path) -> None:
-    """--approvals stands in for the home's own file."""
+    """--approvals replaces the home's own file."""
     listed = {"version": 1, "agents": {"main": {"allowlist": [{"pattern": "/usr/bin/cat"}]}}}
     file = write(state.parent / "approvals.json", listed)
     found = await compared(state, dict(ALLOW_LIST), "--approvals", str(file))
@@ -127,7 +127,7 @@ async def test_another_allowlist_can_be_tried(state: Path) -> None:
 
 
 async def test_a_store_that_a_gateway_holds_is_read_beside_it(tmp_path: Path) -> None:
-    """The lock of a running gateway hinders nothing, and nothing is written."""
+    """The lock of a running gateway blocks nothing, and nothing is written."""
     url = f"sqlite:///{tmp_path}/state/state.db"
     state = home(tmp_path, ALLOW_LIST)
     await remember(url, tmp_path, HISTORY)
@@ -164,7 +164,7 @@ async def test_people_read_the_gravest_first(tmp_path: Path) -> None:
 
 
 def test_what_a_node_ran_unasked_is_not_judged_here(tmp_path: Path) -> None:
-    """A node has programs of its own; a question to it kept its plan and is judged."""
+    """A node has its own programs; a question to it kept its plan and is judged."""
     state = home(tmp_path, ALLOW_LIST)
     judge = present_judge({"SAYSO_HOME": str(state), "HOME": str(tmp_path)})
     command = PastCommand(new_id(), 1, AgentId("main"), SESSION, "pi", "ls", asked=False)
@@ -187,7 +187,7 @@ def test_without_a_store_it_says_so(tmp_path: Path) -> None:
 
 
 def test_a_new_configuration_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    """Its mistakes are told as at a start, and a missing file by its path."""
+    """Its mistakes are reported as at a start, and a missing file by its path."""
     state = home(tmp_path, ALLOW_LIST)
     bad = write(tmp_path / "bad.json5", "{ tools: { exec: { askk: 1 } } }")
 

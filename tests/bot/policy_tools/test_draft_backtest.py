@@ -1,4 +1,4 @@
-"""The looks of a gateway at its past: how many are kept, whose they are, how many at a time."""
+"""Limit a gateway's backtests: how many are kept, whose they are, how many at a time."""
 
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ KEPT = 16
 
 @pytest.fixture
 def backtests(tmp_path: Path) -> Iterator[DraftBacktests]:
-    """Yield the looks of a home in which nothing happened yet: each ends at once."""
+    """Yield the backtests of a home in which nothing has happened: each ends at once."""
     made = DraftBacktests(load(home(tmp_path, {}), environ={}))
     yield made
     made.stop()
@@ -36,7 +36,7 @@ def _ended(backtests: DraftBacktests, owner: str) -> str:
 
 
 def test_the_last_sixteen_are_kept(backtests: DraftBacktests) -> None:
-    """None goes before there are more; then the oldest does, and no other."""
+    """None is dropped before there are more; then the oldest is, and no other."""
     keys = [_ended(backtests, "ana") for _ in range(KEPT)]
     assert all(backtests.of(key, "ana") for key in keys)
 
@@ -45,7 +45,7 @@ def test_the_last_sixteen_are_kept(backtests: DraftBacktests) -> None:
 
 
 def test_a_look_belongs_to_who_began_it(backtests: DraftBacktests) -> None:
-    """Its id alone gives nothing to another."""
+    """Its id alone gives nothing to another person."""
     key = _ended(backtests, "ana")
 
     assert backtests.of(key, "ben") is None
@@ -53,7 +53,7 @@ def test_a_look_belongs_to_who_began_it(backtests: DraftBacktests) -> None:
 
 
 async def test_nobody_has_two_at_a_time(tmp_path: Path) -> None:
-    """A second of the same owner is refused while the first goes on, and a third of anybody."""
+    """A second of the same owner is refused while the first runs, and a third of anyone."""
     state = home(tmp_path, {})
     await remember(f"sqlite:///{state}/state.db", tmp_path, [("cat README.md", None)])
     held = DraftBacktests(load(state, environ={}), Patience(30.0, 30.0))
@@ -77,7 +77,7 @@ def test_a_fault_is_reported_and_logged(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Where there is no place for its files, who began it and the log hear of it."""
+    """If there is no place for its files, the person who started it and the log are told."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     look = backtests.of(_ended(backtests, "ana"), "ana")
 

@@ -1,4 +1,4 @@
-"""Changes of exec-approvals.json by command: each is in the journal, gateway or not."""
+"""Change exec-approvals.json by command: each change is in the journal, gateway or not."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ADD = ("approvals", "allowlist", "add")
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[GatewayProcess]:
-    """Yield a gateway that is not started yet."""
+    """Yield a gateway that has not been started."""
     home = tmp_path / "home"
     write_config(home, None)
     found = GatewayProcess(home)
@@ -97,7 +97,7 @@ def test_an_agents_process_adds_nothing_while_a_gateway_runs(gateway: GatewayPro
 
 
 def test_a_file_that_no_request_can_carry_is_named(gateway: GatewayProcess) -> None:
-    """The way out is said; without the gateway, the control, the same command changes it."""
+    """It says the solution; without the gateway, the control, the same command changes it."""
     names = [{"pattern": f"/opt/{number:06d}{'x' * 120}"} for number in range(60_000)]
     file = gateway.home / "exec-approvals.json"
     file.write_text(json.dumps({"version": 1, "agents": {"main": {"allowlist": names}}}))
@@ -112,7 +112,7 @@ def test_a_file_that_no_request_can_carry_is_named(gateway: GatewayProcess) -> N
 
 
 def test_without_a_gateway_the_command_records_its_change(gateway: GatewayProcess) -> None:
-    """The same record, tied into the chain; what changes nothing leaves none."""
+    """The same record, linked into the chain; what changes nothing leaves none."""
     gateway.start()
     gateway.stop()
     done = [gateway.cli(*ADD, one) for one in ("/opt/a", "/opt/a", "/opt/b")]
@@ -130,7 +130,7 @@ def test_without_a_gateway_the_command_records_its_change(gateway: GatewayProces
 
 
 def test_a_home_without_a_journal_gets_one(gateway: GatewayProcess) -> None:
-    """Before its first gateway, too, each change has its record, and a gateway goes on with it."""
+    """Before its first gateway, too, each change has its record, which a gateway continues."""
     done = gateway.cli(*ADD, "/opt/a"), gateway.cli(*ADD, "/opt/b", "--json")
     gateway.start()
     gateway.stop()
@@ -142,7 +142,7 @@ def test_a_home_without_a_journal_gets_one(gateway: GatewayProcess) -> None:
 
 
 def test_whoever_calls_does_not_choose_the_journal(gateway: GatewayProcess) -> None:
-    """The configuration file names it, also one that cannot be used; the variable counts not."""
+    """The configuration file names it, even if unusable; the variable does not count."""
     elsewhere = {"SAYSO_AUDIT__PATH": str(gateway.home.parent / "none.jsonl")}
     done = [added(gateway, "/opt/a", elsewhere)]
     config = gateway.home / "config.json5"
@@ -158,12 +158,12 @@ def test_whoever_calls_does_not_choose_the_journal(gateway: GatewayProcess) -> N
 
 
 def longer(home: Path) -> str:
-    """Return the same home spelled so that a socket's path in it is too long."""
+    """Return the same home, spelled so that a socket's path in it is too long."""
     return f"{home}{f'/../{home.name}' * 30}"
 
 
 def test_a_home_spelled_too_long_for_a_socket_is_the_same(gateway: GatewayProcess) -> None:
-    """A running gateway is asked all the same; without one, the control, it is changed here."""
+    """A running gateway is still asked; without one, the control, it is changed here."""
     gateway.start()
     attack = {
         "SAYSO_HOME": longer(gateway.home),
@@ -182,7 +182,7 @@ def test_a_home_spelled_too_long_for_a_socket_is_the_same(gateway: GatewayProces
 
 
 def test_a_gateway_that_cannot_be_reached_holds_its_home(gateway: GatewayProcess) -> None:
-    """Its lock counts, whatever became of socket and journal; once it has ended, it is changed."""
+    """Its lock counts, whatever happened to socket and journal; once it ended, it is changed."""
     gateway.start()
     (gateway.home / "gateway.sock").rename(gateway.home / "away.sock")
     config = gateway.home / "config.json5"
@@ -216,7 +216,7 @@ def test_it_waits_for_whoever_writes_the_journal(gateway: GatewayProcess) -> Non
 
 
 def test_a_corrupt_file_is_replaced_by_a_running_gateway_too(gateway: GatewayProcess) -> None:
-    """`set` is the way out of a file that cannot be read, with its record."""
+    """`set` is the solution for a file that cannot be read, with its record."""
     gateway.start()
     (gateway.home / "exec-approvals.json").write_text("{ broken")
     source = gateway.home / "new.json"

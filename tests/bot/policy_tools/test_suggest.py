@@ -1,4 +1,4 @@
-"""`sayso policy suggest`: what prompts cost, and what is never suggested."""
+"""Report with `sayso policy suggest` what prompts cost, and what is never suggested."""
 
 import json
 import shlex
@@ -29,7 +29,7 @@ async def suggested(
 
 
 async def test_what_was_always_allowed_is_suggested_as_a_command(tmp_path: Path) -> None:
-    """Three allows of cat make an entry; what it would have saved is counted anew."""
+    """Three allows of cat make an entry; what it would have saved is counted again."""
     history: list[Answered] = [(f"cat {name}", ONCE) for name in ("a", "b", "c")]
     found = await suggested(tmp_path, [*history, ("ls", ONCE)])
 
@@ -42,7 +42,7 @@ async def test_what_was_always_allowed_is_suggested_as_a_command(tmp_path: Path)
 
 
 async def test_the_suggested_command_does_what_was_promised(tmp_path: Path) -> None:
-    """Typed as printed, the entry is in the file and nothing is suggested any more to be saved."""
+    """Typed as printed, the entry is in the file and no further saving is suggested."""
     found = await suggested(tmp_path, [(f"cat {name}", ONCE) for name in ("a", "b", "c")])
     (one,) = found["suggestions"]
     state = tmp_path / "state"
@@ -69,7 +69,7 @@ async def test_one_denial_is_enough_to_suggest_nothing(tmp_path: Path) -> None:
 
 
 async def test_an_entry_with_a_part_in_what_was_denied_is_left_out(tmp_path: Path) -> None:
-    """Where `cat secret | wc` was denied, cat alone would have let it run (wc is a safe bin)."""
+    """If `cat secret | wc` was denied, cat alone would have let it run (wc is a safe bin)."""
     history: list[Answered] = [(f"cat {name}", ONCE) for name in ("a", "b", "c")]
     denied: list[Answered] = [("cat secret | wc -l", DENY)]
     found = await suggested(tmp_path, [*history, *denied])
@@ -78,7 +78,7 @@ async def test_an_entry_with_a_part_in_what_was_denied_is_left_out(tmp_path: Pat
 
 
 async def test_unanswered_prompts_count_but_suggest_nothing(tmp_path: Path) -> None:
-    """Nobody's answer is no consent."""
+    """No answer is no consent."""
     found = await suggested(tmp_path, [("cat a", None), ("cat b", None), ("cat c", None)])
 
     assert [] == found["suggestions"]
@@ -103,7 +103,7 @@ async def test_the_text_says_what_was_never_denied(tmp_path: Path) -> None:
 
 
 async def test_with_no_history_there_is_nothing_to_say(tmp_path: Path) -> None:
-    """An empty span is told in one sentence."""
+    """An empty span is reported in one sentence."""
     state = home(tmp_path, CONFIG)
     await remember(f"sqlite:///{state}/state.db", tmp_path, [])
 

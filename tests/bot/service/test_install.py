@@ -1,4 +1,4 @@
-"""The unit is put in place, compared and removed; a person's edits are never overwritten."""
+"""Install, compare and remove the unit; a person's edits are never overwritten."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_an_edited_unit_is_kept(home: Path) -> None:
 
 
 def test_what_another_version_wrote_is_replaced(home: Path) -> None:
-    """Our own unit of another time is no edit: it is written anew, with what was chosen kept."""
+    """Our own older unit is not an edit: it is written again, with the choices kept."""
     sayso(home, "install", "--no-sudo", SAYSO_HOME=str(home / "elsewhere"))
     done = sayso(home, "install")
     assert "next: systemctl --user daemon-reload && systemctl --user restart sayso" in done.stdout
@@ -112,7 +112,7 @@ def test_uninstall_removes_it_and_says_what_is_left(home: Path) -> None:
 
 
 def test_a_system_unit_names_its_user(home: Path) -> None:
-    """Without --run-as or sudo nobody is guessed, and root least of all."""
+    """Without --run-as or sudo no user is guessed, and root least of all."""
     refused = sayso(home, "install", "--system", "--print", SUDO_USER="")
     assert refused.returncode == 2
     assert "give --run-as USER" in refused.stderr
@@ -124,7 +124,7 @@ def test_a_system_unit_names_its_user(home: Path) -> None:
 def test_a_passing_or_open_program_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cache is cleaned some day; what others may replace would run as this user."""
+    """A cache is eventually cleaned; what others may replace would run as this user."""
     passing = tmp_path / ".cache/uv/archive-v0/x/bin/sayso"
     passing.parent.mkdir(parents=True)
     passing.write_text("#!/bin/sh\n")

@@ -1,4 +1,4 @@
-"""What the service manager hears, on real datagram sockets, with a name in a folder or without."""
+"""Notify the service manager on real datagram sockets, with a name in a folder or without."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from bot.service.notify import Notifier
 
 @pytest.fixture(params=["file", "abstract"])
 def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, socket.socket]]:
-    """Listen as a service manager does; yield what $NOTIFY_SOCKET says, and the socket."""
+    """Listen as a service manager does; yield the value of $NOTIFY_SOCKET, and the socket."""
     named = str(tmp_path / "notify") if request.param == "file" else f"@sayso-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(named.replace("@", "\0", 1) if named[0] == "@" else named)
@@ -66,7 +66,7 @@ def test_what_is_not_for_us_asks_nothing(environ: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("named", ["", "/nowhere/notify", "vsock:2:1", "@" + "x" * 300])
 def test_a_manager_that_is_away_is_no_failure(named: str) -> None:
-    """Nobody to tell, or nobody who can be reached: the gateway goes on."""
+    """No one to notify, or no one who can be reached: the gateway continues."""
     Notifier.take({"NOTIFY_SOCKET": named}).ready()
 
 

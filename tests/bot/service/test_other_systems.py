@@ -1,4 +1,4 @@
-"""A node's service elsewhere: what launchd and WinSW read, whatever stands in a path."""
+"""Define a node's service elsewhere: what launchd and WinSW read, whatever is in a path."""
 
 import plistlib
 from pathlib import PurePosixPath, PureWindowsPath
@@ -23,7 +23,7 @@ def test_launchd_reads_it(home: str | None) -> None:
 
 @pytest.mark.parametrize("home", [None, "C:\\Users\\a & b\\<ä>"])
 def test_windows_definition_is_well_formed(home: str | None) -> None:
-    """The XML parses; program, arguments and home come back as they were."""
+    """The XML parses; program, arguments and home are unchanged."""
     place = None if home is None else PureWindowsPath(home)
     text = NodeService(PureWindowsPath("C:\\Program Files\\sayso.exe"), place).windows()
     root = ET.fromstring(text)  # noqa: S314 - our own text

@@ -1,4 +1,4 @@
-"""What the service manager hears of a real gateway: when it serves, hangs, waits for its store."""
+"""Report to the service manager when a real gateway serves, hangs, or waits for its store."""
 
 import asyncio
 import signal
@@ -54,7 +54,7 @@ def served(tmp_path: Path, manager: Manager) -> Iterator[Served]:
 
 
 def test_it_tells_how_it_is(served: Served, manager: Manager) -> None:
-    """Ready once it listens; what waits; a reload from its begin to its end; its stop."""
+    """Ready once it listens; what waits; a reload from start to end; its stop."""
     assert served.process is not None
     manager.waits_for("READY=1")
     assert manager.all[0] == "READY=1", "nothing is told before it serves"
@@ -70,7 +70,7 @@ def test_it_tells_how_it_is(served: Served, manager: Manager) -> None:
 
 
 def test_no_process_of_the_gateway_has_the_variables(served: Served) -> None:
-    """Whatever it starts could else say that the gateway is ready, or alive."""
+    """Otherwise anything that it starts could say that the gateway is ready, or alive."""
     assert served.process is not None
     top = served.process.pid
     children = Path(f"/proc/{top}/task/{top}/children").read_text().split()
@@ -98,7 +98,7 @@ def test_a_gateway_that_hangs_is_silent(served: Served, manager: Manager) -> Non
 
 @dataclass
 class Faulty:
-    """A store whose database is away, or whose calls come to no end."""
+    """A store whose database is away, or whose calls never end."""
 
     store: Store
     fault: Callable[[], object] | None = None
@@ -128,9 +128,9 @@ class Inside:
     manager: Manager
 
     async def alive(self, fault: Callable[[], object] | None, often: int) -> int:
-        """Let the store fail; return how often the watchdog was fed once its patience is over.
+        """Make the store fail; return how often the watchdog was fed once its patience is over.
 
-        It is looked for a second, and until it was fed so often.
+        It watches for a second, and until it was fed this often.
         """
         notifier = Notifier(str(self.manager.path), watchdog_s=0.3)
         report = ServiceReport(notifier, self.gateway.gate, store_patience_s=1.0)
@@ -179,7 +179,7 @@ async def test_a_store_that_is_stuck_starves_the_watchdog(inside: Inside) -> Non
 async def test_a_database_that_is_away_does_not(
     inside: Inside, fault: Callable[[], object] | None
 ) -> None:
-    """It answers with an error, and a restart would not bring it back; the control is well."""
+    """It answers with an error, and a restart would not cure it; the control is well."""
     assert await inside.alive(fault, 3) >= 3
 
 

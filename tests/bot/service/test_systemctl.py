@@ -1,4 +1,4 @@
-"""systemd's own programs are asked as they document it, and their answers read strictly."""
+"""Call systemd's own programs as documented, and read their answers strictly."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Install = Callable[[str, str], None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Put programs on a search path that has none; each notes what it was asked, and its bus."""
+    """Put programs on an empty search path; each records its arguments, and its bus."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
@@ -37,7 +37,7 @@ def _asked(folder: Path) -> str:
 def test_the_state_has_what_was_asked_for_and_nothing_else(
     tmp_path: Path, install: Install
 ) -> None:
-    """A value may hold ``=``; a line that systemd adds by itself is no state."""
+    """A value may contain ``=``; a line that systemd adds on its own is not a state."""
     install("systemctl", "printf 'ActiveState=active\\nStatusText=a=b\\nNames=x\\nwarning\\n'")
 
     assert Systemd(Scope.USER, {}).state() == {"ActiveState": "active", "StatusText": "a=b"}
@@ -60,7 +60,7 @@ def test_another_program_of_the_system_is_asked_about_by_its_name(
 
 @pytest.mark.parametrize("text", [None, "echo ActiveState=active; exit 1"])
 def test_a_manager_that_cannot_be_asked_knows_nothing(install: Install, text: str | None) -> None:
-    """It is not installed, or it fails: then what it printed counts for nothing."""
+    """It is not installed, or it fails: then its output counts for nothing."""
     if text is not None:
         install("systemctl", text)
 
@@ -68,7 +68,7 @@ def test_a_manager_that_cannot_be_asked_knows_nothing(install: Install, text: st
 
 
 def test_what_is_told_without_systemd_says_what_is_missing(install: Install) -> None:
-    """Unlike a question, an order must not vanish."""
+    """Unlike a query, an order must not vanish."""
     del install
     with pytest.raises(HostUnavailable, match="systemctl is not installed; this needs systemd"):
         Systemd(Scope.USER, {}).tell("start", "sayso.service")
@@ -95,7 +95,7 @@ def test_a_verdict_on_a_unit_is_about_ours(install: Install, text: str, faults: 
 
 
 def test_no_verdict_without_the_program_that_gives_it(install: Install) -> None:
-    """``None`` is unlike "no fault"."""
+    """``None`` differs from "no fault"."""
     del install
     assert Systemd(Scope.USER, {}).faults("/run/x/sayso.service") is None
 
@@ -106,7 +106,7 @@ def test_no_verdict_without_the_program_that_gives_it(install: Install) -> None:
 def test_a_verdict_needs_no_session_of_the_user(
     tmp_path: Path, install: Install, environ: dict[str, str], bus: str
 ) -> None:
-    """Where there is no runtime folder, the unit's own stands in for it."""
+    """If there is no runtime folder, the unit's own is used instead."""
     install("systemd-analyze", "true")
     Systemd(Scope.USER, {**environ, "HOME": os.devnull}).faults("/run/x/sayso.service")
 

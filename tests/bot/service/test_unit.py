@@ -1,4 +1,4 @@
-"""The unit: what it says for whom, what systemd thinks of it, and whether a person edited it."""
+"""Write the unit for each user, verify it with systemd, and recognise a person's edit."""
 
 import shutil
 import subprocess
@@ -44,7 +44,7 @@ def _verified(text: str, scope: Scope, folder: Path) -> str:
 
 
 def test_every_line_that_sets_something_has_a_reason() -> None:
-    """Above a block of lines is a comment; only what every unit has goes without."""
+    """Above each block of lines is a comment; only what every unit has goes without."""
     plain = {"Description", "Wants", "After", "ExecStart", "User", "Environment", "WantedBy"}
     text = Unit(Scope.SYSTEM, PROGRAM, Path("/h"), "daemon", sudo=False).text()
     explained = False

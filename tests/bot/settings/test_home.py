@@ -50,7 +50,7 @@ def test_a_new_home_is_private(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o1777])
 def test_a_home_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> None:
-    """Who can write the folder can replace the policy."""
+    """A user who can write to the folder can replace the policy."""
     tmp_path.chmod(mode)
 
     with pytest.raises(StateError, match=f"chmod 700 {tmp_path}"):
@@ -59,7 +59,7 @@ def test_a_home_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> N
 
 @pytest.mark.parametrize("mode", [0o700, 0o755])
 def test_a_home_that_only_its_owner_writes_is_taken(tmp_path: Path, mode: int) -> None:
-    """Reading alone gives nobody a say; the secret files in it are 0600 themselves."""
+    """Reading alone gives no one control; the secret files in it are 0600 themselves."""
     tmp_path.chmod(mode)
 
     ensure_home(tmp_path)
@@ -75,7 +75,7 @@ def test_a_home_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_home_that_cannot_be_created_says_why(tmp_path: Path) -> None:
-    """The reason of the kernel comes with the remedy."""
+    """The kernel's reason comes with the remedy."""
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StateError, match="Not a directory"):
@@ -108,7 +108,7 @@ def test_a_config_that_others_may_write_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_group_writable_config_in_a_private_home_is_taken(tmp_path: Path) -> None:
-    """Editors under umask 002 leave it so, and nobody else can reach it."""
+    """Editors under umask 002 leave it so, and no one else can reach it."""
     path = tmp_path / "config.json5"
     path.write_text("{}")
     path.chmod(0o664)
@@ -118,7 +118,7 @@ def test_a_group_writable_config_in_a_private_home_is_taken(tmp_path: Path) -> N
 
 
 def test_a_missing_config_is_none(tmp_path: Path) -> None:
-    """Without a file the defaults rule."""
+    """Without a file the defaults apply."""
     assert read_config(tmp_path / "config.json5", 10) is None
 
 

@@ -96,7 +96,7 @@ _trees = st.recursive(
 
 @given(tree=st.dictionaries(_words, _trees, max_size=4), indent=st.sampled_from([None, 1]))
 def test_the_scan_finds_exactly_the_librarys_keys(tree: dict[str, object], indent: int) -> None:
-    """Every path of the value has a line, and no path is made up."""
+    """Every path of the value has a line, and no path is invented."""
     document = read_json5(json.dumps(tree, indent=indent, ensure_ascii=False), "c.json5")
 
     assert document.value == tree

@@ -12,7 +12,7 @@ from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 
 
 def told(home: Path, text: str, **environ: str) -> list[str]:
-    """Return the lines of the error that this configuration meets."""
+    """Return the lines of the error that this configuration causes."""
     (home / "config.json5").write_text(text)
     with pytest.raises(InvalidConfig) as caught:
         read(home, environ)
@@ -54,7 +54,7 @@ def test_what_was_read_cannot_be_changed(home: Path) -> None:
 
 
 def test_reading_alone_creates_nothing(tmp_path: Path) -> None:
-    """`config check` may look before the home is there."""
+    """`config check` may run before the home exists."""
     read(tmp_path / "none", {})
 
     assert not (tmp_path / "none").exists()
@@ -113,7 +113,7 @@ def test_a_secret_is_fetched_from_file_and_variable(home: Path) -> None:
 
 
 def test_a_word_from_another_section_is_not_offered(home: Path) -> None:
-    """`enabled` exists below `tools`; a chat platform that has no such key gets its own keys."""
+    """`enabled` exists below `tools`; a chat platform without such a key gets its own keys."""
     lines = told(home, '{channels: {telegram: {token: "1:a", enabled: true}}}')
     assert len(lines) == 1
     assert "channels.telegram.enabled: unknown key; known keys: " in lines[0]
@@ -210,7 +210,7 @@ def test_a_missing_secret_is_told_once(home: Path) -> None:
     ],
 )
 def test_a_wrong_variable_is_told_by_its_name(home: Path, name: str, value: str, line: str) -> None:
-    """The place to mend is the variable, even where the file has the same key."""
+    """The place to fix is the variable, even if the file has the same key."""
     text = '{tools: {exec: {safeBins: ["jq", "wc"], ask: "off"}}}'
     (told_line,) = told(home, text, **{name: value})
 
@@ -264,7 +264,7 @@ def test_only_the_files_own_spelling_is_a_key(home: Path, name: str) -> None:
 
 
 def test_a_home_that_others_write_is_refused(home: Path) -> None:
-    """Reading does not trust a file that anybody could have put there."""
+    """Reading does not trust a file that anyone could have put there."""
     home.chmod(0o777)
 
     with pytest.raises(StateError):
@@ -327,7 +327,7 @@ def test_an_ill_written_rule_is_told(home: Path, rule: str, words: str) -> None:
 
 
 def test_a_rules_mistake_does_not_wait_behind_others(home: Path) -> None:
-    """Wrong keys elsewhere, an ill-shaped rule, and two rules that fail: all of it in one pass."""
+    """Wrong keys elsewhere, a malformed rule, and two rules that fail: all of it in one pass."""
     lines = told(
         home,
         """{tools: {exec: {ask: "alway", wibble: 1, rules: [
@@ -352,7 +352,7 @@ agents: {list: [{id: "coder", tools: {exec: {rules: [
 
 
 def test_every_rule_that_fails_is_told_where_nothing_else_is_wrong(home: Path) -> None:
-    """One line for each, and none for those that hold."""
+    """One line for each, and none for those that pass."""
     bad = '{match: {argv: ["git push"]}, decide: "deny"}'
     good = '{match: {argv: ["git", "push"]}, decide: "deny"}'
     lines = told(home, f"{{tools: {{exec: {{rules: [{bad},{good},{bad}]}}}}}}")
@@ -379,7 +379,7 @@ def test_what_follows_from_another_mistake_is_not_told(home: Path, wrong: str) -
 
 
 def test_rules_of_a_variable_replace_those_of_the_file(home: Path) -> None:
-    """The list that is in effect is judged, beside what else is wrong; its place is told."""
+    """The list in effect is judged, besides what else is wrong; its place is given."""
     bad = '[{match: {argv: ["git push"]}, decide: "deny"}]'
     lines = told(
         home,
@@ -393,7 +393,7 @@ def test_rules_of_a_variable_replace_those_of_the_file(home: Path) -> None:
 
 
 def test_a_malformed_secret_names_what_it_was_read_from(tmp_path: Path) -> None:
-    """The place is where the configuration points from; the mistake is elsewhere."""
+    """The place is where the configuration refers to it; the mistake is elsewhere."""
     file = tmp_path / "config.json5"
     for reference, source in (
         ('{file: "t"}', f"{tmp_path}/t"),
@@ -410,7 +410,7 @@ def test_a_malformed_secret_names_what_it_was_read_from(tmp_path: Path) -> None:
 
 
 def test_without_a_file_a_mistake_is_never_in_it(tmp_path: Path) -> None:
-    """What is missing beside a variable is missed there."""
+    """What is missing next to a variable is reported there."""
     variable = "SAYSO_CHANNELS__TELEGRAM__APIBASEURL"
     with pytest.raises(InvalidConfig) as failed:
         read(tmp_path, {variable: "http://127.0.0.1:1"})
@@ -421,7 +421,7 @@ def test_without_a_file_a_mistake_is_never_in_it(tmp_path: Path) -> None:
 
 
 def test_the_mark_of_a_gateway_is_its_stores_and_gives_no_secret_away(tmp_path: Path) -> None:
-    """The same at each start and for gateways on one store; a password is no part of it."""
+    """The same at each start and for gateways on one store; a password is not part of it."""
 
     def mark(home: str, **environ: str) -> str:
         return load(tmp_path / home, environ=environ).mark

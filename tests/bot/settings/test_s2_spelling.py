@@ -1,4 +1,4 @@
-"""S2's own spelling of ``execution``, in file and environment."""
+"""Read S2's own spelling of ``execution``, in file and environment."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_both_spellings_mean_the_same(tmp_path: Path) -> None:
 
 
 def test_a_key_in_both_spellings_is_refused(tmp_path: Path) -> None:
-    """As every doubled key; and an unknown one is named with the nearest."""
+    """Like every doubled key; and an unknown one is named with the nearest."""
     text = "{\n execution: {\n run_as_unix_user: true, runAsUnixUser: false,\n executor_poo: {} } }"
     with pytest.raises(InvalidConfig) as caught:
         settings(tmp_path, text)
@@ -55,7 +55,7 @@ def test_a_key_in_both_spellings_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_sections_keep_one_spelling(tmp_path: Path) -> None:
-    """Nothing else was ever written so."""
+    """Nothing else was ever spelled so."""
     with pytest.raises(InvalidConfig, match="askFallback"):
         settings(tmp_path, '{ tools: { exec: { ask_fallback: "deny" } } }')
 

@@ -52,7 +52,7 @@ def test_every_kind_of_key_is_known() -> None:
 
 
 def test_every_key_is_walked_once() -> None:
-    """Parents come first; any item of a list of sections stands as item 0."""
+    """Parents come first; any item of a list of sections is item 0."""
     assert [path for path, _ in walk(shape_of(Outer))] == [
         ("inner",),
         ("inner", "secret"),

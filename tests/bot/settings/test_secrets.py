@@ -12,7 +12,7 @@ def test_a_secret_comes_from_the_environment(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["s3cret", "s3cret\n", "s3cret\r\n"])
 def test_a_secret_comes_from_a_file(tmp_path: Path, content: str) -> None:
-    """{file: path} is the file's text; the line end that editors add is no part of it."""
+    """{file: path} is the file's text; the line end that editors add is not part of it."""
     (tmp_path / "token").write_bytes(content.encode())
 
     assert fetch({"file": "token"}, tmp_path, {}) == "s3cret"
@@ -21,7 +21,7 @@ def test_a_secret_comes_from_a_file(tmp_path: Path, content: str) -> None:
 
 
 def test_only_one_line_end_is_taken_off(tmp_path: Path) -> None:
-    """Whatever else stands there belongs to the secret."""
+    """Anything else in it belongs to the secret."""
     (tmp_path / "token").write_text(" s3cret \n\n")
 
     assert fetch({"file": "token"}, tmp_path, {}) == " s3cret \n"
@@ -46,7 +46,7 @@ def test_only_one_line_end_is_taken_off(tmp_path: Path) -> None:
 def test_a_secret_that_cannot_be_had_says_why(
     tmp_path: Path, reference: dict[str, object], why: str
 ) -> None:
-    """Each way to miss has its own sentence."""
+    """Each way to fail has its own sentence."""
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     (tmp_path / "empty").write_text("\n")
     (tmp_path / "large").write_text("x" * (MAX_BYTES + 1))

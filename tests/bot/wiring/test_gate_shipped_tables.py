@@ -1,4 +1,4 @@
-"""A gateway whose shipped tables contradict their own examples does not start."""
+"""Refuse to start a gateway whose shipped tables contradict their own examples."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A log that nobody reads, and one whose reader is gone: real pipes, in processes of their own."""
+"""Write a log that no one reads, and one whose reader is gone: real pipes, real processes."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def logging_process(lines: int, stderr: int, *more: str) -> "subprocess.Popen[bytes]":
-    """Start a process that logs so many lines, says so, and waits for a line of ours."""
+    """Start a process that logs this many lines, says so, and waits for a line of ours."""
     return subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, str(lines), *more],
         cwd=ROOT,
@@ -46,7 +46,7 @@ def end(process: "subprocess.Popen[bytes]") -> int:
 
 @pytest.mark.parametrize("style", ["plain", "json"])
 def test_what_does_not_fit_is_counted(style: str) -> None:
-    """The process goes on; once somebody reads, the log says how much of it is missing."""
+    """The process continues; once someone reads, the log says how much of it is missing."""
     ours, theirs = os.pipe()
     with logging_process(LINES, theirs, style) as process, os.fdopen(ours) as log:
         os.close(theirs)
@@ -64,7 +64,7 @@ def test_what_does_not_fit_is_counted(style: str) -> None:
 
 
 def test_the_end_does_not_wait_for_the_reader() -> None:
-    """A process whose log nobody reads ends all the same, with its own exit code."""
+    """A process whose log no one reads still ends, with its own exit code."""
     ours, theirs = os.pipe()
     with logging_process(LINES, theirs) as process:
         os.close(theirs)
@@ -111,7 +111,7 @@ def test_all_is_written_before_the_end(tmp_path: Path) -> None:
 
 
 def test_a_pipe_that_does_not_block_loses_nothing() -> None:
-    """Who made the pipe may have set O_NONBLOCK: a write that finds it full is made again."""
+    """The maker of the pipe may have set O_NONBLOCK: a write that finds it full is repeated."""
     ours, theirs = os.pipe()
     fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(theirs, False)
@@ -129,7 +129,7 @@ def test_a_pipe_that_does_not_block_loses_nothing() -> None:
 
 
 def test_a_wait_for_the_rest_is_bounded() -> None:
-    """What waits for the writer waits no longer than it said."""
+    """What waits for the writer waits no longer than stated."""
     ours, theirs = os.pipe()
     writer = LogWriter(theirs)
     writer.write(bytes(1 << 19))

@@ -1,4 +1,4 @@
-"""How much is logged: by the setting, after a reload, with secrets masked at every level."""
+"""Log as much as the setting says, also after a reload, with secrets masked at every level."""
 
 import json
 import logging
@@ -55,7 +55,7 @@ def test_libraries_stay_quiet_and_ours_follow_the_setting(level: LogLevel) -> No
 
 
 def test_a_reload_changes_it(tmp_path: Path) -> None:
-    """Debug lines come after SIGHUP and go after the next, while the gateway runs."""
+    """Debug lines appear after SIGHUP and disappear after the next, while the gateway runs."""
     gateway = GatewayProcess(tmp_path / "home")
     write_config(gateway.home, None)
     gateway.start()

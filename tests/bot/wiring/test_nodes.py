@@ -1,4 +1,4 @@
-"""The runs of nodes are settled once: by the gateway that claimed them, or by its successor."""
+"""Settle the runs of nodes once: by the gateway that claimed them, or by its successor."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ class Records:
     kinds: list[str] = field(default_factory=list)
 
     async def append(self, kind: str, record: dict[str, object]) -> None:
-        """Keep what kind of record it was."""
+        """Keep the kind of record."""
         del record
         if self.full:
             raise JournalError("the disk is full")
@@ -61,7 +61,7 @@ def _ended(run_id: ApprovalId) -> Ended:
 
 
 async def test_an_ending_that_an_earlier_gateway_waited_for_is_stored(store: Store) -> None:
-    """It is in the journal too; a node that says it again is told that it is there."""
+    """It is in the journal too; a node that repeats it is told that it is there."""
     journal = Records()
     stored = StoredRuns(store, journal, "boot-2")
     left = await _claimed(store, "boot-1")
@@ -90,7 +90,7 @@ async def test_a_run_that_never_began_on_its_node_is_refused(store: Store) -> No
 
 
 async def test_no_other_node_ends_a_run(store: Store) -> None:
-    """What the store does not know of it is let go, so that the node stops saying it."""
+    """What the store does not know is let go, so that the node stops reporting it."""
     journal = Records()
     stored = StoredRuns(store, journal, "boot-2")
     left = await _claimed(store, "boot-1")

@@ -1,4 +1,4 @@
-"""Reload a configuration under load: every request is judged by one of the two, never by both."""
+"""Reload a configuration under load: every request is judged by one of the two, never both."""
 
 import asyncio
 import json
@@ -23,19 +23,19 @@ _FORBIDS = {
     "security": "full",
     "rules": [{"match": {"glob": "/usr/bin/touch"}, "decide": "deny", "reason": "no"}],
 }
-"""Everything may run but this; and nothing may that is not listed. Half of each allows it."""
+"""Everything may run except this; and nothing may that is not listed. Half of each allows it."""
 _LISTS = {"security": "allowlist", "rules": []}
 
 
 @dataclass
 class Running:
-    """A gateway in this process, and what is said of its configuration."""
+    """A gateway in this process, and its messages about its configuration."""
 
     gateway: Gateway
     home: Path
 
     async def reload(self, **exec_: Any) -> bool:
-        """Write what ``tools.exec`` is, without asking anybody, and take it over."""
+        """Write what ``tools.exec`` is, without asking anyone, and apply it."""
         write(self.home, **exec_)
         return await self.gateway.reloading.reload()
 
@@ -56,7 +56,7 @@ class Running:
                 return type(other).__name__
 
     async def hammered(self, reloads: int) -> Counter[str]:
-        """Ask all the time while the configuration changes; count how the requests ended."""
+        """Ask constantly while the configuration changes; count how the requests ended."""
         ended: Counter[str] = Counter()
         over = asyncio.Event()
 
@@ -78,7 +78,7 @@ class Running:
 
 
 def write(home: Path, **exec_: Any) -> None:
-    """Write what ``tools.exec`` is, without asking anybody."""
+    """Write what ``tools.exec`` is, without asking anyone."""
     path = home / "config.json5"
     tools = {"exec": {"host": "gateway", "ask": "off", **exec_}}
     path.write_text(json.dumps(json.loads(path.read_text()) | {"tools": tools}))
@@ -119,7 +119,7 @@ async def test_two_steps_would_leave_a_gap(
 async def test_a_change_that_cannot_be_written_down_is_not_taken_over(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A policy that the journal does not know of is never in effect."""
+    """A policy unknown to the journal is never in effect."""
     gate = running.gateway.gate
     before = gate.rulebook.version, gate.broker, gate.rulebook.compiled
     assert isinstance(gate.journal, AuditJournal)
@@ -134,7 +134,7 @@ async def test_a_change_that_cannot_be_written_down_is_not_taken_over(
 async def test_a_rule_that_fails_its_example_leaves_the_old_configuration(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What no start would take, no reload takes; one line names it."""
+    """What no start would accept, no reload accepts; one line names it."""
     rule = {**_FORBIDS["rules"][0], "examples": {"match": [["rm", "x"]]}}  # type: ignore[dict-item]
 
     assert not await running.reload(security="full", rules=[rule])

@@ -1,4 +1,4 @@
-"""What a gateway keeps on disk holds no secret of an authenticator app, nor does its backup."""
+"""Keep no secret of an authenticator app on a gateway's disk, nor in its backup."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ async def _left_in_clear(home: Path) -> None:
 
 @asynccontextmanager
 async def _ground(home: Path, **environ: str) -> AsyncIterator[tuple[Store, Seals]]:
-    """Open a home's store as a gateway does, and what seals its secrets."""
+    """Open a home's store as a gateway does, and its sealer."""
     settings = load(home, environ=environ)
     async with AsyncExitStack() as stack:
         ground = await open_ground(stack, settings, Network.of(settings))
@@ -45,7 +45,7 @@ def _holding(folder: Path) -> list[str]:
 
 
 def _backed_up(home: Path) -> list[str]:
-    """Copy the database as the page about backups says; return what holds the secret there."""
+    """Copy the database as the page about backups says; return what contains the secret there."""
     copy = home.parent / "copy"
     copy.mkdir(exist_ok=True)
     with (
@@ -57,7 +57,7 @@ def _backed_up(home: Path) -> list[str]:
 
 
 async def test_what_was_in_clear_is_sealed_at_the_start(tmp_path: Path) -> None:
-    """Neither database nor backup holds it then; the control: both did. It is the same secret."""
+    """Neither database nor backup contains it then; the control: both did. It is the same one."""
     home = tmp_path / "home"
     await _left_in_clear(home)
     assert "state.db" in _holding(home)

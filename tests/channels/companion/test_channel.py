@@ -1,4 +1,4 @@
-"""The companion as a channel: prompts become dialogs, keys become answers with their session."""
+"""Use the companion as a channel: prompts become dialogs, keys become answers."""
 
 import asyncio
 import os
@@ -68,7 +68,7 @@ async def test_a_press_arrives_as_a_command_with_its_session(side: Side) -> None
 
 
 async def test_an_outcome_closes_the_dialog_and_is_no_loss(side: Side) -> None:
-    """The person reads how it ended; the gate hears of nothing lost."""
+    """The person reads how it ended; the gate is told of no loss."""
     message = await side.channel.post(HERE, build_prompt(approval()))
     await side.channel.update(HERE, message, build_outcome(approval(resolution=resolved())))
     await until(lambda: side.desk.ended != [])
@@ -80,7 +80,7 @@ async def test_an_outcome_closes_the_dialog_and_is_no_loss(side: Side) -> None:
 
 
 async def test_a_companion_that_goes_away_is_reported_once(side: Side) -> None:
-    """The gate hears which question has lost its companion."""
+    """The gate is told which question has lost its companion."""
     await side.channel.post(HERE, build_prompt(approval()))
     await side.server.close()
     await until(lambda: side.lost != [])
@@ -100,7 +100,7 @@ async def test_a_stop_of_the_gateway_is_no_loss(side: Side) -> None:
 
 
 async def test_an_answer_that_could_not_be_committed_can_be_given_again(side: Side) -> None:
-    """A store that fails decides nothing, the person reads it, and the next answer counts."""
+    """A store that fails decides nothing, the person is told, and the next answer counts."""
     side.inbox.failures.append(StoreError("The disk is away."))
     await side.channel.post(HERE, build_prompt(approval()))
     side.desk.shown[0].answer(ApprovalReply.DENY)
@@ -111,7 +111,7 @@ async def test_an_answer_that_could_not_be_committed_can_be_given_again(side: Si
 
 
 async def test_a_listener_whose_answers_do_not_count_is_not_there(side: Side) -> None:
-    """It is no companion to ask, and what it answers reaches nobody."""
+    """It is not a companion to ask, and its answers reach no one."""
     await side.channel.post(HERE, build_prompt(approval()))
     side.channel.session_of = lambda _peer: None
     with pytest.raises(NoCompanion, match="do not count"):
@@ -136,7 +136,7 @@ async def test_health_says_whether_somebody_listens(side: Side) -> None:
 
 
 async def test_a_prompt_without_a_companion_is_refused_for_good(side: Side) -> None:
-    """The outbox gives it up at once, so that other places are asked in its stead."""
+    """The outbox gives it up at once, so that other places are asked instead."""
     side.channel.address = lambda: None
     with pytest.raises(ChannelError, match=r"has no socket\.token") as refused:
         await side.channel.post(HERE, build_prompt(approval()))

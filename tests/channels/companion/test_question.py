@@ -1,4 +1,4 @@
-"""A dialog has the words of the prompt in a chat, and no key that a button would not have."""
+"""Give a dialog the words of a chat prompt, and no key that a button would not have."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def test_what_no_button_may_allow_has_one_key(change: dict[str, bool]) -> None:
 
 
 def test_without_a_promise_there_is_no_always() -> None:
-    """Allow-always is a key only where something would be stored."""
+    """Allow-always is a key only if something would be stored."""
     question = question_of(replace(build_prompt(approval()), promise=()))
 
     assert (ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY) == question.answers

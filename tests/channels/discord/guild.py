@@ -25,7 +25,7 @@ FIELDS = {"approve": ("id", "decision", "note"), "run": ("command",), "pair": ("
 def channel_for(
     server: DiscordServer, session: Path | None = None, /, **more: object
 ) -> DiscordChannel:
-    """Return a channel that differs from production in its base URL only."""
+    """Return a channel that differs from production only in its base URL."""
     settings = {"token": server.state.token, "apiBaseUrl": server.url, **more}
     return DiscordChannel(DiscordSettings.model_validate(settings), session)
 

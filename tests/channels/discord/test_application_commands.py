@@ -1,4 +1,4 @@
-"""The application commands: registered once, read as they would be typed."""
+"""Register application commands once, and read them as they would be typed."""
 
 import pytest
 

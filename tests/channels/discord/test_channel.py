@@ -1,4 +1,4 @@
-"""What goes out to Discord, and where: bodies, places, threads, speed."""
+"""Send to Discord: bodies, places, threads, speed."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from tests.emulators.discord_objects import BOT, CHANNEL, GUILD, OTHER_CHANNEL, 
 async def test_what_is_sent_is_what_the_renderer_returned(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """The bodies of ``payloads`` go out as they are, long prompts with their file too."""
+    """The bodies of ``payloads`` are sent as they are, long prompts with their file too."""
     await setup.channel.start(inbox)
     for size in (10, 3_000, 30_000):
         card = build_prompt(approval(plan(text="echo " + "b" * size)))
@@ -107,7 +107,7 @@ def _own(setup: DiscordGuild) -> list[dict[str, Any]]:
 async def test_nothing_that_is_sent_pings_or_previews(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """Prompts, edits, notices and replies carry empty allowed mentions; posts stay previewless."""
+    """Prompts, edits, notices and replies carry empty allowed mentions; posts have no previews."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.channel.notify(setup.target, NoticeCard(redact("@everyone https://x.example")))

@@ -1,4 +1,4 @@
-"""No fake secret of any shape leaves for Discord, and the token stays out of every log."""
+"""Send no fake secret of any shape to Discord, and keep the token out of every log."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Discord keeps the contract, on the real discord.py against a local server."""
+"""Keep the channel contract on Discord, with the real discord.py against a local server."""
 
 from collections.abc import AsyncIterator
 
@@ -12,7 +12,7 @@ from tests.emulators.discord import DiscordServer
 
 @pytest.fixture
 async def setup(server: DiscordServer) -> AsyncIterator[DiscordGuild]:
-    """Return a bot and Ana, where a prompt that is posted again is long after the first."""
+    """Return a bot and Ana, with repeated prompts posted long after the first."""
     server.state.nonce_seconds = 0
     made = DiscordGuild(server, channel_for(server))
     yield made

@@ -1,4 +1,4 @@
-"""Whatever Discord answers a call with: it is said, nothing is lost for good, no traceback."""
+"""Handle any answer of Discord to a call: it is reported, nothing is lost, no traceback."""
 
 from collections.abc import AsyncIterator
 from typing import ClassVar
@@ -26,11 +26,11 @@ from tests.emulators.discord_rest import ROUTES
 
 _UNKNOWN = 720_000_000_000_000_001
 _SLOW_S = 1.3
-"""Seconds after which a press was acknowledged before it is answered."""
+"""Seconds after which a press is acknowledged before it is answered."""
 
 
 async def start_with_commands(at: OddCall) -> bool:
-    """Start, and see to the slash commands."""
+    """Start, and register the slash commands."""
     assert isinstance(at.setup, DiscordGuild)
     await start(at)
     return bool(at.setup.server.state.commands)
@@ -74,7 +74,7 @@ async def press_for_long_reply(at: OddCall) -> bool:
 
 
 async def press_redelivered(at: OddCall) -> bool:
-    """Deliver a press again that has its reply: what its first answer was is looked up."""
+    """Deliver a press again that has its reply: its first answer is looked up."""
     assert isinstance(at.setup, DiscordGuild)
     server = at.setup.server
     await at.channel.start(at.inbox)

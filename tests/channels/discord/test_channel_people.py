@@ -1,4 +1,4 @@
-"""Discord keeps what people are promised, on the real discord.py."""
+"""Keep on Discord what people are promised, with the real discord.py."""
 
 from tests.contracts.people import PeopleContract
 

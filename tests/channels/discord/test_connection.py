@@ -1,4 +1,4 @@
-"""What keeps the bot from connecting is told, and mended by itself where it can be."""
+"""Report what keeps the bot from connecting, and recover where that is possible."""
 
 import asyncio
 import gc
@@ -30,7 +30,7 @@ class TestLine:
     async def test_a_wrong_token_is_told_and_never_named(
         self, server: DiscordServer, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """A refused token shows in health, posts fail for good, and nobody sees the token."""
+        """A refused token shows in health, posts fail for good, and no one sees the token."""
         caplog.set_level(logging.DEBUG)
         token = "NzAwMDAwMDAwMDAwMDAwMDAx.GwronG.a-token-that-nobody-may-ever-see-0001"
         channel = channel_for(server, token=token)
@@ -48,7 +48,7 @@ class TestLine:
     async def test_a_stop_while_connecting_leaves_nothing_behind(
         self, server: DiscordServer, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The library reports a new session after a pause, also where the client is closed then."""
+        """The library reports a new session after a pause, even if the client is closed then."""
         channel = channel_for(server)
         starting = asyncio.create_task(channel.start(inbox))
         async with asyncio.timeout(5):
@@ -90,7 +90,7 @@ class TestLine:
     async def test_start_during_an_outage_connects_once_it_is_over(
         self, inbox: RecordingInbox
     ) -> None:
-        """The gateway starts without Discord; health tells, and answers come in later."""
+        """The gateway starts without Discord; health reports it, and answers arrive later."""
         async with DiscordServer(port=free_port()) as first:
             port = first.port
         channel = channel_for(first)

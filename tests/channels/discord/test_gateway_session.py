@@ -1,4 +1,4 @@
-"""Where a session stands: kept over processes, behind what is still in hand."""
+"""Keep a session's position over processes, behind what is still being handled."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _SESSION = Session("s1", 7, "wss://gateway.example/", "9:1")
 
 
 def test_a_session_is_kept_for_the_next_process(tmp_path: Path) -> None:
-    """What was saved is loaded by its owner alone; a session that ended leaves no file."""
+    """What was saved is loaded by its owner alone; an ended session leaves no file."""
     path = tmp_path / "session.json"
     kept = SessionFile(path)
     kept.save(_SESSION)
@@ -34,7 +34,7 @@ def test_a_file_that_cannot_be_read_costs_only_the_replay(tmp_path: Path, conten
 def test_a_disk_that_fails_is_logged_and_no_more(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An answer is never held up by the session's file."""
+    """An answer is never delayed by the session's file."""
     kept = SessionFile(tmp_path / "missing" / "session.json")
     kept.save(_SESSION)
 
@@ -43,7 +43,7 @@ def test_a_disk_that_fails_is_logged_and_no_more(
 
 
 def test_what_is_in_hand_holds_the_number_back() -> None:
-    """A resumed session begins before the oldest event that nobody finished."""
+    """A resumed session begins before the oldest unfinished event."""
     hand = InHand()
     hand.begin(100, 5)
     hand.begin(101, 6)

@@ -1,4 +1,4 @@
-"""What a person on Discord is told, when, and who else sees it."""
+"""Tell a person on Discord the right thing, at the right time, visible to the right people."""
 
 import asyncio
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class FirmInbox:
     refused: int = 0
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Refuse whoever is not Ana."""
+        """Refuse anyone but Ana."""
         if inbound.actor.account == str(ANA):
             return Reply(redact("Allowed once: 7K3F9Q."), Tone.OK)
         self.refused += 1
@@ -65,7 +65,7 @@ class TestAnswers:
     async def test_a_slow_commit_is_acknowledged_in_time_and_told_when_true(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """Before the commit there is only a sign of work; afterwards the truth."""
+        """Before the commit there is only a deferral; afterwards the truth."""
         inbox.held = asyncio.Event()
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))

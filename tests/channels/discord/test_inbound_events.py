@@ -1,4 +1,4 @@
-"""What comes in from Discord: mentions, direct messages, replies."""
+"""Receive from Discord: mentions, direct messages, replies."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class TestTyping:
     async def test_text_without_a_mention_is_hidden_by_discord(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """In a server the bot hears only what mentions it."""
+        """In a server the bot receives only what mentions it."""
         await setup.channel.start(inbox)
         await setup.server.say(CHANNEL, ANA, "approve 7K3F9Q allow-once")
         await setup.server.say(CHANNEL, ANA, f"approve 7K3F9Q deny <@{BOT}>")
@@ -50,7 +50,7 @@ class TestTyping:
     async def test_direct_messages_need_no_mention(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """A person is written to by id, and what it writes back comes from that place."""
+        """A person is written to by id, and their reply comes from that place."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(_DIRECT, build_prompt(approval()))
         direct = setup.server.state.direct[ANA]

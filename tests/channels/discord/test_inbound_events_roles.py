@@ -1,4 +1,4 @@
-"""Discord roles as approver sources, as Discord says them with each press and message."""
+"""Use Discord roles as approver sources, as Discord sends them with each press and message."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ _HELD = frozenset({f"role:{ROLE}"})
 async def test_a_press_carries_the_roles_that_the_settings_name(
     server: DiscordServer, inbox: RecordingInbox
 ) -> None:
-    """A role that was just given counts, one that was taken away does not, others never."""
+    """A role that was just given counts, a removed one does not, others never do."""
     server.state.roles[ANA] = {ROLE, 99}
     channel = channel_for(server, **_LISTED)
     await channel.start(inbox)
@@ -83,7 +83,7 @@ async def test_elsewhere_nobody_has_a_role(
 async def test_a_session_of_another_process_knows_roles_and_threads(
     server: DiscordServer, inbox: RecordingInbox, tmp_path: Path
 ) -> None:
-    """After a restart that resumes, no server was announced: the events alone must do."""
+    """After a restart that resumes, no server was announced: the events alone must suffice."""
     server.state.roles[ANA] = {ROLE}
     path = tmp_path / "discord-session.json"
     thread = Target("discord", str(CHANNEL), thread=str(THREAD))

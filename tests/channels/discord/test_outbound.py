@@ -1,4 +1,4 @@
-"""REST calls that Discord refuses or that the network loses."""
+"""Handle REST calls that Discord refuses or that the network loses."""
 
 import time
 
@@ -33,7 +33,7 @@ class TestCalls:
     async def test_a_place_that_cannot_be_written_is_permanent(
         self, setup: DiscordGuild, inbox: RecordingInbox, target: Target, words: str
     ) -> None:
-        """Unknown and closed places are not tried again, and the error says what to do."""
+        """Unknown and closed places are not retried, and the error says what to do."""
         setup.server.state.forbidden.add(CHANNEL)
         setup.server.state.blocked.add(ANA)
         await setup.channel.start(inbox)
@@ -45,7 +45,7 @@ class TestCalls:
     async def test_an_update_in_a_deleted_channel_is_no_error(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """Where the whole channel is gone, nothing is left to edit."""
+        """If the whole channel is gone, nothing is left to edit."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         setup.server.state.missing.add(CHANNEL)
@@ -75,7 +75,7 @@ class TestCalls:
     async def test_a_server_that_forgets_nonces_shows_the_duplicate(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """Negative control: without the nonce the repeated prompt stands there twice."""
+        """Negative control: without the nonce the repeated prompt appears twice."""
         await setup.channel.start(inbox)
         setup.server.faults.add(Fault(FaultKind.LOSE, "createMessage"))
         with pytest.raises(ChannelError):

@@ -1,4 +1,4 @@
-"""A prompt whose sending was not confirmed is found again, whatever fields Discord leaves out."""
+"""Find a prompt whose sending was not confirmed, whatever fields Discord leaves out."""
 
 import pytest
 
@@ -61,7 +61,7 @@ async def test_a_history_that_says_nothing_is_as_none(
 async def test_a_stall_and_five_502_show_one_prompt(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """What the library gives up after five tries is for later, and then there once."""
+    """What the library gives up after five tries is for later, and then appears once."""
     channel = setup.channel
     assert isinstance(channel, Resumable)
     await channel.start(inbox)
@@ -78,7 +78,7 @@ async def test_a_stall_and_five_502_show_one_prompt(
 async def test_an_answer_that_cannot_be_read_is_for_later(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """Discord took the message and did not say its id: it is looked for, and not sent twice."""
+    """Discord took the message and did not give its id: it is looked up, and not sent twice."""
     channel = setup.channel
     assert isinstance(channel, Resumable)
     await channel.start(inbox)

@@ -1,4 +1,4 @@
-"""Threads for sessions: opened, written to, asleep, refused."""
+"""Use threads for sessions: opened, written to, archived, refused."""
 
 import pytest
 
@@ -35,7 +35,7 @@ async def test_a_thread_is_opened_and_used(setup: DiscordGuild, inbox: Recording
 async def test_a_message_has_one_thread_however_often_it_is_asked_for(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """It has the message's id, also where an earlier gateway opened it; one alone has another."""
+    """It has the message's id, even if an earlier gateway opened it; one alone has another."""
     assert isinstance(setup.channel, Threads)
     await setup.channel.start(inbox)
     written = await setup.server.say(CHANNEL, ANA, "hello")
@@ -102,7 +102,7 @@ async def test_a_thread_without_a_title_has_a_name(
 async def test_a_locked_thread_is_told_and_an_archived_one_is_used(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """A post wakes a sleeping thread; one that moderators locked is a permanent refusal."""
+    """A post unarchives a thread; one that moderators locked is a permanent refusal."""
     thread = Target("discord", str(CHANNEL), thread=str(THREAD))
     await setup.channel.start(inbox)
     setup.server.state.archived.add(THREAD)

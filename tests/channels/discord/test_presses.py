@@ -1,4 +1,4 @@
-"""The first answer to a press is the final state of the prompt that was pressed."""
+"""Answer a press first with the final state of the pressed prompt."""
 
 from dataclasses import dataclass
 
@@ -51,7 +51,7 @@ async def test_an_edit_is_the_answer_to_the_press_of_its_message(setup: DiscordG
 
 
 async def test_a_redelivered_press_leaves_the_final_state(setup: DiscordGuild) -> None:
-    """The note to a press that is known already is put beside the prompt, not in its place."""
+    """The note to an already known press is put next to the prompt, not in its place."""
     message = await _posted(setup)
     sent = await setup.server.press(CHANNEL, int(message), ANA, "Allow once")
     await setup.server.until(lambda: sent.notes == [_NOTE])
@@ -64,7 +64,7 @@ async def test_a_redelivered_press_leaves_the_final_state(setup: DiscordGuild) -
 
 
 async def test_an_answer_that_discord_refuses_is_an_edit(setup: DiscordGuild) -> None:
-    """The prompt is edited the other way, and its person gets the note all the same."""
+    """The prompt is edited the other way, and its person still gets the note."""
     message = await _posted(setup)
     setup.server.faults.add(Fault(FaultKind.STATUS, "callback", 403))
     sent = await setup.server.press(CHANNEL, int(message), ANA, "Allow once")

@@ -1,4 +1,4 @@
-"""Buckets of a second to five minutes: what they have left is used, what they lack is for later."""
+"""Use what a bucket of a second to five minutes has left; leave the rest for later."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ SECONDS = (1, 10, 31, 120, 219, 300)
 async def test_what_a_bucket_has_left_is_used(
     setup: DiscordGuild, inbox: RecordingInbox, seconds: int
 ) -> None:
-    """Three calls of three go out at once, however late the bucket resets."""
+    """Three calls of three are sent at once, however late the bucket resets."""
     assert isinstance(setup.channel, Threads)
     for method in ("createMessage", "editMessage", "createThread"):
         setup.server.buckets[method] = Pacing(3, seconds)
@@ -44,7 +44,7 @@ async def test_what_a_bucket_has_left_is_used(
 async def test_an_empty_bucket_is_for_later(
     setup: DiscordGuild, inbox: RecordingInbox, seconds: int
 ) -> None:
-    """The outbox learns how long; Discord is not asked in vain."""
+    """The outbox is told how long; Discord is not asked needlessly."""
     setup.server.buckets["createMessage"] = Pacing(1, seconds)
     await setup.channel.start(inbox)
     await setup.channel.post(setup.target, build_prompt(approval()))

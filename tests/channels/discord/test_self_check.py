@@ -1,4 +1,4 @@
-"""What ``sayso doctor channels`` learns from Discord, without a gateway connection."""
+"""Prove with ``sayso doctor channels`` what works on Discord, without a gateway connection."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The section ``channels.discord``: what it takes, what it refuses, what it never shows."""
+"""Load ``channels.discord``: what it accepts, what it refuses, what it never shows."""
 
 import pytest
 from pydantic import ValidationError
@@ -9,7 +9,7 @@ TOKEN = "NzAwMDAwMDAwMDAwMDAwMDA5.GtestX.a-token-for-the-tests-of-settings-01"
 
 
 def test_the_least_section_is_a_token_and_listens_for_mentions_only() -> None:
-    """Defaults: the platform's own API, no privileged intent, nobody may answer."""
+    """Defaults: the platform's own API, no privileged intent, no one may answer."""
     settings = DiscordSettings.model_validate({"token": TOKEN})
 
     assert settings.api_base_url == "https://discord.com/api/v10"
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_refused_with_what_to_do(key: str, value: object, words
 
 
 def test_roles_and_people_are_references() -> None:
-    """``role:ID`` needs a listed server; ``person:NAME`` is somebody of the people directory."""
+    """``role:ID`` needs a listed server; ``person:NAME`` is a person of the people directory."""
     settings = DiscordSettings.model_validate(
         {
             "token": TOKEN,
@@ -78,6 +78,6 @@ def test_roles_and_people_are_references() -> None:
 
 
 def test_the_role_that_everybody_has_is_refused() -> None:
-    """Its id is that of the server: listing it would make everybody an approver."""
+    """Its id is that of the server: listing it would make everyone an approver."""
     with pytest.raises(ValidationError, match="is the @everyone role"):
         DiscordSettings.model_validate({"token": TOKEN, "guilds": [7], "approvers": ["role:7"]})

@@ -1,4 +1,4 @@
-"""Sockets die and sessions end; no answer is lost, and health tells."""
+"""Survive sockets that die and sessions that end; no answer is lost, and health reports it."""
 
 import asyncio
 import threading
@@ -29,19 +29,19 @@ async def _healthy(channel: Channel, *, ok: bool = True) -> None:
 
 
 def _hearts(before: set[threading.Thread]) -> list[threading.Thread]:
-    """Return the heartbeat threads that were started since."""
+    """Return the heartbeat threads started since then."""
     started = [one for one in threading.enumerate() if one not in before and one.is_alive()]
     return [one for one in started if one.name.startswith("keep-alive-handler")]
 
 
 class TestGateway:
-    """Sockets die; sessions go on."""
+    """Sockets die; sessions continue."""
 
     @pytest.mark.parametrize("way", ["op 7", "1001", "4000", "abort"])
     async def test_a_press_in_the_gap_is_replayed(
         self, setup: DiscordGuild, inbox: RecordingInbox, way: str
     ) -> None:
-        """However the socket ends, the session is resumed and what came meanwhile arrives."""
+        """However the socket ends, the session is resumed and what came in between arrives."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         server = setup.server
@@ -62,7 +62,7 @@ class TestGateway:
     async def test_a_stop_while_a_session_begins_leaves_no_heartbeat_thread(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """The client waits for its turn to identify while the new socket's heart beats already."""
+        """The client waits for its turn to identify while the new socket already sends beats."""
         before = set(threading.enumerate())
         await setup.channel.start(inbox)
         await until(lambda: bool(_hearts(before)))
@@ -78,7 +78,7 @@ class TestGateway:
     async def test_a_stop_after_the_socket_was_closed_leaves_no_heartbeat_thread(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """Discord hung up, and the client had no time to notice."""
+        """Discord disconnected, and the client had no time to notice."""
         before = set(threading.enumerate())
         await setup.channel.start(inbox)
         await until(lambda: bool(_hearts(before)))
@@ -91,7 +91,7 @@ class TestGateway:
     async def test_an_invalid_session_is_replaced_and_old_buttons_work(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """After op 9 the client waits, identifies anew, and takes presses on older messages."""
+        """After op 9 the client waits, identifies again, and takes presses on older messages."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         await setup.server.gateway.order(9, data=False)
@@ -166,7 +166,7 @@ class TestGateway:
     async def test_what_is_done_with_is_kept_soon_without_a_stop(
         self, server: DiscordServer, inbox: RecordingInbox, tmp_path: Path
     ) -> None:
-        """A process that is killed has its place in the file, a moment after each answer."""
+        """A process that is killed has its position in the file, a moment after each answer."""
         path = tmp_path / "discord-session.json"
         channel = channel_for(server, path)
         await channel.start(inbox)
@@ -184,7 +184,7 @@ class TestGateway:
     async def test_a_session_that_cannot_be_resumed_is_replaced(
         self, server: DiscordServer, inbox: RecordingInbox, tmp_path: Path, *, known: bool
     ) -> None:
-        """A kept session that Discord no longer takes costs a second or so, not the start."""
+        """A kept session that Discord no longer accepts costs a second or so, not the start."""
         path = tmp_path / "discord-session.json"
         owner = f"{BOT}:{GUILDS | GUILD_MESSAGES | DIRECT_MESSAGES}"
         kept = Session("old", 7, server.gateway.url, owner)
@@ -205,7 +205,7 @@ class TestGateway:
     async def test_a_session_of_other_intents_is_not_resumed(
         self, server: DiscordServer, inbox: RecordingInbox, tmp_path: Path
     ) -> None:
-        """Intents are a session's for life: a changed configuration begins a new one."""
+        """Intents are fixed for a session: a changed configuration starts a new one."""
         path = tmp_path / "discord-session.json"
         before = channel_for(server, path)
         await before.start(inbox)
@@ -223,7 +223,7 @@ class TestGateway:
     async def test_an_event_that_breaks_the_library_is_passed_over(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """A payload that the library cannot read ends its loop; ours resumes behind it."""
+        """A payload that the library cannot read ends its loop; ours resumes after it."""
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))
         await setup.server.gateway.emit("INTERACTION_CREATE", {"id": "no number"})

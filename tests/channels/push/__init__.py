@@ -1,1 +1,1 @@
-"""Web push: what is sent, and where to."""
+"""Test web push: what is sent, and where to."""

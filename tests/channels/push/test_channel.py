@@ -1,4 +1,4 @@
-"""What the channel sends, to whom, and what it makes of each answer of a push service."""
+"""Send the channel's messages, and handle each answer of a push service."""
 
 import gzip
 import time
@@ -47,7 +47,7 @@ class Known:
         return "the-answer"
 
     async def forget(self, place: str) -> None:
-        """Note it."""
+        """Record it."""
         self.forgotten.append(place)
 
     async def key(self) -> str:
@@ -86,7 +86,7 @@ def _card(**change: Any) -> PromptCard:
 async def test_a_prompt_is_signed_and_answerable(
     channel: PushChannel, known: Known, service: PushService
 ) -> None:
-    """By the one key, for its own time, with what it answers with; evidence has all but that."""
+    """With the one key, for its own time, with its answers; evidence has all except those."""
     tag = await channel.post(PLACE, _card())
     (pushed,) = service.taken
     assert pushed.key == public_key(known.private)
@@ -114,7 +114,7 @@ async def test_what_is_not_answerable_draws_no_answer(
 async def test_states_and_reminders_have_their_places(
     channel: PushChannel, service: PushService
 ) -> None:
-    """An end takes the question's place; a reminder has its own, and its end takes that."""
+    """An end replaces the question; a reminder has its own place, and its end replaces that."""
     tag = await channel.post(PLACE, _card())
     reminder = await channel.remind(PLACE, tag, NoticeCard(Redacted("Still waiting")))
     await channel.end_reminder(PLACE, reminder, NoticeCard(Redacted("Denied")))
@@ -149,7 +149,7 @@ async def test_each_refusal_is_taken_as_it_is_meant(
     again_ms: int | None,
     forgotten: bool,
 ) -> None:
-    """Gone, never, later, or later by so much; what follows is taken again."""
+    """Gone, never, later, or later by a stated time; what follows is accepted again."""
     service.answers.append((status, headers))
     with pytest.raises(ChannelError) as caught:
         await channel.post(PLACE, _card())
@@ -163,7 +163,7 @@ async def test_each_refusal_is_taken_as_it_is_meant(
 async def test_no_redirect_is_followed(
     channel: PushChannel, service: PushService, status: int
 ) -> None:
-    """Wherever it leads; it is tried again at the service."""
+    """Wherever it leads; the service is tried again."""
     trap = service.subscribe()
     service.answers.append((status, {"Location": trap.endpoint}))
     with pytest.raises(ChannelError) as caught:
@@ -173,7 +173,7 @@ async def test_no_redirect_is_followed(
 
 
 def _endless() -> Iterator[bytes]:
-    """Yield more than anybody would read, for 30 s at most."""
+    """Yield more than anyone would read, for 30 s at most."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         yield b"x" * 65_536
@@ -231,7 +231,7 @@ async def test_a_refusal_counts_whatever_its_body(
 async def test_only_who_is_signed_in_at_a_known_service_is_sent_to(
     channel: PushChannel, known: Known, service: PushService
 ) -> None:
-    """Looked at anew for each message; both are final."""
+    """Checked again for each message; both are final."""
     phone = known.phone
     assert phone is not None
     for changed in (None, Phone(phone.endpoint.replace("127.0.0.1", "localhost"))):
@@ -273,5 +273,5 @@ async def test_a_service_that_is_away_is_tried_again(known: Known) -> None:
 def test_services_can_write_to_somebody(
     known: Known, page: str, contact: str | None, found: str
 ) -> None:
-    """To whom the settings name, else to the page's own address."""
+    """The contact in the settings, else the page's own address."""
     assert PushChannel(known, HttpPushSection(contact=contact), page).contact == found

@@ -1,4 +1,4 @@
-"""What a notification says, how large it is, and when it may be answered."""
+"""Limit what a notification says, how large it is, and when it may be answered."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ def _card() -> PromptCard:
 
 
 def test_a_prompt_says_who_asks_what_and_where() -> None:
-    """With the words that the plan's digest is checked by."""
+    """With the words against which the plan's digest is checked."""
     card = _card()
     note = payload.prompt("place", card)
     assert note.title == f"{card.agent} asks ({card.code})"
@@ -36,7 +36,7 @@ def test_a_prompt_says_who_asks_what_and_where() -> None:
 
 @pytest.mark.parametrize("size", [121, 5_000, 150_000])
 def test_the_largest_prompt_is_small(size: int) -> None:
-    """Whatever was asked, in characters that take the most bytes."""
+    """Whatever was asked, in the characters that take the most bytes."""
     wide = Redacted("\U0001f600" * size)
     card = replace(_card(), command=wide, cwd=wide, agent=wide, host=wide)
     assert not payload.is_answerable(card)
@@ -66,7 +66,7 @@ def test_the_largest_prompt_is_small(size: int) -> None:
     ],
 )
 def test_what_leaves_something_out_is_not_answerable(change: dict[str, object]) -> None:
-    """Each by itself; the card without the change is (the control)."""
+    """Each on its own; the card without the change is accepted (the control)."""
     card = _card()
     assert payload.is_answerable(card)
     assert not payload.is_answerable(replace(card, **change))  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def test_lists_are_answerable(reason: Reason) -> None:
 
 
 def test_later_states_have_the_tag_of_the_first() -> None:
-    """Of one place; another place's tag says nothing of this one's."""
+    """Of one place; another place's tag says nothing about this one's."""
     asks = approval()
     first = payload.prompt("here", build_prompt(asks))
     assert payload.outcome("here", build_outcome(asks)).tag == first.tag

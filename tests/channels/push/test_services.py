@@ -1,4 +1,4 @@
-"""Which addresses are those of push services."""
+"""Recognise the addresses of push services."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_services_of_browsers_are_known(endpoint: str) -> None:
 
 
 def test_the_settings_add_origins_with_their_own_port() -> None:
-    """And nothing beside them."""
+    """And nothing besides them."""
     more = ("http://127.0.0.1:8080",)
     assert is_served("http://127.0.0.1:8080/push", more)
     for other in ("http://127.0.0.1:8081/push", "https://127.0.0.1:8080/push", "http://127.0.0.1"):
@@ -31,7 +31,7 @@ def test_the_settings_add_origins_with_their_own_port() -> None:
 
 @pytest.mark.parametrize("odd", "%;,'!$&()*+=_~^`{}|<>\"")
 def test_a_host_has_plain_characters(odd: str) -> None:
-    """Whatever some library makes of the others; a name of plain ones is taken (the control)."""
+    """Whatever a library makes of the others; a plain name is accepted (the control)."""
     for host in (f"a{odd}b", odd, f"evil.example{odd}x", f"a.{odd}", f"{odd}a"):
         assert not is_served(f"https://{host}.push.apple.com/x")
     assert is_served("https://a-1.b2.push.apple.com/x")
@@ -39,7 +39,7 @@ def test_a_host_has_plain_characters(odd: str) -> None:
 
 @pytest.mark.parametrize("host", ["a..push.apple.com", ".push.apple.com", "-a.push.apple.com"])
 def test_a_host_has_whole_labels(host: str) -> None:
-    """Neither empty ones nor ones that begin with a hyphen, nor longer ones than DNS has."""
+    """Neither empty ones, nor ones that begin with a hyphen, nor longer ones than DNS allows."""
     assert not is_served(f"https://{host}/x")
     assert not is_served(f"https://{'a' * 64}.push.apple.com/x")
     assert not is_served("https://web.push.apple.com./x")
@@ -47,6 +47,6 @@ def test_a_host_has_whole_labels(host: str) -> None:
 
 @pytest.mark.parametrize("odd", ["https://[::1", "https://a:99999/", "https:///x", "https://a b/"])
 def test_what_is_no_address_has_no_origin(odd: str) -> None:
-    """It is refused, and no error."""
+    """It is refused, without an error."""
     assert origin_of(odd) == ""
     assert not is_served(odd)

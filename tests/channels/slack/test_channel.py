@@ -1,4 +1,4 @@
-"""What people do on Slack comes in once, from whoever did it, wherever they did it."""
+"""Take what people do on Slack once, from whoever did it, wherever they did it."""
 
 from dataclasses import dataclass, field
 
@@ -26,7 +26,7 @@ class CountingInbox:
     got: list[Inbound] = field(default_factory=list)
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Refuse, as for somebody who may not answer."""
+        """Refuse, as for a person who may not answer."""
         self.got.append(inbound)
         return Reply(redact("You may not answer this."), Tone.REFUSED)
 
@@ -42,7 +42,7 @@ class CountingInbox:
 async def test_each_button_brings_its_answer(
     setup: SlackWorkspace, inbox: RecordingInbox, reply: ApprovalReply, command: Command
 ) -> None:
-    """Each button names the wish, the whole id, the member and the message."""
+    """Each button names the decision, the whole id, the member and the message."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     press = await setup.press(message, reply)
@@ -142,7 +142,7 @@ async def test_a_mention_in_the_prompts_thread_counts_once(setup: SlackWorkspace
 async def test_a_direct_message_is_written_and_heard(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """A prompt to a member stands in the direct messages; answers there come from the member."""
+    """A prompt to a member is in the direct messages; answers there come from the member."""
     target = Target("slack", ANA)
     await setup.channel.start(inbox)
     message = await setup.channel.post(target, build_prompt(approval()))
@@ -164,7 +164,7 @@ async def test_a_direct_message_is_written_and_heard(
 
 
 async def test_a_thread_is_written_to(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
-    """A prompt for a thread stands in it, and a press there is answered there."""
+    """A prompt for a thread is in it, and a press there is answered there."""
     root = setup.server.state.typed(CHANNEL, BOB, "the deployment")["ts"]
     await setup.channel.start(inbox)
     message = await setup.channel.post(
@@ -203,7 +203,7 @@ async def test_words_that_no_member_typed_answer_nothing(
 
 
 async def test_a_foreign_button_is_told(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
-    """A button of an earlier version, or of nobody, decides nothing and says so."""
+    """A button of an earlier version, or a foreign one, decides nothing and says so."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     for button in (
@@ -220,7 +220,7 @@ async def test_a_foreign_button_is_told(setup: SlackWorkspace, inbox: RecordingI
 
 
 async def test_a_refusal_is_told_to_that_member_alone(setup: SlackWorkspace) -> None:
-    """Bob, who may not answer, gets a note that only he sees; the prompt stays as it is."""
+    """Bob, who may not answer, gets a note that only he sees; the prompt is unchanged."""
     inbox = CountingInbox()
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
@@ -238,7 +238,7 @@ async def test_a_refusal_is_told_to_that_member_alone(setup: SlackWorkspace) -> 
 async def test_calls_that_fail_are_told_though_the_socket_is_up(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """Whoever asks for the channel's health hears of it, and that it is over."""
+    """The channel's health reports it, and that it is over."""
     await setup.channel.start(inbox)
     before = await setup.channel.check()
     setup.server.faults.add(Fault(FaultKind.STATUS, "auth.test", 503))

@@ -1,4 +1,4 @@
-"""No secret that stands in a command, a folder, a name or a note reaches Slack."""
+"""Send no secret in a command, a folder, a name or a note to Slack."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ def everywhere(canary: Canary, size: int) -> Approval:
 
 
 async def show(server: SlackServer, channel: SlackChannel, canary: Canary) -> None:
-    """Show a prompt, a group, their end and a notice in a channel of their own."""
+    """Show a prompt, a group, their end and a notice in a new channel."""
     number = CANARIES.index(canary)
     place = f"C0CANARY{number}"
     server.state.places[place] = Place(place, {server.state.bot_user})
@@ -41,7 +41,7 @@ async def show(server: SlackServer, channel: SlackChannel, canary: Canary) -> No
 
 
 async def sent(canaries: tuple[Canary, ...], inbox: RecordingInbox) -> str:
-    """Return all that a workspace of its own was ever sent."""
+    """Return everything that a new workspace was ever sent."""
     async with SlackServer() as server:
         channel = channel_for(server)
         await channel.start(inbox)

@@ -1,4 +1,4 @@
-"""The Slack channel keeps the contract, on the real slack-bolt, over a socket and over HTTP."""
+"""Keep the contract on Slack, with the real slack-bolt, over a socket and over HTTP."""
 
 from collections.abc import AsyncIterator
 
@@ -22,7 +22,7 @@ class SlackContract(ChannelContract):
     async def test_answers_given_while_stopped_count_after_a_restart(
         self, setup: ChannelSetup, inbox: RecordingInbox
     ) -> None:
-        """Slack fails a press that nobody takes, and says so; a typed answer it sends again."""
+        """Slack fails a press that no one takes, and says so; it sends a typed answer again."""
         assert isinstance(setup, SlackWorkspace)
         await setup.channel.start(inbox)
         message = await setup.channel.post(setup.target, build_prompt(approval()))

@@ -1,4 +1,4 @@
-"""Whatever Slack answers a call with: it is said, nothing is lost for good, no traceback."""
+"""Handle any answer of Slack to a call: it is reported, nothing is lost, no traceback."""
 
 from dataclasses import replace
 from typing import ClassVar

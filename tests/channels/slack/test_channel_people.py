@@ -1,4 +1,4 @@
-"""Slack keeps what people are promised, on the real slack-bolt over a socket."""
+"""Keep on Slack what people are promised, with the real slack-bolt over a socket."""
 
 from tests.contracts.people import PeopleContract
 

@@ -1,4 +1,4 @@
-"""What Slack leaves out of its first answers is not needed, or it is named."""
+"""Do without what Slack leaves out of its first answers, or name it."""
 
 import logging
 
@@ -43,7 +43,7 @@ async def test_an_answer_without_the_bots_id_is_told(
 async def test_scopes_that_are_not_named_are_not_called_missing(
     server: SlackServer, caplog: pytest.LogCaptureFixture, header: str
 ) -> None:
-    """A proxy may take the header away; then nothing is known of the scopes."""
+    """A proxy may remove the header; then nothing is known of the scopes."""
     caplog.set_level(logging.INFO)
     server.scopes_header = header or None
     channel = channel_for(server)

@@ -1,4 +1,4 @@
-"""Nothing is said to be decided before it was committed; nothing is lost or counted twice."""
+"""Never report a decision before its commit; lose nothing and count nothing twice."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class CountingInbox:
     got: list[Inbound] = field(default_factory=list)
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Refuse, as for somebody who may not answer."""
+        """Refuse, as for a person who may not answer."""
         self.got.append(inbound)
         return Reply(redact("You may not answer this."), Tone.REFUSED)
 

@@ -1,4 +1,4 @@
-"""A bare reply finds the prompt that it stands below, also in direct messages."""
+"""Find the prompt above a bare reply, also in direct messages."""
 
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.support.stores import sqlite_bench
 async def test_a_reply_and_a_press_find_the_recorded_copy(
     setup: SlackWorkspace, inbox: RecordingInbox, tmp_path: Path, to: str, grouped: bool
 ) -> None:
-    """The store knows a member's prompt by the member; Slack tells of it by the conversation."""
+    """The store knows a member's prompt by the member; Slack identifies it by the conversation."""
     target = Target("slack", to)
     async with asynccontextmanager(sqlite_bench)(tmp_path) as bench:
         asked = await bench.ask(draft(targets=(target,), timeout_ms=10 * MINUTE))

@@ -1,4 +1,4 @@
-"""A reply in a thread counts whether or not its event says who began the thread."""
+"""Count a reply in a thread whether or not its event says who began the thread."""
 
 import asyncio
 
@@ -48,7 +48,7 @@ async def test_words_below_a_prompt_answer_it(
 async def test_words_in_a_thread_of_people_are_theirs(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """Negative control: below a person's message nothing is an answer, and nobody is told so."""
+    """Negative control: below a person's message nothing is an answer, and no one is told so."""
     leave_out(setup)
     await setup.channel.start(inbox)
     (root,) = await setup.server.people.say(CHANNEL, ANA, "shall we have lunch?")

@@ -1,4 +1,4 @@
-"""User groups count as they are at the click, and never from memory."""
+"""Count user groups as they are at the click, and never from memory."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ def named(server: SlackServer) -> SlackWorkspace:
 async def test_each_way_to_answer_names_the_groups(
     named: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """Press, slash command and message: those named groups that the person is in."""
+    """Press, slash command and message: the named groups that the person is in."""
     people = named.server.people
     await named.channel.start(inbox)
     message = await named.channel.post(named.target, build_prompt(approval()))
@@ -48,7 +48,7 @@ async def test_each_way_to_answer_names_the_groups(
 async def test_who_leaves_a_group_is_out_at_once(
     named: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """The second press of the same person is looked up anew."""
+    """The second press of the same person is looked up again."""
     await named.channel.start(inbox)
     message = await named.channel.post(named.target, build_prompt(approval()))
     await named.server.people.press(CHANNEL, ts_of(message), BOB, "Deny")
@@ -75,7 +75,7 @@ async def test_a_lookup_that_fails_makes_nobody_a_member(
     fault: Fault,
     words: str,
 ) -> None:
-    """The answer goes on without the group, and the log says which and why."""
+    """The answer continues without the group, and the log says which and why."""
     named.server.faults.add(fault, 4)
     await named.channel.start(inbox)
     message = await named.channel.post(named.target, build_prompt(approval()))
@@ -92,7 +92,7 @@ async def test_a_lookup_that_fails_makes_nobody_a_member(
 async def test_an_unknown_group_or_a_missing_scope_is_nobodys(
     named: SlackWorkspace, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A group that was deleted, then a scope that was taken away."""
+    """A group that was deleted, then a scope that was removed."""
     del named.server.state.user_groups["S0OPS0001"]
     await named.channel.start(inbox)
     await named.server.people.slash(CHANNEL, ANA, "/pending")
@@ -108,7 +108,7 @@ async def test_an_unknown_group_or_a_missing_scope_is_nobodys(
 async def test_without_named_groups_nothing_is_asked(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """No call, so no wait; nor for a wish that needs no right."""
+    """No call, so no wait; nor for a request that needs no right."""
     await setup.channel.start(inbox)
     await setup.type("/pending")
     await setup.channel.stop()

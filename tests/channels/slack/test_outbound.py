@@ -1,4 +1,4 @@
-"""A prompt whose sending is in doubt is looked for before it is sent again."""
+"""Look for a prompt whose sending is in doubt before sending it again."""
 
 import json
 from itertools import pairwise
@@ -79,7 +79,7 @@ async def test_a_gateway_that_died_after_sending_leaves_one_prompt(
 async def test_without_the_lookup_there_would_be_two(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """Negative control: where history may not be read, the same crash shows two prompts."""
+    """Negative control: if history may not be read, the same crash shows two prompts."""
     setup.server.state.scopes.discard("channels:history")
     await setup.channel.start(inbox)
     await setup.channel.post(setup.target, build_prompt(approval()))
@@ -123,7 +123,7 @@ async def test_a_copy_that_ended_does_not_stand_for_a_new_one(
 
 
 async def test_a_fresh_prompt_costs_one_call(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
-    """Nobody can have sent it before, so nothing is looked up."""
+    """No one can have sent it before, so nothing is looked up."""
     await setup.channel.start(inbox)
     await setup.channel.post(setup.target, build_prompt(fresh()))
     await setup.channel.stop()

@@ -1,4 +1,4 @@
-"""A thread for a session: opened once, written to like any place, and answered in."""
+"""Use a thread for a session: opened once, written to like any place, and answered in."""
 
 import pytest
 
@@ -28,7 +28,7 @@ async def opened(setup: SlackWorkspace, target: Target) -> Target:
 async def test_prompt_end_and_notice_stand_in_the_thread(
     setup: SlackWorkspace, inbox: RecordingInbox, to: str
 ) -> None:
-    """The returned place takes all that a channel's own place takes."""
+    """The returned place takes everything that a channel's own place takes."""
     await setup.channel.start(inbox)
     thread = await opened(setup, Target("slack", to, account="x"))
     message = await setup.channel.post(thread, build_prompt(approval()))
@@ -93,7 +93,7 @@ async def test_a_title_whose_sending_was_not_confirmed_is_found(
 async def test_two_sessions_with_one_title_have_two_threads(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """Where nothing is in doubt, nothing is looked up."""
+    """If nothing is in doubt, nothing is looked up."""
     await setup.channel.start(inbox)
     first, second = await opened(setup, setup.target), await opened(setup, setup.target)
     await setup.channel.stop()

@@ -1,4 +1,4 @@
-"""A person is spelt alike whether they press, type or send a command, also after a restart."""
+"""Name a person alike whether they press, type or send a command, also after a restart."""
 
 import time
 
@@ -17,7 +17,7 @@ NAME = ANA.lower()
 async def test_a_typed_answer_after_a_restart_names_its_person(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """A press names Ana; after a restart her words are the first thing that comes."""
+    """A press names Ana; after a restart her words are the first thing to arrive."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.press(message, ApprovalReply.ALLOW_ONCE)
@@ -38,7 +38,7 @@ async def test_a_typed_answer_after_a_restart_names_its_person(
 async def test_slack_is_asked_once_for_each_person(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """What was asked is kept, and who was named by a press is not asked for."""
+    """What was asked is cached, and a name given by a press is not asked for."""
     await setup.channel.start(inbox)
     for number in (1, 2):
         await setup.server.people.say(CHANNEL, ANA, f"approve 7K3F9Q deny {number}")
@@ -52,7 +52,7 @@ async def test_slack_is_asked_once_for_each_person(
 async def test_without_the_scope_the_answer_counts_all_the_same(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """Control: it is signed with the member id then, and Slack is not asked again."""
+    """Control: it is then signed with the member id, and Slack is not asked again."""
     setup.server.state.scopes.discard("users:read")
     await setup.channel.start(inbox)
     for number in (1, 2):
@@ -68,7 +68,7 @@ async def test_without_the_scope_the_answer_counts_all_the_same(
 async def test_an_answer_does_not_wait_for_its_name(
     setup: SlackWorkspace, inbox: RecordingInbox, kind: FaultKind
 ) -> None:
-    """Where Slack gives no name in a second the answer counts without one; later it has one."""
+    """If Slack gives no name in a second the answer counts without one; later it has one."""
     setup.server.faults.add(Fault(kind, "users.info", seconds=5))
     await setup.channel.start(inbox)
     began = time.monotonic()

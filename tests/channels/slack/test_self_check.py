@@ -1,4 +1,4 @@
-"""``prove`` tries tokens, scopes and approvers, says what to do, and sends nothing."""
+"""Try tokens, scopes and approvers in ``prove``, say what to do, and send nothing."""
 
 import pytest
 
@@ -30,7 +30,7 @@ async def test_a_good_setup_is_proven(server: SlackServer) -> None:
 
 
 async def test_signed_requests_need_no_app_token(server: SlackServer) -> None:
-    """In mode http there is no socket to be given."""
+    """In mode http no socket is needed."""
     assert "appToken" not in await proofs(server, mode="http")
 
 
@@ -51,7 +51,7 @@ async def test_a_refused_token_is_named_and_not_repeated(
 
 
 async def test_a_missing_scope_is_told_with_what_is_lost(server: SlackServer) -> None:
-    """What narrower rights leave out is no fault; what an approver needs is one."""
+    """What narrower rights leave out is not a fault; what an approver needs is one."""
     server.state.scopes -= {"im:write", "usergroups:read"}
     found = await proofs(server, ANA)
     assert not found["scope im:write"].ok
@@ -88,7 +88,7 @@ async def test_each_approver_that_cannot_answer_is_told(server: SlackServer) -> 
 
 
 async def test_members_that_may_not_be_read_are_not_called_proven(server: SlackServer) -> None:
-    """Without users:read Slack tells nothing about them."""
+    """Without users:read Slack reveals nothing about them."""
     server.state.scopes.discard("users:read")
     found = await proofs(server, ANA)
 
@@ -98,7 +98,7 @@ async def test_members_that_may_not_be_read_are_not_called_proven(server: SlackS
 
 
 async def test_an_outage_is_a_proof_that_failed(server: SlackServer) -> None:
-    """A refusal by status, then a place where nobody listens."""
+    """A refusal by status, then a place without a listener."""
     server.faults.add(Fault(FaultKind.STATUS, "auth.test", 503))
     failed = await proofs(server)
     assert not failed["botToken"].ok

@@ -1,4 +1,4 @@
-"""The manifest in docs/how-to/slack.md asks for what the app uses, and for no more."""
+"""Request in docs/how-to/slack.md's manifest what the app uses, and no more."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The section ``channels.slack`` is strict."""
+"""Load the section ``channels.slack`` strictly."""
 
 import pytest
 from pydantic import ValidationError
@@ -35,7 +35,7 @@ def test_the_names_of_the_file_are_read() -> None:
 
 
 def test_the_defaults_are_safe() -> None:
-    """Nobody may answer, no address is listened on beyond loopback, Slack is Slack."""
+    """No one may answer, no address is listened on beyond loopback, Slack is Slack."""
     section = SlackSettings.model_validate(_TOKENS)
 
     assert (section.approvers, section.senders) == ((), ())

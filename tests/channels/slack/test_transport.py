@@ -1,4 +1,4 @@
-"""The line in breaks and heals, and tells no secret."""
+"""Let the incoming connection break and recover, and reveal no secret."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ async def until_up(setup: SlackWorkspace) -> None:
 async def test_a_lost_socket_is_connected_again(
     setup: SlackWorkspace, inbox: RecordingInbox, how: str
 ) -> None:
-    """After each kind of end a press comes in over a new socket."""
+    """After each kind of end a press arrives over a new socket."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.server.delivery.hang_up(how)
@@ -53,7 +53,7 @@ async def test_a_lost_socket_is_connected_again(
 async def test_words_typed_while_the_socket_was_down_arrive(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """An event that met no socket is delivered once there is one again."""
+    """An event that found no socket is delivered once there is one again."""
     await setup.channel.start(inbox)
     await setup.server.delivery.hang_up("abort")
     await setup.type("approve 7K3F9Q deny")
@@ -65,7 +65,7 @@ async def test_words_typed_while_the_socket_was_down_arrive(
 async def test_a_refused_ticket_does_not_keep_it_down(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """The library would ask for ever with a ticket that Slack no longer takes."""
+    """The library would ask forever with a ticket that Slack no longer accepts."""
     await setup.channel.start(inbox)
     setup.server.faults.add(Fault(FaultKind.STATUS, "link"))
     await setup.server.delivery.hang_up("abort")
@@ -92,7 +92,7 @@ async def test_the_library_alone_would_stay_down(server: SlackServer) -> None:
 
 
 async def test_start_during_an_outage_connects_once_it_is_over(inbox: RecordingInbox) -> None:
-    """The gateway starts without Slack; health tells, and answers come in later."""
+    """The gateway starts without Slack; health reports it, and answers arrive later."""
     async with SlackServer(port=free_port()) as first:
         port = first.port
     channel = channel_for(first)

@@ -1,4 +1,4 @@
-"""Signed requests: only Slack's, only fresh ones, and each counts once."""
+"""Accept only Slack's signed requests, only fresh ones, and count each once."""
 
 import json
 import logging
@@ -63,7 +63,7 @@ async def send(address: str, secret: str, age: int = 0, body: str = BODY) -> int
 async def test_a_signed_request_counts_once(
     server: SlackServer, inbox: RecordingInbox, address: str
 ) -> None:
-    """The right signature is taken; the same request again changes nothing."""
+    """The right signature is accepted; the same request again changes nothing."""
     assert await send(address, server.state.signing_secret) == 200
     assert await send(address, server.state.signing_secret) == 200
     assert len(inbox.got) == 1

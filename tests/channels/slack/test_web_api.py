@@ -1,4 +1,4 @@
-"""What Slack refuses and delays becomes an error that says what to do."""
+"""Turn what Slack refuses and delays into an error that says what to do."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ from tests.emulators.faults import Fault, FaultKind
 async def test_a_place_that_cannot_be_written_is_permanent(
     setup: SlackWorkspace, inbox: RecordingInbox, to: str, words: str
 ) -> None:
-    """Such targets are not tried again, and the words say what to do."""
+    """Such targets are not retried, and the words say what to do."""
     archive = type(setup.server.state.places[CHANNEL])("C0ARCHIVE", set(), archived=True)
     setup.server.state.places["C0ARCHIVE"] = archive
     await setup.channel.start(inbox)
@@ -52,7 +52,7 @@ async def test_a_missing_scope_is_named(setup: SlackWorkspace, inbox: RecordingI
 async def test_a_long_wait_is_the_outboxs_to_schedule(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """429 with a long wait is raised at once; other places are not held up."""
+    """429 with a long wait is raised at once; other places are not delayed."""
     await setup.channel.start(inbox)
     setup.server.faults.add(Fault(FaultKind.STATUS, "chat.postMessage", 429, retry_after=30))
     started = time.monotonic()
@@ -118,12 +118,12 @@ async def test_an_edit_never_waits_behind_prompts(
     await asyncio.gather(*queue)
     await setup.channel.stop()
 
-    # Two need not wait, and the others a second each: told by turns, for the machine may be busy.
+    # Two need not wait, and the others a second each: counted in turns, as the machine may be busy.
     assert ahead <= turns + 1
 
 
 async def test_edits_keep_to_slacks_rate(setup: SlackWorkspace, inbox: RecordingInbox) -> None:
-    """Ten at once, then 40 a minute: what is far away is the outbox's, and none is refused."""
+    """Ten at once, then 40 a minute: distant ones are left to the outbox, and none is refused."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     final = build_outcome(approval(resolution=resolved()))

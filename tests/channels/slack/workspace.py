@@ -1,4 +1,4 @@
-"""A Slack workspace with a Sayso app and Ana in it, for the tests."""
+"""Set up a Slack workspace with a Sayso app and Ana in it, for the tests."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ SHORT_LABELS = dict(zip(ApprovalReply, ("once", "always…", "deny"), strict=Tru
 
 
 def settings_for(server: SlackServer, **more: object) -> SlackSettings:
-    """Return settings that differ from production in the base URL only."""
+    """Return settings that differ from production only in the base URL."""
     plain = {
         "botToken": server.state.bot_token,
         "appToken": server.state.app_token,
@@ -104,7 +104,7 @@ class SlackWorkspace:
         return [labels(one["blocks"]) for one in (*self.server.state.whispers, *direct)]
 
     async def type(self, text: str) -> None:
-        """Type a line: a slash command where it begins with a slash, else a message."""
+        """Type a line: a slash command if it begins with a slash, else a message."""
         if text.startswith("/"):
             await self.server.people.slash(CHANNEL, ANA, text)
         else:
@@ -128,12 +128,12 @@ class SlackWorkspace:
         return self.server.state.message(channel, ts)
 
     def notes(self) -> list[str]:
-        """Return what the bot let one member read alone."""
+        """Return what the bot let only one member read."""
         return [seen(note["blocks"]) for note in self.server.state.whispers]
 
 
 def fresh() -> Approval:
-    """Return an approval that was made just now, which no other gateway can have sent."""
+    """Return an approval made just now, which no other gateway can have sent."""
     now = round(time.time() * 1000)
     return replace(approval(), created_ms=now, deadline_ms=now + 600_000)
 

@@ -1,4 +1,4 @@
-"""Ana, her phone, and a bot at a local Bot API server."""
+"""Set up Ana, her phone, and a bot at a local Bot API server."""
 
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ _SHORT_LABELS = dict(zip(ApprovalReply, ("once", "always…", "deny"), strict=Tr
 
 
 def channel_for(server: TelegramServer, token: str = "", **more: object) -> TelegramChannel:
-    """Return a channel that differs from production in its base URL only."""
+    """Return a channel that differs from production only in its base URL."""
     section = {"token": token or server.state.token, "apiBaseUrl": server.url, "pollTimeout": 5}
     return TelegramChannel(TelegramSettings.model_validate({**section, **more}))
 
@@ -56,7 +56,7 @@ class TelegramUsers:
             await self.server.press(CHAT, int(message), ANA, f"{code} {_SHORT_LABELS[reply]}")
 
     async def slash(self, text: str) -> None:
-        """Type a command, which Telegram sends as any message."""
+        """Type a command, which Telegram sends like any message."""
         await self.type(text)
 
     async def reply(self, message: str, text: str) -> None:

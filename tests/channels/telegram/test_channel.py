@@ -1,4 +1,4 @@
-"""The Telegram channel: the real library against a local Bot API server."""
+"""Test the Telegram channel: the real library against a local Bot API server."""
 
 from dataclasses import dataclass
 

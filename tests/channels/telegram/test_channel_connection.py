@@ -1,4 +1,4 @@
-"""A refused token is told from an unknown address, and an unreadable update holds up nothing."""
+"""Tell a refused token from an unknown address; let an unreadable update delay nothing."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from tests.emulators.telegram import TelegramServer
 async def test_a_refused_token_is_still_told_as_such(
     server: TelegramServer, inbox: RecordingInbox
 ) -> None:
-    """Negative control: 401 is a refused token, and 404 is none."""
+    """Negative control: 401 is a refused token, and 404 is not."""
     server.faults.lasting = Fault(FaultKind.STATUS, "getMe", 401, words="Unauthorized")
     refused = channel_for(server)
     await refused.start(inbox)
@@ -34,7 +34,7 @@ async def test_a_refused_token_is_still_told_as_such(
 async def test_an_update_that_cannot_be_read_holds_up_no_other(
     server: TelegramServer, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture, absent: str
 ) -> None:
-    """It is confirmed and told in the log; the next one is taken."""
+    """It is confirmed and logged; the next one is accepted."""
     channel = channel_for(server)
     await channel.start(inbox)
     server.alterations.dropped = ("getUpdates", f"result[].message.{absent}")

@@ -1,4 +1,4 @@
-"""Whatever Telegram answers a call with: it is said, nothing is lost for good, no traceback."""
+"""Handle any answer of Telegram to a call: it is reported, nothing is lost, no traceback."""
 
 from typing import ClassVar
 
@@ -27,7 +27,7 @@ from tests.emulators.telegram_methods import PARAMETERS
 
 
 async def post_file(at: OddCall) -> bool:
-    """Post a command so long that its text goes as a file."""
+    """Post a command so long that its text is sent as a file."""
     await at.channel.start(at.inbox)
     at.begin()
     await at.channel.post(at.setup.target, build_prompt(approval(plan(text="x" * 30_000))))

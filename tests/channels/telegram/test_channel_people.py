@@ -1,4 +1,4 @@
-"""Telegram keeps what people are promised, on the real python-telegram-bot."""
+"""Keep on Telegram what people are promised, with the real python-telegram-bot."""
 
 from tests.contracts.people import PeopleContract
 

@@ -1,4 +1,4 @@
-"""Topics for sessions, and the menu of commands."""
+"""Use topics for sessions, and set the menu of commands."""
 
 import logging
 
@@ -64,7 +64,7 @@ async def test_a_place_without_topics_is_permanent(
 async def test_a_bot_that_may_not_manage_topics_is_told(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """Telegram's refusal becomes the right to give."""
+    """Telegram's refusal becomes the right to grant."""
     words = "Bad Request: not enough rights to create a topic"
     setup.server.faults.add(Fault(FaultKind.STATUS, "createForumTopic", 400, words=words))
     channel = setup.channel
@@ -80,7 +80,7 @@ async def test_a_bot_that_may_not_manage_topics_is_told(
 async def test_a_topic_that_is_gone_is_permanent(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """Nobody waits for a topic that was deleted."""
+    """No one waits for a topic that was deleted."""
     await setup.channel.start(inbox)
     with pytest.raises(ChannelError, match="topic is gone") as raised:
         await setup.channel.post(

@@ -1,4 +1,4 @@
-"""What an update says that a person did, and whose updates say nothing."""
+"""Read what a person did from an update, and ignore the updates that say nothing."""
 
 from typing import Any
 
@@ -29,14 +29,14 @@ def message(text: str, /, **more: Any) -> dict[str, Any]:
 
 
 def read(**update: Any) -> Inbound | None:
-    """Return what is read of an update."""
+    """Return what is read from an update."""
     found = Update.de_json({"update_id": 9, **update}, None)
     assert found is not None
     return inbound_from(found, US)
 
 
 def typed(text: str, /, **more: Any) -> Inbound | None:
-    """Return what is read of a message."""
+    """Return what is read from a message."""
     return read(message=message(text, **more))
 
 
@@ -79,7 +79,7 @@ def test_an_update_of_another_kind_is_nobodys() -> None:
 def test_a_bare_word_counts_under_our_own_message_alone(
     whose: dict[str, Any] | None, command: BareReply | None
 ) -> None:
-    """Under a person's, another bot's or nobody's it is talk."""
+    """Under a person's, another bot's or an unknown one's it is talk."""
     prompt = {"message_id": 3, "date": 1, "chat": GROUP, "from": whose, "text": "a prompt"}
     found = typed("deny", reply_to_message=prompt)
 
@@ -88,7 +88,7 @@ def test_a_bare_word_counts_under_our_own_message_alone(
 
 
 def test_a_topic_is_a_place_of_its_own() -> None:
-    """Elsewhere the number of a thread names the first message, to which nobody can write."""
+    """Elsewhere the number of a thread names the first message, to which no one can write."""
     for is_topic, thread in ((True, "11"), (False, "")):
         found = typed("/pending", message_thread_id=11, is_topic_message=is_topic)
         assert found is not None
@@ -96,7 +96,7 @@ def test_a_topic_is_a_place_of_its_own() -> None:
 
 
 def test_a_private_chat_is_private() -> None:
-    """Where nobody else reads along."""
+    """Where no one else reads along."""
     found = typed("/pending", chat=PRIVATE)
 
     assert found is not None
@@ -115,7 +115,7 @@ def test_a_private_chat_is_private() -> None:
 def test_a_press_counts_whatever_is_left_of_the_message(
     more: dict[str, Any], place: str, replied_to: str
 ) -> None:
-    """The button says what it answers; a message that is too old has its chat and number still."""
+    """The button says what it answers; a message that is too old still has its chat and number."""
     query = {"id": "1", "from": ANA, "chat_instance": "1", "data": PRESS, **more}
     found = read(callback_query=query)
 

@@ -1,4 +1,4 @@
-"""What the platform refuses, loses and delays."""
+"""Handle what the platform refuses, loses and delays."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from tests.support.ports import free_port
 
 
 async def test_start_during_an_outage_connects_once_it_is_over(inbox: RecordingInbox) -> None:
-    """The gateway starts without Telegram; health tells, and presses work later."""
+    """The gateway starts without Telegram; health reports it, and presses work later."""
     async with TelegramServer(port=free_port()) as first:
         port = first.port
     channel = channel_for(first)
@@ -39,7 +39,7 @@ async def test_start_during_an_outage_connects_once_it_is_over(inbox: RecordingI
 
 
 async def test_an_outage_while_polling_shows_in_health_and_heals(inbox: RecordingInbox) -> None:
-    """Polling goes on by itself when the platform is back."""
+    """Polling continues on its own when the platform is back."""
     async with TelegramServer(port=free_port()) as first:
         channel = channel_for(first)
         await channel.start(inbox)
@@ -74,7 +74,7 @@ async def test_a_second_poller_shows_in_health(setup: TelegramUsers, inbox: Reco
 async def test_a_refused_token_is_told_and_polling_survives_a_wrong_401(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """The library would stop polling for good at a 401; the channel goes on."""
+    """The library would stop polling for good at a 401; the channel continues."""
     await setup.channel.start(inbox)
     setup.server.faults.add(Fault(FaultKind.STATUS, "getUpdates", 401))
     await setup.type("talk that ends the open poll")
@@ -108,7 +108,7 @@ async def test_a_wrong_token_is_permanent_and_never_named(
 async def test_a_place_that_cannot_be_written_is_permanent(
     setup: TelegramUsers, inbox: RecordingInbox, chat: int, words: str
 ) -> None:
-    """Unknown chats and people who never pressed Start are not tried again."""
+    """Unknown chats and people who never pressed Start are not retried."""
     setup.server.state.missing.add(404)
     setup.server.state.blocked.add(403)
     await setup.channel.start(inbox)
@@ -122,7 +122,7 @@ async def test_a_place_that_cannot_be_written_is_permanent(
 async def test_a_long_flood_wait_is_the_outboxs_to_schedule(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """429 with a long wait is raised at once, and other chats are not held up."""
+    """429 with a long wait is raised at once, and other chats are not delayed."""
     await setup.channel.start(inbox)
     setup.server.faults.add(Fault(FaultKind.STATUS, "sendMessage", 429, retry_after=30))
     started = time.monotonic()
@@ -171,7 +171,7 @@ async def test_a_server_error_is_for_later(
 async def test_a_dropped_connection_is_for_later(
     setup: TelegramUsers, inbox: RecordingInbox, kind: FaultKind
 ) -> None:
-    """A connection that dies before or after the message was taken raises, not hangs."""
+    """A connection that dies before or after the message was accepted raises, not hangs."""
     await setup.channel.start(inbox)
     setup.server.faults.add(Fault(kind, "sendMessage"))
     with pytest.raises(ChannelError, match="cannot be reached") as raised:

@@ -1,4 +1,4 @@
-"""No faster than Telegram allows, and final states never behind prompts."""
+"""Send no faster than Telegram allows, and never final states after prompts."""
 
 import asyncio
 import time
@@ -34,7 +34,7 @@ async def test_an_edit_never_waits_behind_prompts(
     turns = 2 + int(time.monotonic() - began)
     ahead = sum(task.done() for task in waiting)
 
-    # Two need not wait, and the others a second each: told by turns, for the machine may be busy.
+    # Two need not wait, and the others a second each: counted in turns, as the machine may be busy.
     assert ahead <= turns + 1
     await asyncio.gather(*waiting)
     await setup.channel.stop()
@@ -47,7 +47,7 @@ async def test_many_chats_at_once_keep_within_thirty_a_second(
     """Sixty prompts to sixty chats take about three seconds, and Telegram refuses none."""
     await setup.channel.start(inbox)
     places = [Target("telegram", str(chat)) for chat in range(1, 61)]
-    for turn in range(1, 4):  # a busy machine may be slow at it, and never too fast
+    for turn in range(1, 4):  # a busy machine may be slow here, but never too fast
         started = time.monotonic()
         await asyncio.gather(*(setup.channel.post(at, build_prompt(approval())) for at in places))
         took = time.monotonic() - started

@@ -1,4 +1,4 @@
-"""The set-up is proved by asking Telegram, and nothing is sent."""
+"""Prove the set-up by asking Telegram, and send nothing."""
 
 import pytest
 
@@ -17,7 +17,7 @@ async def _proofs(channel: TelegramChannel, *people: str) -> dict[str, Proof]:
 
 
 async def test_a_set_up_that_works_is_proved(server: TelegramServer) -> None:
-    """Token, updates, groups and each person; a name of the directory is not Telegram's to know."""
+    """Token, updates, groups and each person; Telegram cannot know a name of the directory."""
     proofs = await _proofs(channel_for(server), str(ANA), "person:ana")
 
     assert ["token", "groups", "updates", f"approver {ANA}"] == list(proofs)
@@ -49,7 +49,7 @@ async def test_a_running_channel_can_be_proved_beside_it(
 async def test_a_person_that_cannot_be_asked_is_named(
     server: TelegramServer, account: str, words: str
 ) -> None:
-    """Unknown ids and people who blocked the bot say what to do; others are proved all the same."""
+    """Unknown ids and people who blocked the bot say what to do; others are still proved."""
     server.state.missing.add(404)
     server.state.blocked.add(403)
     if account == "405":
@@ -80,7 +80,7 @@ async def test_a_wrong_token_ends_the_proof(server: TelegramServer) -> None:
 
 
 async def test_an_outage_is_a_proof_that_failed() -> None:
-    """No exception, and words that say what is the matter."""
+    """No exception, and words that say what is wrong."""
     async with TelegramServer() as server:
         channel = channel_for(server)
     (proof,) = (await _proofs(channel)).values()
@@ -92,7 +92,7 @@ async def test_an_outage_is_a_proof_that_failed() -> None:
 async def test_a_webhook_in_polling_mode_and_failing_deliveries_are_told(
     server: TelegramServer,
 ) -> None:
-    """Who takes the answers away, and what Telegram says about ours."""
+    """What takes the answers away, and what Telegram says about ours."""
     server.state.webhook = Webhook("https://other.example/", SECRET)
     elsewhere = (await _proofs(channel_for(server)))["updates"]
     assert (False, True) == (elsewhere.ok, elsewhere.detail.startswith("go to a webhook"))

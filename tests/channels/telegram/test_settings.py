@@ -1,4 +1,4 @@
-"""The section ``channels.telegram`` is strict."""
+"""Load the section ``channels.telegram`` strictly."""
 
 import pytest
 from pydantic import ValidationError
@@ -22,7 +22,7 @@ def test_the_names_of_the_file_are_read() -> None:
 
 
 def test_an_absent_list_of_approvers_is_empty() -> None:
-    """Nobody, never everybody."""
+    """No one, never everyone."""
     assert TelegramSettings.model_validate({"token": _TOKEN}).approvers == ()
 
 
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_refused_without_repeating_the_token(wrong: dict[str, o
 
 
 def test_people_of_the_directory_can_be_listed() -> None:
-    """Beside ids, in both lists."""
+    """Next to ids, in both lists."""
     section = TelegramSettings.model_validate(
         {"token": _TOKEN, "approvers": [42, "person:ana"], "senders": ["person:b_o-b9"]}
     )

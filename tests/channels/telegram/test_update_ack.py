@@ -1,4 +1,4 @@
-"""Answers stay at Telegram until they are committed."""
+"""Keep answers at Telegram until they are committed."""
 
 import asyncio
 
@@ -38,7 +38,7 @@ async def test_an_update_is_confirmed_only_after_the_commit(
 async def test_a_gateway_that_dies_in_between_gets_the_press_again(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """An inbox that never returns, then a new channel: the press arrives there."""
+    """Negative control: with a plain queue the update is confirmed before it is handled."""
     hanging = RecordingInbox(delay=3_600)
     await setup.channel.start(hanging)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
@@ -74,7 +74,7 @@ async def test_the_library_alone_would_have_lost_it(server: TelegramServer) -> N
 async def test_a_failing_store_keeps_the_press_and_is_asked_again(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """As often as the store fails, the answer comes again, and each is taken once."""
+    """As often as the store fails, the answer is sent again, and each is taken once."""
     inbox.failures = [BROKEN_STORE]
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))

@@ -1,4 +1,4 @@
-"""Updates that Telegram delivers: the contract once more, and what a webhook adds."""
+"""Take updates that Telegram delivers: the contract again, and what a webhook adds."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ class TestWebhook(ChannelContract):
 async def test_the_webhook_is_set_with_its_secret_and_drops_nothing(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """Only what we take is asked for, and what waits is kept."""
+    """Only what we take is requested, and what waits is kept."""
     await setup.channel.start(inbox)
     await setup.channel.stop()
 
@@ -64,7 +64,7 @@ async def test_the_webhook_is_set_with_its_secret_and_drops_nothing(
 async def test_stop_leaves_the_webhook_so_that_updates_wait(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """Telegram tries on while nobody listens, and the next start gets it at once."""
+    """Telegram keeps trying while no one listens, and the next start gets it at once."""
     await setup.channel.start(inbox)
     await setup.channel.stop()
     await setup.type("/pending")
@@ -83,7 +83,7 @@ async def test_stop_leaves_the_webhook_so_that_updates_wait(
 async def test_a_request_without_the_secret_is_refused(
     setup: TelegramUsers, inbox: RecordingInbox, given: str | None
 ) -> None:
-    """Whoever knows the URL alone can answer nothing."""
+    """Knowing the URL alone allows no answer."""
     await setup.channel.start(inbox)
     url = setup.server.state.webhook.url
     headers = {} if given is None else {SECRET_HEADER: given}
@@ -161,7 +161,7 @@ async def test_a_failing_store_lets_telegram_send_again(
 async def test_an_update_that_is_sent_twice_is_handled_once(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """Telegram sends again what it thinks was not taken."""
+    """Telegram sends again what it thinks was not accepted."""
     await setup.channel.start(inbox)
     await setup.type("/pending")
     (update,) = setup.server.state.updates
@@ -181,7 +181,7 @@ async def test_an_update_that_is_sent_twice_is_handled_once(
 async def test_stop_lets_the_press_in_hand_be_committed(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """What Telegram delivered before the stop is taken and confirmed."""
+    """What Telegram delivered before the stop is handled and confirmed."""
     inbox.delay = 0.4
     await setup.channel.start(inbox)
     await setup.type("/pending")
@@ -195,7 +195,7 @@ async def test_stop_lets_the_press_in_hand_be_committed(
 async def test_a_webhook_of_somebody_else_shows_in_health(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """Two programs on one token hear of each other here, too."""
+    """Each of two programs on one token is told of the other here, too."""
     await setup.channel.start(inbox)
     assert (await setup.channel.check()).detail == "listening as @sayso_test_bot (mode webhook)"
     setup.server.state.webhook.url = "https://other.example/"
@@ -210,7 +210,7 @@ async def test_a_webhook_of_somebody_else_shows_in_health(
 async def test_deliveries_that_fail_show_in_health(
     server: TelegramServer, inbox: RecordingInbox
 ) -> None:
-    """A proxy that does not reach us is told in Telegram's words."""
+    """A proxy that does not reach us is reported in Telegram's words."""
     webhook = {
         "url": f"http://127.0.0.1:{free_port()}/nobody",
         "listen": f"127.0.0.1:{free_port()}",
@@ -219,7 +219,7 @@ async def test_deliveries_that_fail_show_in_health(
     channel = channel_for(server, mode="webhook", webhook=webhook)
     await channel.start(inbox)
     assert (await channel.check()).ok
-    await asyncio.sleep(1.1)  # Telegram tells the time of a failure in whole seconds
+    await asyncio.sleep(1.1)  # Telegram reports the time of a failure in whole seconds
     await server.say(CHAT, ANA, "/pending")
     await server.until(lambda: bool(server.state.webhook.error))
 
@@ -272,7 +272,7 @@ async def test_an_outage_at_the_start_is_tried_again(
 
 
 async def test_neither_token_nor_secret_is_in_a_representation(setup: TelegramUsers) -> None:
-    """What a log might print of the channel names no secret."""
+    """Anything that a log might print of the channel names no secret."""
     await setup.channel.start(RecordingInbox())
     assert isinstance(setup.channel, TelegramChannel)
     shown = repr([setup.channel._line, setup.channel._sender, setup.channel._settings])
@@ -289,7 +289,7 @@ async def test_neither_token_nor_secret_is_in_a_representation(setup: TelegramUs
 def test_a_delivery_that_failed_after_the_last_update_is_a_problem(
     waiting: int, heard_at: float, *, said: bool
 ) -> None:
-    """Only while something waits, and if nothing came in that second or later."""
+    """Only while something waits, and if nothing arrived in that second or later."""
     failed = datetime.fromtimestamp(1000, UTC)
     info = WebhookInfo("https://a.example", False, waiting, failed, "timeout")
 

@@ -1,4 +1,4 @@
-"""Put a terminal channel and its person together."""
+"""Set up a terminal channel and its person."""
 
 import contextlib
 import os
@@ -39,7 +39,7 @@ class TerminalSetup:
         self.seconds += seconds
 
     async def press(self, message: str, reply: ApprovalReply) -> None:
-        """Type the letter that stands for a button."""
+        """Type the letter of a button."""
         await self.type(_LETTERS[reply])
 
     async def press_in(self, message: str, code: str, reply: ApprovalReply) -> None:
@@ -56,7 +56,7 @@ class TerminalSetup:
         await self.type(text)
 
     async def press_choice(self, label: str) -> None:
-        """Type what a choice stands for; a terminal has no second step."""
+        """Type what a choice means; a terminal has no second step."""
         await self.type(f"/approve {ID} {label.replace(' ', '')}")
 
     async def type(self, text: str) -> None:
@@ -78,7 +78,7 @@ class TerminalSetup:
         return message in self.channel.open_messages()
 
     def look(self) -> str:
-        """Return all that was ever shown, lines joined as they were wrapped."""
+        """Return all that was ever shown, wrapped lines joined."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 self.screen += os.read(self.master, 65_536).decode()

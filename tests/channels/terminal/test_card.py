@@ -1,4 +1,4 @@
-"""What is drawn for a terminal fits its width and loses nothing."""
+"""Fit what is drawn for a terminal to its width, and lose nothing."""
 
 import pytest
 
@@ -20,6 +20,6 @@ from channels.terminal.card import wrapped
 )
 @pytest.mark.parametrize("width", [20, 3])
 def test_a_line_is_broken_behind_its_last_blank(text: str, lines: list[str], width: int) -> None:
-    """At the width itself nothing is; a terminal is taken to be 20 columns wide at least."""
+    """At exactly the width nothing is broken; a terminal counts as at least 20 columns wide."""
     assert list(wrapped(text, width)) == lines
     assert "".join(lines) == text.replace("\n", "")

@@ -1,4 +1,4 @@
-"""The terminal channel on a real pseudo-terminal, and on plain streams."""
+"""Run the terminal channel on a real pseudo-terminal, and on plain streams."""
 
 import io
 import os
@@ -52,7 +52,7 @@ class TestTerminal(ChannelContract):
     async def test_answers_typed_before_a_new_prompt_all_count(
         self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
-        """Whole lines that nobody has read yet are not thrown away with what was half typed."""
+        """Whole lines that have not been read yet are not discarded with what was half typed."""
         third = ApprovalId(f"3{ID[1:]}")
         await setup.channel.start(inbox)
         await setup.channel.post(setup.target, build_prompt(approval()))
@@ -142,7 +142,7 @@ class TestTerminal(ChannelContract):
     async def test_what_allows_without_a_code_right_after_a_swap_is_refused(
         self, setup: TerminalSetup, inbox: RecordingInbox, typed: str
     ) -> None:
-        """An agent that takes back a harmless question cannot put another below a finger."""
+        """An agent that withdraws a harmless question cannot put another under the finger."""
         await setup.channel.start(inbox)
         await setup.channel.post(setup.target, build_prompt(approval()))
         setup.read(60)
@@ -189,7 +189,7 @@ class TestTerminal(ChannelContract):
         os.write(setup.master, b"a\n")
         (early,) = await inbox.take()
 
-        # What ended before changes nothing: an edit that comes again holds nobody up.
+        # What ended before changes nothing: a repeated edit delays no one.
         await setup.type("")
         await setup.channel.update(setup.target, ID, ended)
         os.write(setup.master, b"a\n")
@@ -235,7 +235,7 @@ class TestTerminal(ChannelContract):
         inbox: RecordingInbox,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """A colour terminal shows bold; NO_COLOR takes it away."""
+        """A colour terminal shows bold; NO_COLOR removes it."""
         monkeypatch.setenv("TERM", "xterm-256color")
         await setup.channel.start(inbox)
         await setup.channel.post(setup.target, build_prompt(approval()))
@@ -279,7 +279,7 @@ async def test_lines_longer_than_the_screen_wrap_and_lose_nothing(inbox: Recordi
 
 
 async def test_an_ascii_terminal_gets_ascii(tmp_path: Path) -> None:
-    """Frames and foreign letters are written as escapes where the encoding lacks them."""
+    """Frames and foreign letters are written as escapes if the encoding lacks them."""
     path = tmp_path / "screen"
     output = io.TextIOWrapper(path.open("wb"), encoding="ascii")
     channel = TerminalChannel(io.StringIO(), output)

@@ -1,4 +1,4 @@
-"""The terminal keeps what people are promised, on a real pseudo-terminal."""
+"""Keep on the terminal what people are promised, on a real pseudo-terminal."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from tests.contracts.people import PeopleContract
 
 
 class TestTerminalPeople(PeopleContract):
-    """The contract; letters stand for buttons, and "Always allow" has no second step."""
+    """The contract; letters replace buttons, and "Always allow" has no second step."""
 
     two_steps = False
     mentions = ()
@@ -21,7 +21,7 @@ class TestTerminalPeople(PeopleContract):
 
     @pytest.fixture
     async def setup(self) -> AsyncIterator[TerminalSetup]:
-        """Open a pseudo-terminal of 200 columns without echo, and read it all the time."""
+        """Open a pseudo-terminal of 200 columns without echo, and read it constantly."""
         master, slave = os.openpty()
         attributes = termios.tcgetattr(slave)
         attributes[3] &= ~termios.ECHO
@@ -30,7 +30,7 @@ class TestTerminalPeople(PeopleContract):
         os.set_blocking(master, False)
         with os.fdopen(os.dup(slave)) as reader, os.fdopen(slave, "w") as writer:
             made = TerminalSetup(master, TerminalChannel(reader, writer))
-            # A screen that nobody reads would fill up, and the gateway would wait for it.
+            # A screen that no one reads would fill up, and the gateway would wait for it.
             asyncio.get_running_loop().add_reader(master, made.look)
             yield made
             asyncio.get_running_loop().remove_reader(master)

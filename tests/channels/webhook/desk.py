@@ -1,4 +1,4 @@
-"""Ana at a service of her own behind the webhook."""
+"""Set up Ana at a service of her own behind the webhook."""
 
 import asyncio
 from dataclasses import dataclass, field

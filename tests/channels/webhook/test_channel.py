@@ -1,4 +1,4 @@
-"""The webhook channel keeps the contract, and trusts nothing that is not signed for it."""
+"""Keep the contract on the webhook channel, and trust nothing that is not signed for it."""
 
 import json
 import time
@@ -40,7 +40,7 @@ async def channel(service: WebhookService, inbox: RecordingInbox) -> AsyncIterat
 
 
 class TestWebhook(ChannelContract):
-    """The contract, over signed HTTP; grouping and threads are the service's own affair."""
+    """The contract, over signed HTTP; grouping and threads are up to the service."""
 
     groups = threads = False
 
@@ -108,7 +108,7 @@ def _said(answered: tuple[int, dict[str, object]]) -> tuple[int, object]:
 async def test_a_replayed_request_is_answered_as_before_and_counts_once(
     service: WebhookService, channel: WebhookChannel, inbox: RecordingInbox
 ) -> None:
-    """The very same request again reaches nobody and gets the same answer."""
+    """The very same request again reaches no one and gets the same answer."""
     body, at = json.dumps(PRESS).encode(), int(time.time())
 
     first = await service.send(body, at=at)
@@ -188,7 +188,7 @@ async def test_each_refusal_says_whether_to_try_again(
     permanent: bool,
     wait: int | None,
 ) -> None:
-    """5xx, 429 and a dropped line may be tried again, the rest is permanent; health tells it."""
+    """5xx, 429 and a dropped line may be retried, the rest is permanent; health reports it."""
     service.faults.add(fault)
 
     with pytest.raises(ChannelError) as refused:
@@ -216,7 +216,7 @@ async def test_a_repeated_prompt_is_the_same_message(
 async def test_a_prompt_that_the_service_forgot_needs_no_edit(
     service: WebhookService, channel: WebhookChannel
 ) -> None:
-    """404 to an outcome is no error, 404 to a notice is."""
+    """404 to an outcome is not an error, 404 to a notice is."""
     gone = Fault(FaultKind.STATUS, status=404)
     service.faults.add(gone, 2)
 
@@ -240,7 +240,7 @@ async def test_an_address_in_use_is_named(service: WebhookService, inbox: Record
 async def test_a_service_that_is_away_is_named_with_the_reason(
     service: WebhookService, inbox: RecordingInbox
 ) -> None:
-    """Whoever reads it knows which address, and what the machine says about it."""
+    """The reader knows which address, and what the machine says about it."""
     service.url = f"http://127.0.0.1:{free_port()}/"
     channel = channel_for(service)
     await channel.start(inbox)

@@ -1,4 +1,4 @@
-"""No fake secret of any shape is posted to a webhook."""
+"""Post no fake secret of any shape to a webhook."""
 
 from channels.cards import NoticeCard, build_outcome, build_prompt
 from core.model.identity import Target
@@ -11,7 +11,7 @@ from tests.emulators.webhook import WebhookService
 
 
 async def test_the_service_is_sent_no_secret() -> None:
-    """All that was ever posted: prompts, outcomes, notices."""
+    """Everything that was ever posted: prompts, outcomes, notices."""
     place = Target("webhook", "desk")
     async with WebhookService() as service:
         channel = channel_for(service)

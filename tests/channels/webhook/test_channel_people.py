@@ -1,4 +1,4 @@
-"""The webhook channel keeps what people are promised, over signed HTTP."""
+"""Keep on the webhook channel what people are promised, over signed HTTP."""
 
 from collections.abc import AsyncIterator
 

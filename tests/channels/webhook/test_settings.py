@@ -1,4 +1,4 @@
-"""The section ``channels.webhook`` is strict."""
+"""Load the section ``channels.webhook`` strictly."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""Approvals as the store would return them, for tests of what is said about them."""
+"""Make approvals as the store would return them, for tests of what is said about them."""
 
 from core.model.approval import Approval, Resolution
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand

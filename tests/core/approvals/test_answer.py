@@ -1,4 +1,4 @@
-"""Who may answer, and the truth about what became of it, over a real store."""
+"""Check who may answer, and the truth about the result, on a real store."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -99,7 +99,7 @@ async def test_two_people_must_allow_and_each_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_redelivered_loser_is_told_that_it_lost(tmp_path: Path) -> None:
-    """The same message again gets the same answer, also for whoever came second."""
+    """The same message again gets the same answer, also for the person who came second."""
     listed = Approvers({"telegram": frozenset({"42", "43"})})
     async with answering(tmp_path, listed) as (_, people_may, asked):
         await people_may.answer(Answer(asked, ONCE, ALICE, "k1"))
@@ -110,7 +110,7 @@ async def test_a_redelivered_loser_is_told_that_it_lost(tmp_path: Path) -> None:
 
 
 async def test_the_requester_and_the_revoked_are_refused(tmp_path: Path) -> None:
-    """Who asked in Slack is refused in Telegram too; a revoked person is told what it is."""
+    """A person who asked in Slack is refused in Telegram too; a revoked person is told why."""
     listed = Approvers({"telegram": frozenset({"42", "43"})})
     asker = Requester(Intake.CHAT, "slack:U1")
     async with answering(tmp_path, listed, requester=asker) as (store, people_may, asked):
@@ -127,7 +127,7 @@ async def test_the_requester_and_the_revoked_are_refused(tmp_path: Path) -> None
 
 
 async def test_an_offer_changes_nothing(tmp_path: Path) -> None:
-    """Whoever could answer so is told yes; a stranger, and what has ended, are told why not."""
+    """A person who could answer so is told yes; a stranger, and an ended question, why not."""
     listed = Approvers({"telegram": frozenset({"42"})})
     async with answering(tmp_path, listed) as (store, people_may, asked):
         wish = Answer(asked, ApprovalReply.ALLOW_ALWAYS, ALICE)
@@ -147,7 +147,7 @@ async def test_an_offer_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_limits_do_not_make_an_always_possible(tmp_path: Path) -> None:
-    """Where nothing safe could be stored, no grant is given either."""
+    """If nothing safe could be stored, no grant is given either."""
     listed = Approvers({"telegram": frozenset({"42"})})
     async with answering(tmp_path, listed, promise=False) as (_, people_may, asked):
         got = await people_may.answer(Answer(asked, ALWAYS, ALICE, terms=HALF_HOUR))

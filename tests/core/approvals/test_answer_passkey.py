@@ -1,4 +1,4 @@
-"""Where a step-up is wanted, what one of the person's own passkeys signed allows, once."""
+"""If a step-up is required, a signature of one of the person's own passkeys allows, once."""
 
 import json
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ class Bench:
     bos: PasskeyDevice
 
     async def ask(self) -> ApprovalId:
-        """Ask one more question."""
+        """Ask another question."""
         question = replace(draft(), step_up=True)
         await self.store.write(approvals.create, question)
         return question.id
@@ -65,7 +65,7 @@ class Bench:
         reply: ApprovalReply = ONCE,
         actor: Actor = ANA,
     ) -> Answered:
-        """Answer with what a passkey signed."""
+        """Answer with a passkey's signature."""
         return await self.answering.answer(Answer(asked, reply, actor, passkey=passkey))
 
 
@@ -135,7 +135,7 @@ async def test_what_was_signed_counts_for_one_answer_alone(tmp_path: Path) -> No
 
 
 async def test_a_denial_needs_no_passkey(tmp_path: Path) -> None:
-    """Nobody is kept from refusing."""
+    """No one is prevented from refusing."""
     async with _bench(tmp_path) as bench:
         done = await bench.answer(await bench.ask(), None, DENY)
 
@@ -143,7 +143,7 @@ async def test_a_denial_needs_no_passkey(tmp_path: Path) -> None:
 
 
 def test_what_proves_is_in_no_text_about_an_answer() -> None:
-    """A code and what a passkey signed stay out of tracebacks and logs."""
+    """A code and a passkey's signature stay out of tracebacks and logs."""
     given = PasskeyAnswer("0" * 32, "what-was-signed", "", PAGE)
 
     shown = repr(Answer("a", ONCE, ANA, totp="123456", passkey=given))

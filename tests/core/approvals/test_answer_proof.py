@@ -1,4 +1,4 @@
-"""Where a step-up is wanted and a person has an app, its code allows and nothing else does."""
+"""If a step-up is required and a person has an app, only its code allows."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,13 +37,13 @@ class Bench:
     secrets: dict[str, str]
 
     async def ask(self, *, step_up: bool = True, quorum: int = 1) -> ApprovalId:
-        """Ask one more question."""
+        """Ask another question."""
         question = replace(draft(), step_up=step_up, quorum=quorum)
         await self.store.write(approvals.create, question)
         return question.id
 
     async def code(self, person: str, steps: int = 0) -> str:
-        """Return what the person's app shows, so many steps from now."""
+        """Return what the person's app shows, this many steps from now."""
         now = await self.store.read(now_ms)
         return code_at(self.secrets[person], now + steps * STEP_MS)
 
@@ -85,7 +85,7 @@ async def _bench(folder: Path, quorum: int = 1) -> AsyncIterator[Bench]:
 
 
 async def test_the_code_allows_and_is_kept_with_the_decision(tmp_path: Path) -> None:
-    """With the digest of the plan, the reply, and who it was."""
+    """With the digest of the plan, the reply, and the person."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         done = await bench.answer(asked, await bench.code("ana"))
@@ -100,7 +100,7 @@ async def test_the_code_allows_and_is_kept_with_the_decision(tmp_path: Path) -> 
 
 
 async def test_without_the_code_nothing_allows(tmp_path: Path) -> None:
-    """No press, no typed word, no offer; denying needs none, nor does what wants no step-up."""
+    """No press, no typed word, no offer; denying needs none, nor does what requires no step-up."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         pressed = await bench.answer(asked, "")
@@ -116,7 +116,7 @@ async def test_without_the_code_nothing_allows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("steps", [-3, 3])
 async def test_an_expired_code_proves_nothing(tmp_path: Path, steps: int) -> None:
-    """Nor one that no clock shows yet; the one of now does."""
+    """Nor one that no clock shows yet; the current one does."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         refused = await bench.answer(asked, await bench.code("ana", steps))
@@ -126,7 +126,7 @@ async def test_an_expired_code_proves_nothing(tmp_path: Path, steps: int) -> Non
 
 
 async def test_another_persons_code_proves_nothing(tmp_path: Path) -> None:
-    """Bo's code is Bo's, and nobody's for Ana's account."""
+    """Bo's code is Bo's, and worth nothing for Ana's account."""
     async with _bench(tmp_path) as bench:
         asked, code = await bench.ask(), await bench.code("bo")
         refused = await bench.answer(asked, code)
@@ -160,7 +160,7 @@ async def test_of_answers_at_the_same_moment_one_is_proven(tmp_path: Path) -> No
 
 
 async def test_tries_are_few(tmp_path: Path) -> None:
-    """After five wrong codes not even the right one is looked at, and denying still counts."""
+    """After five wrong codes not even the right one is checked, and denying still counts."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         right = await bench.code("ana")
@@ -176,7 +176,7 @@ async def test_tries_are_few(tmp_path: Path) -> None:
 
 
 async def test_each_of_several_proves_it(tmp_path: Path) -> None:
-    """A vote without a code is none, and each proof is kept."""
+    """A vote without a code is not counted, and each proof is kept."""
     async with _bench(tmp_path, quorum=2) as bench:
         asked = await bench.ask(quorum=2)
         assert (await bench.answer(asked, "", typed=True)).outcome is AnswerOutcome.NOT_PROVEN
@@ -189,7 +189,7 @@ async def test_each_of_several_proves_it(tmp_path: Path) -> None:
 
 
 async def test_without_an_app_the_typed_code_counts(tmp_path: Path) -> None:
-    """A code from nowhere is no typed word."""
+    """A code from nowhere is not a typed word."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         code = await bench.code("ana")
@@ -199,7 +199,7 @@ async def test_without_an_app_the_typed_code_counts(tmp_path: Path) -> None:
 
 
 async def test_an_app_that_is_enrolled_in_between_holds(tmp_path: Path) -> None:
-    """The decision looks again in its own transaction, and refuses what carries no code."""
+    """The decision checks again in its own transaction, and refuses what carries no code."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         refused = await bench.store.write(
@@ -215,7 +215,7 @@ async def test_an_app_that_is_enrolled_in_between_holds(tmp_path: Path) -> None:
 
 
 async def test_with_the_key_lost_no_code_counts(tmp_path: Path) -> None:
-    """It says what to do; typed words do not count instead, and the key back, the code does."""
+    """It says what to do; typed words do not count instead; with the key back, the code does."""
     async with _bench(tmp_path) as bench:
         asked, code = await bench.ask(), await bench.code("ana")
         (tmp_path / SEALING_KEY).rename(tmp_path / "elsewhere")
@@ -230,7 +230,7 @@ async def test_with_the_key_lost_no_code_counts(tmp_path: Path) -> None:
 
 
 async def test_a_secret_moved_to_another_row_opens_nothing(tmp_path: Path) -> None:
-    """Whoever can write the database cannot give Ana an app of theirs; the control: its own row."""
+    """A writer of the database cannot give Ana their own app; the control: her own row."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         bos = await bench.store.read(totp_keys.key_of, "bo")
@@ -245,7 +245,7 @@ async def test_a_secret_moved_to_another_row_opens_nothing(tmp_path: Path) -> No
 async def test_what_is_forgotten_in_between_proves_nothing(
     tmp_path: Path, *, by_passkey: bool
 ) -> None:
-    """The decision looks again, and takes no answer that was checked by what is gone; typed is."""
+    """The decision checks again, and rejects an answer checked by what is gone; typed counts."""
     async with _bench(tmp_path) as bench:
         asked = await bench.ask()
         await bench.store.write(totp_keys.remove, "ana")

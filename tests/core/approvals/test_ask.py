@@ -1,4 +1,4 @@
-"""Whom a question is put to, and what becomes of it where nobody can be asked."""
+"""Check to whom a question is put, and what happens if no one can be asked."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -86,7 +86,7 @@ async def test_the_remembered_chat_is_asked_where_the_request_names_none(store: 
 
 
 async def test_a_ladder_becomes_prompts_with_their_times(store: Store) -> None:
-    """The store holds all steps; the time of the question is that of all of them."""
+    """The store has all steps; the time of the question is that of all of them."""
     steps = (Step((ROOM,), False, 60_000), Step((CHIEF,), False, 120_000, 50_000))
     asked = await _open(_asking(store, Forwarding(True, ForwardMode.SESSION, (), steps=steps)))
     assert asked.deadline_ms - asked.created_ms == 180_000
@@ -96,7 +96,7 @@ async def test_a_ladder_becomes_prompts_with_their_times(store: Store) -> None:
 
 @pytest.mark.parametrize("state", [ApprovalState.DENIED, ApprovalState.ALLOWED])
 async def test_nobody_is_woken(store: Store, state: ApprovalState) -> None:
-    """Without a waking step the fallback decides at once, and says until when that will be so."""
+    """Without a waking step the fallback decides at once, and says until when that lasts."""
     rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,), quiet=NIGHT)
     fallback = Fallback(state, "nobody could be asked")
     ended = (await _open(_asking(store, rules, now=MIDNIGHT), fallback=fallback)).resolution
@@ -107,7 +107,7 @@ async def test_nobody_is_woken(store: Store, state: ApprovalState) -> None:
 
 
 async def test_people_of_this_machine_are_not_woken_by_a_list(store: Store) -> None:
-    """Whoever looks at the list may answer at night as well."""
+    """A person who looks at the list may answer at night as well."""
     rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,), quiet=NIGHT)
     people = Approvers({"telegram": frozenset({"42"}), "terminal": frozenset({"uid:0"})})
     asked = await _open(_asking(store, rules, people, now=MIDNIGHT))
@@ -117,7 +117,7 @@ async def test_people_of_this_machine_are_not_woken_by_a_list(store: Store) -> N
 
 
 async def test_places_without_a_channel_or_an_approver_are_not_asked(store: Store) -> None:
-    """A channel that does not run here, and one where nobody may answer for this agent."""
+    """A channel that does not run here, and one on which no one may answer for this agent."""
     places = (Target("discord", "1"), ROOM, CHIEF)
     people = Approvers(
         {"telegram": frozenset({"42"}), "discord": frozenset({"7"})},
@@ -128,7 +128,7 @@ async def test_places_without_a_channel_or_an_approver_are_not_asked(store: Stor
 
 
 async def test_the_agents_quorum_is_kept_with_the_question(store: Store) -> None:
-    """What the configuration says later changes no question that is asked."""
+    """Later configuration does not change a question that is asked."""
     rules = Forwarding(True, ForwardMode.TARGETS, (ROOM,))
     people = Approvers({"telegram": frozenset({"42", "43"})}, quorum=2)
     assert (await _open(_asking(store, rules, people))).quorum == 2
@@ -156,7 +156,7 @@ async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> Non
 
 
 def test_a_tier_never_needs_fewer_people_than_others_do() -> None:
-    """Where the agent or all need more, the tier does not lower it."""
+    """If the agent or all need more, the tier does not lower it."""
     assert [TierTerms(2).needed(3), TierTerms(2).needed(1), TierTerms().needed(3)] == [3, 2, 3]
 
 
@@ -173,7 +173,7 @@ async def _asked_by(asking: Asking, requester: Requester, fallback: Fallback) ->
 
 @pytest.mark.parametrize("state", [ApprovalState.DENIED, ApprovalState.ALLOWED])
 async def test_a_requester_is_no_one_to_ask(store: Store, state: ApprovalState) -> None:
-    """Denied at once, whatever askFallback says: that is for outages, and nobody is away."""
+    """Denied at once, whatever askFallback says: that is for outages, and no one is away."""
     asking = _asking(store, Forwarding(True, ForwardMode.SESSION, ()), ONLY_ANA)
     ended = (await _asked_by(asking, IN_CHAT, Fallback(state, "nobody is there"))).resolution
     assert ended is not None
@@ -184,7 +184,7 @@ async def test_a_requester_is_no_one_to_ask(store: Store, state: ApprovalState) 
 
 
 async def test_where_nobody_is_listed_the_fallback_decides(store: Store) -> None:
-    """The requester changes nothing where there is no route at all."""
+    """The requester changes nothing if there is no route at all."""
     asking = _asking(store, Forwarding(True, ForwardMode.SESSION, ()), Approvers({}))
     fallback = Fallback(ApprovalState.ALLOWED, "nobody is there")
     ended = (await _asked_by(asking, IN_CHAT, fallback)).resolution
@@ -208,7 +208,7 @@ async def test_a_requester_is_asked_about_elsewhere(store: Store) -> None:
 
 
 async def test_whoever_is_listed_as_a_group_may_be_another(store: Store) -> None:
-    """Nobody knows who is in a group, so it is asked."""
+    """It is not known who is in a group, so it is asked."""
     group = Approvers({"telegram": frozenset({"42", "group:ops"})})
     asking = _asking(store, Forwarding(True, ForwardMode.SESSION, ()), group)
     assert (await _asked_by(asking, IN_CHAT, NO_FALLBACK)).resolution is None

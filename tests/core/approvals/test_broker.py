@@ -1,4 +1,4 @@
-"""Who waits for an approval hears its end, once it has one."""
+"""Tell a client that waits for an approval its end, once it has one."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.gate import PLACE, gate_at, request, says
 
 
 async def test_an_approval_is_waited_for_until_it_is_final(tmp_path: Path) -> None:
-    """A question that waits is no end; an answer wakes, and a later look returns at once."""
+    """A waiting question is not an end; an answer wakes, and a later call returns at once."""
     async with gate_at(tmp_path) as gate, asyncio.timeout(20):
         asked = await gate.submit(request("uname", cwd=tmp_path))
         waiting = asyncio.create_task(gate.broker.wait(asked.run_id))
@@ -27,13 +27,13 @@ async def test_an_approval_is_waited_for_until_it_is_final(tmp_path: Path) -> No
 
 
 async def test_nobody_waits_for_what_is_not_there(tmp_path: Path) -> None:
-    """An unknown id is told at once."""
+    """An unknown id is reported at once."""
     async with gate_at(tmp_path) as gate, asyncio.timeout(10):
         assert await gate.broker.wait(new_id()) is None
 
 
 async def test_each_place_that_was_asked_hears_a_notice_once(tmp_path: Path) -> None:
-    """However often it is told."""
+    """However often it is reported."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("uname", cwd=tmp_path))
         await gate.answer(says(asked.run_id, ApprovalReply.DENY))

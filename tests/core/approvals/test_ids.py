@@ -1,4 +1,4 @@
-"""Approval ids are random and readable."""
+"""Check that approval ids are random and readable."""
 
 from core.approvals.ids import new_id
 

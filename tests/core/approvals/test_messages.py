@@ -1,4 +1,4 @@
-"""Each way an answer can end has its own true sentence."""
+"""Give each way an answer can end its own true sentence."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_unlisted_person_learns_the_id_to_list() -> None:
 
 
 def test_an_agents_own_list_is_named() -> None:
-    """Where the agent has its own list, that is the one to change, with the channel's name."""
+    """If the agent has its own list, that is the one to change, with the channel's name."""
     line = messages.not_listed(Actor("telegram", "1002"), AgentId("coder"))
 
     assert "telegram:1002 is not in agents.list[coder].approvers" in line
@@ -68,7 +68,7 @@ def test_a_counted_allow_says_how_many_are_needed() -> None:
 
 
 def test_limits_are_told() -> None:
-    """Whoever decided, and whoever comes later, is told how far the allow goes."""
+    """The person who decided, and one who comes later, is told how far the allow goes."""
     terms = GrantTerms(for_ms=1_800_000, uses=2, session_only=True)
     end = Resolution(ApprovalState.ALLOWED, ApprovalReply.ALLOW_ALWAYS, ANA, AT, terms=terms)
     words = "for 30 minutes, for 2 more runs, in this session"
@@ -85,7 +85,7 @@ def test_limits_are_told() -> None:
 
 
 def test_a_narrower_end_is_told_to_whoever_decided() -> None:
-    """Somebody who said always and decided a once learns that."""
+    """A person who said always and decided a once learns that."""
     end = Resolution(ApprovalState.ALLOWED, ApprovalReply.ALLOW_ONCE, ANA, AT)
 
     line = messages.accepted(pending(end), ApprovalReply.ALLOW_ALWAYS)

@@ -1,4 +1,4 @@
-"""The form of a journal line can be checked by anybody with a JSON library and SHA-256."""
+"""Check the form of a journal line with only a JSON library and SHA-256."""
 
 import hashlib
 import json
@@ -72,7 +72,7 @@ def test_a_record_that_cannot_be_written_is_refused(record: dict[str, object]) -
 
 
 def test_a_head_survives_its_text() -> None:
-    """The head file has one length for ever, so that rewriting it in place is one write."""
+    """The head file has a constant length, so that rewriting it in place is one write."""
     head = Head(7, 4711, "a" * 64)
     assert len(head_text(head)) == len(head_text(Head())) == HEAD_LENGTH
     assert read_head(head_text(head)) == head

@@ -1,4 +1,4 @@
-"""Records are durable, in order and from one writer when ``append`` returns."""
+"""Check that records are durable, in order and from one writer when ``append`` returns."""
 
 import asyncio
 import json
@@ -21,12 +21,12 @@ GOAL_P50_MS = 0.4
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the journal stands."""
+    """Return the path of the journal."""
     return tmp_path / "audit.jsonl"
 
 
 def records(path: Path) -> list[dict[str, object]]:
-    """Read the journal the way any program would."""
+    """Read the journal as any program would."""
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -86,7 +86,7 @@ async def test_thirty_two_callers_keep_their_order(path: Path) -> None:
 
 
 async def test_callers_share_the_wait_for_the_disk(path: Path) -> None:
-    """Group commit: 32 callers pay far less than 32 times what one pays."""
+    """Group commit: 32 callers take far less than 32 times the time of one."""
     with AuditJournal(path) as journal:
         # Another test may have the cores for a moment; a journal without groups never passes.
         tries = [await _alone_and_together(journal) for _ in range(6)]
@@ -114,7 +114,7 @@ async def test_the_chain_goes_on_over_a_restart(path: Path) -> None:
 
 
 async def test_a_lost_head_file_is_made_again(path: Path) -> None:
-    """Without its note the journal is read from the start."""
+    """Without its head file the journal is read from the start."""
     with AuditJournal(path) as journal:
         await journal.append("k", {})
     note = path.with_name("audit.jsonl.head")
@@ -157,7 +157,7 @@ async def test_a_record_that_is_not_json_is_refused_alone(path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o606])
 def test_a_wider_mode_is_refused(path: Path, mode: int) -> None:
-    """A journal that others can read or write is no journal."""
+    """A journal that others can read or write is refused."""
     AuditJournal(path).close()
     path.chmod(mode)
     with pytest.raises(JournalError, match="chmod 600"):
@@ -238,7 +238,7 @@ def _written_to(path: Path) -> None:
 async def test_nothing_is_written_where_nobody_would_find_it(
     path: Path, spoil: Callable[[Path], None]
 ) -> None:
-    """Each append is refused while the file is not as it was; once it is again, they go on."""
+    """Each append is refused while the file is changed; once it is restored, they continue."""
     with AuditJournal(path) as journal:
         await journal.append("k", {"number": 1})
         spoil(path)

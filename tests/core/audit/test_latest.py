@@ -1,4 +1,4 @@
-"""The last record of a run is found from the end of the journal, however large that is."""
+"""Find the last record of a run from the end of the journal, however large that is."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _LATER_MS = 4_102_444_800_000
 
 
 async def filled(path: Path) -> None:
-    """Write a journal of several blocks; a run's records lie far apart."""
+    """Write a journal of several blocks; a run's records are far apart."""
     with AuditJournal(path) as journal:
         await journal.append("decision", {"run": "a"})
         await journal.append("decision", {"run": "b"})
@@ -22,7 +22,7 @@ async def filled(path: Path) -> None:
 
 
 async def test_the_last_record_counts(tmp_path: Path) -> None:
-    """One run's lies blocks behind the end, one's is the last line, one has none."""
+    """One run's is blocks before the end, one's is the last line, one has none."""
     await filled(tmp_path / "audit.jsonl")
 
     found = latest(tmp_path / "audit.jsonl", {"a", "b", "c"}, 0)
@@ -32,13 +32,13 @@ async def test_the_last_record_counts(tmp_path: Path) -> None:
 
 
 async def test_what_is_older_than_the_run_is_not_read(tmp_path: Path) -> None:
-    """Only the last block is read where everything that is wanted is younger."""
+    """Only the last block is read if everything wanted is younger."""
     await filled(tmp_path / "audit.jsonl")
     assert set(latest(tmp_path / "audit.jsonl", {"a", "b"}, _LATER_MS)) == {"b"}
 
 
 async def test_a_changed_line_is_no_record(tmp_path: Path) -> None:
-    """Nobody makes an ending by writing one over another."""
+    """No one creates an ending by writing one over another."""
     path = tmp_path / "audit.jsonl"
     await filled(path)
     path.write_bytes(path.read_bytes().replace(b'"exit_code":3', b'"exit_code":0'))

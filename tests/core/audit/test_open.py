@@ -1,4 +1,4 @@
-"""Opening repairs what a crash tore and refuses what somebody changed."""
+"""Repair on opening what a crash tore, and refuse what was changed."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_acknowledged_lines_that_the_note_missed_are_kept(path: Path) -> None:
 
 
 def test_lines_cut_off_the_end_are_refused(path: Path) -> None:
-    """A journal that lost acknowledged lines is evidence, not something to go on writing."""
+    """A journal that lost acknowledged lines is evidence, not something to continue."""
     lines = path.read_bytes().splitlines(keepends=True)
     for left in (lines[:2], []):
         path.write_bytes(b"".join(left))
@@ -63,7 +63,7 @@ def test_lines_cut_off_the_end_are_refused(path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [1, 2])
 def test_a_change_before_whole_lines_is_refused(path: Path, bad: int) -> None:
-    """Only an end that nobody sealed is repaired; the file is left as it is."""
+    """Only an end that was not sealed is repaired; the file is left as it is."""
     lines = lagging(path)
     lines.append(lines[2])
     lines[bad] = lines[bad].replace(b"number", b"lumber")
@@ -74,7 +74,7 @@ def test_a_change_before_whole_lines_is_refused(path: Path, bad: int) -> None:
 
 
 def test_moving_both_files_away_begins_anew(path: Path) -> None:
-    """The way out that the error names works."""
+    """The solution that the error names works."""
     path.unlink()
     with pytest.raises(JournalError, match=r"move it and audit\.jsonl\.head away together"):
         AuditJournal(path)

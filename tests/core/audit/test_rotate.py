@@ -1,4 +1,4 @@
-"""A segment is ended and the next begun; whoever is killed on the way leaves a whole journal."""
+"""End a segment and begin the next; a kill on the way leaves an intact journal."""
 
 import asyncio
 import json
@@ -68,12 +68,12 @@ asyncio.run(main())
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the journal is."""
+    """Return the path of the journal."""
     return tmp_path / "audit.jsonl"
 
 
 def killed(path: Path, fatal: int, how: str = "careful") -> bool:
-    """Rotate in a process that ends at its ``fatal`` call of the system; say whether it did."""
+    """Rotate in a process that ends at its ``fatal``-th system call; return whether it did."""
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(path), str(fatal), how],
         cwd=ROOT,
@@ -87,7 +87,7 @@ def killed(path: Path, fatal: int, how: str = "careful") -> bool:
 
 
 def seqs(path: Path) -> list[int]:
-    """Return the numbers of all records in all files, in their order."""
+    """Return the numbers of all records in all files, in order."""
     files = [*finished(path).values(), path]
     return [json.loads(line)["seq"] for file in files for line in file.read_text().splitlines()]
 
@@ -162,7 +162,7 @@ async def test_a_full_file_is_rotated_by_itself(path: Path) -> None:
 
 
 async def test_a_failed_rotation_changes_nothing(path: Path) -> None:
-    """A file in the place of the segment: the journal goes on in its file."""
+    """With another file in the segment's place, the journal continues in its file."""
     with AuditJournal(path) as journal:
         await journal.append("k", {})
         path.with_name("audit.jsonl.000001").write_text("another")
@@ -178,7 +178,7 @@ async def test_a_failed_rotation_changes_nothing(path: Path) -> None:
 
 
 async def test_nobody_else_gets_the_journal_between_two_segments(path: Path) -> None:
-    """While a gateway rotates, every other writer is refused, whatever the file is just called."""
+    """While a gateway rotates, every other writer is refused, whatever the file's current name."""
     with AuditJournal(path) as journal:
         for _ in range(20):
             await journal.append("k", {})
@@ -210,7 +210,7 @@ async def test_the_last_record_of_a_run_is_found_in_an_older_segment(path: Path)
 
 
 def test_killed_at_each_step_the_journal_is_whole(path: Path) -> None:
-    """SIGKILL at every call of the system of a rotation: it verifies at once and goes on after."""
+    """SIGKILL at every system call of a rotation: it verifies at once and continues after."""
     fatal, rotated = 0, set()
     while True:
         fatal += 1
@@ -240,7 +240,7 @@ async def _goes_on(path: Path, records: int) -> None:
 
 
 def test_a_careless_rotation_is_caught_by_the_same_look(path: Path) -> None:
-    """The negative control: a rotation that renames first leaves a journal that is not whole."""
+    """The negative control: a rotation that renames first leaves a journal that is not intact."""
     broken = []
     for fatal in range(1, 12):
         folder = path.parent / str(fatal)

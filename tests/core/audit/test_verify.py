@@ -1,4 +1,4 @@
-"""Tampering is found, and the first bad line is named; a whole journal passes."""
+"""Find tampering and name the first bad line; an intact journal passes."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def test_a_whole_journal_passes(path: Path) -> None:
 
 
 def forged(lines: list[bytes]) -> list[bytes]:
-    """Rewrite line 3 and seal it and all that follow anew, as somebody with write access could."""
+    """Rewrite line 3 and seal it and all that follow again, as a user with write access could."""
     head, done = Head(), []
     for number, _ in enumerate(lines):
         word = "allow" if number == 2 else "deny"
@@ -84,7 +84,7 @@ def test_tampering_is_found(
 
 
 def test_a_cut_and_its_forged_note_show_against_a_head_kept_elsewhere(path: Path) -> None:
-    """Whoever forges both files is caught by a head that was noted off the host."""
+    """Forging both files is caught by a head that was recorded off the host."""
     note = path.with_name("audit.jsonl.head")
     kept = read_head(note.read_bytes())
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
@@ -94,7 +94,7 @@ def test_a_cut_and_its_forged_note_show_against_a_head_kept_elsewhere(path: Path
 
 
 def test_that_the_end_was_not_checked_is_in_the_verdict(path: Path) -> None:
-    """Without the note, lines cut off at the end do not show; the control has it."""
+    """Without the head file, lines cut off at the end do not show; the control has it."""
     noted = verify(path)
     path.with_name(f"{path.name}.head").unlink()
     whole = verify(path)
@@ -107,7 +107,7 @@ def test_that_the_end_was_not_checked_is_in_the_verdict(path: Path) -> None:
 
 
 def test_a_missing_journal_is_not_whole(tmp_path: Path) -> None:
-    """No file gives a verdict, not a traceback."""
+    """A missing file gives a verdict, not a traceback."""
     assert not verify(tmp_path / "none").ok
 
 

@@ -1,4 +1,4 @@
-"""What the verifier says of a file, and that its own arithmetic agrees with a library's."""
+"""Check what the verifier says about a file, and its arithmetic against a library's."""
 
 import asyncio
 import hashlib
@@ -34,7 +34,7 @@ L = 2**252 + 27742317777372353535851937790883648493
 
 
 def _holds(key: SigningKey, text: bytes, signature: bytes) -> bool:
-    """Return whether a signature holds; what cannot be read does not."""
+    """Return whether a signature is valid; what cannot be read is not."""
     try:
         return verify_signature(cbor2.dumps(key.cose), text, signature)
     except (ValueError, LookupError):
@@ -43,7 +43,7 @@ def _holds(key: SigningKey, text: bytes, signature: bytes) -> bool:
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: type(key).__name__)
 def test_what_each_kind_signs_holds(key: SigningKey) -> None:
-    """For texts of many lengths; by another key of the kind, or for another text, it does not."""
+    """For texts of many lengths; by another key of the kind, or for another text, it is not."""
     other = type(key)()
     for size in (0, 1, 69, 5_000):
         text = secrets.token_bytes(size)
@@ -82,7 +82,7 @@ def _der(r: int, s: int) -> bytes:
     ],
 )
 def test_numbers_out_of_range_are_refused(change: Callable[[int, int], tuple[int, int]]) -> None:
-    """Of ES256: 0, and what is equal modulo the order; the control: the other s is good."""
+    """Of ES256: 0, and what is equal modulo the order; the control: the other s is valid."""
     key, text = EcKey(), b"allow"
     r, s = utils.decode_dss_signature(key.sign(text))
     assert not _holds(key, text, _der(*change(r, s)))
@@ -90,7 +90,7 @@ def test_numbers_out_of_range_are_refused(change: Callable[[int, int], tuple[int
 
 
 def test_a_number_that_ed25519_has_below_its_order_is_refused_above() -> None:
-    """S and S plus the order would both hold without that (RFC 8032, 5.1.7)."""
+    """S and S plus the order would both be valid without that (RFC 8032, 5.1.7)."""
     key, text = EdKey(), b"allow"
     signature = key.sign(text)
     s = int.from_bytes(signature[32:], "little") + L
@@ -106,7 +106,7 @@ def test_a_point_off_the_curve_is_no_key() -> None:
 
 @given(st.integers(1, N - 1), st.integers(1, N - 1), st.binary(max_size=40))
 def test_random_numbers_are_judged_as_the_library_judges_them(r: int, s: int, text: bytes) -> None:
-    """Nothing holds here that does not hold there."""
+    """Nothing is valid here that is not valid there."""
     key = EcKey()
     try:
         key._key.public_key().verify(_der(r, s), text, ec.ECDSA(SHA256()))
@@ -135,7 +135,7 @@ async def _exported(home: Path) -> Path:
 async def test_whether_a_noted_hash_was_compared_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without one, nobody knows whether all of a file was made anew."""
+    """Without one, no one knows whether all of a file was made again."""
     file = await _exported(tmp_path)
     noted = hashlib.sha256(file.read_bytes()).hexdigest()
     said = []
@@ -147,7 +147,7 @@ async def test_whether_a_noted_hash_was_compared_is_said(
 
 
 async def test_a_decision_has_the_votes_of_the_journal(tmp_path: Path) -> None:
-    """Whoever seals a file anew with other votes contradicts the journal's line; the control."""
+    """Sealing a file again with other votes contradicts the journal's line; the control."""
     records = [json.loads(line) for line in (await _exported(tmp_path)).read_bytes().splitlines()]
     assert verify(io.BytesIO(resealed(records))).problems == []
     of(records, "approval")["votes"] = ["memory:eve"]

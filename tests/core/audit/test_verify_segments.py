@@ -1,4 +1,4 @@
-"""A segment that is missing, swapped, cut, emptied or put back is found, and its file is named."""
+"""Find a missing, swapped, cut, emptied or restored segment, and name its file."""
 
 import shutil
 import subprocess
@@ -44,7 +44,7 @@ def swap(path: Path) -> None:
 
 
 def cut(path: Path) -> None:
-    """Take the last line of the second segment away."""
+    """Remove the last line of the second segment."""
     lines = part(path, 2).read_bytes().splitlines(keepends=True)
     part(path, 2).write_bytes(b"".join(lines[:-1]))
 
@@ -55,7 +55,7 @@ def change(path: Path) -> None:
 
 
 def put_back(path: Path) -> None:
-    """Put an older segment in the place of the file being written."""
+    """Replace the file being written with an older segment."""
     shutil.copyfile(part(path, 3), path)
 
 
@@ -109,7 +109,7 @@ def test_tampering_is_found(
 
 
 def test_the_oldest_segments_can_be_kept_elsewhere(path: Path) -> None:
-    """With the oldest segment that should be there given, the rest is checked from it on."""
+    """With the oldest expected segment given, the rest is checked from it on."""
     part(path, 1).unlink()
     assert verify(path, first=2).ok
     part(path, 2).unlink()
@@ -120,7 +120,7 @@ def test_the_oldest_segments_can_be_kept_elsewhere(path: Path) -> None:
 
 
 def test_a_segment_alone_can_be_checked(path: Path, tmp_path: Path) -> None:
-    """A copy in an archive is checked by itself."""
+    """A copy in an archive is checked on its own."""
     away = tmp_path / "archive"
     away.mkdir()
     shutil.copyfile(part(path, 2), away / "audit.jsonl.000002")
@@ -133,7 +133,7 @@ def test_a_segment_alone_can_be_checked(path: Path, tmp_path: Path) -> None:
 def test_a_gateway_does_not_start_on_a_journal_that_was_put_back(
     path: Path, tamper: Callable[[Path], object]
 ) -> None:
-    """It would write beside what was acknowledged; with its note gone as well."""
+    """It would write next to what was acknowledged; also without its head file."""
     tamper(path)
     with pytest.raises(JournalError, match="as evidence"):
         AuditJournal(path)

@@ -19,7 +19,7 @@ TOKEN = "token-of-this-test"
 
 @dataclass(slots=True)
 class RecordingDesk:
-    """Keep what is shown; ``press`` answers at once where it is set."""
+    """Keep what is shown; ``press`` answers at once if it is set."""
 
     press: ApprovalReply | None = None
     shown: list[Dialog] = field(default_factory=list)
@@ -33,7 +33,7 @@ class RecordingDesk:
             dialog.answer(self.press)
 
     def replied(self, question_id: str, words: str, *, accepted: bool) -> None:
-        """Keep what became of an answer."""
+        """Keep the result of an answer."""
         self.replies.append((words, accepted))
 
     def closed(self, question_id: str, words: str) -> None:
@@ -68,7 +68,7 @@ async def companion(
     rate: RateLimit | None = None,
     make: Callable[..., CompanionServer] = CompanionServer,
 ) -> AsyncIterator[CompanionServer]:
-    """Run a companion on a socket of its own, in a short path."""
+    """Run a companion on its own socket, in a short path."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o700)  # noqa: PTH101 - one call
         path = Path(folder) / "exec-approvals.sock"

@@ -1,4 +1,4 @@
-"""What a gateway takes for an answer: only what a companion of its user signed, and at once."""
+"""Check what a gateway takes for an answer: only what its user's companion signed, and fast."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 
 
 async def test_a_dialogue_with_our_own_companion() -> None:
-    """The dialog opens, the answer comes, the reply and the end reach the person."""
+    """The dialog opens, the answer arrives, the reply and the end reach the person."""
     desk = RecordingDesk()
     async with companion(desk) as server:
         dialog = await ask(CompanionAddress(server.path, TOKEN), asked())
@@ -66,7 +66,7 @@ async def test_a_dialogue_with_our_own_companion() -> None:
 
 
 async def test_an_answer_that_comes_at_once_is_taken() -> None:
-    """A companion that answers in the moment of the question says first that it shows it."""
+    """A companion that answers at the moment of the question first says that it shows it."""
     async with companion(RecordingDesk(press=ApprovalReply.DENY)) as server:
         dialog = await ask(CompanionAddress(server.path, TOKEN), asked())
         assert ApprovalReply.DENY == await anext(dialog.answers())
@@ -74,7 +74,7 @@ async def test_an_answer_that_comes_at_once_is_taken() -> None:
 
 
 async def test_a_companion_that_dies_ends_the_answers() -> None:
-    """Where the companion is gone, there is no further answer, and no error."""
+    """If the companion is gone, there is no further answer, and no error."""
     async with companion() as server:
         dialog = await ask(CompanionAddress(server.path, TOKEN), asked())
         await server.close()
@@ -85,7 +85,7 @@ async def test_a_companion_that_dies_ends_the_answers() -> None:
 
 @pytest.mark.parametrize("what", ["token", "uid"])
 async def test_who_else_listens_is_not_believed(what: str) -> None:
-    """A listener with another token, or of another user, is not there; the right one is."""
+    """A listener with another token, or of another user, is not accepted; the right one is."""
     async with companion() as server:
         right = CompanionAddress(server.path, TOKEN)
         wrong = {
@@ -153,7 +153,7 @@ IMPOSTORS: dict[str, tuple[bytes, ...]] = {
 @pytest.mark.parametrize("hold", [False, True])
 @pytest.mark.parametrize("kind", IMPOSTORS)
 async def test_an_impostor_is_no_companion(kind: str, tmp_path: Path, *, hold: bool) -> None:
-    """Whatever it says or does not say: nobody is there, and soon."""
+    """Whatever it says or does not say: no companion is there, and that is known soon."""
     address = CompanionAddress(tmp_path / "s", TOKEN)
     async with impostor(tmp_path / "s", *IMPOSTORS[kind], hold=hold):
         with pytest.raises(NoCompanion):
@@ -161,7 +161,7 @@ async def test_an_impostor_is_no_companion(kind: str, tmp_path: Path, *, hold: b
 
 
 async def test_a_server_of_another_protocol_is_named(tmp_path: Path) -> None:
-    """Its path and what it said are in the words; who asks gets no traceback."""
+    """Its path and what it said are in the text; the requester gets no traceback."""
     path = tmp_path / "s"
 
     async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

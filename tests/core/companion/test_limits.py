@@ -1,10 +1,10 @@
-"""One process may not ask as often as it likes, and does not keep others from asking."""
+"""Limit how often a process may ask, and do not keep others from asking."""
 
 from core.companion.limits import _MOST_PROCESSES, BURST, RateLimit
 
 
 def test_a_burst_is_taken_and_then_the_rate() -> None:
-    """After the burst a process waits a tenth of a second for each further one."""
+    """After the burst a process waits a tenth of a second for each further request."""
     limit = RateLimit()
 
     assert [True] * BURST + [False] == [limit.take(1, 0.0) for _ in range(BURST + 1)]
@@ -13,7 +13,7 @@ def test_a_burst_is_taken_and_then_the_rate() -> None:
 
 
 def test_another_process_is_not_held_back() -> None:
-    """Each process has a bucket of its own."""
+    """Each process has its own bucket."""
     limit = RateLimit()
     while limit.take(1, 0.0):
         pass

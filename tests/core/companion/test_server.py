@@ -1,4 +1,4 @@
-"""A client written from the page alone holds a real dialogue with a companion."""
+"""Hold a real dialogue with a companion, with a client written from the page alone."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ async def test_a_dialogue_as_the_page_has_it(reply: ApprovalReply) -> None:
 
 
 async def test_hello_is_answered_without_a_dialog() -> None:
-    """A companion says that it is there, proves the token, and shows nothing."""
+    """A companion reports that it is there, proves the token, and shows nothing."""
     desk = RecordingDesk()
     async with companion(desk) as server:
         client = PageClient(server.path, TOKEN)
@@ -76,7 +76,7 @@ async def test_what_is_not_offered_cannot_be_pressed() -> None:
 
 
 async def test_a_gateway_that_is_gone_closes_its_dialog() -> None:
-    """Where the connection ends, nothing is left to press."""
+    """If the connection ends, nothing is left to press."""
     desk = RecordingDesk()
     async with companion(desk) as server:
         client = PageClient(server.path, TOKEN)
@@ -87,7 +87,7 @@ async def test_a_gateway_that_is_gone_closes_its_dialog() -> None:
 
 
 async def test_the_socket_is_private_and_has_one_owner() -> None:
-    """Mode 0600; a second companion is refused, and after the first there is no socket left."""
+    """Mode 0600; a second companion is refused, and after the first no socket is left."""
     async with companion() as server:
         assert 0o600 == stat.S_IMODE(server.path.stat().st_mode)
         with pytest.raises(AnotherGateway, match="A companion is already listening"):

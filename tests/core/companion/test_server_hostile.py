@@ -1,4 +1,4 @@
-"""Malformed and hostile clients: no dialog, no hang; after each, a right client gets one."""
+"""Send malformed and hostile requests: no dialog, no hang; afterwards a valid client gets one."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ def _line(value: object) -> bytes:
 
 
 def _signed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Attack:
-    """Send a right request for a right question, changed after it was signed."""
+    """Send a valid request for a valid question, changed after it was signed."""
 
     def attack(client: PageClient) -> None:
         client.send(change(request(TOKEN, client.challenge(), now_ms(), question())))
@@ -34,7 +34,7 @@ def _signed(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Attack:
 
 
 def _asking(body: dict[str, Any] | str) -> Attack:
-    """Sign and send what is no right question."""
+    """Sign and send what is not a valid question."""
 
     def attack(client: PageClient) -> None:
         client.send(request(TOKEN, client.challenge(), now_ms(), body))
@@ -53,7 +53,7 @@ def _raw(data: bytes) -> Attack:
 
 
 def _at(ts: int) -> Attack:
-    """Sign a request of another time, by so many ms."""
+    """Sign a request of another time, off by this many ms."""
 
     def attack(client: PageClient) -> None:
         client.send(request(TOKEN, client.challenge(), now_ms() + ts, question()))
@@ -209,10 +209,10 @@ def _asked_rightly(path: Path) -> dict[str, Any] | None:
 
 @pytest.mark.parametrize("kind", ATTACKS)
 async def test_a_hostile_client_gets_no_dialog(kind: str) -> None:
-    """It is refused with its reason and nothing is shown; a right client then gets a dialog."""
+    """It is refused with its reason and nothing is shown; a valid client then gets a dialog."""
     attack, reason = ATTACKS[kind]
     desk = RecordingDesk()
-    # A clock of a second for what is silent; what says that it is 11 s old is so either way.
+    # A clock of a second for silent clients; one that says it is 11 s old is so either way.
     silent = reason == "timed_out"
     async with companion(desk, ttl_ms=1_000 if silent else 10_000) as server:
         said = await asyncio.to_thread(_attacked, server.path, attack)
@@ -226,13 +226,13 @@ async def test_a_hostile_client_gets_no_dialog(kind: str) -> None:
 
 
 def test_there_are_forty_kinds() -> None:
-    """The issue asks for forty at least."""
+    """The issue asks for at least forty."""
     assert len(ATTACKS) >= 40
 
 
 @pytest.mark.parametrize("again", ["on another connection", "on the same", "after a restart"])
 async def test_a_request_that_was_recorded_is_refused(again: str) -> None:
-    """The bytes that opened a dialog open none again, though they are not ten seconds old."""
+    """The bytes that opened a dialog open none again, although they are not ten seconds old."""
     desk = RecordingDesk()
     async with companion(desk) as server:
         first = PageClient(server.path, TOKEN)
@@ -275,7 +275,7 @@ async def test_a_question_that_is_open_is_not_opened_twice() -> None:
     "said", [b"{}\n", b"x\n", b"y" * 300_000, _line({"type": "ended", "id": "0" * 26, "words": ""})]
 )
 async def test_nonsense_after_the_request_closes_the_dialog(said: bytes) -> None:
-    """A client that was let in and then talks nonsense loses its dialog and its connection."""
+    """A client that was admitted and then talks nonsense loses its dialog and its connection."""
     desk = RecordingDesk()
     async with companion(desk) as server:
         client = PageClient(server.path, TOKEN)
@@ -305,7 +305,7 @@ async def test_a_flood_opens_nothing_and_another_process_gets_through() -> None:
 
 
 def _in_another_process(path: Path, user: int | None = None) -> str:
-    """Ask rightly from another process, perhaps of another user; return what it was told."""
+    """Ask correctly from another process, perhaps of another user; return the replies."""
     program = (
         "import json, os, sys; sys.path.insert(0, sys.argv[1]); import page_client as page\n"
         "if sys.argv[5]:\n"
@@ -330,7 +330,7 @@ def _in_another_process(path: Path, user: int | None = None) -> str:
 
 
 async def test_another_unix_user_is_refused_by_mode_and_by_the_kernels_word() -> None:
-    """User nobody cannot open the socket; with the modes opened wide it is closed on by its uid."""
+    """User nobody cannot open the socket; with the modes open, it is disconnected by its uid."""
     desk, nobody = RecordingDesk(), 65534
     async with companion(desk) as server:
         by_mode = await asyncio.to_thread(_in_another_process, server.path, nobody)

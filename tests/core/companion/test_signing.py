@@ -1,4 +1,4 @@
-"""The vectors of the page are what our code and a client written from the page both compute."""
+"""Check that our code and a client written from the page both compute the page's vectors."""
 
 import ast
 import hashlib
@@ -90,7 +90,7 @@ def test_a_signature_is_for_all_of_its_parts(part: int) -> None:
 
 
 def test_the_client_of_the_page_imports_nothing_of_ours() -> None:
-    """The proof that the page is enough stands on the standard library alone."""
+    """The proof that the page is enough uses the standard library alone."""
     tree = ast.parse(Path(page_client.__file__).read_text(encoding="utf-8"))
     named = {
         (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name) or ""

@@ -1,4 +1,4 @@
-"""What is not there is told from what nobody could look at."""
+"""Tell what does not exist from what could not be looked at."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A private file is replaced whole, and only while it is the one that was read."""
+"""Replace a private file whole, and only while it is the one that was read."""
 
 import os
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from core.files.private import append_private, replace_private, sync_private, to
 
 
 def test_what_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    """An edit that comes while the draft is written stays; no draft is left."""
+    """An edit that arrives while the draft is written stays; no draft is left."""
     path = tmp_path / "state"
     path.write_bytes(b"old")
 
@@ -54,7 +54,7 @@ def test_a_file_is_on_disk_when_it_is_replaced(
 def test_what_is_appended_is_synced_by_its_own_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that is not there is not made, and a link is not followed."""
+    """A missing file is not made, and a link is not followed."""
     path, synced = tmp_path / "state", list[int]()
     monkeypatch.setattr(os, "fdatasync", synced.append)
     assert not append_private(path, b"x")
@@ -72,7 +72,7 @@ def test_what_is_appended_is_synced_by_its_own_step(
 
 
 def test_a_touched_file_is_private_and_keeps_its_content(tmp_path: Path) -> None:
-    """It is made where there is none; through a link nothing is made."""
+    """It is made if there is none; through a link nothing is made."""
     path = tmp_path / "mark"
     touch_private(path)
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"", 0o600)

@@ -1,4 +1,4 @@
-"""A tree goes that was made to stay: deep, closed to its owner, with links out of it."""
+"""Remove a tree that was made to stay: deep, closed to its owner, with links out of it."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from core.files.removal import remove_tree
 
 DEEP = 1_500
-"""Levels: more than Python recurses, and with these names a path that is longer than PATH_MAX."""
+"""Levels: more than Python recurses, and with these names a path longer than PATH_MAX."""
 
 
 def deepen(top: Path) -> None:
@@ -53,7 +53,7 @@ def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_what_is_no_folder_is_left_alone(tmp_path: Path) -> None:
-    """A link in the place of the tree leads nowhere that is emptied."""
+    """A link in place of the tree leads nowhere that is emptied."""
     (outside := tmp_path / "outside").mkdir()
     (outside / "kept").touch()
     (link := tmp_path / "link").symlink_to(outside)

@@ -1,4 +1,4 @@
-"""A state file is read back as it was written; a damaged one starts afresh, with a warning."""
+"""Read a state file back as it was written; start afresh with a warning if it is damaged."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from core.files.state_file import StateFile
 
 
 class Shape(BaseModel):
-    """What the file holds."""
+    """The content of the file."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
     week: str
@@ -17,7 +17,7 @@ class Shape(BaseModel):
 
 @pytest.mark.parametrize("durable", [True, False])
 def test_what_was_written_is_read(tmp_path: Path, *, durable: bool) -> None:
-    """Only the owner can read it, and no draft is left beside it."""
+    """Only the owner can read it, and no draft is left next to it."""
     file = StateFile(tmp_path / "state.json", Shape, durable)
     assert file.read() is None
     assert file.write({"week": "one"})
@@ -34,7 +34,7 @@ def test_what_was_written_is_read(tmp_path: Path, *, durable: bool) -> None:
 def test_what_cannot_be_trusted_starts_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str, mode: int
 ) -> None:
-    """Half a file, another shape, and a file that others can read are told and not used."""
+    """Half a file, another shape, and a file that others can read are reported and not used."""
     file = StateFile(tmp_path / "state.json", Shape)
     file.path.write_text(content)
     file.path.chmod(mode)

@@ -1,4 +1,4 @@
-"""What people allowed for a while runs without another question, and nothing beyond it."""
+"""Run what people allowed for a while without another question, and nothing beyond it."""
 
 import json
 from dataclasses import replace
@@ -102,7 +102,7 @@ async def test_a_grant_lifts_no_more_than_allow_always(
 
 
 async def test_only_the_grants_that_are_needed_are_used(tmp_path: Path) -> None:
-    """A counted grant is spared where another one suffices, and two serve one line together."""
+    """A counted grant is spared if another one suffices, and two serve one line together."""
     async with gate_at(tmp_path) as gate:
         await granted(gate, request("seq 3", cwd=tmp_path), GrantTerms(uses=1))
         await granted(gate, request("uname", cwd=tmp_path), GrantTerms(uses=2))
@@ -118,7 +118,7 @@ async def test_only_the_grants_that_are_needed_are_used(tmp_path: Path) -> None:
 
 
 async def test_a_grant_lifts_no_denial(tmp_path: Path) -> None:
-    """`security: deny` denies, and where asking is off a miss stays a denial."""
+    """`security: deny` denies, and if asking is off a miss remains a denial."""
     async with gate_at(tmp_path) as gate:
         await granted(gate, request("seq 3", cwd=tmp_path), HALF_HOUR)
         shut = ExecOverrides(security=ExecSecurity.DENY)

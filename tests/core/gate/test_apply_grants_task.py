@@ -1,4 +1,4 @@
-"""What people allowed for a task runs unasked in that task, and nowhere else."""
+"""Run what people allowed for a task without asking in that task, and nowhere else."""
 
 import json
 from dataclasses import replace
@@ -27,12 +27,12 @@ FIX = TaskId("fix-login")
 
 
 def of_task(line: str, cwd: Path, task: str | None = FIX) -> ExecRequest:
-    """Return a wish of the agent that belongs to a task."""
+    """Return a request of the agent that belongs to a task."""
     return replace(request(line, cwd=cwd), task=None if task is None else TaskId(task))
 
 
 def kinds(results: list[Submission]) -> list[type[Submission]]:
-    """Return how requests stand."""
+    """Return the states of requests."""
     return [type(result) for result in results]
 
 
@@ -74,7 +74,7 @@ async def test_a_wider_grant_holds_in_every_task(tmp_path: Path) -> None:
 
 
 async def test_differing_tasks_are_different_questions(tmp_path: Path) -> None:
-    """What is answered for one task runs nothing of another, not even what waits already."""
+    """An answer for one task runs nothing of another, not even what waits already."""
     async with gate_at(tmp_path) as gate:
         first = await gate.submit(of_task("seq 3", tmp_path))
         others = [
@@ -100,7 +100,7 @@ async def test_differing_tasks_are_different_questions(tmp_path: Path) -> None:
 
 
 async def test_without_a_task_it_cannot_be_allowed_for_one(tmp_path: Path) -> None:
-    """The answer is refused with a clear word, and the question waits on."""
+    """The answer is refused with a clear message, and the question keeps waiting."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(of_task("seq 3", tmp_path, None))
         yes = Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA, terms=THIS_TASK)
@@ -115,7 +115,7 @@ async def test_without_a_task_it_cannot_be_allowed_for_one(tmp_path: Path) -> No
 
 
 async def test_the_end_of_a_task_asks_again_and_is_written_down(tmp_path: Path) -> None:
-    """Only grants of the task end; where none holds, nothing is written."""
+    """Only grants of the task end; if none applies, nothing is written."""
     async with gate_at(tmp_path) as gate:
         methods = GrantMethods(gate.store, gate.rulebook, gate.journal)
         asked = await granted(gate, of_task("seq 3", tmp_path), THIS_TASK)
@@ -161,7 +161,7 @@ async def test_the_list_and_the_history_tell_the_task(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["", "fix login", "-fix", "fix\n", "f\u0456x", "x" * 101])
 async def test_a_name_that_could_pass_for_another_is_refused(tmp_path: Path, task: str) -> None:
-    """Whichever way it came in; nobody is asked about it."""
+    """However it arrived; no one is asked about it."""
     async with gate_at(tmp_path) as gate:
         refused = await gate.submit(of_task("seq 3", tmp_path, task))
 

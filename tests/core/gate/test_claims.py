@@ -1,4 +1,4 @@
-"""A run that is given up ends in the store, whether it had been taken by then or not."""
+"""End a run that is given up in the store, whether it had been taken by then or not."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ NO = DenialReason.SPAWN_FAILED
 async def test_what_policy_allowed_may_be_given_up(
     bench: OpenStore, tmp_path: Path, *, taken: bool
 ) -> None:
-    """Before it was taken nothing is in the store; after it a row that has started."""
+    """Before it was taken nothing is in the store; after it, a row that has started."""
     with AuditJournal(tmp_path / "audit.jsonl") as journal:
         claim = NewRun(bench.store, journal, run_draft(), evaluation())
         if taken:
@@ -39,7 +39,7 @@ async def test_what_policy_allowed_may_be_given_up(
 async def test_what_people_allowed_is_taken_once_and_may_be_given_up(
     bench: OpenStore, tmp_path: Path
 ) -> None:
-    """By whoever took it; who comes later takes nothing, and knows who allowed it."""
+    """By the gateway that took it; a later one takes nothing, and knows who allowed it."""
     asked = await bench.ask()
     await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     found = await bench.store.read(approvals.get, asked)

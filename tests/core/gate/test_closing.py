@@ -1,4 +1,4 @@
-"""A gate that closes brings to its end what it has begun: the store and the journal agree."""
+"""Finish what a closing gate has begun: the store and the journal agree."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from core.store import approvals
 from tests.support.gate import gate_at, layer, request, says
 
 SOON_S = 0.3
-"""How long the disk is slow while the gate closes; a gate that waits for it waits this long."""
+"""How long the disk is slow while the gate closes; a gate that waits for it takes this long."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event
 
 
 async def question(gate: Gate, cwd: Path) -> ApprovalId:
-    """Ask something that nobody answers in time."""
+    """Ask for something that no one answers in time."""
     asked = await gate.submit(request("touch made", cwd=cwd))
     assert isinstance(asked, Pending)
     return asked.run_id
@@ -67,7 +67,7 @@ def written(home: Path) -> list[str]:
 async def test_an_expiry_comes_into_the_journal_before_the_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settles: bool
 ) -> None:
-    """Its job is cut off once the gate has settled; the control cuts it off without."""
+    """Its job is cut off once the gate has settled; the control cuts it off earlier."""
     async with gate_at(tmp_path, timeout_ms=1) as gate:
         run_id = await question(gate, tmp_path)
 
@@ -111,7 +111,7 @@ async def one_runs_and_one_waits(
 ) -> AsyncIterator[tuple[Gate, "asyncio.Task[object]"]]:
     """Run a command in a gate that runs one at a time, and let another wait for its turn.
 
-    ``asked``: a person allowed the one that waits. The first ends once there is a file `go`.
+    ``asked``: a person allowed the one that waits. The first ends once a file `go` exists.
     """
     async with gate_at(home, UNASKED, most_runs=1) as gate:
         first = request("touch here; until test -e go; do sleep 0.02; done", cwd=home)
@@ -143,7 +143,7 @@ async def allowed(gate: Gate, wish: ExecRequest) -> ExecResult | None:
 async def test_what_waits_for_its_turn_is_refused_at_the_stop(
     tmp_path: Path, asked: bool, open_still: bool
 ) -> None:
-    """What runs comes to its end, and nothing is begun after it; the control begins it."""
+    """What runs completes, and nothing is started after it; in the control it is."""
     async with one_runs_and_one_waits(tmp_path, asked=asked) as (gate, waiting):
         gate.close()
         gate.execution.closed = not open_still
@@ -159,7 +159,7 @@ async def test_what_waits_for_its_turn_is_refused_at_the_stop(
 
 
 async def test_what_people_allowed_runs_after_the_next_start(tmp_path: Path) -> None:
-    """What was refused its turn is still queued."""
+    """A run that was refused its turn is still queued."""
     async with one_runs_and_one_waits(tmp_path, asked=True) as (gate, _):
         gate.close()
     async with gate_at(tmp_path, UNASKED) as gate:

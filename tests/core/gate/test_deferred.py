@@ -1,4 +1,4 @@
-"""What the store or the journal cannot take at once is kept, and never held against a later run."""
+"""Keep what the store or the journal cannot take at once; it never blocks a later run."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -38,12 +38,12 @@ class Broken:
         return sorted(path.name for path in (self.home / "results").glob("*.json"))
 
     async def open_store(self) -> Store:
-        """Let the store work again."""
+        """Make the store work again."""
         self.deferred.store = await open_store(f"sqlite:///{self.home / 'state.db'}")
         return self.deferred.store
 
     def open_journal(self) -> AuditJournal:
-        """Let the journal work again."""
+        """Make the journal work again."""
         journal = self.deferred.journal = AuditJournal(self.home / "audit.jsonl")
         return journal
 
@@ -66,7 +66,7 @@ async def broken(tmp_path: Path) -> AsyncIterator[Broken]:
 
 
 async def eventually(probe: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(_PATIENCE_S):
         while not probe():
             await asyncio.sleep(0.02)
@@ -104,7 +104,7 @@ async def test_a_result_that_no_file_could_take_is_written_later(broken: Broken)
 async def test_a_file_that_cannot_be_written_is_told_once(
     broken: Broken, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first attempt says where the result is; those that follow every moment say nothing."""
+    """The first attempt says where the result is; quick later attempts say nothing."""
     await in_memory_only(broken, monkeypatch)
     told = [one.getMessage() for one in caplog.records if "in memory only" in one.getMessage()]
 
@@ -188,9 +188,9 @@ async def test_a_journal_that_fails_at_the_claim_leaves_no_run_open(tmp_path: Pa
 
 
 async def in_memory_only(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep a result that neither the store nor a file can take, then let the store work again.
+    """Keep a result that neither the store nor a file can take, then make the store work again.
 
-    That is deep in the pause before the next attempt.
+    This is in the middle of the pause before the next attempt.
     """
     (broken.home / "results").write_text("in the way")
     await broken.deferred.finish(broken.run_id, finished(broken.run_id), "me")
@@ -235,7 +235,7 @@ async def test_a_stop_does_not_wait_for_what_is_in_files(broken: Broken) -> None
 async def test_a_stop_that_only_cuts_off_loses_it(
     broken: Broken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The control: the delivery is cancelled in its pause, as it was."""
+    """The control: the delivery is cancelled in its pause, as it was before."""
     await in_memory_only(broken, monkeypatch)
     delivery = broken.deferred._delivery
     assert delivery is not None
@@ -244,7 +244,7 @@ async def test_a_stop_that_only_cuts_off_loses_it(
 
 
 async def test_a_file_that_is_written_after_the_delivery_does_not_stay(broken: Broken) -> None:
-    """A slow disk: the store has the result before the file is there."""
+    """On a slow disk, the store has the result before the file exists."""
     kept = broken.deferred
     await kept.finish(broken.run_id, finished(broken.run_id), "me")
     late = kept._kept[broken.run_id]

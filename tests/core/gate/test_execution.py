@@ -1,4 +1,4 @@
-"""How an allowed run ends that never started."""
+"""Define how an allowed run that never started ends."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""One request through the gate, over real parts."""
+"""Send one request through the gate, over real parts."""
 
 import asyncio
 import json
@@ -30,13 +30,13 @@ async def run_what_was_allowed(gate: Gate) -> list[ExecResult | None]:
 
 
 async def heard(gate: Gate) -> list[str]:
-    """Return the words of the session's events."""
+    """Return the texts of the session's events."""
     drained = await gate.store.read(events.drain, SessionKey("main"))
     return [event.text for event in drained]
 
 
 async def test_listed_command_runs_at_once(tmp_path: Path) -> None:
-    """A listed command runs, and its output and code come back."""
+    """A listed command runs, and its output and code are returned."""
     list_patterns(tmp_path, "/usr/bin/echo")
     async with gate_at(tmp_path) as gate:
         result = await gate.submit(request("echo one && echo two", cwd=tmp_path))
@@ -62,7 +62,7 @@ async def test_decision_is_on_disk_before_the_command(tmp_path: Path) -> None:
 
 
 async def test_unlisted_command_waits_for_a_person_and_runs_once(tmp_path: Path) -> None:
-    """What a person allows runs exactly once, however often the queue is looked at."""
+    """What a person allows runs exactly once, however often the queue is checked."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("touch made", cwd=tmp_path))
         assert isinstance(asked, Pending)
@@ -96,7 +96,7 @@ async def test_approved_run_survives_a_restart(tmp_path: Path) -> None:
 
 
 async def test_allow_always_stores_what_it_promised(tmp_path: Path) -> None:
-    """After allow-always the same program runs unasked, and another one still asks."""
+    """After allow-always the same program runs without asking, and another one still asks."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("seq 3", cwd=tmp_path))
         assert isinstance(asked, Pending)
@@ -127,7 +127,7 @@ async def test_allow_always_of_a_carrier_covers_exactly_what_was_shown(tmp_path:
 
 
 async def test_a_rule_denies_with_its_reason_before_anything_runs(tmp_path: Path) -> None:
-    """The agent gets the word and the reason; neither allowlist nor approvals file lifts it."""
+    """The agent gets the term and the reason; neither allowlist nor approvals file lifts it."""
     list_patterns(tmp_path, "/usr/bin/*")
     forbidden = {**rule("deny", glob="/usr/bin/touch"), "reason": "write through the editor"}
     async with gate_at(tmp_path) as gate:
@@ -282,7 +282,7 @@ async def test_same_request_key_is_the_same_request(tmp_path: Path) -> None:
     ],
 )
 async def test_denials(tmp_path: Path, wish: object, policy: object, reason: DenialReason) -> None:
-    """Each refusal is a result with its reason, and the session hears it."""
+    """Each refusal is a result with its reason, and the session is told."""
     list_patterns(tmp_path, "/usr/bin/echo")
     async with gate_at(tmp_path, policy) as gate:  # type: ignore[arg-type]
         result = await gate.submit(wish)  # type: ignore[arg-type]
@@ -337,7 +337,7 @@ async def test_withdrawn_question_ends(tmp_path: Path) -> None:
 
 
 async def test_an_approved_command_that_runs_is_ended(tmp_path: Path) -> None:
-    """Stopping what a person allowed ends the run; the question's own end stays as it was."""
+    """Stopping what a person allowed ends the run; the question's own end remains as it was."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("sh -c 'sleep 60'", cwd=tmp_path))
         await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
@@ -381,7 +381,7 @@ def records(home: Path) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("fault", ["mode", "text", "lost"])
 async def test_an_approvals_file_that_cannot_be_used_denies(tmp_path: Path, fault: str) -> None:
-    """With the place and the way out, in the journal and for the session; repaired, it counts."""
+    """With the place and the solution, in the journal and for the session; repaired, it counts."""
     list_patterns(tmp_path, "/usr/bin/echo")
     file = tmp_path / "exec-approvals.json"
     good = file.read_bytes()
@@ -406,7 +406,7 @@ async def test_an_approvals_file_that_cannot_be_used_denies(tmp_path: Path, faul
 
 
 async def test_last_use_is_noted_beside_the_rule(tmp_path: Path) -> None:
-    """A run notes when and for what its entry was used; it is written later (S1)."""
+    """A run records when and for what its entry was used; it is written later (S1)."""
     list_patterns(tmp_path, "/usr/bin/ech*")
     before = (tmp_path / "exec-approvals.json").read_bytes()
     async with gate_at(tmp_path) as gate:
@@ -421,7 +421,7 @@ async def test_last_use_is_noted_beside_the_rule(tmp_path: Path) -> None:
 
 
 async def test_always_that_cannot_be_stored_is_told(tmp_path: Path) -> None:
-    """The run that was allowed runs; that nothing was stored is told to who was asked."""
+    """The allowed run happens; the requester is told that nothing was stored."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("seq 3", cwd=tmp_path))
         assert isinstance(asked, Pending)
@@ -437,7 +437,7 @@ async def test_always_that_cannot_be_stored_is_told(tmp_path: Path) -> None:
 
 
 async def test_the_same_request_twice_at_once_runs_once(tmp_path: Path) -> None:
-    """Of submissions that race under one key one runs, and all hear of the same run."""
+    """Of submissions that race under one key one runs, and all get the same run."""
     list_patterns(tmp_path, "/usr/bin/uname", "/usr/bin/sleep")
     async with gate_at(tmp_path) as gate:
         wishes = [request("sleep 0.2 ; uname", key="k1") for _ in range(5)]

@@ -1,4 +1,4 @@
-"""What was not used for long asks again, and one answer makes it count again."""
+"""Ask again for what was not used for long; one answer makes it count again."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ async def test_an_idle_entry_asks_and_always_renews_it(tmp_path: Path) -> None:
 
 
 async def test_a_used_entry_stays(tmp_path: Path) -> None:
-    """Each run that an entry lets pass starts its time anew."""
+    """Each run that an entry allows starts its time again."""
     list_patterns(tmp_path, "/usr/bin/uname")
     async with gate_at(tmp_path) as gate:
         clock = expiring(gate, tmp_path)
@@ -76,7 +76,7 @@ async def test_an_idle_grant_asks(tmp_path: Path) -> None:
 
 
 async def test_a_grant_revives_no_idle_entry(tmp_path: Path) -> None:
-    """What a limited grant lets run is no use of the entry that covers the same program."""
+    """What a limited grant lets run is not a use of the entry that covers the same program."""
     list_patterns(tmp_path, "/usr/bin/uname")
     async with gate_at(tmp_path) as gate:
         clock = expiring(gate, tmp_path)

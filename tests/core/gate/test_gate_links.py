@@ -1,4 +1,4 @@
-"""A link below a granted folder gives nothing beyond it: the attacks of an auditor, end to end."""
+"""Give nothing beyond a granted folder through a link below it: an auditor's attacks."""
 
 import os
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ READS = {"match": {"glob": "/usr/bin/head"}, "decide": "allow"}
 async def world(
     tmp_path: Path, *rules: dict[str, Any], granted: bool = True
 ) -> AsyncIterator[tuple[Gate, Path, Path]]:
-    """Yield a gate, a folder that the agent may write to, and one that is none of its business."""
+    """Yield a gate, a folder that the agent may write to, and one that is off limits."""
     home, rw, secret = (tmp_path / name for name in ("home", "rw", "secret"))
     for folder in (home, rw, secret):
         folder.mkdir()
@@ -49,7 +49,7 @@ async def world(
 
 
 def refused(result: Submission) -> bool:
-    """Return whether the capabilities refused it; anything but a run is wrong otherwise."""
+    """Return whether the capabilities refused it; otherwise anything but a run is wrong."""
     if isinstance(result, Denied):
         assert result.reason is DenialReason.CAPABILITY_DENIED
         return True
@@ -58,7 +58,7 @@ def refused(result: Submission) -> bool:
 
 
 async def test_an_agent_cannot_make_itself_a_way_out(tmp_path: Path) -> None:
-    """The target climbs less deep than the agent stands, but deeper than the link lies."""
+    """The target climbs less deep than the agent's folder, but deeper than the link's."""
     async with world(tmp_path, WRITES) as (gate, rw, _):
         deep = rw / "1/2/3/4/5/6/7"
         await gate.submit(request(f"mkdir -p {deep}", cwd=rw))
@@ -72,7 +72,7 @@ async def test_an_agent_cannot_make_itself_a_way_out(tmp_path: Path) -> None:
 
 
 async def test_a_link_gives_no_files_beyond_the_grants(tmp_path: Path) -> None:
-    """However the link came about: neither written nor read through it."""
+    """However the link appeared: it is neither written nor read through."""
     async with world(tmp_path, WRITES, READS) as (gate, rw, secret):
         (rw / "l").symlink_to(secret)
         (rw / "inside").mkdir()
@@ -91,7 +91,7 @@ async def test_a_link_gives_no_files_beyond_the_grants(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("element", ["<PATH>", "<PATH:work>"])
 async def test_a_template_follows_no_link_out_of_its_folder(tmp_path: Path, element: str) -> None:
-    """The rule lets files below the folder be touched, not what a link there leads to."""
+    """The rule allows touching files below the folder, not what a link there leads to."""
     allowed = {"match": {"argv": ["touch", element]}, "decide": "allow"}
     async with world(tmp_path, allowed, granted=False) as (gate, rw, secret):
         (rw / "l").symlink_to(secret)
@@ -145,7 +145,7 @@ async def test_a_rule_that_forbids_a_folder_forbids_links_to_it(tmp_path: Path) 
 
 
 async def test_a_root_may_be_a_link(tmp_path: Path) -> None:
-    """A granted folder that lies behind a link is meant by both its names."""
+    """Both names mean a granted folder that is behind a link."""
     real = tmp_path / "real"
     real.mkdir()
     (tmp_path / "as-named").symlink_to(real)

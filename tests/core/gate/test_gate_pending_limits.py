@@ -1,4 +1,4 @@
-"""Too much waits for people already: refused at once, told why, and nobody is asked."""
+"""Refuse at once, and say why, when too much already waits for people; no one is asked."""
 
 import asyncio
 from dataclasses import replace
@@ -27,7 +27,7 @@ def _wish(number: int, agent: str = "main", stdin: bytes | None = None) -> ExecR
 
 
 async def test_one_question_too_many_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
-    """The agent hears the limit, the session, the journal and the store keep it."""
+    """The agent is told the limit; the session, the journal and the store keep it."""
     async with gate_at(tmp_path, limits=TWO) as gate:
         asked = [await gate.submit(_wish(number)) for number in range(2)]
         refused = await gate.submit(_wish(2))
@@ -52,7 +52,7 @@ async def test_one_question_too_many_is_refused_and_nobody_is_asked(tmp_path: Pa
 
 
 async def test_an_answer_makes_room(tmp_path: Path) -> None:
-    """What was refused is asked when it comes again."""
+    """What was refused is asked when it is sent again."""
     one = replace(TWO, per_agent=1)
     async with gate_at(tmp_path, limits=one) as gate:
         first = await gate.submit(_wish(1))
@@ -76,7 +76,7 @@ async def test_an_answer_makes_room(tmp_path: Path) -> None:
 async def test_every_bound_names_its_key(
     tmp_path: Path, wishes: list[ExecRequest], bound: PendingBound
 ) -> None:
-    """The last request is over it; the words say which and how much."""
+    """The last request exceeds it; the message says which and by how much."""
     async with gate_at(tmp_path, limits=TWO) as gate:
         *asked, refused = [await gate.submit(wish) for wish in wishes]
     assert all(isinstance(one, Pending) for one in asked)
@@ -98,7 +98,7 @@ async def test_a_crowd_at_the_same_moment_gets_so_many_places(tmp_path: Path) ->
 
 
 async def test_a_gateway_that_starts_again_counts_what_waits(tmp_path: Path) -> None:
-    """Nothing of it is in memory."""
+    """None of it is in memory."""
     async with gate_at(tmp_path, limits=TWO) as gate:
         await asyncio.gather(*(gate.submit(_wish(number)) for number in range(2)))
     async with gate_at(tmp_path, owner="boot-2", limits=TWO) as gate:

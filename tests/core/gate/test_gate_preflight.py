@@ -1,4 +1,4 @@
-"""Nobody is asked about what could not start however they answered (issue 4 "Preflight")."""
+"""Ask no one about what could not start whatever they answered (issue 4 "Preflight")."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ ASKING = layer(host=ExecHost.SANDBOX, ask=ExecAsk.ALWAYS)
 
 @asynccontextmanager
 async def asking(house: HomeBeside, host: SandboxHost, folder: Path) -> AsyncIterator[Gate]:
-    """Yield a gate that asks about whatever is to run in a sandbox."""
+    """Yield a gate that asks about whatever should run in a sandbox."""
     home = folder / "gate"
     home.mkdir()
     async with gate_at(home, ASKING) as gate:
@@ -33,7 +33,7 @@ async def asking(house: HomeBeside, host: SandboxHost, folder: Path) -> AsyncIte
 
 
 def wishes(house: HomeBeside, folder: Path) -> dict[str, ExecRequest]:
-    """Return what cannot start inside, each for another reason."""
+    """Return what cannot start inside, each for a different reason."""
     tool = script(folder / "tool", "#!/bin/sh\necho ran\n")
     return {
         "a folder": request("ls", cwd=house.home),

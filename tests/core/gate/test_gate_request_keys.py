@@ -1,4 +1,4 @@
-"""One request key is one request: a retry is answered, anything else is refused."""
+"""Treat one request key as one request: a retry is answered, anything else is refused."""
 
 import asyncio
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tests.support.gate import gate_at, layer, list_patterns, request
 
 
 async def test_another_command_under_a_known_key_is_a_conflict(tmp_path: Path) -> None:
-    """Allowed, asked or denied: what else comes under its key is refused and leaves nothing."""
+    """Allowed, asked or denied: anything else under its key is refused and leaves nothing."""
     list_patterns(tmp_path, "/usr/bin/echo")
     policy = layer(ask=ExecAsk.OFF)
     firsts = {"ran": "echo a", "asked": "touch a", "denied": "touch b"}

@@ -1,4 +1,4 @@
-"""Allow-always of a script holds for the script that was shown, through the whole gate."""
+"""Hold an allow-always of a script to the script that was shown, through the whole gate."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.gate import ANA, gate_at, request
 
 
 def script(folder: Path, said: str, name: str = "x.sh") -> Path:
-    """Write a script over what is there, in place."""
+    """Overwrite a script in place."""
     path = folder / name
     path.write_text(f"#!/bin/sh\necho {said}\n")
     path.chmod(0o755)
@@ -56,7 +56,7 @@ def said(result: Submission) -> str:
     ],
 )
 async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str) -> None:
-    """It runs unasked while it is what it was, asks when it is not, and one answer renews it."""
+    """It runs unasked while unchanged, asks when changed, and one answer renews it."""
 
     def write(number: int) -> None:
         script(tmp_path, str(number))
@@ -86,7 +86,7 @@ async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str
 
 
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:
-    """The same words in another folder ask, and one folder's answer leaves the other's alone."""
+    """The same words in another folder ask; one folder's answer leaves the other's alone."""
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()

@@ -16,14 +16,14 @@ async def seen(gate: Gate, run_id: ApprovalId) -> list[OutputChunk]:
 
 
 async def first(gate: Gate, run_id: ApprovalId) -> OutputChunk | None:
-    """Return what a run prints first; ``None`` if it is not there."""
+    """Return what a run prints first; ``None`` if it does not exist."""
     async for chunk in gate.watch(run_id):
         return chunk
     return None
 
 
 async def test_a_run_is_watched_through_the_gate(tmp_path: Path) -> None:
-    """What an allowed run prints is seen from its start on, before its result is there."""
+    """What an allowed run prints is seen from its start, before its result exists."""
     go = tmp_path / "go"
     script = f"echo early; while ! [ -e {go} ]; do sleep 0.01; done; echo late"
     async with gate_at(tmp_path, FULL) as gate:
@@ -33,7 +33,7 @@ async def test_a_run_is_watched_through_the_gate(tmp_path: Path) -> None:
         run_id = await begun
         async with asyncio.timeout(10):
             while (early := await first(gate, run_id)) is None:
-                await asyncio.sleep(0.01)  # allowed, and not started yet
+                await asyncio.sleep(0.01)  # allowed, but not started yet
             watching = asyncio.create_task(seen(gate, run_id))
             await asyncio.sleep(0.05)
             assert not task.done()

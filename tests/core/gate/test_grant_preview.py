@@ -1,4 +1,4 @@
-"""Previews come from the gateway's own store, and hold nobody up."""
+"""Take previews from the gateway's own store, without delaying anything."""
 
 import time
 from pathlib import Path
@@ -37,7 +37,7 @@ async def answered(gate: Gate, line: str, cwd: Path, reply: ApprovalReply) -> Pe
 
 
 async def test_grants_are_listed_with_what_they_match(tmp_path: Path) -> None:
-    """Questions count, and so do the runs that the grant itself let pass."""
+    """Questions count, and so do the runs that the grant itself allowed."""
     async with gate_at(tmp_path) as gate:
         await answered(gate, "seq 9", tmp_path, ApprovalReply.DENY)
         await answered(gate, "uname", tmp_path, ApprovalReply.ALLOW_ONCE)
@@ -59,7 +59,7 @@ async def test_grants_are_listed_with_what_they_match(tmp_path: Path) -> None:
 
 
 async def test_knobs_change_no_preview(tmp_path: Path) -> None:
-    """A session that was set to ask about everything, or a laxer one, tells what lists cover."""
+    """A session set to ask about everything, or a laxer one, says what lists cover."""
     async with gate_at(tmp_path) as gate:
         asked = await answered(gate, "seq 3", tmp_path, ApprovalReply.ALLOW_ALWAYS)
         held = await gate.store.read(grants.listed)
@@ -72,7 +72,7 @@ async def test_knobs_change_no_preview(tmp_path: Path) -> None:
 
 @pytest.mark.benchmark
 async def test_a_preview_of_five_hundred_comes_in_time(tmp_path: Path) -> None:
-    """Far within the 3 s that a platform gives a press; only 500 are looked at."""
+    """Well within the 3 s that a platform gives a press; only 500 are checked."""
     async with gate_at(tmp_path, limits=PendingLimits(per_agent=1_000)) as gate:
         for number in range(510):
             await gate.submit(request(f"uname -{'s' * (number + 1)}", cwd=tmp_path))

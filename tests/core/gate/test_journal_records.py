@@ -1,4 +1,4 @@
-"""The journal's records say how a command ended, and it is read back from them."""
+"""Record in the journal how a command ended, and read it back."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ ENDED = Finished(RUN, 3, None, Output(), 12)
     ],
 )
 def test_a_record_gives_back_how_a_command_ended(result: Finished) -> None:
-    """A gateway that follows one that died between journal and store knows the end by it."""
+    """A gateway that follows one that died between journal and store knows the end from it."""
     assert result == result_of(finished(result))
 
 
@@ -43,7 +43,7 @@ def test_what_was_printed_is_lost_but_not_that_it_was() -> None:
 
 
 def test_an_end_has_its_denial_where_it_is_one() -> None:
-    """Nothing of one where it was allowed, nor while nobody has decided."""
+    """Nothing of one if it was allowed, nor while no one has decided."""
     denied = replace(
         channel_examples.resolved(ApprovalState.DENIED, None, None), reason=DenialReason.NO_ROUTE
     )

@@ -1,4 +1,4 @@
-"""What an answer allows starts after the record of the answer, however they are woken.
+"""Start what an answer allows after the record of the answer, however they are woken.
 
 `tests/bot/evidence/test_export_proofs.py` verifies whole journals of answers and their runs.
 """
@@ -36,7 +36,7 @@ async def test_a_start_waits_for_the_answers_that_are_being_taken() -> None:
 
 
 async def test_an_answer_that_fails_holds_nothing_up() -> None:
-    """It is over, whatever became of it."""
+    """It is over, whatever the outcome."""
     recording = Recording()
     with suppress(TimeoutError), recording.answer():
         await asyncio.wait_for(asyncio.Event().wait(), 0.01)

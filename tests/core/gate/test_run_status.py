@@ -1,4 +1,4 @@
-"""A request that exists is never told to be unknown, not even while it passes from step to step."""
+"""Never report an existing request as unknown, not even while it moves between steps."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ ROUNDS, WATCHERS = 25, 4
 
 
 async def watched(gate: Gate, run_id: ApprovalId) -> list[Submission | None]:
-    """Ask at once and again how a request stands, until it has ended."""
+    """Poll a request's state constantly, until it has ended."""
     seen = [await gate.status(run_id)]
     while seen[-1] is not None and not isinstance(seen[-1], Finished | Denied):
         seen.append(await gate.status(run_id))
@@ -29,7 +29,7 @@ async def watched(gate: Gate, run_id: ApprovalId) -> list[Submission | None]:
 
 
 async def test_a_run_that_ends_is_known_at_every_moment(tmp_path: Path) -> None:
-    """From its beginning to its end, by many who look in between."""
+    """From its beginning to its end, by many who poll in between."""
     list_patterns(tmp_path, "/usr/bin/echo")
     looks: list[asyncio.Task[list[Submission | None]]] = []
     async with gate_at(tmp_path) as gate:
@@ -68,7 +68,7 @@ async def test_a_question_that_is_allowed_is_known_at_every_moment(tmp_path: Pat
 
 
 async def test_what_runs_on_another_gateway_is_running(tmp_path: Path) -> None:
-    """A run that policy allowed there was never asked about, and is no run of this gateway's."""
+    """A run that policy allowed there never asked, and is not a run of this gateway's."""
     plan = planned(wished("echo x", cwd=tmp_path))
     elsewhere = runs.RunDraft(new_id(), plan, AGENT, "another-gateway")
     async with gate_at(tmp_path) as gate:

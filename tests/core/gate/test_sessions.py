@@ -1,4 +1,4 @@
-"""What people set for a session holds for its requests, and nobody else sets it."""
+"""Apply a session's settings to its requests; only listed people may set them."""
 
 import asyncio
 import json
@@ -102,7 +102,7 @@ async def test_knobs_add_up_and_tell_who_set_them(tmp_path: Path) -> None:
 async def test_elevated(
     tmp_path: Path, mode: Elevation, outcome: type[object], expected: ExecOverrides
 ) -> None:
-    """Full access on the gateway host, asked about or not; off ends it (S0)."""
+    """Full access on the gateway host, whether it asks or not; off ends it (S0)."""
     async with ruled(tmp_path) as (gate, rules):
         assert (await rules.elevate(MAIN, mode, ANA)).done
         shown = await rules.shown(MAIN)
@@ -140,7 +140,7 @@ async def test_the_approvals_file_is_stricter_than_elevated(tmp_path: Path) -> N
 async def test_off_restores_what_was_set_before(
     tmp_path: Path, earlier: ExecOverrides, meanwhile: ExecOverrides, expected: ExecOverrides | None
 ) -> None:
-    """The deny of before is in force again, and so is what was set meanwhile (S0 "Alias")."""
+    """The earlier deny is in force again, and so is what was set in between (S0 "Alias")."""
     async with ruled(tmp_path) as (gate, rules):
         for overrides in (one for one in (earlier,) if one != ExecOverrides()):
             await rules.set(MAIN, overrides, ANA)
@@ -160,7 +160,7 @@ async def test_off_restores_what_was_set_before(
 
 
 async def test_what_an_earlier_version_stored_is_read(tmp_path: Path) -> None:
-    """A row without what was before it counts as not elevated."""
+    """A row without its earlier value counts as not elevated."""
     async with ruled(tmp_path) as (gate, rules):
         await rules.set(MAIN, DENY, ANA)
         stored = {"host": None, "security": "deny", "ask": None, "node": None}
@@ -231,7 +231,7 @@ async def test_rules_that_ask_hide_nothing_where_approvals_are_skipped(tmp_path:
 
 
 async def test_a_rule_that_asks_lifts_no_denial(tmp_path: Path) -> None:
-    """What a rule asks about is not allowed where another rule denies what it may hide."""
+    """A rule that asks does not allow where another rule denies what it may hide."""
     both = settings(rule("ask", glob="/usr/bin/*sh"), rule("deny", glob="/usr/bin/who"))
     async with ruled(tmp_path) as (gate, rules):
         gate.rulebook.compiled = compiled(both, "/")
@@ -243,7 +243,7 @@ async def test_a_rule_that_asks_lifts_no_denial(tmp_path: Path) -> None:
 
 
 async def test_a_call_that_asks_is_asked_about_where_approvals_are_skipped(tmp_path: Path) -> None:
-    """A call may only harden, so its question is asked; what a rule asks about asks as well."""
+    """A call may only harden, so its question is asked; a rule that asks does so as well."""
     async with ruled(tmp_path) as (gate, rules):
         await rules.elevate(MAIN, Elevation.FULL, ANA)
         gate.rulebook.compiled = _rules("ask")
@@ -273,7 +273,7 @@ async def test_on_keeps_the_question_that_was_set(tmp_path: Path) -> None:
 
 
 async def test_ask_that_is_set_beside_full_is_kept(tmp_path: Path) -> None:
-    """Whoever sets ask as well does not skip approvals."""
+    """A person who sets ask as well does not skip approvals."""
     async with ruled(tmp_path) as (gate, rules):
         change = await rules.set(MAIN, replace(FULL, ask=ExecAsk.ALWAYS), ANA)
         result = await gate.submit(request("uname", cwd=tmp_path))
@@ -283,7 +283,7 @@ async def test_ask_that_is_set_beside_full_is_kept(tmp_path: Path) -> None:
 
 
 async def test_full_security_needs_the_setting(tmp_path: Path) -> None:
-    """Neither /elevated nor /exec gives it, and what was set before holds no more."""
+    """Neither /elevated nor /exec gives it, and earlier settings no longer apply."""
     async with ruled(tmp_path) as (_, rules):
         assert (await rules.elevate(MAIN, Elevation.FULL, ANA)).done
     async with ruled(tmp_path, elevated=False) as (gate, rules):
@@ -315,7 +315,7 @@ async def test_elevation_that_is_disabled_skips_nothing(tmp_path: Path) -> None:
 
 
 async def test_only_senders_set_anything(tmp_path: Path) -> None:
-    """Not somebody who is unlisted, and not a revoked sender, not even to clear."""
+    """Not an unlisted person, and not a revoked sender, not even to clear."""
     async with ruled(tmp_path) as (gate, rules):
         refused = [
             await rules.set(MAIN, ExecOverrides(ask=ExecAsk.OFF), BOB),
@@ -351,7 +351,7 @@ async def test_a_change_is_never_hidden_by_a_read_that_began_before(tmp_path: Pa
 
 
 async def test_replicas_see_each_others_changes(postgres_url: str, tmp_path: Path) -> None:
-    """Where another gateway may write, each request reads the store."""
+    """If another gateway may write, each request reads the store."""
     first, second = await open_store(postgres_url), await open_store(postgres_url)
     layers = SessionLayers(second)
     tmp_path.chmod(0o700)
@@ -372,7 +372,7 @@ async def test_replicas_see_each_others_changes(postgres_url: str, tmp_path: Pat
 
 
 async def test_full_security_ends_with_the_rights_of_who_set_it(tmp_path: Path) -> None:
-    """Ana elevated a session and is no sender any more: the session is as it was before."""
+    """Ana elevated a session and is no longer a sender: the session is as it was before."""
     async with ruled(tmp_path) as (gate, rules):
         gate.rulebook.senders = Listing({"memory": frozenset({"ana"})})
         await rules.set(MAIN, ExecOverrides(ask=ExecAsk.ALWAYS), ANA)
@@ -395,7 +395,7 @@ async def test_full_security_ends_with_the_rights_of_who_set_it(tmp_path: Path) 
 async def test_what_was_set_before_full_security_outlives_it(
     tmp_path: Path, earlier: ExecOverrides, expected: type[object]
 ) -> None:
-    """A denial of before holds again; nothing, or full security of the same person, does not."""
+    """An earlier denial applies again; nothing, or full security of the same person, does not."""
     async with ruled(tmp_path) as (gate, rules):
         gate.rulebook.senders = Listing({"memory": frozenset({"ana"})})
         if earlier != ExecOverrides():
@@ -405,21 +405,21 @@ async def test_what_was_set_before_full_security_outlives_it(
 
 
 async def test_full_security_that_elevated_nobody_ends_as_well(tmp_path: Path) -> None:
-    """`/exec security=full` keeps nothing of before, so the configuration's policy holds again."""
+    """`/exec security=full` keeps nothing of before: the configuration's policy applies again."""
     async with ruled(tmp_path) as (gate, rules):
         await rules.set(MAIN, FULL, ANA)
         assert isinstance(await _unlisted_answer(gate, tmp_path), Pending)
 
 
 async def _unlisted_answer(gate: Gate, cwd: Path) -> object:
-    """Run while the person is listed, and return the answer once nobody is."""
+    """Run while the person is listed, and return the answer once no one is."""
     assert isinstance(await gate.submit(request("uname", cwd=cwd)), Finished)
     gate.rulebook.senders = Listing({})
     return await gate.submit(request("uname", cwd=cwd))
 
 
 async def test_a_restriction_outlives_the_rights_of_who_set_it(tmp_path: Path) -> None:
-    """What makes a session stricter stays, whoever set it."""
+    """What makes a session stricter remains, whoever set it."""
     async with ruled(tmp_path) as (gate, rules):
         await rules.set(MAIN, DENY, ANA)
         gate.rulebook.senders = Listing({})

@@ -12,7 +12,7 @@ RG, GIT = Promise("/usr/bin/rg"), Promise("/usr/bin/git", ("log", "-1"))
 
 
 def _promised(text: str, *promise: Promise, here: bool = False) -> tuple[Promise, ...]:
-    """Return what is offered about a line where a node returns a plan with such a promise."""
+    """Return what is offered for a line if a node returns a plan with such a promise."""
     plan = replace(planned(request(argv=("/bin/echo",))), text=text)
     own = Evaluation(Decision.ASK, Reason.NOT_LISTED, "not listed", (), promise=promise)
     node = None if here else NodePlan(plan, ALLOWS, unasked=False)
@@ -30,7 +30,7 @@ def _promised(text: str, *promise: Promise, here: bool = False) -> tuple[Promise
     ],
 )
 def test_what_the_line_names_may_be_allowed_for_good(text: str, promise: Promise) -> None:
-    """The program by its name, and its arguments where they would be stored."""
+    """The program by its name, and its arguments if they would be stored."""
     assert _promised(text, promise) == (promise,)
 
 
@@ -47,7 +47,7 @@ def test_what_the_line_names_may_be_allowed_for_good(text: str, promise: Promise
     ],
 )
 def test_what_a_node_makes_up_is_never_stored_here(text: str, promise: Promise) -> None:
-    """Its plan says what would run there; an entry of this gateway's would hold here as well."""
+    """Its plan says what would run there; an entry of this gateway's would apply here as well."""
     assert _promised(text, promise) == ()
     assert _promised(text, RG, promise) == ()
-    assert _promised(text, promise, here=True) == (promise,)  # our own planner's word
+    assert _promised(text, promise, here=True) == (promise,)  # our own planner's result

@@ -1,4 +1,4 @@
-"""Where a plan runs while a companion is to run it: there, once; and never by a made-up word."""
+"""Run a plan at its companion: there, once; and never end it with an invented result."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ class Free:
 
 @dataclass
 class Scripted:
-    """A companion's work that says what a test wants."""
+    """A companion whose result a test sets."""
 
     outcome: Ran | NotRun | None
     refuses: str = ""
@@ -52,7 +52,7 @@ class Scripted:
         return self.outcome or Ran(result=ended)
 
     async def cancel(self, _order: RunOrder) -> None:
-        """Note it."""
+        """Record it."""
         self.cancelled = True
 
     def delivered(self, _order: RunOrder) -> None:
@@ -71,7 +71,7 @@ async def runner() -> AsyncIterator[Runner]:
 def made(
     runner: Runner, server: CompanionServer | None, *, known: bool = True, unasked: bool = False
 ) -> CompanionRunner:
-    """Return the runner under test; without a server nobody listens."""
+    """Return the runner under test; without a server none listens."""
     path = Path("/nowhere.sock") if server is None else server.path
     address = CompanionAddress(path, TOKEN)
     return CompanionRunner(runner, lambda: address, lambda _: known, lambda _: unasked, Free())
@@ -95,7 +95,7 @@ async def test_without_a_setting_it_runs_here(runner: Runner) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 async def test_who_is_not_there_or_not_known_is_not_asked(runner: Runner, *, known: bool) -> None:
-    """Denied, with nothing claimed; where askFallback lets it run it runs here."""
+    """Denied, with nothing claimed; if askFallback lets it run it runs here."""
     works = Scripted(None)
     async with companion(RecordingDesk()) as listens:
         listens.works = works
@@ -109,7 +109,7 @@ async def test_who_is_not_there_or_not_known_is_not_asked(runner: Runner, *, kno
 
 
 async def test_a_claim_that_is_not_ours_orders_nothing(runner: Runner) -> None:
-    """Somebody else has it."""
+    """Another client has it."""
     works = Scripted(None)
     async with companion(RecordingDesk()) as server:
         server.works = works
@@ -119,7 +119,7 @@ async def test_a_claim_that_is_not_ours_orders_nothing(runner: Runner) -> None:
 
 
 async def test_a_refusal_is_no_run_and_a_reason_is_kept(runner: Runner) -> None:
-    """Refused means nothing ran; drift there is drift here."""
+    """Refused means that nothing ran; drift there is drift here."""
     async with companion(RecordingDesk()) as server:
         server.works = Scripted(None, "a run of this id was taken before")
         with pytest.raises(SpawnError, match="taken before"):
@@ -130,7 +130,7 @@ async def test_a_refusal_is_no_run_and_a_reason_is_kept(runner: Runner) -> None:
 
 
 async def test_a_companion_that_dies_leaves_an_end_that_nobody_saw(runner: Runner) -> None:
-    """No code is made up, and nothing is ordered again."""
+    """No code is invented, and nothing is ordered again."""
     works = Scripted(None)
     async with companion(RecordingDesk()) as server:
         server.works = works
@@ -143,7 +143,7 @@ async def test_a_companion_that_dies_leaves_an_end_that_nobody_saw(runner: Runne
 
 
 async def test_a_cancelled_run_ends_there(runner: Runner) -> None:
-    """The word reaches the companion; a run that is not there is not known."""
+    """The cancellation reaches the companion; a missing run is not known."""
     works, run_id = Scripted(None), new_run()
     async with companion(RecordingDesk()) as server:
         server.works = works

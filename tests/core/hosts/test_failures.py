@@ -1,4 +1,4 @@
-"""Reasons for which nothing ran, and the errors they are."""
+"""Map reasons for which nothing ran to their errors."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_reason_returns_as_its_error(reason: DenialReason) -> None:
     ],
 )
 def test_other_errors_have_a_reason_too(failure: SaysoError, reason: DenialReason) -> None:
-    """An approvals file that cannot be read denies; any other error is one of the start."""
+    """An approvals file that cannot be read denies; any other error is a start error."""
     assert reason_of(failure) is reason
 
 

@@ -12,7 +12,7 @@ from tests.support.runs import Watcher, new_run, planned, request, running
 
 
 async def test_the_gateway_host_runs_and_cancels() -> None:
-    """It is the execution host named `gateway`, backed by the runner."""
+    """Back the execution host named `gateway` with the runner."""
     async with running() as runner:
         host: ExecutionHost = GatewayHost(runner)
         done = await host.run(new_run(), planned(request("echo x")), Watcher())
@@ -29,7 +29,7 @@ async def test_the_gateway_host_runs_and_cancels() -> None:
 
 
 async def test_the_gateway_host_shows_what_it_runs() -> None:
-    """Its watchers see the output from the start on; there is none of a run that is not here."""
+    """Its watchers see the output from the start; there is none for a run that is not here."""
     async with running() as runner:
         host: ExecutionHost = GatewayHost(runner)
         run_id, watcher = new_run(), Watcher()
@@ -46,7 +46,7 @@ async def test_the_gateway_host_shows_what_it_runs() -> None:
 
 @pytest.mark.parametrize("kind", AgentPartKind)
 async def test_what_is_done_in_an_executor_needs_executors(kind: AgentPartKind) -> None:
-    """Nothing of it runs as the gateway's user instead; whoever asked reads what to set."""
+    """Nothing of it runs as the gateway's user instead; the requester reads what to set."""
     what = "terminals are opened" if kind is AgentPartKind.TERMINAL else "agents run"
     words = f"{what} as other users only: set execution.runAsUnixUser to true"
     async with running() as runner:

@@ -1,4 +1,4 @@
-"""The host ``gateway`` and plans that are bound to another Unix user."""
+"""Run plans that are bound to another Unix user on the host ``gateway``."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +19,7 @@ def bound(line: str, user: str = USER) -> ExecPlan:
 
 
 async def test_each_plan_runs_as_its_user(executor_path: str) -> None:
-    """Side by side; cancel, tail and watch find both."""
+    """In parallel; cancel, tail and watch find both."""
     async with running() as runner, executors(executor_path) as world:
         host = GatewayHost(runner, world.executors)
         ours = await host.run(new_run(), planned(request("id -un")), Watcher())
@@ -38,7 +38,7 @@ async def test_each_plan_runs_as_its_user(executor_path: str) -> None:
 
 
 async def test_without_executors_such_a_plan_does_not_run() -> None:
-    """Never as the gateway's own user instead; nobody is asked about it either."""
+    """Never as the gateway's own user instead; no one is asked about it either."""
     async with running() as runner:
         host, watcher = GatewayHost(runner), Watcher()
         with pytest.raises(HostUnavailable, match="runAsUnixUser is off"):

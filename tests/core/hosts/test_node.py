@@ -1,4 +1,4 @@
-"""What a gateway says of commands that run on its nodes."""
+"""Report commands that run on a gateway's nodes."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.waiting import until
 
 
 async def test_only_a_node_that_is_away_is_said_to_be(tmp_path: Path) -> None:
-    """Its output comes with the end; a run that is on no node is none of its."""
+    """Its output arrives with the end; a run that is on no node is not its own."""
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
     there, away = new_run(), new_run()
     try:
@@ -30,7 +30,7 @@ async def test_only_a_node_that_is_away_is_said_to_be(tmp_path: Path) -> None:
 
 
 def _ended(run_id: str, /, **result: object) -> str:
-    """Return how a node says that a run ended, with something in the result changed."""
+    """Return a node's report of how a run ended, with something in the result changed."""
     output = {"text": "out", "tail": "out", "total_bytes": 3}
     plain = {"run_id": run_id, "exit_code": 0, "signal": None, "output": output, "duration_ms": 1}
     return json.dumps({"t": "ended", "run_id": run_id, "result": {**plain, **result}})
@@ -51,7 +51,7 @@ def _ended(run_id: str, /, **result: object) -> str:
 async def test_a_node_ends_its_own_run_alone_and_by_what_can_be_kept(
     tmp_path: Path, result: dict[str, object]
 ) -> None:
-    """The journal and what waits for the store go by the run that the result names.
+    """The journal and the results that wait for the store use the run that the result names.
 
     What the store cannot hold would leave the run without an end. The last is the control.
     """
@@ -73,7 +73,7 @@ async def test_a_node_ends_its_own_run_alone_and_by_what_can_be_kept(
 
 
 async def test_a_nodes_words_are_kept_no_longer_than_our_own(tmp_path: Path) -> None:
-    """Four mebibytes of them would be shown to people, and stored for ever."""
+    """Four mebibytes of them would be shown to people, and stored forever."""
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
     waited, settled = new_run(), new_run()
     words = {

@@ -1,4 +1,4 @@
-"""Who may say how a run on a node began and ended, and who hears it."""
+"""Decide who may say how a run on a node began and ended, and who is told."""
 
 import asyncio
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ SESSION, EARLIER = "5" * 32, "4" * 32
 
 @dataclass
 class KeptRuns:
-    """A store's runs in memory: those that an earlier gateway left, and what was told of them."""
+    """A store's runs in memory: those that an earlier gateway left, and what was reported."""
 
     left: dict[ApprovalId, NodeId] = field(default_factory=dict)
     lost: bool = False
@@ -46,11 +46,11 @@ class KeptRuns:
         return self.left.get(run_id)
 
     async def started(self, run_id: ApprovalId) -> None:
-        """Hear of a start."""
+        """Take the report of a start."""
         self.told.append(("started", run_id))
 
     async def running(self, run_id: ApprovalId, seconds: int) -> None:
-        """Hear that it takes long."""
+        """Take the report that it takes long."""
         assert seconds >= 0
         self.told.append(("running", run_id))
 
@@ -60,7 +60,7 @@ class KeptRuns:
 
 @dataclass
 class Gateway:
-    """The orders of one gateway; ``said`` is what its nodes hear, ``notice_ms`` the threshold."""
+    """The orders of one gateway; ``said`` is what its nodes get, ``notice_ms`` the threshold."""
 
     runs: KeptRuns = field(default_factory=KeptRuns)
     said: list[tuple[NodeId, AnyFrame]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Gateway:
 
 @pytest.fixture
 async def gateway() -> Gateway:
-    """Return a gateway that ordered nothing yet."""
+    """Return a gateway that has ordered nothing yet."""
     return Gateway()
 
 
@@ -96,7 +96,7 @@ def _codes(endings: Iterable[object]) -> list[int | None]:
 
 
 async def test_an_ending_counts_from_the_ordered_node_alone_and_once(gateway: Gateway) -> None:
-    """Another node's word is let go, and so is a second one."""
+    """Another node's report is let go, and so is a second one."""
     run_id = new_id()
     with gateway.orders.waiting(run_id, WEB, SESSION) as ordered:
         await gateway.orders.ended(OTHER, _ended(run_id, 1))
@@ -109,7 +109,7 @@ async def test_an_ending_counts_from_the_ordered_node_alone_and_once(gateway: Ga
 
 
 async def test_an_ending_for_which_nobody_waits_is_stored_and_noted(gateway: Gateway) -> None:
-    """Said twice meanwhile, it is stored once; the node hears that it is there."""
+    """Reported twice in the meantime, it is stored once; the node is told that it is stored."""
     run_id = gateway.left()
     await gateway.orders.ended(WEB, _ended(run_id))
     await gateway.orders.ended(WEB, _ended(run_id))
@@ -152,7 +152,7 @@ async def test_a_node_that_is_back_hears_what_was_cancelled_meanwhile(gateway: G
 
 
 async def test_a_start_is_told_once_and_by_the_ordered_node_alone(gateway: Gateway) -> None:
-    """A node that says it again, after a lost link, adds nothing."""
+    """A node that repeats it, after a lost link, adds nothing."""
     run_id = new_id()
     with gateway.orders.waiting(run_id, WEB, SESSION):
         await gateway.orders.began(OTHER, Started(run_id=run_id))
@@ -165,7 +165,7 @@ async def test_a_start_is_told_once_and_by_the_ordered_node_alone(gateway: Gatew
 
 
 async def test_only_a_run_that_still_goes_on_is_said_to_take_long(gateway: Gateway) -> None:
-    """After the threshold; one that ended before says nothing more."""
+    """After the threshold; one that ended before then reports no more."""
     gateway.notice_ms = 30
     long, short = new_id(), new_id()
     with gateway.orders.waiting(long, WEB, SESSION):
@@ -180,7 +180,7 @@ async def test_only_a_run_that_still_goes_on_is_said_to_take_long(gateway: Gatew
 
 
 async def test_the_threshold_counts_from_the_start_that_the_node_tells(gateway: Gateway) -> None:
-    """The report of a run that was left may come long after it; of an own one, never before."""
+    """The report of a left run may arrive long after it; that of an own one, never earlier."""
     left = gateway.left()
     await gateway.orders.began(WEB, Started(run_id=left, age_ms=gateway.notice_ms))
     await until(lambda: ("running", left) in gateway.runs.told)
@@ -194,7 +194,7 @@ async def test_the_threshold_counts_from_the_start_that_the_node_tells(gateway: 
 
 
 async def test_a_start_of_a_run_that_was_left_is_told_by_its_node_alone(gateway: Gateway) -> None:
-    """Once while it goes on, and never of a run that the store does not know."""
+    """Once while it runs, and never for a run that the store does not know."""
     left = gateway.left()
     for node in (OTHER, WEB, WEB):
         await gateway.orders.began(node, Started(run_id=left))
@@ -206,7 +206,7 @@ async def test_a_start_of_a_run_that_was_left_is_told_by_its_node_alone(gateway:
 
 
 async def test_a_start_that_cannot_be_looked_up_is_let_go(gateway: Gateway) -> None:
-    """More reports than are looked up at a time do not stop the next one from being heard."""
+    """More reports than are looked up at a time do not prevent the next one from being heard."""
     left = gateway.left()
     gateway.runs.lost = True
     for _ in range(2 * node_orders._MOST_UNASKED):
@@ -220,7 +220,7 @@ async def test_a_start_that_cannot_be_looked_up_is_let_go(gateway: Gateway) -> N
 
 
 async def test_runs_of_a_node_that_was_revoked_end_unseen(gateway: Gateway) -> None:
-    """Without an exit code; the others, and what has ended, stay as they are."""
+    """Without an exit code; the others, and ended ones, stay as they are."""
     lost, done, kept = new_id(), new_id(), new_id()
     with (
         gateway.orders.waiting(lost, WEB, SESSION) as of_lost,

@@ -10,7 +10,7 @@ from tests.support.runs import planned, request
 
 
 async def test_a_plan_goes_to_the_host_that_it_was_bound_to() -> None:
-    """The gateway's plans run on the gateway."""
+    """Run the gateway's plans on the gateway."""
     gateway = GatewayHost(Runner())
 
     assert HostRouter({ExecHost.GATEWAY: gateway}).pick(planned(request("true"))) is gateway

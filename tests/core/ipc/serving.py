@@ -16,7 +16,7 @@ Frame = dict[str, object]
 
 
 class Methods:
-    """A few methods; ``ended`` collects how the slow one ended, ``notified`` what was sent last."""
+    """A few methods; ``ended`` collects how the slow one ended, ``notified`` what was last sent."""
 
     def __init__(self) -> None:
         self.ended: list[str] = []
@@ -46,7 +46,7 @@ class Methods:
         return params
 
     async def fail(self, params: Frame, _peer: Peer, _notify: Notify) -> object:
-        """Fail in the way that is asked for."""
+        """Fail as requested."""
         match params["how"]:
             case "state":
                 raise StateError("the home is full")
@@ -62,7 +62,7 @@ class Methods:
                 raise RuntimeError("a secret: hunter2")
 
     async def stream(self, params: Frame, _peer: Peer, notify: Notify) -> object:
-        """Send as many notifications of as many bytes as asked for, then answer."""
+        """Send as many notifications of as many bytes as requested, then answer."""
         count, size = int(str(params["count"])), int(str(params["size"]))
         for number in range(count):
             self.notified = number
@@ -106,7 +106,7 @@ class Talk:
         return await self.read()
 
     async def ended(self) -> bool:
-        """Return whether the server hung up."""
+        """Return whether the server disconnected."""
         async with asyncio.timeout(10):
             return await self.reader.read(1) == b""
 

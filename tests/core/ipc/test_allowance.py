@@ -1,4 +1,4 @@
-"""What a peer says beyond its rate is read later."""
+"""Read what a peer says beyond its rate later."""
 
 import time
 
@@ -6,7 +6,7 @@ from core.ipc.allowance import Allowance
 
 
 def test_what_is_beyond_the_burst_is_waited_for() -> None:
-    """As long as its rate takes to allow it; what is saved up is the burst at most."""
+    """As long as its rate takes to allow it; at most the burst is saved up."""
     allowance = Allowance(rate=1000, burst=500, message=10)
     assert allowance.take(400, 1) == 0
     wait_s = allowance.take(590, 50)

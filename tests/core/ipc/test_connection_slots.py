@@ -1,4 +1,4 @@
-"""No process, session, terminal or user takes all places of a socket."""
+"""Let no process, session, terminal or user take all slots of a socket."""
 
 from dataclasses import dataclass, field
 
@@ -12,12 +12,12 @@ from core.ipc.connection_slots import (
 from core.ipc.peer import Peer
 
 LATE_S = 1e12
-"""When a connection was used last that is certainly not idle."""
+"""The last use of a connection that is certainly not idle."""
 
 
 @dataclass(eq=False)
 class Guest:
-    """A connection; from when it is served on it has a request in flight."""
+    """A connection; once it is served, it has a request in flight."""
 
     peer: Peer
     in_flight: int = 0
@@ -25,12 +25,12 @@ class Guest:
     dismissed: list[str] = field(default_factory=list)
 
     def dismiss(self, why: str) -> None:
-        """Note why."""
+        """Record why."""
         self.dismissed.append(why)
 
 
 def came(places: Places, *, uid: int = 1000, **peer: int) -> Guest:
-    """Let a process connect; the peer's numbers are 1 where nothing is said."""
+    """Let a process connect; the peer's numbers are 1 by default."""
     numbers = {"pid": 1, "gid": 1, "start_ticks": 1, "session": 1, **peer}
     guest = Guest(Peer(uid=uid, **numbers))
     places.arrive(guest)
@@ -38,7 +38,7 @@ def came(places: Places, *, uid: int = 1000, **peer: int) -> Guest:
 
 
 def is_served(places: Places, guest: Guest, method: str = "run") -> bool:
-    """Let a connection ask; one that is refused is hung up on."""
+    """Let a connection ask; a refused one is disconnected."""
     if places.refusal(guest, method) is None:
         guest.in_flight += 1
         return True
@@ -47,12 +47,12 @@ def is_served(places: Places, guest: Guest, method: str = "run") -> bool:
 
 
 def seated(places: Places, count: int, **peer: int) -> int:
-    """Return how many of so many connections of one process get a place."""
+    """Return how many of this many connections of one process get a slot."""
     return sum(is_served(places, came(places, **peer)) for _ in range(count))
 
 
 def test_a_process_leaves_places_to_others() -> None:
-    """It gets seven eighths; another one finds a place, and the refusal names the first."""
+    """It gets seven eighths; another one finds a slot, and the refusal names the first."""
     places = Places(256)
 
     assert seated(places, 300, pid=7, session=7) == 224
@@ -83,7 +83,7 @@ def test_terminals_find_a_place_when_all_are_taken() -> None:
 
 
 def test_a_place_comes_back_at_the_end() -> None:
-    """Of every kind: a hundred rounds leave no place taken."""
+    """Of every kind: a hundred rounds leave no slot taken."""
     places = Places(4)
     for _ in range(100):
         guests = [came(places, pid=pid, session=pid, terminal=1) for pid in range(8)]
@@ -94,7 +94,7 @@ def test_a_place_comes_back_at_the_end() -> None:
 
 
 def test_the_idle_of_whoever_has_most_give_way_first() -> None:
-    """Of these the one that was idle longest; what has a request in flight stays."""
+    """Of these the one that was idle longest; one with a request in flight stays."""
     places = Places(8)
     big = [came(places, pid=1, session=1) for _ in range(5)]
     small = [came(places, pid=2, session=2) for _ in range(3)]
@@ -121,7 +121,7 @@ def test_a_full_holder_loses_only_its_own() -> None:
 
 
 def test_urgent_requests_are_bounded_too() -> None:
-    """So that they cost no more than the places themselves."""
+    """So that they cost no more than the slots themselves."""
     places = Places(0, frozenset({"stop"}))
 
     served = [is_served(places, came(places, pid=pid), "stop") for pid in range(99)]
@@ -129,7 +129,7 @@ def test_urgent_requests_are_bounded_too() -> None:
 
 
 def test_users_of_a_shared_socket_share_it_evenly() -> None:
-    """Whatever the others do, each of them has places left, however many are listed."""
+    """Whatever the others do, each of them has slots left, however many are listed."""
     for listed in (1, 3, 10, 40):
         places = Places(256, users=listed)
         rest = [seated(places, 300, uid=uid) for uid in range(listed - 1)]

@@ -1,4 +1,4 @@
-"""Strangers that connect and say nothing keep nobody out."""
+"""Let strangers that connect and say nothing lock no one out."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ FEW, MANY = 16, 300
 
 @asynccontextmanager
 async def answering(door: Door, context: ssl.SSLContext | None = None) -> AsyncIterator[set[str]]:
-    """Serve a door; who says `hello` is known and answered. Yields the addresses of open ones."""
+    """Serve a door; callers of `hello` are known and answered. Yields the open ones' addresses."""
     served: set[str] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -56,7 +56,7 @@ async def hello(port: int, context: ssl.SSLContext | None = None) -> asyncio.Str
 async def strangers(
     port: int, number: int = MANY, source: str = "127.0.0.1"
 ) -> AsyncIterator[None]:
-    """Hold so many connections that say nothing."""
+    """Hold this many connections that say nothing."""
     with contextlib.ExitStack() as stack:
         for _ in range(number):
             one = stack.enter_context(socket.socket())
@@ -68,13 +68,13 @@ async def strangers(
 
 
 def open_descriptors() -> int:
-    """Return how many descriptors this process has."""
+    """Return the number of this process's descriptors."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.mark.parametrize("most", [FEW, 10 * MANY], ids=["bounded", "control"])
 async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None:
-    """Although TLS is not agreed on, so that no server has heard of them."""
+    """Although TLS is not negotiated, so that no server has heard of them."""
     context, _ = server_context(tmp_path)
     (door,) = Door.bound("127.0.0.1", 0, most)
     port = door.getsockname()[1]
@@ -83,7 +83,7 @@ async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None
         async with strangers(port):
             trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-            last = await hello(port, trusting)  # its turn comes when theirs has been
+            last = await hello(port, trusting)  # its turn comes after theirs
             held = open_descriptors() - before - MANY - 2
             last.close()
 
@@ -92,7 +92,7 @@ async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None
 
 
 async def test_who_is_known_stays() -> None:
-    """Whoever comes later; and a stranger from elsewhere is not the first to go, either."""
+    """Later arrivals; a stranger from elsewhere is not the first to go, either."""
     (door,) = Door.bound("127.0.0.1", 0, 8, lambda peer, _own: str(peer[0]))
     port = door.getsockname()[1]
     async with answering(door) as served:
@@ -110,7 +110,7 @@ async def test_who_is_known_stays() -> None:
 
 
 def test_one_network_is_counted_together() -> None:
-    """A user of this machine has all of loopback, and one of IPv6 a network of its own."""
+    """A user of this machine has all of loopback, and one with IPv6 a network of its own."""
     (door,) = Door.bound("127.0.0.1", 0)
     with door:
         together = [
@@ -129,7 +129,7 @@ def test_one_network_is_counted_together() -> None:
 async def test_without_descriptors_connections_are_turned_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """They do not wait in the queue, where they would wake the server for ever; it is said once."""
+    """They do not wait in the queue, where they would wake the server forever; it says so once."""
     (door,) = Door.bound("127.0.0.1", 0, 1000)
     port = door.getsockname()[1]
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -160,7 +160,7 @@ def _is_over(client: socket.socket) -> bool:
 
 
 async def test_what_is_accepted_sends_small_frames_at_once() -> None:
-    """Else each frame after the first waits for the peer's delayed acknowledgement, 40 ms."""
+    """Otherwise each frame after the first waits for the peer's delayed acknowledgement, 40 ms."""
     (door,) = Door.bound("127.0.0.1", 0)
     with door, socket.create_connection(door.getsockname()[:2]):
         taken, _ = door.accept()

@@ -1,4 +1,4 @@
-"""A user begins few requests at a time; others and what waits for long are not held up."""
+"""Start few requests of a user at a time; others and long waits are not delayed."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ async def waits(turns: FairTurns, uid: int) -> "asyncio.Task[Turn]":
 
 @pytest.mark.usefixtures("lasting")
 async def test_the_next_begins_when_one_is_answered() -> None:
-    """In the order in which they came."""
+    """In order of arrival."""
     turns = FairTurns()
     taken = await all_taken(turns, ANN)
     first, second = await waits(turns, ANN), await waits(turns, ANN)
@@ -46,7 +46,7 @@ async def test_the_next_begins_when_one_is_answered() -> None:
 
 @pytest.mark.usefixtures("lasting")
 async def test_another_user_waits_for_nobody() -> None:
-    """Each has turns of its own."""
+    """Each has its own turns."""
     turns = FairTurns()
     await all_taken(turns, ANN)
     await waits(turns, ANN)
@@ -55,7 +55,7 @@ async def test_another_user_waits_for_nobody() -> None:
 
 @pytest.mark.usefixtures("lasting")
 async def test_a_turn_ends_once() -> None:
-    """The answer and the timer may both end it: one place is free, not two."""
+    """The answer and the timer may both end it: one slot is free, not two."""
     turns = FairTurns()
     first, *_ = await all_taken(turns, ANN)
     first.end()
@@ -65,7 +65,7 @@ async def test_a_turn_ends_once() -> None:
 
 
 async def test_what_waits_for_people_keeps_no_turn() -> None:
-    """A request that is not answered for long lets others begin."""
+    """A request that is not answered for long lets others start."""
     turns = FairTurns()
     await all_taken(turns, ANN)
     await asyncio.wait_for(turns.take(ANN), 30)
@@ -73,7 +73,7 @@ async def test_what_waits_for_people_keeps_no_turn() -> None:
 
 @pytest.mark.usefixtures("lasting")
 async def test_who_hangs_up_while_it_waits_takes_no_turn() -> None:
-    """A connection that ends meanwhile leaves the place to the next."""
+    """A connection that ends in the meantime leaves its slot to the next."""
     turns = FairTurns()
     first, *_ = await all_taken(turns, ANN)
     gone, next_one = await waits(turns, ANN), await waits(turns, ANN)

@@ -1,4 +1,4 @@
-"""One line is one request, or it is refused with the code that JSON-RPC 2.0 gives it."""
+"""Read one line as one request, or refuse it with the code that JSON-RPC 2.0 gives it."""
 
 import json
 
@@ -12,7 +12,7 @@ GOOD = b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,2.5,null,true,"\\
 
 
 def with_params(text: str) -> bytes:
-    """Return a request whose params hold a JSON text."""
+    """Return a request whose params contain a JSON text."""
     return ('{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":' + text + "}}\n").encode()
 
 
@@ -81,7 +81,7 @@ def test_values_come_through_exactly() -> None:
     ],
 )
 def test_everything_odd_is_refused(line: bytes, code: Code) -> None:
-    """Each refusal has its code and a sentence, and is not the good frame of the control."""
+    """Each refusal has its code and a sentence, and is not the valid frame of the control."""
     with pytest.raises(FrameError) as caught:
         read_frame(line)
     assert caught.value.code is code
@@ -90,7 +90,7 @@ def test_everything_odd_is_refused(line: bytes, code: Code) -> None:
 
 
 def test_answers_are_one_ascii_line() -> None:
-    """No value can end a frame early or arrive as two readings."""
+    """No value can end a frame early or arrive with two readings."""
     result = {"x": "é\n\ud800", "y": None}
     line = result_frame("a", result)
     assert line.isascii()

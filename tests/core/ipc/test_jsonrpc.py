@@ -1,4 +1,4 @@
-"""Requests run side by side, each is answered once, and a bad peer harms only itself."""
+"""Run requests in parallel, answer each once, and let a bad peer harm only itself."""
 
 import asyncio
 import json
@@ -16,12 +16,12 @@ GOAL_OVERHEAD_US = 120
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the socket stands."""
+    """Return the path of the socket."""
     return tmp_path / "gateway.sock"
 
 
 async def test_requests_are_answered_out_of_order(path: Path) -> None:
-    """A waiting request holds up nobody; its answer carries its id."""
+    """A waiting request blocks nothing; its answer carries its id."""
     methods = Methods()
     async with server(path, methods), talk(path) as one:
         await one.send(request("slow", "first"))
@@ -64,7 +64,7 @@ async def test_each_failure_has_its_code_and_the_connection_goes_on(
 async def test_our_words_are_told_and_nobody_elses(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A SaysoError goes out with its type; another exception's text stays in the log."""
+    """A SaysoError is sent with its type; another exception's text stays in the log."""
     async with server(path, Methods()), talk(path) as one:
         told = (await one.ask(request("fail", how="state")))["error"]
         assert told == {
@@ -90,7 +90,7 @@ async def test_an_id_in_flight_is_not_taken_again(path: Path) -> None:
 
 
 async def test_a_request_can_be_cancelled(path: Path) -> None:
-    """The handler hears it and the request is answered; other and unknown ids are left alone."""
+    """The handler gets it and the request is answered; other and unknown ids are left alone."""
     methods = Methods()
     cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 7}}
     async with server(path, methods), talk(path) as one:
@@ -114,7 +114,7 @@ async def test_a_request_cancelled_in_the_same_breath_is_answered(path: Path) ->
 
 
 async def test_a_deadline_ends_a_request(path: Path) -> None:
-    """A request past its deadline is cancelled and told so."""
+    """A request past its deadline is cancelled and says so."""
     methods = Methods()
     async with server(path, methods, Limits(request_s=0.05)), talk(path) as one:
         assert code(await one.ask(request("slow"))) == -32002
@@ -122,7 +122,7 @@ async def test_a_deadline_ends_a_request(path: Path) -> None:
 
 
 async def test_a_frame_of_the_limit_passes_and_a_larger_one_ends_the_connection(path: Path) -> None:
-    """8 MiB are taken; beyond, the peer hears why, even while it still sends, and is hung up on."""
+    """8 MiB pass; beyond, the peer is told why, even while it still sends, and disconnected."""
     envelope = len(json.dumps(request("echo", x="")).encode()) + 1
     async with server(path, Methods()):
         async with talk(path) as one:
@@ -160,7 +160,7 @@ async def test_a_peer_that_only_ended_its_sending_gets_its_answers(path: Path) -
 
 
 async def test_a_peer_that_is_gone_has_its_requests_cancelled(path: Path) -> None:
-    """Nobody waits for an answer that nobody will read, not even at the limit of requests."""
+    """Nothing waits for an answer that will not be read, not even at the limit of requests."""
     for limit in (64, 1):
         methods = Methods()
         async with server(path, methods, Limits(in_flight=limit)):
@@ -194,7 +194,7 @@ async def flood(one: Talk) -> None:
 
 
 async def test_a_peer_that_does_not_read_is_hung_up_on(path: Path) -> None:
-    """Answers that nobody takes away do not pile up for ever."""
+    """Answers that are not read do not pile up forever."""
     async with server(path, Methods(), Limits(in_flight=4, write_s=0.2)):
         async with talk(path) as one:
             with pytest.raises(ConnectionError):
@@ -205,7 +205,7 @@ async def test_a_peer_that_does_not_read_is_hung_up_on(path: Path) -> None:
 
 @pytest.mark.benchmark
 async def test_the_overhead_of_a_request(path: Path) -> None:
-    """Serving costs at most 120 us a request, pipelined, client's share included."""
+    """Serving costs at most 120 us per request, pipelined, client's share included."""
     rounds, batch = 30, 50
     payload = {"command": "git status --short", "cwd": "/srv/shop", "agent": "main"}
     async with server(path, Methods()), talk(path) as one:

@@ -1,4 +1,4 @@
-"""A handler tells how it goes before it answers; who does not read holds nobody up."""
+"""Report progress from a handler before it answers; a peer that does not read delays nothing."""
 
 import asyncio
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.core.ipc.serving import Frame, Methods, Talk, request, server, talk
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the socket stands."""
+    """Return the path of the socket."""
     return tmp_path / "gateway.sock"
 
 

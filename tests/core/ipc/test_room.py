@@ -1,4 +1,4 @@
-"""Long requests have room in memory for so many bytes; short ones always pass."""
+"""Give long requests room in memory for this many bytes; short ones always pass."""
 
 import asyncio
 from dataclasses import replace
@@ -20,7 +20,7 @@ LONG = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":"' + b"x" * (16 *
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the socket stands."""
+    """Return the path of the socket."""
     return tmp_path / "gateway.sock"
 
 
@@ -39,14 +39,14 @@ def test_nobody_takes_all_and_what_is_given_back_is_free() -> None:
 
 
 async def half_a_frame(one: Talk) -> None:
-    """Send a long request without its end, and see that it was read."""
+    """Send a long request without its end, and check that it was read."""
     one.writer.write(LONG)
     await one.writer.drain()
 
 
 @pytest.mark.parametrize("roomy", [True, False])
 async def test_half_requests_do_not_add_up(path: Path, *, roomy: bool) -> None:
-    """Where there is no room left, the next long one is refused, and a short one is not."""
+    """If no room is left, the next long one is refused, and a short one is not."""
     served = await listen(path, Methods().table())
     served.room.most_of_one = (64 if roomy else 18) * FREE
     try:
@@ -68,7 +68,7 @@ async def test_half_requests_do_not_add_up(path: Path, *, roomy: bool) -> None:
 
 
 async def test_who_is_refused_for_length_keeps_no_place_from_a_newcomer(path: Path) -> None:
-    """They are hung up on slowly; one of them that has to go must not take the newcomer with it."""
+    """They are disconnected slowly; one that has to go must not take the newcomer with it."""
     served = await listen(path, Methods().table(), limits=Limits(first_s=60))
     served.room.most_of_one = 0
     floods = [await asyncio.open_unix_connection(path) for _ in range(MOST_WAITING)]
@@ -89,7 +89,7 @@ async def test_who_is_refused_for_length_keeps_no_place_from_a_newcomer(path: Pa
 
 
 async def test_a_long_request_is_held_until_its_answer(path: Path) -> None:
-    """What waits for an end is in memory as well."""
+    """What waits for its end is in memory as well."""
     methods = Methods()
     async with server(path, methods) as served, talk(path) as one:
         await one.send(LONG.replace(b"echo", b"slow") + b'"}}\n')

@@ -1,4 +1,4 @@
-"""How long a text of JSON may hold up whoever reads it."""
+"""Limit how long a JSON text may block its reader."""
 
 import time
 
@@ -50,7 +50,7 @@ def test_as_many_values_as_there_may_be_are_read() -> None:
     ids=["quotes", "an escape without end", "escapes"],
 )
 def test_a_string_without_end_is_refused_as_soon(text: bytes) -> None:
-    """It is looked through once."""
+    """It is scanned once."""
     began = time.process_time()
     with pytest.raises(FrameError):
         read_object(b'{"x":"' + text)

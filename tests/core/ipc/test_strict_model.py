@@ -21,7 +21,7 @@ SAID = TypeAdapter(Said)
 
 
 def test_a_frame_is_read() -> None:
-    """What a command printed is taken as it is, NUL too."""
+    """A command's output is taken as it is, including NUL."""
     assert read_model(SAID, b'{"text":"a\\u0000b"}') == Said(text="a\0b")
 
 
@@ -49,7 +49,7 @@ def test_what_is_none_is_refused_with_a_sentence(text: bytes, why: str) -> None:
 
 
 def test_countless_wrong_values_are_counted_and_not_told() -> None:
-    """To make an error of each takes a quarter of a second; of one the first is told."""
+    """Making an error of each takes a quarter of a second; of few, the first is reported."""
     many = TypeAdapter(tuple[int, ...])
     began = time.process_time()
     with pytest.raises(FrameError, match="60000 values are wrong"):
@@ -60,7 +60,7 @@ def test_countless_wrong_values_are_counted_and_not_told() -> None:
 
 
 def test_a_request_holds_nothing_that_no_program_could_be_given() -> None:
-    """Its reader is the one of requests."""
+    """Its reader is that of requests."""
     with pytest.raises(FrameError, match="NUL"):
         read_model(SAID, b'{"text":"a\\u0000b"}', read_object)
     assert read_model(SAID, b'{"text":"ab"}', read_object) == Said(text="ab")

@@ -1,4 +1,4 @@
-"""The socket is private, one gateway owns it, and closing it is calm."""
+"""Keep the socket private, let one gateway own it, and close it calmly."""
 
 import asyncio
 import contextlib
@@ -40,14 +40,14 @@ print(peer.makefile().readline(), end="")
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the socket stands, in a folder of its own."""
+    """Return the path of the socket, in a folder of its own."""
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     return folder / "gateway.sock"
 
 
 def form(path: Path) -> str:
-    """Return type and mode of what stands at a path, as ``ls`` writes it; empty for nothing."""
+    """Return type and mode of a path, as ``ls`` writes it; empty if nothing is there."""
     return stat.filemode(path.lstat().st_mode) if path.exists() else ""
 
 
@@ -81,7 +81,7 @@ async def test_the_kernel_says_who_asks(path: Path) -> None:
 
 @pytest.fixture
 def reachable() -> Iterator[Path]:
-    """Return a path that other users can get at once its folder is opened to them."""
+    """Return a path that other users can reach once its folder is opened to them."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder) / "gateway.sock"
 
@@ -110,7 +110,7 @@ async def said_to_another_user(path: Path, uid: int) -> str:
 
 
 async def test_another_user_is_refused(reachable: Path) -> None:
-    """Even a user who can reach the socket is told so and hung up on."""
+    """Even a user who can reach the socket is told so and disconnected."""
     asker = NOBODY if os.getuid() == 0 else os.getuid()
     told = await said_to_another_user(reachable, asker + 1)
     assert f"belongs to uid {asker + 1}; uid {asker} may not use it" in told
@@ -119,15 +119,15 @@ async def test_another_user_is_refused(reachable: Path) -> None:
 
 
 def shared_folder() -> Path:
-    """Return a folder that other users can get at, to be removed by the caller."""
+    """Return a folder that other users can reach; the caller removes it."""
     folder = Path(tempfile.mkdtemp(dir="/tmp"))
     folder.chmod(0o755)
     return folder
 
 
 async def test_a_shared_socket_serves_those_who_are_listed(tmp_path: Path) -> None:
-    """Another user is served where its uid is listed, and otherwise sent away by name."""
-    del tmp_path  # others cannot get into it
+    """Another user is served if its uid is listed, and otherwise sent away by name."""
+    del tmp_path  # others cannot enter it
     assert os.getuid() == 0, "run as root: it takes a second user"
     folder = shared_folder()
     try:
@@ -149,7 +149,7 @@ async def test_a_shared_socket_serves_those_who_are_listed(tmp_path: Path) -> No
 
 
 async def test_a_shared_socket_needs_a_folder_that_is_ours_alone(tmp_path: Path) -> None:
-    """Whoever may write there could put a socket of their own in its place."""
+    """A user who may write there could replace the socket with their own."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
     await (await listen(folder / "s", Methods().table(), shared=True)).close()
@@ -169,7 +169,7 @@ async def test_a_second_gateway_is_refused(path: Path) -> None:
 
 
 async def test_its_lock_says_that_it_lives(path: Path) -> None:
-    """Also where its socket is gone; once it has closed, or where none was, it is free."""
+    """Even if its socket is gone; once it has closed, or if there was none, it is free."""
     before = is_owned(path)
     async with server(path, Methods()):
         path.unlink()
@@ -179,7 +179,7 @@ async def test_its_lock_says_that_it_lives(path: Path) -> None:
 
 
 async def test_a_listener_without_a_lock_is_respected(path: Path) -> None:
-    """A live socket is never taken away, whoever holds it."""
+    """A live socket is never removed, whoever holds it."""
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(path))
         other.listen(1)
@@ -189,7 +189,7 @@ async def test_a_listener_without_a_lock_is_respected(path: Path) -> None:
 
 
 async def test_a_listener_with_a_full_queue_is_respected(path: Path) -> None:
-    """It does not let us in, which only the living can do."""
+    """It does not admit us, which only a live one can do."""
     with contextlib.ExitStack() as stack:
         other = stack.enter_context(socket.socket(socket.AF_UNIX))
         other.bind(str(path))
@@ -213,7 +213,7 @@ async def test_a_file_in_the_sockets_place_is_kept(path: Path) -> None:
 
 
 async def test_a_left_over_socket_is_replaced(path: Path) -> None:
-    """After kill -9 the next gateway takes the place."""
+    """After kill -9 the next gateway takes its place."""
     script = (
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
@@ -230,7 +230,7 @@ async def test_a_left_over_socket_is_replaced(path: Path) -> None:
 
 
 async def test_a_path_that_is_too_long_is_explained(path: Path) -> None:
-    """The kernel takes 107 bytes; one more names the length and the way out."""
+    """The kernel takes 107 bytes; one more names the length and the solution."""
     fits = path.parent / ("s" * (LONGEST_PATH - len(str(path.parent)) - 1))
     served = await listen(fits, Methods().table())
     await served.close()
@@ -247,7 +247,7 @@ async def test_a_folder_that_others_enter_is_refused(path: Path) -> None:
 
 
 async def test_closing_lets_requests_finish_within_the_grace(path: Path) -> None:
-    """Nothing new is taken; what is in flight is answered, then the connection ends."""
+    """Nothing new is accepted; what is in flight is answered, then the connection ends."""
     methods = Methods()
     async with server(path, methods) as served, talk(path) as one, talk(path) as idle:
         await one.send(request("slow", 1))
@@ -278,7 +278,7 @@ async def test_closing_cancels_what_outlasts_the_grace(path: Path) -> None:
 
 
 async def test_connections_beyond_the_limit_are_told(path: Path) -> None:
-    """One too many hears why when it asks; a place that becomes free can be taken."""
+    """One too many is told why when it asks; a slot that becomes free can be taken."""
     async with server(path, Methods(), max_connections=2), talk(path) as one:
         assert "result" in await one.ask(request("echo"))
         async with talk(path) as two:
@@ -306,7 +306,7 @@ async def test_whoever_says_nothing_is_hung_up_on(path: Path) -> None:
 
 
 async def test_the_silent_hold_no_place(path: Path) -> None:
-    """Any number may be connected: whoever asks is served, and the oldest silent ones give way."""
+    """Any number may be connected: those that ask are served; the oldest silent ones give way."""
     async with server(path, Methods(), max_connections=2), contextlib.AsyncExitStack() as stack:
         crowd = [await stack.enter_async_context(talk(path)) for _ in range(MOST_WAITING + 9)]
         async with talk(path) as one:
@@ -344,7 +344,7 @@ async def test_a_frame_is_read_before_a_crowd_pushes_it_out(path: Path) -> None:
 
 
 async def test_what_is_urgent_needs_no_place(path: Path) -> None:
-    """With every place held by a request in flight, it is served, and nothing else is."""
+    """With a request in flight in every slot, it is served, and nothing else is."""
     methods = Methods()
     for urgent in (frozenset({"whoami"}), frozenset[str]()):
         async with (
@@ -357,14 +357,14 @@ async def test_what_is_urgent_needs_no_place(path: Path) -> None:
                 await methods.started.acquire()
             async with talk(path) as three:
                 answer = await three.ask(request("whoami"))
-                # The control: what is not listed is refused in the same moment.
+                # The control: an unlisted one is refused at the same moment.
                 assert ("result" in answer) is bool(urgent)
                 if urgent:
                     assert code(await three.ask(request("echo", 2))) == -32003
 
 
 async def test_an_idle_connection_gives_its_place(path: Path) -> None:
-    """When all places are taken, an idle one is closed for a newcomer, and never a busy one."""
+    """When all slots are taken, an idle one is closed for a newcomer, and never a busy one."""
     methods = Methods()
     async with server(path, methods, max_connections=2), talk(path) as busy, talk(path) as idle:
         assert "result" in await idle.ask(request("echo"))
@@ -380,13 +380,13 @@ async def test_an_idle_connection_gives_its_place(path: Path) -> None:
 
 
 async def asked_anew(path: Path) -> dict[str, object]:
-    """Return what one request of a connection of its own is answered."""
+    """Return the answer to one request on its own connection."""
     async with talk(path) as one:
         return await one.ask(request("echo"))
 
 
 async def test_what_the_gateway_itself_asks_needs_no_place(path: Path) -> None:
-    """Its own proof of this way in must not fail for a crowd."""
+    """Its own proof of this way in must not fail because of a crowd."""
     methods = Methods()
     async with server(path, methods, max_connections=0, own=True), talk(path) as one:
         assert "result" in await one.ask(request("echo"))

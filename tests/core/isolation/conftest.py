@@ -1,4 +1,4 @@
-"""Agents in executors, behind a gate."""
+"""Run agents in executors, behind a gate."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -26,6 +26,6 @@ def the_model() -> Iterator[Model]:
 async def bench(
     tmp_path: Path, executor_path: str, folder: Path, the_model: Model
 ) -> AsyncIterator[Bench]:
-    """Yield agents behind a gate where everything is asked about."""
+    """Yield agents behind a gate where everything must be asked."""
     async with agents_at(tmp_path, executor_path, folder, the_model.url) as found:
         yield found

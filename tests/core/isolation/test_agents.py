@@ -1,4 +1,4 @@
-"""Agents in executors: what people allow happens, and nothing else; judged by the file."""
+"""Make what people allow agents in executors happen, and nothing else; judge by the file."""
 
 import asyncio
 import json
@@ -93,7 +93,7 @@ async def test_nobody_answers_in_time_there_is_no_file(
 
 
 async def test_cancelled_while_asked(bench: Bench) -> None:
-    """A cancelled prompt withdraws its question; the agent hears it, and writes nothing."""
+    """A cancelled prompt withdraws its question; the agent is told, and writes nothing."""
     file = bench.work / "cancelled"
     under_way = bench.give(f"write {file}")
     question = await bench.question()
@@ -113,7 +113,7 @@ async def test_cancelled_while_asked(bench: Bench) -> None:
 
 
 async def test_an_executor_that_dies_fails_the_prompt(bench: Bench) -> None:
-    """The run fails with S2's words, its question is withdrawn with them, the gate goes on."""
+    """The run fails with S2's words, its question is withdrawn with them, the gate continues."""
     file = bench.work / "killed"
     under_way = bench.give(f"write {file}")
     question = await bench.question()
@@ -148,7 +148,7 @@ async def test_an_agent_that_dies_fails_the_prompt(bench: Bench) -> None:
 
 
 async def test_an_agent_that_hears_no_cancel_is_killed(bench: Bench) -> None:
-    """After its grace the agent, and a child in a session of its own, are gone."""
+    """After its grace period the agent, and a child in another session, are gone."""
     under_way = bench.give("hang")
     (run_id,) = await _running(bench)
     while "hanging" not in getattr(await bench.gate.tail(run_id), "text", ""):
@@ -163,7 +163,7 @@ async def test_an_agent_that_hears_no_cancel_is_killed(bench: Bench) -> None:
 
 
 async def test_stopped_while_the_store_refuses(bench: Bench, tmp_path: Path) -> None:
-    """The agent is stopped also where the question that it waits for cannot be withdrawn."""
+    """The agent is stopped even if the question that it waits for cannot be withdrawn."""
     under_way = bench.give(f"write {bench.work}/asked")
     question = await bench.question()
     (run_id,) = bench.gate.running
@@ -181,7 +181,7 @@ async def test_stopped_while_the_store_refuses(bench: Bench, tmp_path: Path) -> 
 
 
 async def test_two_tool_calls_are_two_questions(bench: Bench) -> None:
-    """What is allowed is one call: the other one is asked about on its own."""
+    """One call is allowed: the other one is asked on its own."""
     under_way = bench.give(f"twice {bench.work}/two")
     first = await bench.question()
     await bench.answer(first, ApprovalReply.ALLOW_ONCE)
@@ -196,7 +196,7 @@ async def test_two_tool_calls_are_two_questions(bench: Bench) -> None:
 
 
 async def test_a_line_is_judged_as_a_line(bench: Bench) -> None:
-    """The agent's own shell runs it, so that even what a list would allow is asked about."""
+    """The agent's own shell runs it, so that even what a list would allow must be asked."""
     under_way = bench.give("run echo made | tr a-z A-Z")
     question = await bench.question()
 
@@ -222,7 +222,7 @@ async def test_kinds_of_tools_that_are_not_wanted_are_denied_unasked(bench: Benc
 async def test_the_model_gets_the_key_and_the_agent_does_not(
     bench: Bench, the_model: Model
 ) -> None:
-    """It is fetched for each request, and in nothing that the agent sees or that is kept."""
+    """It is fetched for each request, and is in nothing that the agent sees or that is kept."""
     before = len(the_model.asked)
     answered = await bench.give("model")
     seen = await bench.give("show")

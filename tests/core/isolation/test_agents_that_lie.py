@@ -1,4 +1,4 @@
-"""Agents that lie, flood and look: only what people allow happens, and nothing breaks."""
+"""Face agents that lie, flood and look: only what people allow happens, and nothing breaks."""
 
 import json
 
@@ -28,7 +28,7 @@ async def test_an_id_for_several_kinds_is_not_passed_on(bench: Bench, reply: App
 
 
 async def test_hidden_text_is_shown(bench: Bench) -> None:
-    """What turns, hides and colours text reaches nobody as it is."""
+    """Text that reverses, hides or colours reaches no one unchanged."""
     under_way = bench.give(f"hidden {bench.work}/x")
     question = await bench.question()
     card = whole_text(build_prompt(question))
@@ -50,7 +50,7 @@ async def test_much_at_once_is_heard(bench: Bench) -> None:
 
 
 async def test_a_flood_of_reports_is_held_back(bench: Bench) -> None:
-    """Neither the session nor the journal hears more than a token's rate lets through at once."""
+    """Neither the session nor the journal gets more than a token's rate allows at once."""
     done = await bench.give("flood 300")
     told = await bench.gate.store.read(events.drain, SessionKey("main"))
 
@@ -60,7 +60,7 @@ async def test_a_flood_of_reports_is_held_back(bench: Bench) -> None:
 
 
 async def test_what_is_no_message_is_passed_over(bench: Bench) -> None:
-    """Halves, lists, deep nesting, wrong types, characters and counts that nobody can store."""
+    """Halves, lists, deep nesting, wrong types, characters and counts that cannot be stored."""
     done = await bench.give("odd")
 
     assert isinstance(done, Finished)
@@ -69,7 +69,7 @@ async def test_what_is_no_message_is_passed_over(bench: Bench) -> None:
 
 
 async def test_after_its_answer_an_agent_asks_nobody(bench: Bench) -> None:
-    """It is ended; nothing is asked, and nothing written. The control: before, it is asked."""
+    """It is ended; nothing is asked, and nothing written. The control: before that, it is asked."""
     file = bench.work / "late"
     done = await bench.give(f"late {file}")
 

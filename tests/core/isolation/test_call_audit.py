@@ -1,4 +1,4 @@
-"""Calls of executors are written in their order, and nobody waits for that."""
+"""Record calls of executors in order, without anything waiting for it."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ def calls(path: Path) -> list[dict[str, object]]:
 
 
 async def test_every_call_is_written(tmp_path: Path) -> None:
-    """Of its words the first alone; what the executor serves is named while it serves it."""
+    """Only the first of its words; what the executor serves is named while it serves it."""
     path = tmp_path / "audit.jsonl"
     journal = AuditJournal(path)
     audit = CallAudit(journal)
@@ -41,7 +41,7 @@ async def test_every_call_is_written(tmp_path: Path) -> None:
 async def test_a_journal_that_fails_is_told_and_holds_nobody_up(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each call that is not written, in the log; the end is not waited for for ever."""
+    """Each call that is not written is in the log; the end is not waited for forever."""
     journal = AuditJournal(tmp_path / "audit.jsonl")
     journal.close()
     audit = CallAudit(journal, debug=True)

@@ -1,4 +1,4 @@
-"""The gateway's end of an executor's socket, against peers that are not executors."""
+"""Test the gateway's end of an executor's socket, against peers that are not executors."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from tests.support.waiting import until
 async def talking(
     serve: Callable[[socket.socket], None],
 ) -> AsyncIterator[tuple[Client, list[tuple[str, wire.Object]], asyncio.Event]]:
-    """Yield a client whose peer is a function in a thread; what it heard; its end."""
+    """Yield a client whose peer is a function in a thread; what it received; its end."""
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     ours.setblocking(False)
@@ -52,7 +52,7 @@ def answers(*lines: bytes) -> Callable[[socket.socket], None]:
 
 
 async def test_answers_find_their_calls_in_any_order() -> None:
-    """Two calls at once; notifications come between; an answer to no call is nobody's."""
+    """Two calls at once; notifications arrive between; an answer to no call goes nowhere."""
 
     def serve(sock: socket.socket) -> None:
         calls = b""
@@ -75,7 +75,7 @@ async def test_answers_find_their_calls_in_any_order() -> None:
 
 
 async def test_a_refusal_is_the_executors_words() -> None:
-    """And the connection lives on."""
+    """And the connection survives."""
     lines = wire.error(1, -32601, "Unknown method: x"), wire.result(2, {"pong": True})
     async with talking(answers(*lines)) as (client, _, _over):
         with pytest.raises(CallFailed, match="Unknown method: x"):
@@ -106,7 +106,7 @@ async def test_a_peer_that_is_silent_is_not_waited_for() -> None:
 
 
 async def test_a_message_of_another_users_process_ends_the_connection() -> None:
-    """The kernel says whose each message is; the first one's user is the executor's."""
+    """The kernel says who sent each message; the first one's user is the executor's."""
     assert os.getuid() == 0, "this test sends as another user"
 
     def serve(sock: socket.socket) -> None:
@@ -146,7 +146,7 @@ async def test_descriptors_that_nobody_asked_for_are_closed() -> None:
 
 
 async def test_one_descriptor_is_taken_where_one_is_expected() -> None:
-    """A flood before the answer is closed as it comes: the first counts, no other is kept."""
+    """A flood before the answer is closed as it arrives: the first counts, no other is kept."""
     before = sum(1 for _ in Path("/proc/self/fd").iterdir())
 
     def serve(sock: socket.socket) -> None:
@@ -166,7 +166,7 @@ async def test_one_descriptor_is_taken_where_one_is_expected() -> None:
 
 
 async def test_while_it_pauses_nothing_is_heard() -> None:
-    """Each pause is added to the one before; what came meanwhile is heard afterwards."""
+    """Each pause is added to the one before; what arrived in the meantime is handled afterwards."""
     sent = threading.Event()
 
     def serve(sock: socket.socket) -> None:
@@ -189,7 +189,7 @@ async def test_while_it_pauses_nothing_is_heard() -> None:
 
 
 async def test_a_flood_is_read_slowly() -> None:
-    """What nobody asked for occupies the gateway no more than its rate; much at once is heard."""
+    """Unrequested data occupies the gateway no more than its rate; a burst is still heard."""
     line = wire.encode({"method": "m"})
 
     def serve(sock: socket.socket) -> None:
@@ -206,7 +206,7 @@ async def test_a_flood_is_read_slowly() -> None:
 
 
 async def test_countless_values_end_the_connection_unread() -> None:
-    """A line as long as one may be held up the gateway for 0.2 s, again and again."""
+    """A line of the maximum length stalled the gateway for 0.2 s, again and again."""
     line = b'{"id":99,"x":[' + b"[]," * 340_000 + b"[]]}\n"
 
     def serve(sock: socket.socket) -> None:

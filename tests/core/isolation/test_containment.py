@@ -1,6 +1,6 @@
-"""Executors in cgroups of their own: real ones, of the kernel's second version, as root makes them.
+"""Run executors in cgroups of their own: real ones, of cgroup version 2, made by root.
 
-The hierarchy is mounted anew where this machine has it at no place that can be written to.
+The hierarchy is mounted again if this machine has it in no writable place.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def top() -> Iterator[Path]:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """Yield a folder of the executors' user."""
+    """Yield a folder owned by the executors' user."""
     with tempfile.TemporaryDirectory(prefix="sayso-work-") as made:
         os.chown(made, UID, UID)
         yield Path(made)
@@ -104,9 +104,9 @@ def covered(file: Path) -> Iterator[Callable[[], object]]:
 async def test_what_cannot_be_killed_keeps_its_place(
     executor_path: str, top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a process that waits for a device: no executor comes in its place until it has ended.
+    """Like a process that waits for a device: no executor replaces it until it has ended.
 
-    Here the kernel never hears that it is to be killed, for something else lies over that file.
+    Here the kernel is never told to kill it, because something else is mounted over that file.
     """
     monkeypatch.setattr(pools, "_PATIENCE_S", 0.3)
     options = Options(BUILD, max_executors=1)
@@ -153,7 +153,7 @@ def other_gateway(top: Path) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
 
 
 async def test_what_a_dead_gateways_executors_left_is_ended(top: Path) -> None:
-    """And nothing of a gateway that lives."""
+    """And nothing of a living gateway."""
     with other_gateway(top) as (gateway, left):
         await Containment(top).end_left(30)
         assert alive(left)
@@ -165,7 +165,7 @@ async def test_what_a_dead_gateways_executors_left_is_ended(top: Path) -> None:
 
 
 def test_where_the_gateway_may_make_them(tmp_path: Path, top: Path) -> None:
-    """Below its own cgroup, if version 2 is mounted and the folder is its own to write to."""
+    """Below its own cgroup, if version 2 is mounted and the folder is writable for it."""
     (tmp_path / "self").mkdir()
 
     def found(cgroup: str, mounts: str) -> Path | None:
@@ -181,7 +181,7 @@ def test_where_the_gateway_may_make_them(tmp_path: Path, top: Path) -> None:
     assert found(f"4:memory:/x\n0::/{name}\n", "") is None
     assert found(f"4:memory:/{name}\n", mounts) is None
     assert found("0::/../other\n", mount.replace(" / ", " /outer ")) is None
-    os.setreuid(UID, 0)  # access(2) goes by the real user
+    os.setreuid(UID, 0)  # access(2) uses the real user
     try:
         assert found(f"0::/{name}\n", mounts) is None
     finally:

@@ -1,4 +1,4 @@
-"""Bound plans that run as another Unix user, by the supervisor that runs everything."""
+"""Run bound plans as another Unix user, with the supervisor that runs everything."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from tests.support.runs import Watcher, marked, new_run, planned, request
 from tests.support.waiting import until
 
 LEAVING = "setsid sleep 300 & (setsid setsid sleep 301 &) ; sleep 302"
-"""A command whose children leave its group, its session and its family."""
+"""A command whose children leave its group, its session and its process tree."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def out(world: World, line: str, cwd: Path | str = "/tmp", **more: Stdio) 
 
 
 async def test_whoami_is_the_other_user(executor_path: str) -> None:
-    """Pipelines, connectors, statuses: the plan runs as it does here, as somebody else."""
+    """Pipelines, connectors, statuses: the plan runs as it does here, as another user."""
     async with executors(executor_path) as world:
         assert await out(world, "id -un | tr n N") == "0 Nobody\n"
         assert await out(world, "false && echo a || echo b") == "0 b\n"
@@ -88,7 +88,7 @@ async def test_a_program_that_is_closed_to_the_other_user_says_so(
 
 
 async def test_limits_output_caps_and_time_hold(executor_path: str) -> None:
-    """The same as for the gateway's own runs, for it is the same supervisor."""
+    """The same as for the gateway's own runs, because it is the same supervisor."""
     limits = Limits(file_bytes=4096, open_files=32, grace_ms=200)
     async with executors(executor_path, limits) as world:
         runner = world.executors.runner(USER)
@@ -131,7 +131,7 @@ async def test_separate_streams_input_and_live_output(executor_path: str, work: 
 
 @pytest.mark.parametrize("victim", ["executor", "supervisor", "both", "cancel"])
 async def test_no_process_outlives_its_run(executor_path: str, victim: str) -> None:
-    """S2 Q3: a crash is "Executor terminated unexpectedly"; what was started ends with it."""
+    """S2 Q3: a crash is "Executor terminated unexpectedly"; what it started ends with it."""
     async with executors(executor_path, Limits(grace_ms=200)) as world:
         runner, watcher, run_id = world.executors.runner(USER), Watcher(), new_run()
         plan = planned(request(argv=("/bin/sh", "-c", LEAVING)))
@@ -159,7 +159,7 @@ async def test_no_process_outlives_its_run(executor_path: str, victim: str) -> N
 
 
 async def test_a_refused_claim_runs_nothing(executor_path: str, work: Path) -> None:
-    """At most once: the executor was there, the command never."""
+    """At most once: the executor existed, the command never did."""
     async with executors(executor_path) as world:
         plan = planned(request("touch ran", cwd=work))
         with pytest.raises(SpawnError, match="could not be claimed"):

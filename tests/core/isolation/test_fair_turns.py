@@ -1,4 +1,4 @@
-"""Places for runs, given to one session after the other."""
+"""Give places for runs to one session after the other."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ async def order_of(turns: FairTurns, sessions: Sequence[str]) -> list[str]:
 
 
 async def test_a_session_with_many_holds_up_no_other() -> None:
-    """Fair: who asks once waits for one of the many, not for all."""
+    """Fair: a session that asks once waits for one of the many, not for all."""
     got = await order_of(FairTurns(1), ["a-1", "a-2", "a-3", "a-4", "b-1", "c-1", "b-2"])
 
     assert got == ["a-1", "b-1", "c-1", "a-2", "b-2", "a-3", "a-4"]
 
 
 async def test_who_is_cancelled_takes_no_place() -> None:
-    """By word or by the task's end; the place goes to the next."""
+    """By call or by the task's end; the place goes to the next."""
     turns, word, never = FairTurns(1), asyncio.Event(), asyncio.Event()
     entered = []
 

@@ -1,4 +1,4 @@
-"""S2's ExecutorPool on real executors of another user."""
+"""Run S2's ExecutorPool on real executors of another user."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ _OTHER = "games"
 
 
 def order() -> Order:
-    """Return what a supervisor is wanted for."""
+    """Return the request for a supervisor."""
     return Order(new_run(), SessionKey("agent:main:one"))
 
 
@@ -40,7 +40,7 @@ def test_builds_correct_spawn_command() -> None:
 
 
 async def test_daemon_spawns_executor_and_sends_ping(executor_path: str) -> None:
-    """S2's integration test; and the process is the other user's (by the kernel's word)."""
+    """S2's integration test; and the process is the other user's (according to the kernel)."""
     async with executors(executor_path) as world:
         executor = await world.pool.take(USER)
         answer = await executor.client.call("ping", {}, 5)
@@ -122,7 +122,7 @@ async def test_a_program_that_cannot_be_started(executor_path: str) -> None:
 
 
 async def test_an_executor_of_the_wrong_user_is_refused(executor_path: str) -> None:
-    """Whoever sets up sudo wrongly runs nothing as root; S2 "runs as correct Unix user"."""
+    """A wrong sudo setup runs nothing as root; S2 "runs as correct Unix user"."""
     async with executors(executor_path, command=(executor_path,)) as world:
         with pytest.raises(HostUnavailable, match=f"is of user {os.getuid()}"):
             await world.pool.take(USER)
@@ -158,7 +158,7 @@ async def test_never_more_than_max_executors(executor_path: str) -> None:
 async def test_what_does_not_end_keeps_its_place(
     executor_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not counted out before it has ended; a pool that stops does not wait for it."""
+    """It counts until it has ended; a pool that stops does not wait for it."""
     monkeypatch.setattr(pool, "_PATIENCE_S", 0.2)
     options = replace(OPTIONS, max_executors=1, connection_timeout_s=0.3)
     words = ("/bin/sh", "-c", "exec sleep 600")
@@ -202,7 +202,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 async def test_who_stops_its_executors_locks_out_itself_alone(
     executor_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another user had to wait for ever, and so did each run that waited before it in the line."""
+    """Another user had to wait forever, and so did each run queued before it."""
     monkeypatch.setattr(pool, "_PATIENCE_S", 0.2)
     monkeypatch.setattr(upkeep, "_FOR_STUCK_S", 0.5)
     options = replace(OPTIONS, max_executors=2, connection_timeout_s=1.5)
@@ -237,7 +237,7 @@ async def test_a_spare_is_used_once_and_goes_when_nobody_wants_it(executor_path:
         pool.drop(first)
         pool.drop(spare)
         await until(lambda: USER in pool._spares and pool.live == 1)
-        # The time begins when it is there: a busy machine may need long to start it.
+        # The time starts when it is there: a busy machine may take long to start it.
         pool._options = replace(pool._options, idle_timeout_s=0.05)
         pool._keep_spare(USER)
         await until(lambda: pool.live == 0)
@@ -318,7 +318,7 @@ async def test_a_stopped_executor_is_ended(executor_path: str) -> None:
 async def test_a_cleaner_that_does_not_answer_is_asked_once(
     executor_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever number of runs there was: a gateway's start waits for this."""
+    """Whatever the number of runs: a gateway's start waits for this."""
     monkeypatch.setattr(pool, "_CLEAN_S", 0.2)
     pong = '{"jsonrpc":"2.0","id":1,"result":{"pong":true}}'
     script = f"read -r ping; echo '{pong}' >&0; while read -r more; do :; done"

@@ -1,4 +1,4 @@
-"""Session tokens: expired, replayed, foreign, raced, rate-limited, after completion."""
+"""Test session tokens: expired, replayed, foreign, raced, rate-limited, after completion."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -41,7 +41,7 @@ def refusal(made: SessionTokens, token: str, holder: Holder = HOLDER) -> str:
 
 
 def test_a_token_begins_its_request_and_passes_its_calls(made: SessionTokens) -> None:
-    """The control of all that follows."""
+    """The control for everything that follows."""
     token = made.mint(HOLDER)
 
     made.begin(token, HOLDER)
@@ -51,7 +51,7 @@ def test_a_token_begins_its_request_and_passes_its_calls(made: SessionTokens) ->
 
 
 def test_session_token_expires(made: SessionTokens, clock: Clock) -> None:
-    """S2's security test, in its words; a begun request's calls end with it, too."""
+    """S2's security test, in its words; the calls of a begun request end with it, too."""
     fresh, begun = made.mint(HOLDER), made.mint(HOLDER)
     made.begin(begun, HOLDER)
     clock.now += 86400
@@ -62,7 +62,7 @@ def test_session_token_expires(made: SessionTokens, clock: Clock) -> None:
 
 
 def test_it_is_good_until_the_last_moment(made: SessionTokens, clock: Clock) -> None:
-    """Expiry is not early."""
+    """It does not expire early."""
     token = made.mint(HOLDER)
     clock.now += 86399.9
 
@@ -79,7 +79,7 @@ def test_a_replay_is_refused(made: SessionTokens) -> None:
 
 @pytest.mark.parametrize("part", ["user", "session", "executor"])
 def test_a_foreign_token_is_refused(made: SessionTokens, part: str) -> None:
-    """It is bound to user, session and executor; a try does not use it up."""
+    """It is bound to user, session and executor; an attempt does not use it up."""
     token = made.mint(HOLDER)
     stranger = replace(HOLDER, **{part: "other"})
 
@@ -90,7 +90,7 @@ def test_a_foreign_token_is_refused(made: SessionTokens, part: str) -> None:
 
 
 def test_of_a_hundred_at_once_one_wins(made: SessionTokens) -> None:
-    """Raced by threads, as far as there is any race."""
+    """Raced by threads, as far as there is a race."""
     token = made.mint(HOLDER)
 
     def tried(_number: int) -> bool:
@@ -105,7 +105,7 @@ def test_of_a_hundred_at_once_one_wins(made: SessionTokens) -> None:
 
 
 def test_calls_are_limited_by_rate(made: SessionTokens, clock: Clock) -> None:
-    """So many at once, then as many as time allows."""
+    """A burst at once, then as many as time allows."""
     token = made.mint(HOLDER)
     made.begin(token, HOLDER)
     for _ in range(int(tokens.BURST)):
@@ -120,7 +120,7 @@ def test_calls_are_limited_by_rate(made: SessionTokens, clock: Clock) -> None:
 
 
 def test_after_completion_nothing_is_accepted(made: SessionTokens) -> None:
-    """Invalidated after use; and before it began it passes no call."""
+    """Invalid after use; and before it began it passes no call."""
     early, token = made.mint(HOLDER), made.mint(HOLDER)
     with pytest.raises(TokenRefused):
         made.check(early, HOLDER)
@@ -133,7 +133,7 @@ def test_after_completion_nothing_is_accepted(made: SessionTokens) -> None:
 
 
 def test_what_expired_long_ago_is_not_kept(made: SessionTokens, clock: Clock) -> None:
-    """Memory is bounded by what may still be asked about; and never holds a token itself."""
+    """Memory is bounded by what may still be pending; and never contains a token itself."""
     token = made.mint(HOLDER)
     clock.now += 86400 * 2
     made.mint(HOLDER)

@@ -1,4 +1,4 @@
-"""Frames: JSON-RPC 2.0, one object a line."""
+"""Encode frames: JSON-RPC 2.0, one object per line."""
 
 import json
 
@@ -34,7 +34,7 @@ def test_a_long_line_is_refused_before_it_ends() -> None:
 
 
 def test_counts_have_plain_names() -> None:
-    """What an executor passes on is looked at again: it is another user's process."""
+    """What an executor passes on is checked again: it is another user's process."""
     odd = {"inputTokens": 3, "x) completed": 1, "a\nb": 2, "n1": 3, "kind": "text", "no": -1}
     assert wire.counts(odd) == {"inputTokens": 3}
     assert wire.counts(["inputTokens", 3]) == wire.counts(None) == {}

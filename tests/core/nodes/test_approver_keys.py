@@ -1,4 +1,4 @@
-"""A node that knows approvers' passkeys runs what one of them signed, whatever its gateway says."""
+"""Run what an approver's known passkey signed, whatever the node's gateway says."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -56,7 +56,7 @@ def _order(*proofs: PasskeyProof, by: AllowedBy = AllowedBy.PEOPLE) -> Order:
 
 
 def test_what_an_approver_signed_is_taken() -> None:
-    """Also beside a proof of a passkey that this node does not know; it travels in the order."""
+    """Also next to a proof of a passkey that this node does not know; it travels in the order."""
     order = _order(_proof(BEN), _proof())
     KEYS.check(order, PLAN)
     gateway = Identity.new().agent
@@ -93,7 +93,7 @@ def test_people_without_a_proof_allow_nothing_there() -> None:
 
 
 def test_an_order_without_proofs_is_as_it_was() -> None:
-    """So a node that is older than proofs takes it."""
+    """So a node that is older than proofs accepts it."""
     frame = sealed(Identity.new().agent, _order(), PLAN)
     assert "proofs" not in frame.payload
     assert "proofs" in sealed(Identity.new().agent, _order(_proof()), PLAN).payload

@@ -2,7 +2,7 @@ from core.nodes.backoff import Backoff
 
 
 def test_pauses_grow_to_a_minute_and_are_drawn() -> None:
-    """Each pause is between half and the whole of its bound; a success begins anew."""
+    """Each pause is between half and the whole of its bound; a success starts over."""
     backoff = Backoff()
     bounds = []
     for _ in range(12):

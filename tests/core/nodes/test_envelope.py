@@ -1,4 +1,4 @@
-"""What was allowed, signed: every change of it is refused, and unchanged it is accepted."""
+"""Refuse every change of what was allowed and signed; accept it unchanged."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ NOW = 1_800_000_000_000
 
 
 def _plan(**changes: object) -> ExecPlan:
-    """Return a plan for the node, bound anew after the changes."""
+    """Return a plan for the node, bound again after the changes."""
     whole = {"host": ExecHost.NODE, "node": NODE, **changes}
     return bind(replace(plan_of(command("true")), **whole))  # type: ignore[arg-type]
 
@@ -47,7 +47,7 @@ def _checked(order: Order, plan: ExecPlan = PLAN, now_ms: int = NOW) -> None:
 
 
 def test_what_was_sealed_is_opened_and_holds() -> None:
-    """The control of all that follows."""
+    """The control for everything that follows."""
     order = _order(by=AllowedBy.PEOPLE, approvers=("telegram:42",))
     frame = sealed(GATEWAY, order, PLAN)
 
@@ -70,7 +70,7 @@ def test_what_was_sealed_is_opened_and_holds() -> None:
     ],
 )
 def test_an_order_for_something_else_is_refused(changes: dict[str, object], why: str) -> None:
-    """Signed by the gateway, and still not for this."""
+    """Signed by the gateway, but not for this."""
     with pytest.raises(BadOrder, match=why):
         _checked(_order(**changes))
 

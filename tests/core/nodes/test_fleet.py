@@ -1,4 +1,4 @@
-"""A node and a gateway over real TLS on loopback: who is let in, who is not, and who comes back."""
+"""Connect a node and a gateway over real TLS on loopback: who is let in, and who returns."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 async def until(what: Callable[[], object], seconds: float = 10.0) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     ends = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < ends, "it did not come about"
@@ -41,7 +41,7 @@ async def until(what: Callable[[], object], seconds: float = 10.0) -> None:
 
 
 async def test_a_node_waits_is_allowed_and_connected(tmp_path: Path, store: Store) -> None:
-    """Nothing is let in before a person allowed it; then the same connection goes on."""
+    """Nothing is let in before a person allowed it; then the same connection continues."""
     async with node_gateway(tmp_path / "g", store) as gateway:
         async with member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as node:
             await until(lambda: node.said)
@@ -61,7 +61,7 @@ async def test_a_node_waits_is_allowed_and_connected(tmp_path: Path, store: Stor
 async def test_a_denied_key_puts_no_second_question(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, *, denied: bool
 ) -> None:
-    """It dials on and is refused quietly; one that nobody answered may ask again."""
+    """It keeps dialling and is refused quietly; an unanswered one may ask again."""
     if not denied:  # as if what follows came in the last moments of the request
         monkeypatch.setattr(fleet_module, "_EXPIRES_MS", nodes.REQUEST_LIFE_MS)
     async with (
@@ -79,7 +79,7 @@ async def test_a_denied_key_puts_no_second_question(
 
 
 async def test_a_wrong_key_hears_nothing(tmp_path: Path, store: Store) -> None:
-    """Whoever answers with another key gets no byte; the control pins the right one."""
+    """A peer that answers with another key gets no byte; the control pins the right one."""
     wrong = key_id(load_key(tmp_path / "other.key"))
     async with node_gateway(tmp_path / "g", store) as gateway:
         async with member_of(tmp_path / "a", gateway.port, wrong) as node:
@@ -93,7 +93,7 @@ async def test_a_wrong_key_hears_nothing(tmp_path: Path, store: Store) -> None:
 
 
 async def test_a_node_comes_back_after_the_gateway_was_away(tmp_path: Path, store: Store) -> None:
-    """It dials again by itself, and nobody is asked a second time."""
+    """It reconnects on its own, and no one is asked a second time."""
     port = free_port()
     async with node_gateway(tmp_path / "g", store, port) as gateway:
         first = asyncio.create_task(gateway.approved())
@@ -115,7 +115,7 @@ async def test_a_revoked_node_is_cut_off_at_once(tmp_path: Path, store: Store) -
         node_gateway(tmp_path / "g", store) as gateway,
         member_of(tmp_path / "n", gateway.port, gateway.fleet.key) as node,
     ):
-        for _ in range(3):  # a paused machine is late once, a gateway that is late is so each time
+        for _ in range(3):  # a frozen machine is late once, a slow gateway every time
             await gateway.approved()
             await until(lambda: gateway.fleet.connected)
             (paired,) = await store.read(nodes.listed)
@@ -148,7 +148,7 @@ async def test_a_newer_connection_replaces_the_older(tmp_path: Path, store: Stor
 
 
 class _Client:
-    """A hostile client that speaks frames by hand."""
+    """A hostile client that sends frames by hand."""
 
     def __init__(self, gateway: NodeGateway, home: Path) -> None:
         home.mkdir(exist_ok=True)
@@ -166,7 +166,7 @@ class _Client:
         session: str = "5" * 32,
         signed_session: str | None = None,
     ) -> str:
-        """Say auth with one thing wrong; return the kind of frame that is answered."""
+        """Say auth with one thing wrong; return the kind of the answering frame."""
         async with plain_connect(self.url, ssl=self.context, proxy=None) as socket:
             hello = decode(await socket.recv())
             assert isinstance(hello, Hello)
@@ -210,7 +210,7 @@ async def test_only_the_holder_of_the_key_is_heard(tmp_path: Path, store: Store)
     ["", "{", "[]", '{"t":"welcome","name":"x"}', '{"t":"auth"}', "x" * 5000, '{"t":"ended"}'],
 )
 async def test_who_begins_otherwise_is_cut_off(tmp_path: Path, store: Store, text: str) -> None:
-    """Also who sends more than an unknown node may."""
+    """Also one that sends more than an unknown node may."""
     async with node_gateway(tmp_path / "g", store) as gateway:
         url = f"wss://127.0.0.1:{gateway.port}/v1/node"
         async with plain_connect(url, ssl=client_context(), proxy=None) as socket:
@@ -224,7 +224,7 @@ async def test_who_begins_otherwise_is_cut_off(tmp_path: Path, store: Store, tex
 async def test_silent_connections_are_bounded(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of those who say nothing only so many are kept; who comes then is sent away."""
+    """Of those that say nothing only so many are kept; later ones are sent away."""
     monkeypatch.setattr(fleet_module, "MOST_UNKNOWN", 3)
     async with node_gateway(tmp_path / "g", store) as gateway:
         url = f"wss://127.0.0.1:{gateway.port}/v1/node"
@@ -243,7 +243,7 @@ async def test_silent_connections_are_bounded(
 
 
 async def test_a_node_that_says_much_is_heard_slowly(tmp_path: Path, store: Store) -> None:
-    """Else it occupies the gateway: 2,000 small frames a second are read beyond the first."""
+    """Otherwise it occupies the gateway: 2,000 small frames a second are read beyond the first."""
     frame = json.dumps({"t": "started", "run_id": "0" * 26, "age_ms": 1})
     async with (
         node_gateway(tmp_path / "gateway", store) as gateway,
@@ -262,7 +262,7 @@ async def test_a_node_that_says_much_is_heard_slowly(tmp_path: Path, store: Stor
 
 
 async def test_a_node_that_comes_again_may_say_no_more(tmp_path: Path, store: Store) -> None:
-    """Each connection had an allowance of its own, so that a node that reconnects had no bound."""
+    """Each connection had its own allowance, so that a node that reconnects had no bound."""
     frame = json.dumps({"t": "started", "run_id": "0" * 26, "age_ms": 1})
     async with (
         node_gateway(tmp_path / "gateway", store) as gateway,
@@ -294,7 +294,7 @@ async def _flood(link: NodeLink, frame: str, number: int) -> None:
 
 
 async def test_countless_values_of_a_node_are_not_read(tmp_path: Path, store: Store) -> None:
-    """Four mebibytes of them took five seconds, in which nobody else was served."""
+    """Four mebibytes of them took five seconds, in which no one else was served."""
     frame = '{"t":"invoked","id":"' + "0" * 32 + '","result":{"x":[' + "[]," * 1_300_000 + "[]]}}"
     async with (
         node_gateway(tmp_path / "gateway", store) as gateway,

@@ -47,7 +47,7 @@ FRAMES: tuple[AnyFrame, ...] = (
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.t)
 def test_what_is_sent_is_what_is_read(frame: AnyFrame) -> None:
-    """Plans, verdicts, bytes of input and results come back equal."""
+    """Return plans, verdicts, bytes of input and results unchanged."""
     assert decode(encode(frame)) == frame
 
 
@@ -83,7 +83,7 @@ def test_a_frame_is_written_as_in_the_vectors(kind: str) -> None:
 
 
 def test_the_vectors_are_signed_as_the_page_says() -> None:
-    """Ed25519 of the seeds, over the bytes that the page names, with nothing of ours."""
+    """Ed25519 of the seeds, over the bytes that the page names, without our code."""
     node = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(VECTORS["node_seed"]))
     gateway = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(VECTORS["gateway_seed"]))
     hello, auth, run = (json.loads(VECTORS["frames"][one]) for one in ("hello", "auth", "run"))
@@ -121,7 +121,7 @@ def test_the_plan_of_the_vectors_has_its_digest() -> None:
 
 
 def test_what_is_too_large_or_no_unicode_is_not_sent() -> None:
-    """The other side would end the connection for it."""
+    """The other side would end the connection because of it."""
     with pytest.raises(BadFrame, match="larger"):
         encode(Welcome(name="x" * (LARGEST + 1)))
     with pytest.raises(BadFrame, match="Unicode"):

@@ -21,7 +21,7 @@ def _ended(run_id: ApprovalId = ONE, code: int = 0) -> Ended:
 
 
 def test_a_run_is_claimed_once_over_restarts(tmp_path: Path) -> None:
-    """Whoever reads the folder later knows it; another id is free."""
+    """A later reader of the folder knows it; another id is free."""
     ledger = Ledger.of(tmp_path)
     assert ledger.claim(ONE, DIGEST)
     assert not ledger.claim(ONE, DIGEST)
@@ -33,10 +33,10 @@ def test_a_run_is_claimed_once_over_restarts(tmp_path: Path) -> None:
 
 
 def test_what_a_passkey_allowed_is_never_forgotten(tmp_path: Path) -> None:
-    """Its proof has no end: a gateway could order the run anew once its id is free.
+    """Its proof has no end: a gateway could order the run again once its id is free.
 
-    The control is a run that the gateway's word allowed: it goes after a month. What is damaged is
-    kept as well.
+    The control is a run that the gateway's word allowed: it is removed after a month. A damaged one
+    is kept as well.
     """
     ledger = Ledger.of(tmp_path)
     damaged = ApprovalId("3" * 26)
@@ -82,7 +82,7 @@ def test_an_ending_that_is_held_outlasts_kill_9(tmp_path: Path) -> None:
 
 
 def test_an_ending_may_be_noted_before_it_is_saved(tmp_path: Path) -> None:
-    """The gateway answers faster than the disk; what comes late then writes no second file."""
+    """The gateway answers faster than the disk; a late write makes no second file."""
     ledger = Ledger.of(tmp_path)
     ledger.claim(ONE, DIGEST)
     ledger.hold(ONE, DIGEST, _ended())
@@ -107,7 +107,7 @@ def test_half_an_ending_is_none(tmp_path: Path, half: str) -> None:
 
 @pytest.mark.parametrize("line", ["\0\0\0\n", '\0\0"ending":null}\n'])
 def test_an_ending_whose_start_was_lost_is_none(tmp_path: Path, line: str) -> None:
-    """A power cut kept the end of the line only; the claim before it is whole, and starts here."""
+    """A power cut kept only the end of the line; the claim before it is intact, and starts here."""
     Ledger.of(tmp_path).claim(ONE, DIGEST)
     path = tmp_path / FOLDER / f"{ONE}.json"
     path.write_text(path.read_text() + line)
@@ -118,7 +118,7 @@ def test_an_ending_whose_start_was_lost_is_none(tmp_path: Path, line: str) -> No
 
 
 def test_endings_are_listed_while_others_are_noted(tmp_path: Path) -> None:
-    """The loop lists them for a new connection; a thread notes those of the last one."""
+    """The loop lists them for a new connection; a thread records those of the last one."""
     ledger = Ledger.of(tmp_path)
     ids = [ApprovalId(f"{number:026}") for number in range(300)]
     for run_id in ids:
@@ -160,7 +160,7 @@ def test_what_never_ran_is_kept_as_well(tmp_path: Path) -> None:
 
 
 def test_a_run_that_a_crash_interrupted_ended_unseen(tmp_path: Path) -> None:
-    """Neither exit code nor signal: nobody guesses. It is not run again."""
+    """Neither exit code nor signal: nothing is guessed. It is not run again."""
     Ledger.of(tmp_path).claim(ONE, DIGEST)
     (ending,) = Ledger.of(tmp_path).pending()
     assert isinstance(ending, Ended)
@@ -168,7 +168,7 @@ def test_a_run_that_a_crash_interrupted_ended_unseen(tmp_path: Path) -> None:
 
 
 def test_a_note_about_what_did_not_end_changes_nothing(tmp_path: Path) -> None:
-    """Nor one about an id that was never heard."""
+    """Nor one about an unknown id."""
     ledger = Ledger.of(tmp_path)
     ledger.claim(ONE, DIGEST)
     ledger.note(ONE)

@@ -10,7 +10,7 @@ KEY = "c" * 64
 
 
 def test_what_was_begun_is_read_and_is_private(tmp_path: Path) -> None:
-    """S0's node id and pairing token, and the gateway; only the owner may read them."""
+    """Keep S0's node id, pairing token and gateway; only the owner may read them."""
     made = begin(tmp_path, "web 1", "127.0.0.1:8794", KEY)
 
     assert read(tmp_path) == made
@@ -30,7 +30,7 @@ def test_another_gateway_or_name_keeps_the_nodes_id_and_token(tmp_path: Path) ->
 
 
 def test_without_a_file_there_is_nothing(tmp_path: Path) -> None:
-    """Nothing is made by looking."""
+    """Reading creates nothing."""
     assert read(tmp_path) is None
     assert not list(tmp_path.iterdir())
 
@@ -77,7 +77,7 @@ def test_a_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [NODE_FILE, NODE_KEY])
 def test_a_link_in_the_place_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
-    """Whoever put it there would choose the gateway, the token or the key; it is not written to."""
+    """Its author would choose the gateway, the token or the key; it is not written to."""
     begin(tmp_path, "web", "127.0.0.1:1", KEY)
     assert read(tmp_path) is not None
     path, elsewhere = tmp_path / name, tmp_path / "elsewhere"
@@ -92,7 +92,7 @@ def test_a_link_in_the_place_of_a_file_is_refused(tmp_path: Path, name: str) -> 
 
 
 def test_a_key_that_was_replaced_is_no_longer_the_node(tmp_path: Path) -> None:
-    """A changed key supersedes nothing silently."""
+    """A changed key replaces nothing silently."""
     begin(tmp_path, "web", "127.0.0.1:1", KEY)
     (tmp_path / NODE_KEY).unlink()
     with pytest.raises(StateError, match="another node"):

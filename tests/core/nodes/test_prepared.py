@@ -1,4 +1,4 @@
-"""A node knows the plans that it made, for longer than any question waits."""
+"""Know the plans that a node made, for longer than any question waits."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Questions to nodes: an answer goes to whoever asked that very node, a loss ends them all."""
+"""Route an answer to the asker of that very node; a lost connection ends them all."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ async def test_a_refusal_names_the_node(error: Fault, kind: type[SaysoError]) ->
 
 
 async def test_a_loss_and_a_silence_end_a_question() -> None:
-    """Of the node that is gone only; another one is waited for."""
+    """Only of the node that is gone; another one is waited for."""
     questions, line, other = Questions(), Line(), Line()
     task = asyncio.create_task(questions.invoke(connection(line), "system.which", {}, 5))
     rest = asyncio.create_task(questions.invoke(connection(other, DB), "system.which", {}, 5))
@@ -92,7 +92,7 @@ async def test_a_loss_and_a_silence_end_a_question() -> None:
 
 
 async def test_an_answer_to_something_else_is_none() -> None:
-    """A node that answers `prepare` where it was asked to look something up."""
+    """A node that answers `prepare` to a lookup."""
     questions, line = Questions(), Line()
     task = asyncio.create_task(questions.invoke(connection(line), "system.which", {}, 5))
     frame = await asked(line)

@@ -29,7 +29,7 @@ NODES = (BUILD, WEB, MAC)
     ],
 )
 def test_a_word_means_an_id_a_name_an_address_or_the_start_of_an_id(word: str, meant: Node) -> None:
-    """S0's four ways; a name is compared without case, width and spacing."""
+    """Select a node in S0's four ways; a name is compared without case, width and spacing."""
     assert select(word, NODES) is meant
 
 
@@ -62,7 +62,7 @@ def test_two_equal_names_are_a_tie() -> None:
 
 @pytest.mark.parametrize("twin", ["w\u0435b", "web\u200b", "we\u202eb", "vveb"])
 def test_a_name_that_looks_like_another_is_never_picked(twin: str) -> None:
-    """Typed for the other, it means none; beside the other, neither is preferred, however typed."""
+    """Typed for the other, it means none; next to it, neither is preferred, however typed."""
     liar = _node("d4" * 32, twin, "10.0.0.9")
     assert select("web", (WEB, MAC)) is WEB
     for word, nodes in ((twin, (WEB, MAC)), ("web", (liar, MAC))):

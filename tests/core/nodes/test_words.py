@@ -12,7 +12,7 @@ from core.nodes.words import _word, fingerprint_words
     ],
 )
 def test_words_are_proquints(address: tuple[int, ...], words: str) -> None:
-    """The examples of the paper, which are IPv4 addresses."""
+    """Spell out the examples of the paper, which are IPv4 addresses."""
     assert f"{_word(bytes(address[:2]))} {_word(bytes(address[2:]))}" == words
 
 

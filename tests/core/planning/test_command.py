@@ -42,7 +42,7 @@ def test_what_a_wrapper_starts_is_pinned(tmp_path: Path, argv: tuple[str, ...]) 
 
 
 def test_the_script_and_interpreter_of_an_inner_program_are_pinned(tmp_path: Path) -> None:
-    """`env ./x` runs a script by its interpreter, and `nice sh x.sh` reads a script."""
+    """`env ./x` runs a script with its interpreter, and `nice sh x.sh` reads a script."""
     script(tmp_path / "x", "#!/bin/sh\n")
     (tmp_path / "x.sh").write_text("true")
 
@@ -71,7 +71,7 @@ ENTERING = [
 async def test_a_script_in_a_folder_that_is_entered_first_is_bound(
     tmp_path: Path, line: str
 ) -> None:
-    """By a wrapper of any kind, or in a text that nobody reads; another folder's is not."""
+    """By a wrapper of any kind, or in a text that is not read; another folder's is not."""
     for name in ("sub", "other"):
         (tmp_path / name).mkdir()
         script(tmp_path / name / "x.sh", "echo good\n")
@@ -90,7 +90,7 @@ async def test_a_script_in_a_folder_that_is_entered_first_is_bound(
 
 
 def test_a_link_on_the_search_path_does_not_choose_the_inner_program(tmp_path: Path) -> None:
-    """The path that was resolved is what the wrapper is told, not the name."""
+    """The wrapper is given the resolved path, not the name."""
     (tmp_path / "bin").mkdir()
     copy_of("echo", tmp_path / "bin" / "tool")
     planner = Planner((str(tmp_path / "bin"), "/usr/bin"))
@@ -101,7 +101,7 @@ def test_a_link_on_the_search_path_does_not_choose_the_inner_program(tmp_path: P
 
 
 def test_a_missing_inner_program_is_said(tmp_path: Path) -> None:
-    """The wrapper is there, what it should run is not."""
+    """The wrapper exists, what it should run does not."""
     command = only(planned(request("env no-such-program", cwd=tmp_path)))
 
     assert command.executable is not None
@@ -110,7 +110,7 @@ def test_a_missing_inner_program_is_said(tmp_path: Path) -> None:
 
 
 def test_what_is_bound_inside_changes_the_digest() -> None:
-    """Neither the inner commands nor the vector that runs can be exchanged under a digest."""
+    """Neither the inner commands nor the vector that runs can be replaced under a digest."""
     plan = planned(request("env ls"))
     command = only(plan)
     others = [
@@ -127,7 +127,7 @@ def test_what_is_bound_inside_changes_the_digest() -> None:
 
 
 def test_a_plan_with_inner_commands_is_stored_whole() -> None:
-    """What waits for a person comes back from the database as it was."""
+    """What waits for a person returns from the database unchanged."""
     plan = planned(request(argv=("sh", "-c", "ls | env LANG=C wc -l")))
 
     assert load(ExecPlan, dump(plan)) == plan
@@ -149,7 +149,7 @@ def test_a_swapped_inner_program_is_seen(tmp_path: Path, argv: tuple[str, ...]) 
 async def test_a_swap_between_verifying_and_start_never_runs(
     tmp_path: Path, argv: tuple[str, ...]
 ) -> None:
-    """The supervisor looks once more at what a wrapper is about to start."""
+    """The supervisor checks once more what a wrapper is about to start."""
     copy_of("echo", tmp_path / "tool")
     wish = request(argv=argv, cwd=tmp_path)
 
@@ -165,7 +165,7 @@ async def test_a_swap_between_verifying_and_start_never_runs(
 
 
 async def test_a_program_put_earlier_on_the_search_path_is_not_started(tmp_path: Path) -> None:
-    """The control runs the same words by a wrapper that looks the name up itself."""
+    """The control runs the same words with a wrapper that looks the name up itself."""
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()

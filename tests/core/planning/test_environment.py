@@ -18,7 +18,7 @@ PATH = "/usr/bin:/bin"
 
 
 def test_nothing_of_the_gateway_leaks() -> None:
-    """Secrets, loader and shell variables of the gateway stay with the gateway."""
+    """Keep the gateway's secrets, loader and shell variables with the gateway."""
     dangerous = {
         "ANTHROPIC_API_KEY": "s",
         "AWS_SECRET_ACCESS_KEY": "s",
@@ -42,7 +42,7 @@ def test_nothing_of_the_gateway_leaks() -> None:
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git by itself, in the tests' own environment."""
+    """Run git directly, in the tests' own environment."""
     subprocess.run(["git", "-C", folder, *words], check=True)
 
 
@@ -57,11 +57,11 @@ async def test_git_runs_nothing_that_its_repository_names(runner: Runner, tmp_pa
     assert done.exit_code == 0
     assert not (tmp_path / "ran").exists()
     git(tmp_path, "status", "--short")
-    assert (tmp_path / "ran").exists()  # the control: git by itself runs it
+    assert (tmp_path / "ran").exists()  # the control: git on its own runs it
 
 
 def test_home_locale_zone_and_tmpdir_are_kept(tmp_path: Path) -> None:
-    """What makes programs behave as their user expects goes along."""
+    """Variables that programs need to behave as their user expects are passed on."""
     given = {
         "HOME": "/home/a",
         "LANG": "de_AT.UTF-8",
@@ -174,7 +174,7 @@ async def test_a_hardened_child_sees_its_table_exactly(
     ("which", "table"), [(Environ.EXEC_TOOL, EXEC_TOOL), (Environ.REMOTE, REMOTE)]
 )
 def test_changes_are_merged_on_top(which: Environ, table: dict[str, str]) -> None:
-    """A caller may widen PATH (S3 section 3), and what it did is named for whoever decides."""
+    """A caller may widen PATH (S3 section 3), and what it did is named for the approver."""
     plan = tooled(which, ("PATH", "/opt/bin"), ("FOO", "bar"))
 
     assert dict(plan.env) == table | {"PATH": "/opt/bin", "FOO": "bar"}

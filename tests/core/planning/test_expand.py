@@ -1,4 +1,4 @@
-"""Folders, home and globs become the words that a shell would make of them, or a person is asked.
+"""Expand folders, home and globs as a shell would, or ask a person.
 
 ``tests/faults/test_shell_fuzz.py`` compares the same with bash and dash.
 """
@@ -52,7 +52,7 @@ def words(line: str, work: Path, home: str = "/home/u") -> list[str]:
 def test_the_last_status_is_known_before_any_command_and_after_cd(
     line: str, last: str, late: tuple[tuple[int, int], ...], work: Path
 ) -> None:
-    """It is 0 there; behind a command only the run can know it."""
+    """It is 0 there; after a command only the run can know it."""
     found = expanded(line, work)
 
     assert isinstance(found, ExpandedLine), found
@@ -92,7 +92,7 @@ def test_globs_become_sorted_names(pattern: str, found: list[str], work: Path) -
     ],
 )
 def test_a_glob_that_shells_could_take_otherwise_asks(pattern: str, why: str, work: Path) -> None:
-    """No match, the folder itself, and escapes beside a glob are not guessed at."""
+    """No match, the folder itself, and escapes next to a glob are not guessed at."""
     found = expanded(f"ls {pattern}", work)
     assert isinstance(found, Unreadable)
     assert found.rule == "R5"
@@ -135,14 +135,14 @@ def test_bytes_of_matches_are_capped(tmp_path: Path) -> None:
 
 
 def test_a_huge_folder_asks(tmp_path: Path) -> None:
-    """A folder is looked through up to a bound, so that planning stays quick."""
+    """A folder is scanned up to a bound, so that planning stays quick."""
     for number in range(MOST_ENTRIES + 1):
         (tmp_path / str(number)).touch()
     assert isinstance(expanded("ls x*", tmp_path), Unreadable)
 
 
 def test_many_stars_take_no_time(tmp_path: Path) -> None:
-    """Matching goes back to the last star only, so no pattern is slow."""
+    """Matching backtracks to the last star only, so no pattern is slow."""
     (tmp_path / ("a" * 250)).touch()
     pattern = "*a" * 120 + "*b"
     assert words(f"ls {pattern}", tmp_path) == [pattern]
@@ -150,7 +150,7 @@ def test_many_stars_take_no_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["*.c", "src/*/*/*", "--include=*.c", "http://h:1/x?y=1"])
 def test_a_glob_that_matches_nothing_stays_as_it_is(word: str, work: Path) -> None:
-    """Both shells hand the pattern over then, as the option or the URL that it may be."""
+    """Both shells then pass the pattern on, as the option or the URL that it may be."""
     assert words(f"ls {word}", work) == [word]
 
 
@@ -181,7 +181,7 @@ def ran(line: str, work: Path) -> list[list[str]]:
     ],
 )
 def test_a_loop_becomes_its_commands(line: str, vectors: list[list[str]], work: Path) -> None:
-    """What a loop runs is written out, a command for each turn."""
+    """What a loop runs is written out, one command for each turn."""
     assert ran(line, work) == vectors
 
 
@@ -213,7 +213,7 @@ def test_a_loop_of_which_shells_could_make_more_asks(line: str, why: str, work: 
 
 @pytest.mark.parametrize("line", ["cd src", "cd src/..", "ls; cd src", "ls && cd src"])
 def test_a_line_may_end_in_another_folder(line: str, work: Path) -> None:
-    """What stands for the last step is a program that does nothing, in the folder it leads to."""
+    """The last step becomes a program that does nothing, in the folder that it leads to."""
     found = expanded(line, work)
     assert isinstance(found, ExpandedLine)
     assert found.commands[-1].argv == ("true",)
@@ -237,7 +237,7 @@ def test_home_is_the_childs(word: str, found: str, work: Path) -> None:
 
 @pytest.mark.parametrize("home", ["/home/a b", "/home/*", "/home/[ab]", "/home/é", ""])
 def test_an_unquoted_value_that_a_shell_would_take_apart_asks(home: str, work: Path) -> None:
-    """Only in quotes may a value hold what splitting or globbing changes."""
+    """Only in quotes may a value contain what splitting or globbing changes."""
     assert isinstance(expanded("ls $HOME", work, home), Unreadable)
     if home:
         assert words('ls "$HOME" ~', work, home) == [home, home]
@@ -271,7 +271,7 @@ def test_cd_leads_the_commands_after_it(line: str, folders: list[str], work: Pat
 
 
 def test_a_step_leaves_the_connector_before_it() -> None:
-    """A step succeeds, so the command after it hangs on what stood before the step."""
+    """A step succeeds, so the command after it depends on what came before the step."""
     found = expanded("false; cd / && ls", Path("/"))
     assert isinstance(found, ExpandedLine)
     assert found.connectors == (Connector.THEN,)
@@ -286,14 +286,14 @@ def test_globs_and_pwd_follow_cd(work: Path) -> None:
 
 @pytest.mark.parametrize("line", ["cd link/.. && ls", "cd none/../src && ls", "true; cd none; ls"])
 def test_a_step_that_is_not_certain_asks(line: str, work: Path) -> None:
-    """Behind a link ``..`` means two things, and what is missing may still be made."""
+    """After a link ``..`` means two things, and what is missing may still be made."""
     found = expanded(line, work)
     assert isinstance(found, Unreadable)
     assert found.rule == "R9"
 
 
 def test_a_line_that_begins_in_no_folder_is_told_apart(work: Path) -> None:
-    """Nothing could come before it to make the folder, so nobody need be asked."""
+    """Nothing could come before it to make the folder, so no one need be asked."""
     assert expanded("cd none && ls", work) == NoFolder(str(work / "none"))
     assert expanded("cd a.py; ls", work) == NoFolder(str(work / "a.py"))
 

@@ -1,4 +1,4 @@
-"""Which files perl and ruby may load for the modules that options name."""
+"""Find the files that perl and ruby may load for the modules that options name."""
 
 import shlex
 

@@ -27,7 +27,7 @@ def executable(command: PlannedCommand) -> PinnedFile:
 
 
 def test_a_bare_name_is_found_on_the_fixed_path() -> None:
-    """The requested PATH does not take part, and a linked /bin has its real name."""
+    """The requested PATH plays no part, and a linked /bin has its real name."""
     plan = planned(request("ls -l", env=(("PATH", "/nowhere"),)))
     found = executable(plan.commands[0])
 
@@ -37,7 +37,7 @@ def test_a_bare_name_is_found_on_the_fixed_path() -> None:
 
 
 def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:
-    """A link on the search path keeps its own name beside the real one."""
+    """A link on the search path keeps its own name next to the real one."""
     (tmp_path / "bin").mkdir()
     real = script(tmp_path / "mawk", "#!/bin/sh\n")
     (tmp_path / "bin" / "awk").symlink_to(real)
@@ -48,7 +48,7 @@ def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:
 
 
 def test_the_first_executable_file_wins(tmp_path: Path) -> None:
-    """Absent folders, folders of that name and plain files are passed over as a shell does."""
+    """Absent folders, folders of that name and plain files are skipped as by a shell."""
     places = [tmp_path / name for name in ("gone", "folder", "plain", "first", "second")]
     for place in places[1:]:
         place.mkdir()
@@ -107,7 +107,7 @@ def test_what_cannot_be_started_is_planned_with_the_problem(
 
 
 def test_a_line_becomes_vectors_and_connectors() -> None:
-    """Each simple command of a readable line is resolved by itself."""
+    """Each simple command of a readable line is resolved on its own."""
     plan = planned(request("printf x | wc -c && true ; false"))
 
     assert [c.argv[0] for c in plan.commands] == ["printf", "wc", "true", "false"]
@@ -126,7 +126,7 @@ def test_an_unreadable_line_is_one_pinned_shell() -> None:
 
 
 def test_an_unreadable_text_is_never_an_option_of_the_shell() -> None:
-    """A text that begins with a dash stays a text."""
+    """A text that begins with a dash remains a text."""
     assert planned(request("-x $(id)")).commands[0].argv == ("/bin/sh", "-c", "--", "-x $(id)")
 
 
@@ -194,7 +194,7 @@ def test_script_operands_are_pinned(
 def test_code_that_is_not_there_is_bound_as_well(
     tmp_path: Path, argv: tuple[str, ...], absent: list[str]
 ) -> None:
-    """What comes about between the question and the run was not approved."""
+    """What appears between the question and the run was not approved."""
     plan = planned(request(argv=argv, cwd=tmp_path))
     (leaf,) = plan.commands[0].effective
     with verify(plan):
@@ -249,7 +249,7 @@ def test_the_interpreter_of_a_script_is_pinned(tmp_path: Path) -> None:
 
 
 def test_a_missing_interpreter_is_a_problem(tmp_path: Path) -> None:
-    """A script without its interpreter cannot run, and that is said beforehand."""
+    """A script without its interpreter cannot run, and the plan says so beforehand."""
     script(tmp_path / "tool", "#!/nowhere/sh\n")
 
     (command,) = planned(request("./tool", cwd=tmp_path)).commands
@@ -320,7 +320,7 @@ def test_equal_requests_have_equal_digests() -> None:
 
 
 def test_each_bound_part_changes_the_digest(tmp_path: Path) -> None:
-    """No part of a plan can be exchanged under a digest."""
+    """No part of a plan can be replaced under a digest."""
     plan = planned(request("ls -l ; true"))
     command = plan.commands[0]
     pin = executable(command)
@@ -364,7 +364,7 @@ def test_a_vector_is_shown_as_a_shell_would_need_it() -> None:
 
 
 async def _turns_during(planning: Awaitable[object]) -> int:
-    """Return how often an event loop goes round while a plan is made."""
+    """Return how many turns an event loop takes while a plan is made."""
     turns = 0
     task = asyncio.ensure_future(planning)
     while not task.done():
@@ -381,7 +381,7 @@ async def _turns_during(planning: Awaitable[object]) -> int:
 async def test_what_takes_long_holds_up_no_event_loop(
     tmp_path: Path, line: str, *, off_loop: bool
 ) -> None:
-    """A file is hashed, and a long line read, in a thread; else lockdown would wait for it."""
+    """A file is hashed, and a long line read, in a thread; otherwise lockdown would wait for it."""
     with (tmp_path / "large").open("wb") as file:
         file.truncate(LARGEST_PIN // 2)
     planner, asked = Planner(), request(line, cwd=str(tmp_path))
@@ -403,7 +403,7 @@ def test_files_that_are_too_much_together_are_refused(
     monkeypatch.setattr("core.planning.planner._MOST_HASHED", 5_000_000)
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(bytes(3_000_000))
-    time.sleep(0.05)  # what is younger is hashed at each look
+    time.sleep(0.05)  # a younger one is hashed on each check
 
     found = refused(request("sh a; sh b", cwd=str(tmp_path)))
 

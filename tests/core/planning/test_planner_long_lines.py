@@ -1,4 +1,4 @@
-"""What it takes to plan a line grows as the line does."""
+"""Keep the cost of planning a line proportional to its length."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _LONG_S = 2.0
 def test_a_line_of_eight_times_the_length_takes_no_sixty_four_times(
     line: Callable[[int], str],
 ) -> None:
-    """An agent could hold up the gateway with 60 kB."""
+    """An agent could stall the gateway with 60 kB."""
     short, long = _processor_s(line(_SHORT)), _processor_s(line(_SHORT * _FACTOR))
 
     assert long < 3 * _FACTOR * short
@@ -63,7 +63,7 @@ def test_sixteen_thousand_characters_take_no_time(tmp_path: Path, line: str) -> 
 
 
 def test_a_command_in_too_many_folders_asks(tmp_path: Path) -> None:
-    """Those beyond are not looked at; so many ask for nothing."""
+    """Those beyond are not checked; this many need no answer."""
     few, many = (planned(request("git " + "-C . " * one + "status")) for one in (32, 33))
 
     assert not few.commands[0].steered
@@ -71,7 +71,7 @@ def test_a_command_in_too_many_folders_asks(tmp_path: Path) -> None:
 
 
 def test_a_command_with_too_many_files_of_code_cannot_be_started(tmp_path: Path) -> None:
-    """So many as an ordinary line may name are bound."""
+    """As many as an ordinary line may name are bound."""
     for one in range(257):
         (tmp_path / str(one)).write_text("all:\n")
     few, many = (" ".join(f"-f {one}" for one in range(count)) for count in (256, 257))
@@ -82,14 +82,14 @@ def test_a_command_with_too_many_files_of_code_cannot_be_started(tmp_path: Path)
 
 
 def test_a_module_that_no_path_can_lead_to_is_not_looked_for() -> None:
-    """Its 30,000 folders took minutes to write down."""
+    """Its 30,000 folders took minutes to write."""
     assert not list(imported(["-m", ".".join("a" * 2_100)]))
     assert list(imported(["-m", ".".join("a" * 2_000)]))
 
 
 @pytest.mark.parametrize("module", ["a.b." * 500 + "x", "./" * 1_000, "../" * 600])
 def test_a_module_within_hundreds_of_packages_cannot_be_started(module: str) -> None:
-    """Looking for its 20,000 names held up the gateway for 40 s."""
+    """Looking up its 20,000 names stalled the gateway for 40 s."""
     plan = planned(request(f"python3 -m {module}"))
 
     assert "too many packages" in plan.commands[0].problem
@@ -97,7 +97,7 @@ def test_a_module_within_hundreds_of_packages_cannot_be_started(module: str) -> 
 
 
 def test_a_module_within_a_hundred_packages_is_looked_for(tmp_path: Path) -> None:
-    """Each folder on the way is asked once where it leads."""
+    """The target of each folder on the way is resolved once."""
     (tmp_path / "a.py").touch()
     asked = f"python3 -m {'.'.join('a' * 100)}"
     plan = planned(request(asked, cwd=tmp_path))

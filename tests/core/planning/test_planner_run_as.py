@@ -1,4 +1,4 @@
-"""A plan is bound to the Unix user that it runs as."""
+"""Bind a plan to the Unix user that it runs as."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_only_the_host_gateway_runs_as_somebody_else() -> None:
 
 
 def test_a_user_that_is_not_there_is_a_refusal() -> None:
-    """Nothing is planned for nobody; the words say what to do."""
+    """Nothing is planned for an unknown user; the message says what to do."""
     refusal = Planner(run_as=lambda _request: "sayso_missing").plan(request("echo x"), POLICY)
 
     assert isinstance(refusal, Refusal)

@@ -1,4 +1,4 @@
-"""A module of the working folder that Python imports instead of its own is asked about."""
+"""Ask about a module of the working folder that Python imports instead of its own."""
 
 import os
 import subprocess
@@ -82,7 +82,7 @@ def test_what_python_does_not_import_is_no_question(tmp_path: Path, name: str) -
     ],
 )
 def test_which_invocations_search_the_folder(tmp_path: Path, line: str, asks: bool) -> None:
-    """What Python reads of its options decides; code that was allowed by a rule is its own."""
+    """Python's reading of its options decides; code allowed by a rule is its own."""
     placed(tmp_path, "json.py")
     assert (steered(line, tmp_path) != "") is asks
 
@@ -155,7 +155,7 @@ def test_always_holds_for_the_module_that_was_seen(tmp_path: Path) -> None:
     ],
 )
 def test_modules_that_run_modules(words: str) -> None:
-    """What they are given as a module's name is looked for like that of `-m` itself."""
+    """What they are given as a module's name is looked up like that of `-m` itself."""
     found = set(imported(words.split()))
 
     assert {"sub.py", "sub/__init__.py", "sub/tool.py", "sub/tool/__init__.py"} <= found
@@ -177,7 +177,7 @@ def test_of_many_names_the_first_are_looked_for() -> None:
     ],
 )
 def test_what_a_version_calls_its_files(programs: tuple[str, ...], tags: tuple[str, ...]) -> None:
-    """Where the name does not say which version it is, it may be any."""
+    """If the name does not say which version it is, it may be any."""
     assert tags_of(*programs) == tags
 
 

@@ -1,4 +1,4 @@
-"""A move or a copy that would replace a file asks, however an allow rule is written.
+"""Ask about a move or a copy that would replace a file, however an allow rule is written.
 
 Before, with the example policy::
 
@@ -79,7 +79,7 @@ def example(place: Path) -> Judge:
 
 
 def held(path: Path) -> str | None:
-    """Return what a link or a file holds."""
+    """Return what a link or a file contains."""
     if path.is_symlink():
         return str(path.readlink())
     return path.read_text() if path.is_file() else None
@@ -100,19 +100,19 @@ def replaces(line: str, cwd: Path) -> str:
 
 @pytest.mark.parametrize(("line", "found"), REPLACING.items())
 def test_what_would_be_replaced_is_named(place: Path, line: str, found: str) -> None:
-    """By each of the ways to say where a file goes."""
+    """In each of the ways to say where a file goes."""
     assert replaces(line, place) == found
 
 
 @pytest.mark.parametrize("line", KEEPING)
 def test_what_replaces_nothing_is_not(place: Path, line: str) -> None:
-    """A control; and `-n` and `-f` say which of both is meant."""
+    """A control; and `-n` and `-f` say which of the two is meant."""
     assert replaces(line, place) == ""
 
 
 @pytest.mark.parametrize("line", [one for one in REPLACING if one.startswith(("mv -", "mv a"))])
 def test_the_program_does_replace_it(place: Path, line: str) -> None:
-    """A control: what is named is what the real program takes away or fails at."""
+    """A control: what is named is what the real program removes or fails on."""
     at = place / REPLACING[line]
     before = held(at)
     done = subprocess.run(line, shell=True, cwd=place, capture_output=True, check=False)  # noqa: S602 - a line of this file
@@ -122,7 +122,7 @@ def test_the_program_does_replace_it(place: Path, line: str) -> None:
 
 @pytest.mark.parametrize("line", ["mv a b", "cp -T a b", "mv a c folder", "nice mv a b"])
 def test_the_example_policy_asks(example: Judge, place: Path, line: str) -> None:
-    """Where nothing is in the way, it does not."""
+    """If nothing is in the way, it does not."""
     plan = example.judged(line, place)[0]
     found = evaluate(plan, example.policy, listed(), provisions=example.provisions)
 
@@ -134,7 +134,7 @@ def test_the_example_policy_asks(example: Judge, place: Path, line: str) -> None
 
 
 def test_classical_trust_does_not_ask(place: Path) -> None:
-    """Who lists mv there lets it do what it does."""
+    """A user who lists mv there lets it do what it does."""
     classical = replace(LISTED, trust=Trust.CLASSICAL)
     found = evaluate(planned(request("mv a b", cwd=place)), classical, listed("/**"))
 
@@ -147,7 +147,7 @@ def test_classical_trust_does_not_ask(place: Path) -> None:
 async def test_what_the_line_itself_put_there_stays(
     example: Judge, place: Path, runner: Runner, line: str
 ) -> None:
-    """Each command is looked at again before it starts."""
+    """Each command is checked again before it starts."""
     plan, decision = example.judged(line, place)
     ended = await runner.run(new_run(), plan, Watcher())
 

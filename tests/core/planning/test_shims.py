@@ -1,4 +1,4 @@
-"""A version manager's shim is no harmless program: what a project's file chooses is asked about."""
+"""Ask about what a project's file chooses: a version manager's shim is not harmless."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def linked(manager: Path, tool: Path) -> Path:
 
 
 def hard_linked_elsewhere(manager: Path, tool: Path) -> Path:
-    """Install by a hard link in another folder, where no name tells of the manager."""
+    """Install by a hard link in another folder, where no name reveals the manager."""
     other = tool.parent / "elsewhere"
     other.mkdir()
     os.link(manager, other / tool.name)
@@ -55,7 +55,7 @@ INSTALLS = (linked, hard_linked, hard_linked_elsewhere, copied)
 
 
 def judged(line: str, cwd: Path, *search: str | Path) -> Evaluation:
-    """Judge a line under strict trust where every path is listed."""
+    """Judge a line under strict trust with every path listed."""
     return evaluate(plan_of(line, cwd, *search), LISTED, EVERYTHING)
 
 
@@ -65,13 +65,13 @@ def plan_of(line: str, cwd: Path, *search: str | Path) -> ExecPlan:
 
 
 def asks(found: Evaluation, *words: str) -> bool:
-    """Return whether a person is asked because of the surroundings, and told all these words."""
+    """Return whether a person is asked because of the surroundings, and sees all these words."""
     steered = (found.decision, found.reason) == (Decision.ASK, Reason.STEERED)
     return steered and all(word in found.why for word in words)
 
 
 def by_hand(argv: list[str | Path], cwd: Path) -> None:
-    """Run a program as whoever is not asked would."""
+    """Run a program as a user who is not asked would."""
     environ = {"PATH": "/usr/bin:/bin", "HOME": os.environ.get("HOME", "/")}
     subprocess.run(argv, cwd=cwd, env=environ, check=False, capture_output=True, timeout=60)
 
@@ -120,7 +120,7 @@ def test_a_managers_program_is_known_however_it_is_installed(
 
 @pytest.mark.parametrize("tool", ["rustfmt", "some-tool"])
 def test_a_tool_in_no_table_may_be_a_shim_too(tmp_path: Path, tree: Path, tool: str) -> None:
-    """Whoever lists a folder of rustup's proxies did not list what a project puts there."""
+    """A user who lists a folder of rustup's proxies did not list what a project puts there."""
     made = manager(tmp_path / "bin", "rustup", "x", "rust-toolchain.toml")
     shim = copied(made, made.with_name(tool))
     (tree / "rust-toolchain.toml").write_text('[toolchain]\npath = "/x"\n')
@@ -184,7 +184,7 @@ CHOOSERS = {
 def test_a_manager_that_writes_scripts_is_known(
     tmp_path: Path, tree: Path, place: str, tool: str, text: str
 ) -> None:
-    """Its folder or its text gives it away, and a path in its file is asked about."""
+    """Its folder or its text reveals it, and a path in its file needs an answer."""
     folder = tmp_path / place
     folder.mkdir(parents=True)
     script(folder / tool, text)
@@ -195,7 +195,7 @@ def test_a_manager_that_writes_scripts_is_known(
 
 @pytest.mark.parametrize("place", ["shims", "tools/shims"])
 def test_a_shim_of_no_known_manager_asks(tmp_path: Path, tree: Path, place: str) -> None:
-    """Nobody can say which file chooses, so a folder of shims is enough."""
+    """No one can say which file chooses, so a folder of shims is enough."""
     folder = tmp_path / place
     folder.mkdir(parents=True)
     script(folder / "rg", "#!/bin/sh\nexec whatever\n")
@@ -204,7 +204,7 @@ def test_a_shim_of_no_known_manager_asks(tmp_path: Path, tree: Path, place: str)
 
 
 def test_a_script_is_not_the_binary_of_its_name(tmp_path: Path, tree: Path) -> None:
-    """A wrapper called `node` may start anything, so the profile of node does not speak of it."""
+    """A wrapper called `node` may start anything, so the profile of node does not apply to it."""
     wrapper = script(tmp_path / "node", "#!/usr/bin/env bash\nexec ./node_modules/.bin/node\n")
 
     assert asks(judged(f"{wrapper} --version", tree), "is a script, not node itself")
@@ -242,7 +242,7 @@ CHOOSING = [
 def test_a_version_of_rust_itself_is_no_question(
     tmp_path: Path, tree: Path, name: str, text: str
 ) -> None:
-    """Most projects name a channel; a path, a name of one's own and what is not read ask."""
+    """Most projects name a channel; a path, a custom name and unreadable text ask."""
     made = manager(tmp_path / "bin", "rustup", "x", name)
     linked(made, made.with_name("cargo"))
     (tree / name).write_text(text)
@@ -319,7 +319,7 @@ LOADS = [
 def test_a_program_that_loads_the_projects_code_first_asks(
     tmp_path: Path, tree: Path, tool: str, name: str, text: str
 ) -> None:
-    """Whoever allows `yarn --version` did not allow the project's yarn to run."""
+    """A user who allows `yarn --version` did not allow the project's yarn to run."""
     path = script(tmp_path / tool, "#!/usr/bin/env node\n")
     (tree / "package.json").write_text('{"name": "x"}')
     before = plan_of(f"{path} --version", tree).commands[0].steered
@@ -362,7 +362,7 @@ def test_without_detection_nothing_asks(
 
 
 def test_every_manager_can_be_known() -> None:
-    """Each row says by what it is known, and its files are read in a way that there is."""
+    """Each row says how it is recognised, and its files are read in an existing way."""
     assert all(one.programs or one.paths for one in managers())
     assert len(managers()) == len(section(table("shims"), "managers"))
 
@@ -393,7 +393,7 @@ def test_a_binary_of_the_work_tree_is_not_the_program_of_its_name(
 
 
 def test_a_tool_that_is_installed_for_a_project_keeps_its_name(tree: Path, tmp_path: Path) -> None:
-    """What a package manager put below the project, and what lies outside the work tree."""
+    """What a package manager put below the project, and what is outside the work tree."""
     for place in (tree / ".venv/bin", tmp_path / "elsewhere"):
         place.mkdir(parents=True)
         shutil.copy("/bin/bash", place / "ruff")

@@ -23,7 +23,7 @@ def drifts(plan: ExecPlan) -> bool:
 
 
 def in_place(path: Path, content: bytes) -> None:
-    """Overwrite a file's bytes and put its mtime back, as an attacker would."""
+    """Overwrite a file's bytes and restore its mtime, as an attacker would."""
     before = path.stat()
     with path.open("r+b") as file:
         file.write(content)
@@ -31,7 +31,7 @@ def in_place(path: Path, content: bytes) -> None:
 
 
 def test_an_untouched_plan_opens(tmp_path: Path) -> None:
-    """What is as it was approved is opened once each, and closed again."""
+    """What is unchanged since its approval is opened once each, and closed again."""
     copy_of("true", tmp_path / "tool")
     plan = planned(request("./tool | ./tool | ls", cwd=tmp_path))
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count of names
@@ -55,7 +55,7 @@ def test_a_file_put_in_the_place_of_the_approved_one_is_seen(tmp_path: Path) -> 
 
 
 def test_bytes_overwritten_in_place_are_seen(tmp_path: Path) -> None:
-    """Same inode, size and mtime: the content tells, and ctime makes us look."""
+    """Same inode, size and mtime: the content shows it, and ctime makes us look."""
     tool = script(tmp_path / "tool", "#!/bin/sh\necho good\n")
     plan = planned(request("./tool", cwd=tmp_path))
     assert not drifts(plan)
@@ -101,7 +101,7 @@ def test_a_link_that_leads_elsewhere_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["gone", "another", "link"])
 def test_another_working_directory_is_seen(tmp_path: Path, how: str) -> None:
-    """The directory is held by identity: removed, replaced or linked away are all drift."""
+    """The directory is bound by identity: removed, replaced or linked away are all drift."""
     place = tmp_path / "place"
     place.mkdir()
     plan = planned(request("true", cwd=place))

@@ -1,4 +1,4 @@
-"""What a line's later commands depend on is bound again before each of them.
+"""Bind what a line's later commands depend on again before each of them.
 
 On the code before (commit 6a3dcf4), with rules that let git, sleep and `cp <PATH> <PATH>` pass::
 
@@ -64,7 +64,7 @@ def harmed(place: Path) -> bool:
 
 
 def without_binding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Switch the second look off."""
+    """Switch the second check off."""
     monkeypatch.setattr(process, "change_before", lambda *_, **__: "")
 
 
@@ -83,7 +83,7 @@ def steer(place: Path) -> None:
 
 
 def link_out(place: Path) -> None:
-    """Have the name of the copy lead out of the folder."""
+    """Make the name of the copy lead out of the folder."""
     (place / "out").symlink_to("../outside")
 
 
@@ -115,7 +115,7 @@ async def test_a_hook_that_the_line_itself_puts_there(runner: Runner, place: Pat
 async def test_a_configuration_that_somebody_changes_meanwhile(
     runner: Runner, place: Path, bound: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hole 5: what steers git is looked at after the pause, too."""
+    """Hole 5: what steers git is checked after the pause, too."""
     if not bound:
         without_binding(monkeypatch)
 
@@ -143,7 +143,7 @@ async def test_a_configuration_that_changes_while_a_shell_runs(
 async def test_a_link_that_somebody_makes_meanwhile(
     runner: Runner, place: Path, bound: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hole 6: `sleep 4 && cp a out` does not follow a link that was not there."""
+    """Hole 6: `sleep 4 && cp a out` does not follow a link that did not exist."""
     if not bound:
         without_binding(monkeypatch)
 
@@ -159,18 +159,18 @@ def swap_script(place: Path) -> None:
 
 
 def swap_folder(place: Path) -> None:
-    """Put another folder in the place of one."""
+    """Replace a folder with another."""
     (place / "sub").rename(place / "gone")
     (place / "sub").mkdir()
 
 
 def swap_program(place: Path) -> None:
-    """Put another program in the place of one."""
+    """Replace a program with another."""
     copy_of("false", place / "other").rename(place / "tool")
 
 
 def add_module(place: Path) -> None:
-    """Make the script that was not there."""
+    """Make the script that did not exist."""
     (place / "main.py").write_text("print('evil')")
 
 
@@ -187,7 +187,7 @@ def add_module(place: Path) -> None:
 async def test_whatever_else_is_bound_is_bound_again(
     runner: Runner, place: Path, line: str, change: Change
 ) -> None:
-    """Scripts, folders, programs, code that was not there, and what a wrapper starts."""
+    """Scripts, folders, programs, code that did not exist, and what a wrapper starts."""
     (place / "x.sh").write_text("echo good")
     (place / "sub").mkdir()
     copy_of("true", place / "tool")
@@ -202,7 +202,7 @@ async def test_whatever_else_is_bound_is_bound_again(
 async def test_what_ran_before_is_kept_and_what_follows_does_not_run(
     runner: Runner, place: Path
 ) -> None:
-    """The line ends: not even `||` and `;` go on; what was printed stays, and why comes last."""
+    """The line ends: not even `||` and `;` continue; output stays, and the reason comes last."""
     line = "echo first; ./change; git diff || echo second; touch third"
 
     done = await run(runner, request(line, cwd=place))
@@ -213,7 +213,7 @@ async def test_what_ran_before_is_kept_and_what_follows_does_not_run(
 
 
 async def test_a_first_command_still_denies_the_run(runner: Runner, place: Path) -> None:
-    """Before anything ran, drift is what it was: an error, and no end of a run."""
+    """Before anything ran, drift is what it was: an error, and not the end of a run."""
     plan = planned(request("git diff && sleep 0", cwd=place))
     steer(place)
 
@@ -261,7 +261,7 @@ tar cf a.tar data && tar tf a.tar
 
 @pytest.mark.parametrize("line", LEGITIMATE.strip().splitlines())
 async def test_what_a_line_may_change_is_no_drift(runner: Runner, place: Path, line: str) -> None:
-    """Commands that work on what the ones before them made go on as before."""
+    """Commands that work on what earlier ones made continue as before."""
     (place / ".git/info/attributes").unlink()
     with (place / ".git/config").open("a") as config:
         config.write("[user]\n\tname = a\n\temail = a@b.c\n")
@@ -279,7 +279,7 @@ async def test_what_a_line_may_change_is_no_drift(runner: Runner, place: Path, l
 async def test_the_look_waits_for_no_answer_longer_than_the_run_may_last(
     runner: Runner, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A time limit that passes while the gateway looks ends the run, and the supervisor is let go.
+    """A time limit that passes while the gateway checks ends the run and frees the supervisor.
 
     Its late answer must not be taken for another job's first byte.
     """
@@ -300,7 +300,7 @@ async def test_the_look_waits_for_no_answer_longer_than_the_run_may_last(
 async def test_a_cancellation_between_two_commands_ends_the_line(
     runner: Runner, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A word of cancellation is heard while the supervisor waits for the look."""
+    """A cancellation is handled while the supervisor waits for the check."""
     looked = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -343,7 +343,7 @@ async def test_a_shell_that_is_left_out_is_not_missed(
 
 
 async def test_nothing_is_left_open(runner: Runner, place: Path) -> None:
-    """Each look closes what it opened."""
+    """Each check closes what it opened."""
     (place / "x.sh").write_text("true")
     line = "; ".join(["sh x.sh"] * 5)
     await run(runner, request(line, cwd=place))

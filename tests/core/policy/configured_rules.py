@@ -1,4 +1,4 @@
-"""Rules, capabilities and skills as a configuration writes them."""
+"""Define rules, capabilities and skills as a configuration writes them."""
 
 from typing import Any
 
@@ -26,12 +26,12 @@ def settings(
 
 
 def provisions(*rules: dict[str, Any], **more: Any) -> Provisions:
-    """Return what the agent coder is held to."""
+    """Return the restrictions of the agent coder."""
     return compiled(settings(*rules, **more), HOME).of(CODER)
 
 
 def rule(decide: str, *argv: str, **match: str) -> dict[str, Any]:
-    """Return a rule about a vector, a glob, an effect or a file, maybe bound to a folder."""
+    """Return a rule about a vector, a glob, an effect or a file, possibly bound to a folder."""
     vector = {"argv": list(argv)} if argv else {}
     return {"match": {**vector, **match}, "decide": decide}
 

@@ -32,7 +32,7 @@ FIELDS = ("id", "command", "argv", "cwd", "env", "allowlist", "safe_bins", "acl"
 NAME = re.compile(r"[a-z0-9+_.-]+")
 
 
-# These classes are about names that resolve to nothing, so nothing may be made up for them.
+# These classes are about names that resolve to nothing, so nothing may be invented for them.
 REAL_FILES_ONLY = {"path-resolution", "homoglyph-unicode", "quoting-decode", "newline-control"}
 
 
@@ -48,7 +48,7 @@ def workspace() -> Iterator[None]:
 
 
 def set_up(entry: dict[str, Any]) -> None:
-    """Make the files and links that an entry describes; later changes are not about judging."""
+    """Make the files and links that an entry describes; later changes do not concern judging."""
     for step in entry.get("setup", ()):
         for kind, detail in step.items():
             if kind == "mkdir":
@@ -72,7 +72,7 @@ def make(path: Path, kind: str, content: str) -> None:
 def judge(
     entry: dict[str, Any], trust: Trust, *, installed: bool, allowlist: Allowlist | None = None
 ) -> Decision:
-    """Judge an entry; ``installed`` pretends that each named program is there.
+    """Judge an entry; ``installed`` pretends that each named program exists.
 
     Without it, an entry about a program that this machine lacks would pass for the wrong reason.
     """

@@ -1,4 +1,4 @@
-"""The developer corpus under the shipped example policy, as a gateway would judge it."""
+"""Judge the developer corpus under the shipped example policy, as a gateway would."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ _NAMELESS = frozenset("/~$<>")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A line of the corpus, and what is decided about it."""
+    """A line of the corpus, and the decision on it."""
 
     entry: dict[str, Any]
     decision: Decision
@@ -64,7 +64,7 @@ class Planned:
 def judged(settings: Settings, folder: Path, provisions: Provisions) -> list[Verdict]:
     """Judge every line, with all programs in /usr/bin and ``folder`` below the home's projects.
 
-    Otherwise the figures would tell what is installed here, and not what the policy says.
+    Otherwise the figures would show what is installed here, and not what the policy says.
     """
     planned = Planned(settings, provisions, folder, _debian)
     return [verdict(entry, planned) for entry in corpus("developer.json")]

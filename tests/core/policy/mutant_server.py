@@ -1,7 +1,7 @@
-"""Run tests of a copy of the project in a process of its own that costs little to start.
+"""Run tests of a copy of the project in a separate process that costs little to start.
 
-A program for ``test_policy_mutants.py``: it loads what the copies share and no module of ours, then
-forks for each request. One line of JSON in, ``{"folder": …, "tests": […]}``, one line out.
+A program for ``test_policy_mutants.py``: it loads what the copies share and none of our modules,
+then forks for each request. One line of JSON in, ``{"folder": …, "tests": […]}``, one line out.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ _SHARED = ("hypothesis", "json5", "pydantic", "tree_sitter", "tree_sitter_bash")
 _OPTIONS = ("-q", "-x", "--tb=short", "--assert=plain", "-p", "no:cacheprovider", "-c", os.devnull)
 """No plugin and no setting but these: the named tests need none, and each costs time."""
 _LONGEST = 50
-"""Seconds of the processor after which a run is killed: a weakening may loop for ever."""
+"""CPU seconds after which a run is killed: a weakening may loop forever."""
 
 
 class _Raised:
-    """Notes what failed tests raised."""
+    """Records what failed tests raised."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
 
     def pytest_runtest_makereport(self, call: "pytest.CallInfo[None]") -> None:
-        """Note the exception of one phase of one test."""
+        """Record the exception of one phase of one test."""
         if call.excinfo is not None:
             self.names.append(call.excinfo.typename)
 
@@ -48,7 +48,7 @@ def _run(folder: str, tests: list[str]) -> dict[str, object]:
 
 
 def _fork(folder: str, tests: list[str]) -> str:
-    """Return the answer of a child, empty where it broke down; its output is in ``log.txt``."""
+    """Return the answer of a child, empty if it broke down; its output is in ``log.txt``."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

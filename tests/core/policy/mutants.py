@@ -1,6 +1,6 @@
-"""Deliberate weakenings of the policy code, each with the test that must catch it.
+"""Weaken the policy code deliberately, each time with the test that must catch it.
 
-One text of one file is replaced by another one; it occurs there exactly once.
+One text of one file is replaced by another; it occurs there exactly once.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Command lines that a real coding agent ran, judged under the shipped example policy.
+"""Judge command lines that a real coding agent ran under the shipped example policy.
 
 The lines are distinct, their paths made neutral; ``harmless`` was set by a rule on the text.
 """
@@ -26,8 +26,8 @@ ARGUABLE = {
     "real-0471": "it starts a server through a shell, with variables of its own",
     "real-0519": "xargs gives ps options that nobody knows; `ps e` shows environments",
 }
-"""Lines marked harmless that are not allowed on purpose, each with why."""
-# Where a command's program is none of these, it is not installed, and its line does not count.
+"""Lines marked harmless that are deliberately not allowed, each with the reason."""
+# A command whose program is none of these is not installed, and its line does not count.
 PROGRAMS = frozenset(
     """
     [ awk bash basename cat chmod cmp comm cp curl cut date df diff dirname docker du echo env expr

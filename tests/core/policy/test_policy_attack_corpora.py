@@ -34,7 +34,7 @@ def test_no_attack_line_is_allowed(name: str, installed: bool) -> None:
 
 
 def test_classical_trust_lets_attack_lines_through() -> None:
-    """Negative control: the check sees allows where arguments are not looked at."""
+    """Negative control: the check sees allows if arguments are not checked."""
     passed = [
         entry["command"]
         for entry in corpus("redteam.json")

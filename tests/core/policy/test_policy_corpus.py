@@ -10,7 +10,7 @@ from tests.core.policy.corpus_judge import COMMANDS, judge, workspace
 from tests.support.plans import listed
 
 __all__ = ["workspace"]
-"""A fixture, for all tests here."""
+"""Provide a fixture for all tests here."""
 
 
 def negatives(trust: Trust) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def benign(trust: Trust) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("installed", [False, True])
 @pytest.mark.parametrize("trust", Trust)
 def test_no_published_bypass_is_allowed(trust: Trust, installed: bool) -> None:
-    """Not one of the corpus's negatives passes, whether or not its program is installed."""
+    """None of the corpus's negatives passes, whether or not its program is installed."""
     entries = negatives(trust)
     allowed = [
         entry["id"]
@@ -50,7 +50,7 @@ def test_no_published_bypass_is_allowed(trust: Trust, installed: bool) -> None:
 
 @pytest.mark.parametrize("trust", Trust)
 def test_everyday_commands_pass(trust: Trust) -> None:
-    """At least 95 % of the harmless entries need nobody."""
+    """At least 95 % of the harmless entries need no one."""
     entries = benign(trust)
     asked = [
         entry["id"]

@@ -1,4 +1,4 @@
-"""The shipped example policy under the developer corpus."""
+"""Judge the developer corpus under the shipped example policy."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +56,7 @@ def test_nothing_that_needs_a_person_runs_unasked(found: list[Verdict]) -> None:
 
 
 def test_at_most_one_everyday_line_in_five_asks(found: list[Verdict]) -> None:
-    """The share of prompts over everyday lines, those that need a person included."""
+    """The share of prompts over everyday lines, including those that need a person."""
     everyday = [one for one in found if one.entry["class"] != "hostile"]
     asked = [one for one in everyday if one.decision is Decision.ASK]
 
@@ -138,7 +138,7 @@ def test_every_rule_that_allows_is_needed(settings: Settings, tmp_path: Path) ->
 def test_what_is_allowed_stops_at_its_dangerous_form(
     allowed: str, asked: str, settings: Settings, tmp_path: Path
 ) -> None:
-    """The same words, and beside them what starts, reads or shows something else."""
+    """The same words, and next to them what starts, reads or shows something else."""
     rules = compiled(settings, str(tmp_path)).everyone
     planned = Planned(settings, rules, workspace(tmp_path), in_usr_bin)
 

@@ -1,4 +1,4 @@
-"""Each deliberate weakening of the policy code is caught by the test that is named for it."""
+"""Catch each deliberate weakening of the policy code by the test named for it."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.core.policy.mutants import MUTANTS, Mutant
 ROOT = Path(__file__).parents[3]
 SERVER = Path(__file__).with_name("mutant_server.py")
 CAUGHT = ("AssertionError", "Failed")
-"""What a test raises that says no; anything else would be a mutant that does not even run."""
+"""What a failing test raises; anything else would be a mutant that does not even run."""
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", Path(__file__).name, "conftest.py")
 """No named test uses a fixture of ours, and the runner's would be loaded with each mutant."""
 _NO_TRACES = shutil.ignore_patterns("log.txt", ".hypothesis")
@@ -80,11 +80,11 @@ class Workshop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process, which reads to the end of its requests."""
+        """End the process, which reads until its requests end."""
         self._server.communicate(timeout=10)
 
     def table(self) -> None:
-        """Print what was caught by what."""
+        """Print which test caught what."""
         spent = time.monotonic() - self._started
         print("", *self._rows, f"{len(self._rows)} mutants caught in {spent:.0f} s", sep="\n")
 
@@ -97,7 +97,7 @@ def _copy_project(folder: Path) -> None:
 
 
 def log(copy: Path) -> str:
-    """Return what a run printed, the end of it."""
+    """Return the end of what a run printed."""
     return (copy / "log.txt").read_text(encoding="utf-8", errors="replace")[-3000:]
 
 
@@ -115,7 +115,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
 @pytest.mark.deep
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_weakening_is_caught(mutant: Mutant, workshop: Workshop) -> None:
-    """The named test fails against the copy, by saying no and not by breaking down."""
+    """The named test fails against the copy with a failed check and not a crash."""
     started = time.monotonic()
     copy = workshop.mutated(mutant)
     found = workshop.run(copy, [mutant.caught_by])
@@ -133,7 +133,7 @@ def test_a_change_that_weakens_nothing_is_not_caught(workshop: Workshop) -> None
 
 
 def test_each_weakening_can_be_made() -> None:
-    """Its place is there once, or the weakening would be none."""
+    """Its place exists once, or the weakening would be none."""
     core, places = ROOT / "core", {mutant.file for mutant in MUTANTS}
     texts = {file: (core / file).read_text(encoding="utf-8") for file in places}
     assert [one.name for one in MUTANTS if texts[one.file].count(one.old) != 1] == []

@@ -1,4 +1,4 @@
-"""Compare with the reference product's vectors: never looser than it, but for named exceptions."""
+"""Compare with the reference product's vectors: never looser, except for named exceptions."""
 
 import posixpath
 from dataclasses import replace
@@ -80,7 +80,7 @@ def compared(trust: Trust) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("trust", Trust)
 def test_never_looser_than_the_reference(trust: Trust) -> None:
-    """What the reference asks about or denies is not allowed, but for the named exceptions."""
+    """What the reference asks about or denies is not allowed, except for the named exceptions."""
     vectors = compared(trust)
     looser, stricter = set(), 0
     for vector in vectors:
@@ -103,7 +103,7 @@ def test_never_looser_than_the_reference(trust: Trust) -> None:
 )
 @pytest.mark.parametrize("trust", Trust)
 def test_nothing_reusable_is_promised(vector: dict[str, Any], trust: Trust) -> None:
-    """Where the reference stores nothing for allow-always, neither do we."""
+    """If the reference stores nothing for allow-always, neither do we."""
     found = judged(vector, trust)
     assert found is None or (found.decision is not Decision.ALLOW and found.promise == ())
 

@@ -1,4 +1,4 @@
-"""How often the shipped example policy asks about command lines of a real coding agent."""
+"""Measure how often the example policy asks about command lines of a real coding agent."""
 
 import re
 from collections import Counter
@@ -73,5 +73,5 @@ def test_arguable_lines_are_marked_harmless_and_not_allowed(found: list[RealLine
 
 
 def shape(why: str) -> str:
-    """Return a reason without the names in it, so that like ones are counted together."""
+    """Return a reason without the names in it, so that similar ones are counted together."""
     return re.sub(r"`[^`]*`|'[^']*'|/[^ ]*", "…", why)[:100]

@@ -1,4 +1,4 @@
-"""The words of the table of actions, and that nothing is said of what it does not know."""
+"""Word actions from the table, and say nothing about what it does not know."""
 
 import shlex
 
@@ -13,7 +13,7 @@ SAID = [line for line, sentence in EXAMPLES if sentence]
 
 
 def sentence(line: str) -> str:
-    """Return what the table says of a line, with its operands in place."""
+    """Return what the table says about a line, with its operands in place."""
     argv = tuple(shlex.split(line))
     said = said_of(argv[0], argv)
     if said is None:
@@ -61,7 +61,7 @@ def test_each_entry_has_an_example_that_says_something() -> None:
 
 
 def test_each_program_is_in_the_tables_of_carriers() -> None:
-    """What the table speaks of is never called unknown elsewhere."""
+    """What the table describes is never called unknown elsewhere."""
     names = [name for one in table("actions") for name in one.split("|")]
     assert [name for name in names if not is_known(f"/usr/bin/{name}")] == []
     assert in_system_directory("/usr/bin/git")

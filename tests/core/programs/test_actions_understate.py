@@ -1,8 +1,8 @@
-"""A card's sentence never says less than a command does: it says more generally, or nothing.
+"""Never let a card's sentence say less than a command does: it is more general, or absent.
 
-What an option changes is not in the table's reach, so the rule is turned round: an option that no
-entry lists takes the sentence away, one that takes a value (a file, a host, a repository, a
-namespace) adds words, and what is listed in silence is written down here with its reason.
+What an option changes is not in the table's reach, so the rule is reversed: an option that no entry
+lists removes the sentence, one that takes a value (a file, a host, a repository, a namespace) adds
+words, and what is listed silently is recorded here with its reason.
 """
 
 import re
@@ -46,14 +46,14 @@ def silent(action: object) -> set[str]:
 
 @pytest.mark.parametrize(("name", "spelled", "action"), ENTRIES, ids=IDS)
 def test_an_option_with_a_value_says_something(name: str, spelled: str, action: object) -> None:
-    """A value may name another place or file; where it does not, the reason is above."""
+    """A value may name another place or file; if it does not, the reason is above."""
     reasons = {option for listed in SILENT_VALUES.values() for option in listed.split()}
 
     assert silent(action) <= reasons, (name, spelled)
 
 
 def test_no_reason_is_left_over() -> None:
-    """The control: each reason is of an option that some entry lists in silence."""
+    """The control: each reason is for an option that some entry lists silently."""
     used = set().union(*(silent(action) for _, _, action in ENTRIES))
     reasons = {option for listed in SILENT_VALUES.values() for option in listed.split()}
 
@@ -76,7 +76,7 @@ def lines(draw: st.DrawFn) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 def test_a_word_that_is_not_listed_takes_the_sentence_away(
     line: tuple[str, tuple[str, ...], tuple[str, ...]],
 ) -> None:
-    """Whatever looks like an option is listed, is the value of one, or stands behind the end."""
+    """Whatever looks like an option is listed, is the value of one, or comes after the end."""
     name, subcommand, parts = line
     argv = (name, *subcommand, *parts)
     said = said_of(name, argv)
@@ -107,7 +107,7 @@ def _listed(action: object, word: str) -> bool:
 def test_every_operand_is_in_the_words_or_counted(
     line: tuple[str, tuple[str, ...], tuple[str, ...]],
 ) -> None:
-    """Places of a sentence are places of the vector, behind the subcommand."""
+    """Places of a sentence are places of the vector, after the subcommand."""
     name, subcommand, parts = line
     said = said_of(name, argv := (name, *subcommand, *parts))
     if said is not None:
@@ -156,7 +156,7 @@ PLAIN = {
 
 
 def said(line: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return what is said beside the operands: words with blanks, and what options add."""
+    """Return what is said besides the operands: words with blanks, and what options add."""
     argv = tuple(shlex.split(line))
     found = said_of(argv[0], argv)
     return None if found is None else (re.sub(r"\{\}", "", found.words), found.added)
@@ -164,7 +164,7 @@ def said(line: str) -> tuple[str, tuple[str, ...]] | None:
 
 @pytest.mark.parametrize("line", UNDERSTATED)
 def test_more_is_said_of_what_does_more(line: str) -> None:
-    """Each of these was described as its plain form is; the control: that one has a sentence."""
+    """Each of these was described like its plain form; the control: that one has a sentence."""
     plain = next(PLAIN[head] for head in PLAIN if f"{line} ".startswith(f"{head} "))
 
     assert said(plain) is not None

@@ -33,12 +33,12 @@ def test_each_table_accepts_and_refuses_what_it_says() -> None:
 
 @pytest.mark.parametrize("program", CARRIERS)
 def test_every_documented_carrier_asks_under_strict_trust(program: str) -> None:
-    """Each program documented to run, write or reach out asks, unknown arguments given."""
+    """Each program documented to run, write or connect asks, unknown arguments given."""
     assert is_asked(f"/usr/bin/{program}", ["--sayso-unknown", "x"])
 
 
 def test_readers_that_surprise_ask_and_everyday_readers_pass() -> None:
-    """Of the programs documented to read only, the everyday ones pass with operands."""
+    """Of the programs documented to only read, the everyday ones pass with operands."""
     readers = {e["program"] for e in corpus("carrier_names.json")} - set(CARRIERS)
     passed = {name for name in readers if not is_asked(f"/usr/bin/{name}", ["notes.txt"])}
     everyday = set(words(table("carriers"), "plain")) | {"file", "uniq", "diff", "readelf"}
@@ -75,7 +75,7 @@ def test_versions_and_aliases_are_carriers(path: str) -> None:
     ],
 )
 def test_harmless_invocations_pass(path: str, arguments: list[str]) -> None:
-    """Everyday programs, known arguments and the owner's own tools need nobody."""
+    """Everyday programs, known arguments and the owner's own tools need no one."""
     assert carrier_problem(path, arguments) is None
 
 
@@ -126,7 +126,7 @@ def test_the_tables_do_not_contradict_each_other() -> None:
 
 
 def test_a_program_has_one_profile() -> None:
-    """Each table of each family is found by its heading; none lies in two families."""
+    """Each table of each family is found by its heading; none is in two families."""
     families = [path.stem for path in (FOLDER / "carriers").glob("*.toml")]
     held = [name for family in families for name in table(f"carriers/{family}")]
     assert sorted(held) == sorted(profiled())
@@ -175,7 +175,7 @@ def test_effects_are_told(line: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("line", ["mytool x", "git -c a=b log", "git zz", "docker zz", ""])
 def test_unknown_effects_are_none(line: str) -> None:
-    """What is in no table, behind an unknown option or an unknown subcommand is not known."""
+    """What is in no table, after an unknown option or an unknown subcommand is not known."""
     assert effects(line.split() or [""]) is None
 
 
@@ -203,7 +203,7 @@ def test_every_profiled_program_is_known() -> None:
     ],
 )
 def test_programs_beyond_the_documented_ones_ask_under_strict_trust(program: str) -> None:
-    """Wrappers, editors, file changers and clients of a Debian are known without a profile."""
+    """Debian's wrappers, editors, file changers and clients are known without a profile."""
     assert is_asked(f"/usr/bin/{program}", ["x"])
 
 
@@ -255,7 +255,7 @@ def test_agents_and_runners_ask_under_strict_trust(program: str) -> None:
 
 
 def test_a_table_says_one_thing_about_a_program() -> None:
-    """No name stands in both tables of carriers without a profile, nor beside a profile."""
+    """No name is in both tables of carriers without a profile, nor next to a profile."""
     known = table("carriers")
     more = section(known, "unprofiled")
     listed = [name for effect in more for name in words(more, effect)]

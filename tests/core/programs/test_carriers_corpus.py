@@ -1,4 +1,4 @@
-"""Say how much of the corpus passes through carrier profiles under strict trust."""
+"""Measure how much of the corpus passes through carrier profiles under strict trust."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def test_most_uses_of_carriers_pass_under_strict_trust() -> None:
     "line", ["git status", "find . -name x", "sort notes.txt", "date", "git push", "npm ls"]
 )
 def test_no_path_of_a_carrier_is_promised(line: str, trust: Trust) -> None:
-    """Allow-always stores a carrier with its exact arguments, though its profile knows them."""
+    """Allow-always stores a carrier with its exact arguments, although its profile knows them."""
     name, *arguments = line.split()
     found = evaluate(plan_of(command(name, *arguments)), replace(LISTED, trust=trust), listed())
     promised = (Promise(f"/usr/bin/{name}", tuple(arguments)),)

@@ -1,4 +1,4 @@
-"""Run what the profiles call harmless, and see that nothing is written and nothing else started."""
+"""Run what the profiles call harmless, and check that nothing is written or started."""
 
 import contextlib
 import shutil
@@ -35,7 +35,7 @@ def vocabulary(name: str) -> list[str]:
 
 @st.composite
 def invocations(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """Return a program with words of its examples, mostly beginning as an accepted one does."""
+    """Return a program with words of its examples, mostly starting as an accepted one does."""
     name = draw(st.sampled_from(programs()))
     holder = section(table(f"carriers/{profiled()[name]}"), name)
     start = list(draw(st.sampled_from([*examples(holder, "accept"), ()])))
@@ -79,7 +79,7 @@ def test_refused_invocations_do_leave_traces(
 
 
 def trace(folder: Path, name: str, arguments: list[str]) -> str | None:
-    """Run a program in a small repository and say what it changed or started."""
+    """Run a program in a small repository and return what it changed or started."""
     work, environment = set_up(folder)
     before = state(work)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -101,7 +101,7 @@ def trace(folder: Path, name: str, arguments: list[str]) -> str | None:
 
 
 def set_up(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Make a repository with a commit and an archive, and programs that betray their start."""
+    """Make a repository with a commit and an archive, and programs that reveal their start."""
     work, stubs = folder / "work", folder / "bin"
     stubs.mkdir(parents=True)
     for stub in ("id", "x", "touch", "pager", "vi", "editor"):
@@ -127,7 +127,7 @@ def set_up(folder: Path) -> tuple[Path, dict[str, str]]:
 
 
 def state(work: Path) -> dict[str, bytes | None]:
-    """Return every file's content but git's index, which reading commands may refresh."""
+    """Return every file's content except git's index, which reading commands may refresh."""
     return {
         str(one.relative_to(work)): one.read_bytes() if one.is_file() else None
         for one in work.rglob("*")

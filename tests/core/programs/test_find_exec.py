@@ -1,4 +1,4 @@
-"""What ``find -exec`` runs: split as find splits it, bound by path, judged with unknown files."""
+"""Split ``find -exec`` as find does, bind it by path, judge it with unknown files."""
 
 import subprocess
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_programs_that_show_files_run_unasked(argv: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("argv", LINES[:3])
 def test_the_bound_vector_does_the_same(argv: tuple[str, ...], tmp_path: Path) -> None:
-    """With absolute paths in place of names, the real find prints what it printed before."""
+    """With absolute paths instead of names, the real find prints what it printed before."""
     for name in ("a.md", "b.md", "-c.md"):
         (tmp_path / name).write_text("x\n", encoding="utf-8")
     bound = wrapped(*argv).bound
@@ -67,14 +67,14 @@ def test_anything_else_asks(argv: tuple[str, ...]) -> None:
 
 
 def test_the_find_itself_must_be_listed() -> None:
-    """Who lists only cat has not said that folders may be searched, and the other way round."""
+    """Listing only cat does not say that folders may be searched, and vice versa."""
     assert decided(*LINES[1], patterns=("/usr/bin/cat",)) is Decision.ASK
     assert decided(*LINES[1], patterns=("/usr/bin/find",)) is Decision.ASK
     assert decided(*LINES[1], patterns=("/usr/bin/cat", "/usr/bin/find")) is Decision.ALLOW
 
 
 def test_a_plus_ends_only_behind_what_is_found(tmp_path: Path) -> None:
-    """What is read as words of find behind `{} +` is read so by the real find: an error."""
+    """Words after `{} +` that are read as find's are read so by the real find: an error."""
     found = find_exec(LINES[3])
     assert isinstance(found, FindExec)
     assert found.commands == (("echo", "{}"),)

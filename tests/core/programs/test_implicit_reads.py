@@ -1,4 +1,4 @@
-"""What a command may read besides what it names, by both of its paths."""
+"""Find what a command may read besides what it names, by both of its paths."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_no_word_names_a_file_where_the_program_only_prints(
     ],
 )
 def test_a_program_is_what_both_of_its_paths_say(paths: tuple[str, str]) -> None:
-    """A link of a harmless name leads to another program, or to somebody's own."""
+    """A link with a harmless name leads to another program, or to a user's own."""
     assert not names_no_file(1, *paths)
     assert contents_of(("echo", "x"), *paths) is not Contents.NONE
     assert contents_of(("echo", "x"), *of("echo")) is Contents.NONE, "the control"
@@ -62,7 +62,7 @@ def test_a_program_is_what_both_of_its_paths_say(paths: tuple[str, str]) -> None
     ],
 )
 def test_what_is_in_no_list_may_read_anything(line: str, expected: Contents) -> None:
-    """An option that spreads, a subcommand that is not listed, a program that is unknown."""
+    """An option that spreads, an unlisted subcommand, an unknown program."""
     name, *words = line.split()
 
     assert contents_of((name, *words), *of(name)) is expected
@@ -83,5 +83,5 @@ def test_what_is_in_no_list_may_read_anything(line: str, expected: Contents) -> 
 def test_an_option_that_follows_links_reads_elsewhere(
     line: str, paths: tuple[str, str], expected: bool
 ) -> None:
-    """By either of the names; the invoked word is no option."""
+    """By either of the names; the invoked word is not an option."""
     assert reads_elsewhere(tuple(line.split()), *paths) is expected

@@ -1,4 +1,4 @@
-"""Inline code asks under either trust, in each spelling; plain uses of the same programs pass."""
+"""Ask about inline code under either trust, in each spelling; plain uses pass."""
 
 import shlex
 from dataclasses import replace

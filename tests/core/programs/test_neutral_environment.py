@@ -1,4 +1,4 @@
-"""What a program would obey besides its arguments is switched off in its environment."""
+"""Switch off in its environment what a program would obey besides its arguments."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
 
 
 def of_git(line: str) -> dict[str, str]:
-    """Return what is set for a git command beyond the environment of every child."""
+    """Return what is set for a git command in addition to the environment of every child."""
     return dict(neutral_environment(tuple(line.split()), GIT))
 
 
@@ -45,7 +45,7 @@ def test_a_reading_gets_all_rows() -> None:
 
 @pytest.mark.parametrize("line", ["git commit -m x", "git add .", "git push", "git -c a.b=c log"])
 def test_what_a_person_may_approve_keeps_its_configuration(line: str) -> None:
-    """Hooks and editors of the user work where the line is not known to be harmless."""
+    """Hooks and editors of the user work if the line is not known to be harmless."""
     assert of_git(line) == {}
 
 
@@ -68,7 +68,7 @@ def hooked(tmp_path: Path) -> Path:
 
 
 def ran(tmp_path: Path) -> bool:
-    """Return whether the hook ran, and let a control follow that makes it run."""
+    """Return whether the hook ran, then run a control that makes it run."""
     found = (tmp_path / "ran").exists()
     os.utime(tmp_path / "place/a", (2, 2))
     git(tmp_path / "place", "diff")
@@ -77,7 +77,7 @@ def ran(tmp_path: Path) -> bool:
 
 
 async def test_it_reaches_the_child_of_a_reading_alone(runner: Runner, tmp_path: Path) -> None:
-    """The repository's hook does not run; another command of the line gets the base alone."""
+    """The repository's hook does not run; another command of the line gets only the base."""
     line = "git diff && printenv GIT_CONFIG_COUNT"
 
     done = await run(runner, request(line, cwd=hooked(tmp_path)))
@@ -95,7 +95,7 @@ async def test_a_request_cannot_overrule_it(runner: Runner, tmp_path: Path) -> N
 
 
 async def test_a_wrapper_passes_it_on(runner: Runner, tmp_path: Path) -> None:
-    """What is set for the inner command is set for the wrapper, which hands it down."""
+    """What is set for the inner command is set for the wrapper, which passes it on."""
     await run(runner, request("timeout 9 git --no-pager diff", cwd=hooked(tmp_path)))
 
     assert not ran(tmp_path)
@@ -161,7 +161,7 @@ ROWS: dict[str, tuple[str, str]] = {
 
 
 def test_each_row_is_proved() -> None:
-    """But the one that keeps git from waiting for a person, which is proved below."""
+    """Except the one that keeps git from waiting for a person, which is proved below."""
     rows = rows_of("git", "/usr/bin/git", "/usr/bin/git")
 
     assert {row.name for row in rows} == {*ROWS, "GIT_TERMINAL_PROMPT"}
@@ -187,7 +187,7 @@ def test_a_row_switches_off_what_it_covers(name: str, tmp_path: Path) -> None:
 
 
 def started(line: str, cwd: Path, environ: dict[str, str], found: Trap) -> bool:
-    """Run a line by itself in a shell; tell whether it started the canary."""
+    """Run a line directly in a shell; return whether it started the canary."""
     os.utime(cwd / "a2", (1, (cwd / "a2").stat().st_mtime + 1))
     found.sprung()
     subprocess.run(

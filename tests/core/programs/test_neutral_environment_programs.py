@@ -1,7 +1,7 @@
-"""Each row for another program than git does what it says, with the real program.
+"""Prove with the real program that each row for a program other than git does what it says.
 
-A row is taken out and the program obeys its surroundings; with all rows it does not. The rows of go
-(1.21 and later), rustup, pip and terraform need what Debian 12 has not: here they are only set.
+Without a row the program obeys its surroundings; with all rows it does not. The rows of go
+(1.21 and later), rustup, pip and terraform need what Debian 12 lacks: here they are only set.
 """
 
 import contextlib
@@ -32,13 +32,13 @@ def rows(program: str) -> tuple[Row, ...]:
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    """Yield a port where calls are counted."""
+    """Yield a port that counts its callers."""
     with listening() as found:
         yield found
 
 
 def npm(folder: Path, settings: str, *words: str) -> Callable[[dict[str, str]], None]:
-    """Return what runs npm in a project whose .npmrc says this, with an empty home."""
+    """Return the command that runs npm in a project whose .npmrc says this, with an empty home."""
     (folder / "package.json").write_text(json.dumps({"name": "x", "dependencies": {"y": "1"}}))
     (folder / ".npmrc").write_text(settings)
     (folder / "home").mkdir()
@@ -87,7 +87,7 @@ def test_npm_does_not_obey_the_projects_npmrc(
 
 
 def test_every_row_for_npm_is_tried() -> None:
-    """A row that nobody proves is a promise."""
+    """A row that nothing proves is a promise."""
     assert {row.name for row in rows("npm")} == NPM.keys()
 
 
@@ -112,7 +112,7 @@ def test_a_reading_gets_its_rows(line: str, name: str) -> None:
 
 
 def test_only_git_sets_what_a_person_may_mean() -> None:
-    """Rows for approved commands as well are few: npm's update check."""
+    """Few rows also apply to approved commands: npm's update check."""
     always = {
         row.name
         for program in table("neutral")
@@ -151,7 +151,7 @@ def test_no_pager_on_a_terminal(program: str, words: tuple[str, ...], tmp_path: 
 
 
 def on_a_terminal(argv: list[str], folder: Path, environ: dict[str, str]) -> None:
-    """Run a program on a terminal to its end; what it prints is read and dropped."""
+    """Run a program on a terminal to its end; its output is read and dropped."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
         argv, cwd=folder, env=environ, stdin=follower, stdout=follower, stderr=follower
@@ -174,7 +174,7 @@ CONFIGURED = [
 def test_a_variable_that_names_a_program_is_overruled(
     program: str, words: tuple[str, ...], obeyed: dict[str, str], tmp_path: Path
 ) -> None:
-    """No request may set such a variable; where one is set all the same, the row is stronger."""
+    """No request may set such a variable; if one is set all the same, the row is stronger."""
     flag = tmp_path / "ran"
     evil = script(tmp_path / "evil", f"#!/bin/sh\n: > '{flag}'\ncat \"$1\"\n")
     (tmp_path / "conf").write_text(f"--pre={evil}\n")

@@ -1,4 +1,4 @@
-"""What the tables say about a program is gathered from its path and from its real path."""
+"""Gather what the tables say about a program from its path and from its real path."""
 
 import pytest
 

@@ -36,7 +36,7 @@ PLAIN = frozenset(words(table("carriers"), "plain"))
     ],
 )
 def test_a_program_without_its_operand_asks(line: str) -> None:
-    """A listed program whose required operand or value is missing is asked about."""
+    """Ask about a listed program whose required operand or value is missing."""
     found = evaluate(plan_of(command(*line.split())), LISTED, listed("/usr/bin/*"))
     assert found.decision is Decision.ASK
 
@@ -68,20 +68,20 @@ def test_a_program_without_its_operand_asks(line: str) -> None:
     ],
 )
 def test_a_program_with_its_operands_passes(line: str) -> None:
-    """What a program needs, and no more, is asked for; unknown options are not judged."""
+    """What a program needs, and no more, is required; unknown options are not judged."""
     found = evaluate(plan_of(command(*line.split())), LISTED, listed("/usr/bin/*"))
     assert found.decision is Decision.ALLOW
 
 
 def test_under_classical_trust_a_path_is_enough() -> None:
-    """Control: the same line passes where nobody looks at arguments."""
+    """Control: the same line passes if arguments are not checked."""
     policy = replace(LISTED, trust=Trust.CLASSICAL)
     found = evaluate(plan_of(command("tr", "-d")), policy, listed("/usr/bin/*"))
     assert found.decision is Decision.ALLOW
 
 
 def test_only_plain_programs_stand_in_the_table() -> None:
-    """What has a profile says there what it needs."""
+    """For a program with a profile, the profile says what it needs."""
     known = section(table("carriers"), "required")
     assert [name for name in known if name not in PLAIN] == []
     assert [name for name in known if required_of(name) is None] == []

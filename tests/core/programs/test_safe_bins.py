@@ -22,7 +22,7 @@ WORDS = st.sampled_from(
 
 
 def test_the_seeds_nine_have_profiles() -> None:
-    """Exactly the seed's default safe bins are profiled."""
+    """Profile exactly the seed's default safe bins."""
     assert profiled() == set(DEFAULT_SAFE_BINS)
 
 
@@ -43,7 +43,7 @@ def test_the_seeds_nine_have_profiles() -> None:
 def test_only_the_real_program_in_a_trusted_directory(
     invoked: str, real: str, configured: tuple[str, ...], wanted: bool
 ) -> None:
-    """No profile, another directory or another name: no safe bin."""
+    """No profile, another directory or another name: not a safe bin."""
     assert (safe_bin_of(invoked, real) in configured) is wanted
 
 
@@ -81,7 +81,7 @@ def test_refused_arguments_do_leak(tmp_path: Path, name: str, arguments: list[st
 
 
 def leaks(folder: Path, name: str, arguments: list[str]) -> str | None:
-    """Run a real program beside a secret file and say what it gave away or changed."""
+    """Run a real program next to a secret file and return what it revealed or changed."""
     (folder / "secret").write_text(f"{SECRET}\n", encoding="utf-8")
     done = subprocess.run(
         [f"/usr/bin/{name}", *arguments],

@@ -1,4 +1,4 @@
-"""Which files choose a program is read as narrowly as their managers can be meant."""
+"""Read which files choose a program as narrowly as their managers can mean it."""
 
 import pytest
 
@@ -54,13 +54,13 @@ CHOOSING = [
 
 @pytest.mark.parametrize(("reading", "text"), PLAIN)
 def test_a_version_is_no_choice_of_a_program(reading: str, text: str) -> None:
-    """What a manager installs by itself is the program that the shim is called by."""
+    """What a manager installs on its own is the program by whose name the shim is called."""
     assert chooses_plainly(reading, text)
 
 
 @pytest.mark.parametrize(("reading", "text"), CHOOSING)
 def test_anything_else_chooses(reading: str, text: str) -> None:
-    """A path, a reference, another source, and whatever is not understood."""
+    """A path, a reference, another source, and anything not understood."""
     assert not chooses_plainly(reading, text)
 
 
@@ -111,7 +111,7 @@ def test_a_query_is_no_leave_to_run_code(line: str, expected: bool) -> None:
 
 
 def test_a_script_needs_the_language_of_its_program() -> None:
-    """Npm is written for node; node is no script at all."""
+    """Npm is written for node; node is not a script at all."""
     assert not is_imitation("/x/npm", "node")
     assert not is_imitation("/x/pip", "python3.12")
     assert is_imitation("/x/npm", "bash")

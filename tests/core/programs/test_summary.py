@@ -1,4 +1,4 @@
-"""A summary claims what the tables know, and calls nothing harmless that they do not."""
+"""Claim in a summary what the tables know, and call nothing harmless that they do not."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ def test_a_program_elsewhere_is_not_taken_for_its_name(where: str) -> None:
 
 
 def test_a_reader_is_one_only_where_nothing_steers_it() -> None:
-    """A request's variables, a folder that others write to and settings of files take it away."""
+    """A request's variables, a folder writable by others and settings in files remove it."""
     status = command("git", "status")
     assert (READS,) == one(status).effects
     assert CAN == one(status, steered=True).effects
@@ -79,7 +79,7 @@ def test_a_wrapper_that_hides_what_runs_says_so(argv: tuple[str, ...]) -> None:
 
 
 def test_a_wrapper_is_what_it_runs() -> None:
-    """Below a wrapper that is understood the commands themselves are summarised."""
+    """Below a wrapper that is understood, the commands themselves are summarised."""
     inner = command("git", "push")
     found = one(replace(command("nice", "git", "push"), inner=(inner,)))
     assert "pushes to the default remote" == found.words
@@ -106,7 +106,7 @@ def test_what_cannot_be_run_does_nothing() -> None:
 
 @pytest.mark.parametrize("argv", [("logger", "-n", "host", "x"), ("lpr", "x"), ("clamscan", "x")])
 def test_what_is_listed_of_a_program_without_profile_is_not_all(argv: tuple[str, ...]) -> None:
-    """`logger -n HOST` uses the network though it was listed as a writer: more may be to come."""
+    """`logger -n HOST` uses the network although it was listed as a writer: more may follow."""
     assert one(command(*argv)).effects[-1] in {"more is not known to Sayso", NOT_KNOWN}
 
 

@@ -85,7 +85,7 @@ def test_what_the_grammar_does_not_know_is_not_unwrapped(line: str) -> None:
     ["sudo ls", "doas ls", "su -c ls", "chroot / ls", "unshare ls", "setpriv ls", "flock f ls"],
 )
 def test_privilege_and_locks_ask_and_promise_nothing(line: str) -> None:
-    """A wrapper that changes privilege or writes its lock file is never looked through."""
+    """A wrapper that changes privileges or writes its lock file is never unwrapped."""
     found = judged(wrapped(*line.split()))
     assert (found.decision, found.reason, found.promise) == (Decision.ASK, Reason.WRAPPER, ())
 
@@ -134,7 +134,7 @@ def test_another_file_of_that_name_has_no_grammar(
 )
 @pytest.mark.parametrize("real", ["bash", "dash"])
 def test_a_payload_is_read(options: str, real: str) -> None:
-    """The one text behind -c is read as a line; what joins its commands is kept."""
+    """The one text after -c is read as a line; what joins its commands is kept."""
     argv = ("sh", *options.split(), "ls 'a b' | grep x && git status")
     found = unwrap(argv, pinned("/usr/bin/sh", f"/usr/bin/{real}"))
     assert isinstance(found, Unwrapped)
@@ -183,7 +183,7 @@ def test_zsh_must_be_told_not_to_read_its_start_up_file() -> None:
 
 
 def test_what_runs_names_its_programs_by_path() -> None:
-    """Nested wrappers and payloads are rewritten to absolute paths, all the way in."""
+    """Nested wrappers and payloads are rewritten to absolute paths, all the way down."""
     assert wrapped("nice", "env", "A=b", "ls", "-l").bound == (
         *("nice", "/usr/bin/env", "A=b", "/usr/bin/ls", "-l"),
     )
@@ -264,7 +264,7 @@ def test_every_command_of_a_payload_counts(argv: tuple[str, ...], decision: Deci
 
 
 def test_allow_always_promises_the_inner_programs() -> None:
-    """The wrapper is never stored; nothing is promised where a word of it could not pass."""
+    """The wrapper is never stored; nothing is promised if a word of it could not pass."""
     assert judged(wrapped("env", "cal")).promise == (Promise("/usr/bin/cal"),)
     assert judged(wrapped("sh", "-c", "ls; cal | cat x")).promise == (
         Promise("/usr/bin/cal"),
@@ -293,7 +293,7 @@ def test_applets_that_read_need_the_multiplexers_own_entry() -> None:
 
 
 def test_no_applet_is_a_wrapper() -> None:
-    """The list of applets that read holds no name of another table."""
+    """The list of applets that read contains no name of another table."""
     known = table("wrappers")
     applets = set(words(section(known, "applets"), "reading"))
     for key in ("shells", "dispatch", "privilege", "multiplexers"):
@@ -317,7 +317,7 @@ def test_a_plan_that_is_not_bound_asks() -> None:
 
 @pytest.mark.parametrize("argv", [("sh", "-c", "ls; tool"), ("xargs", "ls")])
 def test_programs_that_could_change_meanwhile_ask(argv: tuple[str, ...]) -> None:
-    """Behind a ``;`` and under xargs time passes after the last look at an inner program."""
+    """After a ``;`` and under xargs time passes after the last check of an inner program."""
 
     def find(name: str) -> PinnedFile:
         return pinned(f"/opt/{name}") if name in {"ls", "tool"} else in_usr_bin(name)

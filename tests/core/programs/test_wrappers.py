@@ -45,7 +45,7 @@ def test_arch_is_a_wrapper_only_with_arguments() -> None:
     ],
 )
 def test_a_version_is_peeled_off(path: str, name: str) -> None:
-    """The tables need one name a program."""
+    """The tables need one name per program."""
     assert name in names_of(path)
 
 

@@ -1,4 +1,4 @@
-"""S4's page, statement by statement, against a host with real processes on a real socket."""
+"""Test S4's page, statement by statement, against a host with real processes and a real socket."""
 
 import asyncio
 import base64
@@ -32,12 +32,12 @@ BOMB = 1 << 30
 
 
 async def started(host: Machines, count: int = 1) -> None:
-    """Wait until so many runs have a process."""
+    """Wait until this many runs have a process."""
     await until(lambda: [one["kind"] for one in host.entries()].count("spawned") >= count)
 
 
 def pid_of(host: Machines) -> int:
-    """Return the process that leads the run noted last."""
+    """Return the process that leads the last recorded run."""
     return int([one for one in host.entries() if one["kind"] == "spawned"][-1]["pid"])
 
 
@@ -49,7 +49,7 @@ def script(folder: Path, text: str) -> tuple[str, ...]:
 
 
 async def test_a_listed_command_runs_and_its_streams_are_kept_apart(tmp_path: Path) -> None:
-    """S4 "CLI": run an allowlisted command; code, both streams and both totals come back."""
+    """S4 "CLI": run an allowlisted command; code, both streams and both totals are returned."""
     both = script(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
     async with two_machines(tmp_path, vectors=[both]) as host:
         done = await host.run(*both)
@@ -61,7 +61,7 @@ async def test_a_listed_command_runs_and_its_streams_are_kept_apart(tmp_path: Pa
 
 
 async def test_no_pty_and_no_interactive_shell(tmp_path: Path) -> None:
-    """None of the three streams is a terminal, and the process has none to control it."""
+    """None of the three streams is a terminal, and the process has no controlling one."""
     look = "import os; print([os.isatty(n) for n in (0, 1, 2)]); os.open('/dev/tty', 0)"
     vector = script(tmp_path, look)
     async with two_machines(tmp_path, vectors=[vector]) as host:
@@ -92,7 +92,7 @@ async def test_a_shell_under_another_name_is_refused(tmp_path: Path) -> None:
 
 
 async def test_frames_are_carried_signed_and_encrypted_only(tmp_path: Path) -> None:
-    """TLS 1.3 or nothing: who speaks in the clear hears nothing, and nothing is run."""
+    """TLS 1.3 or nothing: a plaintext client gets no answer, and nothing is run."""
     async with two_machines(tmp_path) as host:
         link = await host.link()
         tls = link.writer.get_extra_info("ssl_object")
@@ -109,7 +109,7 @@ async def test_frames_are_carried_signed_and_encrypted_only(tmp_path: Path) -> N
 
 
 async def test_the_client_never_falls_back_to_an_unencrypted_path(tmp_path: Path) -> None:
-    """A server without TLS learns neither the vector nor who asks."""
+    """A server without TLS learns neither the vector nor the requester."""
     heard = bytearray()
 
     async def record(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -202,7 +202,7 @@ async def test_what_a_condition_refuses_never_starts(
 
 
 async def test_a_stranger_learns_nothing_of_the_list(tmp_path: Path) -> None:
-    """Listed vector or not, pair listed or not: who is not trusted hears one and the same."""
+    """Listed vector or not, pair listed or not: an untrusted caller gets the same answer."""
     async with two_machines(tmp_path, trusted=False) as host:
         answers = [
             await host.say(host.sealed("echo", "hello")),
@@ -217,7 +217,7 @@ async def test_a_stranger_learns_nothing_of_the_list(tmp_path: Path) -> None:
 async def test_timeout_is_the_requests_and_the_acl_caps_still_apply(tmp_path: Path) -> None:
     """A short one ends the run; without one, the cap does."""
     async with two_machines(tmp_path, limits=QUICK, max_duration_secs=1) as host:
-        for _ in range(3):  # the machine may be paused; what has another limit has it each time
+        for _ in range(3):  # the machine may be paused; another limit would show each time
             asked = await host.run("sleep", "60", timeout_ms=200)
             if asked.duration_ms < 900:
                 break
@@ -230,7 +230,7 @@ async def test_timeout_is_the_requests_and_the_acl_caps_still_apply(tmp_path: Pa
 
 
 async def test_stdin_is_sent_byte_for_byte(tmp_path: Path) -> None:
-    """A mebibyte, the cap, of every byte there is; one byte more is refused."""
+    """A mebibyte, the cap, of every possible byte; one byte more is refused."""
     data = bytes(range(256)) * 4096
     async with two_machines(tmp_path) as host:
         done = await host.run("cat", stdin_b64=base64.b64encode(data).decode())
@@ -251,7 +251,7 @@ async def test_environment_is_scrubbed_to_path_home_and_locale(tmp_path: Path) -
 
 
 async def test_default_cwd_of_the_acl_is_used(tmp_path: Path) -> None:
-    """Where there is none, it is the root; one that is not there denies."""
+    """If there is none, it is the root; a missing one denies."""
     folder = tmp_path / "work"
     folder.mkdir()
     async with two_machines(tmp_path, default_cwd=str(folder)) as host:
@@ -263,7 +263,7 @@ async def test_default_cwd_of_the_acl_is_used(tmp_path: Path) -> None:
 
 
 async def test_output_caps_stop_forwarding_but_go_on_draining_and_counting(tmp_path: Path) -> None:
-    """1 GB with a cap of 200 kB: the child ends by itself, all is counted, little is sent."""
+    """1 GB with a cap of 200 kB: the child ends on its own, all is counted, little is sent."""
     bomb = ("head", "-c", str(BOMB), "/dev/zero")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with two_machines(
@@ -300,7 +300,7 @@ async def test_warnings_tell_what_passed_a_threshold(tmp_path: Path) -> None:
 
 
 async def test_the_client_renews_a_short_lease_while_waiting(tmp_path: Path) -> None:
-    """A run of several leases' length ends by itself."""
+    """A run of several leases' length ends on its own."""
     async with two_machines(tmp_path, lease_ms=2_400) as host:
         done = await host.run("sleep", "6")
 
@@ -333,7 +333,7 @@ async def test_if_renewals_stop_the_remote_child_is_terminated(tmp_path: Path) -
 
 
 async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
-    """Nobody is left to renew: it does not last until the lease is over."""
+    """No one is left to renew: it does not last until the lease is over."""
     async with two_machines(tmp_path, lease_ms=60_000, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
         link.writer.transport.abort()
@@ -345,7 +345,7 @@ async def test_a_lost_connection_ends_the_child_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["another agent", "expired", "replayed", "another request"])
 async def test_only_a_valid_renewal_renews(tmp_path: Path, wrong: str) -> None:
-    """A forged, stale, repeated or foreign one is counted for nothing; a right one renews."""
+    """A forged, stale, repeated or foreign one does not count; a valid one renews."""
     async with two_machines(tmp_path, lease_ms=1500, limits=QUICK) as host:
         link = await host.link()
         run = host.sealed("sleep", "60")
@@ -388,7 +388,7 @@ while True: time.sleep(0.01)
 async def test_cancellation_sends_sigterm_first_then_sigkill_after_the_grace(
     tmp_path: Path, *, obeys: bool
 ) -> None:
-    """Who obeys TERM ends by its own code; who does not is killed when the grace is over."""
+    """A run that obeys TERM ends with its own code; any other is killed after the grace period."""
     mark = tmp_path / "mark"
     vector = script(tmp_path, TRAP.format(mark=str(mark), obeys=obeys))
     async with two_machines(tmp_path, vectors=[vector], limits=Limits(grace_ms=2_000)) as host:
@@ -406,14 +406,14 @@ async def test_cancellation_sends_sigterm_first_then_sigkill_after_the_grace(
 
 
 async def _pending(host: Machines) -> Call:
-    """Wait for the client's request under way."""
+    """Wait for the client's request in progress."""
     await started(host)
     (call,) = tuple(host.client)
     return call
 
 
 async def test_a_request_is_cancelled_by_a_connection_of_its_own(tmp_path: Path) -> None:
-    """Where the asking program lost its connection's end, the id and the agent suffice."""
+    """If the asking program lost its connection, the id and the agent suffice."""
     async with two_machines(tmp_path, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
         (session,) = host.service.grounds.sessions
@@ -432,7 +432,7 @@ async def test_a_request_is_cancelled_by_a_connection_of_its_own(tmp_path: Path)
 
 
 async def test_nobody_cancels_what_another_started(tmp_path: Path) -> None:
-    """A request that is not the caller's own is as unknown as one that is not there."""
+    """A request that is not the caller's own is as unknown as one that does not exist."""
     async with two_machines(tmp_path / "a") as host, two_machines(tmp_path / "b") as other:
         link = await _held(host, "sleep", "60")
         (session,) = host.service.grounds.sessions
@@ -447,7 +447,7 @@ async def test_nobody_cancels_what_another_started(tmp_path: Path) -> None:
 
 
 async def test_concurrency_caps_hold_and_room_comes_back(tmp_path: Path) -> None:
-    """Two at a time for one agent: the third is refused, and one more runs when one has ended."""
+    """Two at a time for one agent: the third is refused; one more runs when one has ended."""
     async with two_machines(tmp_path, max_concurrent_per_agent=2, limits=QUICK) as host:
         running = [asyncio.ensure_future(host.run("sleep", "60")) for _ in range(2)]
         await started(host, 2)
@@ -460,7 +460,7 @@ async def test_concurrency_caps_hold_and_room_comes_back(tmp_path: Path) -> None
 
 
 async def test_audit_events_are_on_disk_before_the_answer_goes_out(tmp_path: Path) -> None:
-    """Whoever has the answer finds its entry; the command itself finds ``started``."""
+    """The reader of the answer finds its entry; the command itself finds ``started``."""
     log = str(tmp_path / "exec.log")
     async with two_machines(tmp_path, vectors=[("cat", log)]) as host:
         done = await host.run("cat", log)
@@ -488,7 +488,7 @@ async def test_the_log_is_hash_chained_and_verified_offline(tmp_path: Path) -> N
 
 
 async def test_without_a_log_nothing_runs(tmp_path: Path) -> None:
-    """A log that cannot be written denies; the peer hears why, and no process starts."""
+    """A log that cannot be written denies; the peer is told why, and no process starts."""
     mark = tmp_path / "ran"
     async with two_machines(tmp_path, vectors=[("touch", str(mark))]) as host:
         host.log.close()
@@ -504,7 +504,7 @@ async def test_without_a_log_nothing_runs(tmp_path: Path) -> None:
 async def test_a_connection_that_is_lost_is_a_terminal_result_with_what_is_known(
     tmp_path: Path,
 ) -> None:
-    """What was printed by then is there; neither code nor a denial is invented."""
+    """What was printed by then is there; neither code nor denial is invented."""
     vector = script(tmp_path, "import time; print('begun', flush=True); time.sleep(60)")
     async with two_machines(tmp_path, vectors=[vector], limits=QUICK) as host:
         running = asyncio.ensure_future(host.run(*vector))
@@ -526,7 +526,7 @@ async def test_a_connection_that_is_lost_is_a_terminal_result_with_what_is_known
 
 
 async def test_hanging_up_ends_what_was_asked(tmp_path: Path) -> None:
-    """The caller that is cancelled leaves nothing running."""
+    """The cancelled caller leaves nothing running."""
     async with two_machines(tmp_path, limits=QUICK) as host:
         running = asyncio.ensure_future(host.run("sleep", "60"))
         await _pending(host)
@@ -537,7 +537,7 @@ async def test_hanging_up_ends_what_was_asked(tmp_path: Path) -> None:
 
 
 async def test_a_host_that_stops_tells_its_clients(tmp_path: Path) -> None:
-    """What runs is ended, what comes is refused; each has its final entry."""
+    """What runs is ended, what arrives is refused; each has its final entry."""
     async with two_machines(tmp_path, limits=QUICK) as host:
         running = asyncio.ensure_future(host.run("sleep", "60"))
         await started(host)
@@ -573,7 +573,7 @@ async def test_a_double_forked_child_does_not_outlive_its_run(tmp_path: Path) ->
 
 
 async def test_exec_frames_have_the_stable_prefix(tmp_path: Path) -> None:
-    """S4 routes by it: what has it not is no exec frame, whatever it says."""
+    """S4 routes by it: without it, it is not an exec frame, whatever it says."""
     async with two_machines(tmp_path) as host:
         frame = encode(host.sealed("echo", "hello"))
         assert frame[4:].startswith(PREFIX)
@@ -588,7 +588,7 @@ async def test_exec_frames_have_the_stable_prefix(tmp_path: Path) -> None:
 
 
 async def test_a_trusted_peer_hears_that_exec_is_disabled(tmp_path: Path) -> None:
-    """S4: a missing default list disables exec; a stranger does not even hear that."""
+    """S4: a missing default list disables exec; a stranger is not even told that."""
     async with two_machines(tmp_path, acl="") as host:
         done = await host.run("echo", "hello")
         stranger = await host.say(host.sealed("x", identity=host.host))
@@ -602,12 +602,12 @@ class Locked:
     """A guard of a gateway that is locked down."""
 
     def check(self, plan: ExecPlan) -> None:
-        """Refuse whatever it is."""
+        """Refuse everything."""
         raise LockedDown(f"locked down, so {plan.text} does not run")
 
 
 async def test_a_locked_down_host_runs_nothing(tmp_path: Path) -> None:
-    """The lock of the gateway counts for other machines as well; the log has no start."""
+    """The lock of the gateway applies to other machines as well; the log has no start."""
     async with two_machines(tmp_path, guard=Locked()) as host:
         done = await host.run("echo", "hello")
 

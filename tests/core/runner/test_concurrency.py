@@ -1,4 +1,4 @@
-"""Who waits for a turn can leave the queue at once, and no place is ever lost."""
+"""Let a waiting run leave the queue at once, without ever losing a place."""
 
 import asyncio
 import time
@@ -41,7 +41,7 @@ async def test_a_run_that_waits_for_its_turn_is_cancelled_at_once() -> None:
 
 
 async def test_no_place_is_lost_however_waiting_ends() -> None:
-    """Unwanted before, at the moment of, and cancelled while waiting: the place comes back."""
+    """Unwanted before, at the moment of, and cancelled while waiting: the place is returned."""
     turns = Turns(1)
     for way in ("unwanted", "cancelled", "both at once"):
         unwanted = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The job of a supervisor names every path under which a command may open a pinned file."""
+"""Name in a supervisor's job every path under which a command may open a pinned file."""
 
 import os
 import pwd
@@ -16,7 +16,7 @@ RUN = ApprovalId("0" * 32)
 
 
 def names(line: str, cwd: Path) -> list[str]:
-    """Return the names of the file that is pinned next to the program of a line's only command."""
+    """Return the names of the file pinned next to the program of a line's only command."""
     with verify(planned(request(line, cwd=cwd))) as opened:
         job, _ = job_of(RUN, opened, Limits())
     return job["stages"][0]["pins"][1]["names"]
@@ -50,7 +50,7 @@ def test_other_words_that_lead_to_it_are_named_too(shared: Path) -> None:
 
 
 def test_a_script_of_the_system_has_no_names_but_for_root() -> None:
-    """It is opened as it is, for only root writes there; to root itself every path is open."""
+    """It is opened as it is, because only root writes there; to root itself every path is open."""
     me = os.geteuid()
     with verify(planned(request("sh /usr/bin/ldd", cwd=Path("/")))) as opened:
         as_root, _ = job_of(RUN, opened, Limits())
@@ -77,7 +77,7 @@ def test_a_script_of_the_system_has_no_names_but_for_root() -> None:
 def test_what_a_command_does_not_find(
     tmp_path: Path, line: str, files: list[str], unfound: set[str]
 ) -> None:
-    """Not a folder that is there; and nothing where there is no code whose place it would take."""
+    """Not a folder that exists; and nothing if there is no code whose place it would take."""
     for name in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("1\n")

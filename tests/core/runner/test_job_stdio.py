@@ -28,7 +28,7 @@ async def test_a_command_reads_what_it_is_given(runner: Runner) -> None:
 
 
 async def test_the_line_reads_it_as_a_shell_would_have_it(runner: Runner) -> None:
-    """Only the first of a pipeline reads it; the next pipeline goes on where that left off."""
+    """Only the first of a pipeline reads it; the next pipeline continues where that stopped."""
     given = Stdio(stdin=b"one\ntwo\nthree\n")
 
     piped = await run(runner, request("head -n 1 | cat", stdio=given))
@@ -41,7 +41,7 @@ async def test_the_line_reads_it_as_a_shell_would_have_it(runner: Runner) -> Non
 
 
 async def test_nobody_can_change_what_is_read(runner: Runner) -> None:
-    """The input is sealed: a command that opens it anew cannot write to it."""
+    """The input is sealed: a command that reopens it cannot write to it."""
     code = "open('/proc/self/fd/0', 'r+b', buffering=0).write(b'x')"
     wish = request(argv=(sys.executable, "-I", "-S", "-c", code), stdio=Stdio(stdin=b"abc"))
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_kept_is_refused(stdio: Stdio, word: str) -> None:
 
 
 async def test_streams_are_kept_apart(runner: Runner) -> None:
-    """Each stream is what was printed on it; the session's text still holds both."""
+    """Each stream is what was printed on it; the session's text still has both."""
     text = "echo one; echo two >&2; printf '\\000\\377'; exit 3"
 
     done = await run(runner, request(argv=("/bin/sh", "-c", text), stdio=APART))
@@ -96,7 +96,7 @@ async def test_streams_are_kept_apart(runner: Runner) -> None:
 
 
 async def test_combined_runs_have_no_streams(runner: Runner) -> None:
-    """What is one stream is not told apart afterwards."""
+    """What is one stream cannot be separated afterwards."""
     assert (await run(runner, request("echo x"))).streams is None
 
 
@@ -114,7 +114,7 @@ async def test_a_stream_is_cut_at_its_cap(runner: Runner, cap: int, kept: bytes)
 
 
 async def test_large_streams_arrive_whole(runner: Runner) -> None:
-    """Sixteen mebibytes of each stream (S4's cap) come back byte for byte, beyond any frame."""
+    """Sixteen mebibytes of each stream (S4's cap) return byte for byte, beyond any frame."""
     size = 16 << 20
     stdio = Stdio(capture=Capture.SEPARATE, most_stdout=size, most_stderr=size)
     code = (
@@ -150,7 +150,7 @@ async def test_redirections_hold_for_separate_streams(runner: Runner) -> None:
 
 
 async def test_what_sayso_adds_is_no_output_of_the_command(runner: Runner, tmp_path: Path) -> None:
-    """A part that could not start is told on standard error."""
+    """A part that could not start is reported on standard error."""
     script(tmp_path / "nonsense", "no first line\n")
 
     done = await run(runner, request("echo a ; ./nonsense", cwd=tmp_path, stdio=APART))
@@ -161,7 +161,7 @@ async def test_what_sayso_adds_is_no_output_of_the_command(runner: Runner, tmp_p
 
 
 async def test_streams_do_not_leak_into_the_next_run(runner: Runner) -> None:
-    """A supervisor that kept streams apart serves on, and keeps no descriptor for it."""
+    """A supervisor that kept streams apart keeps serving, without a descriptor for it."""
 
     def opened() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))

@@ -1,4 +1,4 @@
-"""A plan may bring a CPU limit of its own, below or above the configured one."""
+"""Let a plan bring its own CPU limit, below or above the configured one."""
 
 import asyncio
 import sys
@@ -32,7 +32,7 @@ async def test_a_plan_has_its_own_cpu_limit(runner: Runner) -> None:
 
 
 async def test_many_limits_at_once(runner: Runner) -> None:
-    """Supervisors for limits of their own and ordinary ones do not wait for one another."""
+    """Supervisors for special limits and ordinary ones do not wait for one another."""
     wanted = [None, 5, 600, 60, 7, None, 5, 600] * 3
     began = time.monotonic()
 
@@ -43,7 +43,7 @@ async def test_many_limits_at_once(runner: Runner) -> None:
 
 
 async def test_the_own_limit_ends_a_run() -> None:
-    """SIGXCPU comes at the plan's seconds, long before the configured ones."""
+    """SIGXCPU arrives at the plan's seconds, long before the configured ones."""
     async with running(Limits(cpu_s=60, cpu_kill_s=65)) as runner:
         wish = request(argv=("/bin/sh", "-c", SPIN), cpu_s=1)
 
@@ -68,7 +68,7 @@ def test_the_limit_is_part_of_the_plan() -> None:
 
 
 async def test_the_kernel_ends_commands_first_when_memory_runs_out(runner: Runner) -> None:
-    """Before the gateway, which keeps the chance that it had."""
+    """Before the gateway, whose own score is unchanged."""
     own = Path("/proc/self/oom_score_adj").read_text()
     done = await run(runner, request("cat /proc/self/oom_score_adj"))
 

@@ -1,4 +1,4 @@
-"""Whoever watches a run sees all that is kept of it, and never holds it up."""
+"""Show a watcher of a run all that is kept of it, without ever delaying it."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ async def gated(
 
 @pytest.mark.parametrize("capture", CAPTURES)
 async def test_output_is_seen_while_it_comes(runner: Runner, tmp_path: Path, capture: str) -> None:
-    """The first words are there long before the last, and the watcher ends with the run."""
+    """The first words arrive long before the last, and the watcher ends with the run."""
     gate = tmp_path / "go"
     run_id, task = await gated(runner, gate, CAPTURES[capture])
     seen: list[OutputChunk] = []
@@ -87,7 +87,7 @@ async def test_everybody_sees_everything(runner: Runner, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("look_after", range(1, 6))
 async def test_a_short_run_is_seen_whole(runner: Runner, look_after: int) -> None:
-    """Whoever finds a run at all sees all of it, from its first byte on or as it ends."""
+    """A watcher that finds a run at all sees all of it, from its first byte or as it ends."""
     for _ in range(20):
         run_id = new_run()
         task = asyncio.create_task(runner.run(run_id, scripted("printf 'x\\377'"), Watcher()))
@@ -101,7 +101,7 @@ async def test_a_short_run_is_seen_whole(runner: Runner, look_after: int) -> Non
 
 
 async def test_separate_streams_are_watched_from_the_start(runner: Runner) -> None:
-    """There the shelf is filled from the first byte on, watched or not: nothing is missed."""
+    """There the shelf is filled from the first byte, watched or not: nothing is missed."""
     for _ in range(20):
         run_id = new_run()
         plan = scripted("echo out; echo err >&2", APART)
@@ -115,7 +115,7 @@ async def test_separate_streams_are_watched_from_the_start(runner: Runner) -> No
 
 
 async def test_nothing_is_streamed_beyond_the_cap(runner: Runner, tmp_path: Path) -> None:
-    """What is kept is what is seen; the rest is counted only."""
+    """What is kept is what is seen; the rest is only counted."""
     stdio = Stdio(capture=Capture.SEPARATE, most_stdout=1000)
     go, loud = tmp_path / "go", "head -c 3000000 /dev/zero"
     combined, first = await gated(runner, go, then=loud)
@@ -132,7 +132,7 @@ async def test_nothing_is_streamed_beyond_the_cap(runner: Runner, tmp_path: Path
 
 
 async def rest_of(runner: Runner, run_id: ApprovalId, go: Path) -> bytes:
-    """Watch a run from its first words on, then let it go on to its end."""
+    """Watch a run from its first words, then let it continue to its end."""
     chunks = runner.watch(run_id)
     seen = (await anext(chunks)).data
     go.touch()
@@ -140,7 +140,7 @@ async def rest_of(runner: Runner, run_id: ApprovalId, go: Path) -> bytes:
 
 
 async def test_a_slow_watcher_holds_nothing_up(runner: Runner, tmp_path: Path) -> None:
-    """A run ends in its own time; who looks away meanwhile still gets all that is kept."""
+    """A run ends in its own time; a watcher that pauses still gets all that is kept."""
     run_id, task = await gated(runner, tmp_path / "go", then="head -c 5000000 /dev/zero")
     chunks = runner.watch(run_id)
     first = await anext(chunks)
@@ -182,7 +182,7 @@ async def test_a_vanished_watcher_leaves_nothing_behind(runner: Runner) -> None:
 
 
 async def test_a_byte_by_byte_flood_is_watched_at_ease(runner: Runner, tmp_path: Path) -> None:
-    """A command that prints single bytes does not occupy the gateway: looks are spaced out."""
+    """A command that prints single bytes does not occupy the gateway: checks are spaced out."""
     flood = "exec dd if=/dev/zero bs=1 count=200000 status=none"
     run_id, task = await gated(runner, tmp_path / "go", then=flood)
     chunks = runner.watch(run_id)
@@ -197,7 +197,7 @@ async def test_a_byte_by_byte_flood_is_watched_at_ease(runner: Runner, tmp_path:
 
 
 async def test_watching_spoils_no_supervisor(runner: Runner) -> None:
-    """Runs watched at their very end leave no word behind for the supervisor's next job."""
+    """Runs watched at their very end leave no message behind for the supervisor's next job."""
     for _ in range(30):
         run_id = new_run()
         job = asyncio.ensure_future(runner.run(run_id, scripted("true"), Watcher()))
@@ -210,7 +210,7 @@ async def test_watching_spoils_no_supervisor(runner: Runner) -> None:
 
 
 async def test_what_a_dead_supervisor_left_is_seen(runner: Runner) -> None:
-    """Where nobody saw the end, the watcher still ends, with what came until then."""
+    """If the end was not seen, the watcher still ends, with what arrived until then."""
     run_id, watcher = new_run(), Watcher()
     plan = scripted("echo here; sleep 60", APART)
     task = asyncio.create_task(runner.run(run_id, plan, watcher))
@@ -240,7 +240,7 @@ async def test_a_run_that_is_not_here_yields_nothing(runner: Runner) -> None:
 
 
 async def test_a_run_that_never_starts_ends_its_watchers(runner: Runner) -> None:
-    """Who watches a run that is refused at the claim is let go."""
+    """A watcher of a run that is refused at the claim is released."""
     run_id = new_run()
     task = asyncio.create_task(runner.run(run_id, scripted("true"), Watcher(grants=False)))
     await asyncio.sleep(0)

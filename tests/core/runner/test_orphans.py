@@ -22,7 +22,7 @@ FAMILY = (
 
 @contextmanager
 def left_over(environment: dict[str, str]) -> Iterator[procfs.Process]:
-    """Start a family of four, each in a session of its own, as a killed supervisor leaves it."""
+    """Start a tree of four processes, each in its own session, as a killed supervisor leaves it."""
     family = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", FAMILY],
         env=environment,
@@ -44,7 +44,7 @@ def left_over(environment: dict[str, str]) -> Iterator[procfs.Process]:
 
 
 async def test_the_leader_and_its_family_are_ended() -> None:
-    """The stored identity is enough, even where the mark was scrubbed."""
+    """The stored identity is enough, even if the mark was removed."""
     with left_over({}) as leader:
         assert end_orphan(new_run(), leader.pid, leader.pgid, leader.start_ticks, procfs.boot_id())
 
@@ -53,7 +53,7 @@ async def test_the_leader_and_its_family_are_ended() -> None:
 
 
 async def test_the_mark_alone_is_enough() -> None:
-    """Where the gateway died before it could store who leads, the environment tells."""
+    """If the gateway died before it could store the leader, the environment reveals it."""
     run_id = new_run()
     with left_over({"SAYSO_RUN": run_id}):
         assert len(marked(run_id)) == 4
@@ -64,7 +64,7 @@ async def test_the_mark_alone_is_enough() -> None:
 
 
 async def test_a_reused_number_is_left_alone() -> None:
-    """Another start time, another boot, another run: each of them is somebody else's process."""
+    """Another start time, another boot, another run: each is another user's process."""
     boot = procfs.boot_id()
     with left_over({"SAYSO_RUN": new_run()}) as other:
         pid, ticks = other.pid, other.start_ticks
@@ -74,7 +74,7 @@ async def test_a_reused_number_is_left_alone() -> None:
         assert not end_orphan(new_run(), pid, other.pgid, None, boot)
         assert alive(pid)
 
-        assert end_orphan(new_run(), pid, other.pgid, ticks, boot)  # the control: all that fits
+        assert end_orphan(new_run(), pid, other.pgid, ticks, boot)  # the control: it all fits
 
 
 async def test_nothing_left_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Supervisors that died are handed to nobody, wherever they were meanwhile."""
+"""Hand out no dead supervisor, wherever it died."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Only what is proven of a process is told: that it lives, or that it is dead."""
+"""Report only what is proven of a process: that it lives, or that it is dead."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ sys.stdin.read()
 
 @contextmanager
 def process() -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """Yield another process and what names it."""
+    """Yield another process and its identity."""
     with subprocess.Popen(
         [sys.executable, "-c", SLEEPER],
         stdin=subprocess.PIPE,
@@ -35,7 +35,7 @@ def process() -> Iterator[tuple["subprocess.Popen[str]", str]]:
 
 
 def test_a_process_lives_until_it_is_dead() -> None:
-    """One that nobody has waited for yet is dead already, and so is one whose number is gone."""
+    """One that has not been waited for is already dead, and so is one whose pid is gone."""
     with process() as (child, name):
         lives = fate(name)
         child.kill()
@@ -63,7 +63,7 @@ def test_of_what_names_nothing_here_nothing_is_proven(name: str | None) -> None:
 
 
 def test_of_elsewhere_and_of_itself_nothing_is_proven() -> None:
-    """Another boot, another container, this process, and the number 0, which is none."""
+    """Another boot, another container, this process, and the pid 0, which is none."""
     with process() as (_, name):
         where, _, rest = name.rpartition("; ")
 

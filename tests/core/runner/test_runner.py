@@ -35,7 +35,7 @@ GLIBC_OWN = 0b11 << 31
 
 
 async def test_a_command_reports_its_output_and_code(runner: Runner) -> None:
-    """Both streams come back together, in the order in which they were printed."""
+    """Both streams are returned together, in the order in which they were printed."""
     done = await shell(runner, "echo out; echo err >&2; echo out; exit 3")
 
     assert (done.exit_code, done.signal, done.timed_out) == (3, None, False)
@@ -112,7 +112,7 @@ async def test_a_script_runs_by_its_own_name(runner: Runner, tmp_path: Path) -> 
 
 
 async def test_the_watcher_hears_the_leader_of_the_run(runner: Runner) -> None:
-    """The identity that recovery would look for is told while the command runs."""
+    """The identity that recovery would look for is reported while the command runs."""
     watcher = Watcher()
     run_id = new_run()
     task = asyncio.create_task(runner.run(run_id, planned(request("sleep 30")), watcher))
@@ -120,7 +120,7 @@ async def test_the_watcher_hears_the_leader_of_the_run(runner: Runner) -> None:
 
     assert watcher.identity is not None
     assert alive(watcher.identity[0])
-    # The kernel shows a new program's environment a moment after it let its starter go on.
+    # The kernel shows a new program's environment a moment after it lets its starter continue.
     await until(lambda: len(marked(run_id)) == 1)
     assert await runner.cancel(run_id)
     assert (await task).signal == 15
@@ -128,7 +128,7 @@ async def test_the_watcher_hears_the_leader_of_the_run(runner: Runner) -> None:
 
 
 async def test_nothing_runs_without_a_claim(runner: Runner, tmp_path: Path) -> None:
-    """A run that somebody else has claimed is not started, and its supervisor is kept."""
+    """A run that another gateway has claimed is not started, and its supervisor is kept."""
     wish = request(argv=("touch", str(tmp_path / "ran")))
 
     with pytest.raises(SpawnError, match="could not be claimed"):
@@ -153,7 +153,7 @@ async def test_the_claim_comes_after_verifying(runner: Runner, tmp_path: Path) -
 
 
 async def test_one_run_id_runs_once_at_a_time(runner: Runner) -> None:
-    """A second start under the same id is refused while the first goes on."""
+    """A second start under the same id is refused while the first continues."""
     watcher, run_id, plan = Watcher(), new_run(), planned(request("sleep 30"))
     task = asyncio.create_task(runner.run(run_id, plan, watcher))
     await watcher.started.wait()
@@ -166,7 +166,7 @@ async def test_one_run_id_runs_once_at_a_time(runner: Runner) -> None:
 
 
 async def test_the_time_limit_ends_a_run(runner: Runner) -> None:
-    """TERM comes at the deadline, and the result says so."""
+    """TERM is sent at the deadline, and the result says so."""
     began = time.monotonic()
 
     done = await shell(runner, "echo before; sleep 30", timeout_ms=1500)
@@ -178,7 +178,7 @@ async def test_the_time_limit_ends_a_run(runner: Runner) -> None:
 
 
 async def test_a_run_that_ignores_term_is_killed() -> None:
-    """After the grace comes KILL."""
+    """After the grace period comes KILL."""
     async with running(Limits(grace_ms=200)) as runner:
         done = await shell(runner, "trap '' TERM; while :; do sleep 0.05; done", timeout_ms=1500)
 
@@ -243,7 +243,7 @@ async def test_what_the_kernel_refuses_is_an_error(runner: Runner, tmp_path: Pat
 async def test_a_later_part_that_cannot_start_has_status_126(
     runner: Runner, tmp_path: Path
 ) -> None:
-    """The line goes on as in a shell, and the output says what was not started."""
+    """The line continues as in a shell, and the output says what was not started."""
     script(tmp_path / "nonsense", "no first line\n")
 
     done = await run(runner, request("echo a && ./nonsense || echo b", cwd=tmp_path))
@@ -255,7 +255,7 @@ async def test_a_later_part_that_cannot_start_has_status_126(
 
 
 async def test_a_plan_without_an_executable_never_runs(runner: Runner) -> None:
-    """A line of which one program is missing is not run in part."""
+    """A line with a missing program is not run in part."""
     with pytest.raises(PlanDrift, match="no-such-program"):
         await run(runner, request("true ; no-such-program"))
 
@@ -273,7 +273,7 @@ async def test_an_altered_plan_never_runs(runner: Runner, tmp_path: Path) -> Non
 
 
 async def test_many_runs_go_on_at_once(runner: Runner, tmp_path: Path) -> None:
-    """No run waits for another: each goes on when all are there, and gets its own output."""
+    """No run waits for another: each continues when all are there, and gets its own output."""
     there = f"cd {tmp_path}; until [ $(ls | wc -l) = 16 ]; do sleep 0.05; done"
 
     done = await asyncio.gather(
@@ -318,13 +318,13 @@ def marked_nothing(runner: Runner) -> bool:
 
 
 def supervisors(runner: Runner) -> list[str]:
-    """Return the process numbers of the launcher's children."""
+    """Return the pids of the launcher's children."""
     children = Path(f"/proc/{runner.launcher_pid}/task/{runner.launcher_pid}/children")
     return children.read_text().split()
 
 
 async def test_nothing_is_carried_from_run_to_run(runner: Runner, tmp_path: Path) -> None:
-    """Folder, environment, descriptors and output of one run are not the next one's."""
+    """Folder, environment, descriptors and output of one run are not passed to the next one."""
     first = await run(runner, request("pwd", cwd=tmp_path, env=(("LANG", "xx"),)))
     listed = [await shell(runner, "ls /proc/self/fd | wc -l; echo ${LANG:-none}") for _ in range(6)]
 
@@ -334,7 +334,7 @@ async def test_nothing_is_carried_from_run_to_run(runner: Runner, tmp_path: Path
 
 
 async def test_stopping_ends_what_runs() -> None:
-    """A gateway that stops takes its commands along, politely first."""
+    """A gateway that stops ends its commands too, politely first."""
     runner, watcher, run_id = Runner(), Watcher(), new_run()
     await runner.start()
     launcher = runner.launcher_pid
@@ -412,7 +412,7 @@ async def test_reserved_address_space_is_no_memory() -> None:
 
 
 async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Path) -> None:
-    """A tail shows what was printed so far, to all who ask, and the run goes on unharmed."""
+    """A tail shows what was printed so far, to every caller, and the run continues unharmed."""
     flag, run_id = tmp_path / "go", new_run()
     line = f"echo begun; while ! [ -e {flag} ]; do sleep 0.02; done; echo done"
     plan = planned(request(argv=("/bin/sh", "-c", line)))
@@ -431,7 +431,7 @@ async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Pa
 
 
 async def test_what_was_printed_before_the_supervisor_died_is_kept(runner: Runner) -> None:
-    """Whoever reads along hears the end, and the result has what came, but no code."""
+    """A watcher gets the end, and the result has what arrived, but no code."""
     watcher, run_id = Watcher(), new_run()
     wish = request(
         argv=("/bin/sh", "-c", "echo so far; sleep 60"), stdio=Stdio(capture=Capture.SEPARATE)
@@ -452,14 +452,14 @@ async def test_what_was_printed_before_the_supervisor_died_is_kept(runner: Runne
 async def _until_first(
     runner: Runner, run_id: ApprovalId, supervisor: int
 ) -> AsyncIterator[OutputChunk]:
-    """Yield what a run prints; kill its supervisor when the first of it is there."""
+    """Yield what a run prints; kill its supervisor when the first of it arrives."""
     async for chunk in runner.watch(run_id):
         os.kill(supervisor, signal.SIGKILL)
         yield chunk
 
 
 async def test_asking_for_output_never_spoils_the_next_run(runner: Runner) -> None:
-    """Tails asked at the very end of runs leave no word behind for the supervisor's next job."""
+    """Tails requested at the very end of runs leave no message for the supervisor's next job."""
     for _ in range(30):
         run_id = new_run()
         plan = planned(request(argv=("/bin/true",)))

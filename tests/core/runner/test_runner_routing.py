@@ -1,4 +1,4 @@
-"""Redirections and ``cd`` run as a shell would run them, and only as they were approved."""
+"""Run redirections and ``cd`` as a shell would, and only as they were approved."""
 
 import asyncio
 import shutil
@@ -46,7 +46,7 @@ def work(tmp_path: Path) -> Path:
     ],
 )
 async def test_a_line_prints_what_bash_prints(line: str, runner: Runner, work: Path) -> None:
-    """What reaches the output is what reaches a terminal where bash runs the line."""
+    """What reaches the output is what reaches a terminal when bash runs the line."""
     plan = planned(request(line, cwd=work))
     assert plan.unreadable is None
     done = await runner.run(new_run(), plan, Watcher())
@@ -85,7 +85,7 @@ async def test_a_folder_that_is_gone_is_denied(runner: Runner, work: Path) -> No
 
 
 async def test_a_folder_that_the_line_itself_replaced_stops_it(runner: Runner, work: Path) -> None:
-    """A command before may move a folder; the next one does not start in a place not shown."""
+    """An earlier command may move a folder; the next one does not start in a place not shown."""
     done = await run(runner, request("mv sub old && cd sub && touch made", cwd=work))
     assert "the working directory" in done.output.text
     assert done.exit_code == 126
@@ -95,7 +95,7 @@ async def test_a_folder_that_the_line_itself_replaced_stops_it(runner: Runner, w
 async def test_what_was_bound_runs_whatever_a_glob_would_find_now(
     runner: Runner, work: Path
 ) -> None:
-    """The words of the plan run, not those that the folder holds by then."""
+    """The words of the plan run, not those that the folder contains by then."""
     plan = planned(request("echo sub/*", cwd=work))
     (work / "sub" / "another.txt").touch()
     done = await runner.run(new_run(), plan, Watcher())
@@ -139,14 +139,14 @@ def test_what_a_wrapper_starts_stands_in_its_folder(work: Path) -> None:
 
 
 def test_a_line_that_begins_in_no_folder_is_refused(work: Path) -> None:
-    """Nobody is woken for a folder that is not there."""
+    """No one is asked because of a folder that does not exist."""
     refusal = refused(request("cd none && ls", cwd=work))
     assert refusal.reason is DenialReason.BAD_CWD
     assert "none" in refusal.why
 
 
 def test_the_words_of_a_vector_are_never_expanded(work: Path) -> None:
-    """What was asked as a vector stands as it is, a ``cd`` in it is a program's name."""
+    """What was requested as a vector stays as it is, a ``cd`` in it is a program's name."""
     plan = planned(request(argv=("cd", "*"), cwd=work))
     assert plan.commands[0].argv == ("cd", "*")
     assert plan.commands[0].executable is None
@@ -155,7 +155,7 @@ def test_the_words_of_a_vector_are_never_expanded(work: Path) -> None:
 @pytest.mark.parametrize("name", ["HOME", "PWD", "OLDPWD", "CDPATH"])
 @pytest.mark.parametrize("line", ["ls ~", "cd sub && ls", "ls sub/*"])
 def test_a_request_cannot_give_expansions_another_meaning(name: str, line: str, work: Path) -> None:
-    """Where the request sets what a shell would look at, a person is asked."""
+    """If the request sets what a shell would look at, a person is asked."""
     plan = Planner().plan(request(line, cwd=work, env=((name, "/"),)), POLICY)
     assert isinstance(plan, ExecPlan)
     assert plan.unreadable is not None

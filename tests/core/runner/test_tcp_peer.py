@@ -1,4 +1,4 @@
-"""Whose a TCP connection of this machine is, by the kernel's own table."""
+"""Find the owner of a TCP connection of this machine in the kernel's own table."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ from tests.support.tcp_clients import connected_as
     ],
 )
 def test_the_user_at_the_other_end_is_found(uid: int, listen: str, host: str) -> None:
-    """Over both families, and where one end's socket is of the other family."""
+    """Over both families, and if one end's socket is of the other family."""
     family = socket.AF_INET6 if ":" in listen else socket.AF_INET
     with (
         socket.create_server((listen, 0), family=family, dualstack_ipv6=listen == "::") as listener,
@@ -40,7 +40,7 @@ def test_the_user_at_the_other_end_is_found(uid: int, listen: str, host: str) ->
 
 
 def test_who_closed_the_connection_is_nobody() -> None:
-    """The kernel names user 0 for such an end, which is no answer."""
+    """The kernel names user 0 for such an end, which is not an answer."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         accepted, peer = listener.accept()
@@ -80,7 +80,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def test_a_listener_on_the_peers_port_is_not_the_peer() -> None:
-    """The kernel falls back on who listens there, whom nobody is connected to."""
+    """The kernel falls back on the listener, to which no one is connected."""
     with (
         socket.create_server(("127.0.0.1", 0)) as one,
         socket.create_server(("127.0.0.1", 0)) as two,

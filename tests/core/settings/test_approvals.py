@@ -1,4 +1,4 @@
-"""Ladder, quiet hours, filters and threads of ``approvals.exec``."""
+"""Load ladder, quiet hours, filters and threads of ``approvals.exec``."""
 
 import pytest
 from pydantic import ValidationError
@@ -54,7 +54,7 @@ def test_quiet_hours_and_threads_are_read() -> None:
     ],
 )
 def test_mistakes_are_named_when_the_file_is_read(keys: dict[str, object], words: str) -> None:
-    """Nothing is found out only in the night in which somebody should be asked."""
+    """No mistake is found only in the night in which someone should be asked."""
     with pytest.raises(ValidationError, match=words):
         _read(**keys)
 
@@ -71,7 +71,7 @@ def test_a_ladder_may_last_thirty_days() -> None:
 @pytest.mark.parametrize("entry", ["root", "0", "uid:root", "uid:", "telegram:42", "uid:-1"])
 @pytest.mark.parametrize("key", ["approvers", "senders"])
 def test_who_can_never_be_let_in_is_named(key: str, entry: str) -> None:
-    """An account of this machine is its number; the controls: one, and a person by name."""
+    """A local account is its number; the controls: one, and a person by name."""
     assert LocalAccounts.model_validate({key: ["uid:0", "person:ana"]})
     with pytest.raises(ValidationError, match="is not an account of this machine: write uid:1000"):
         LocalAccounts.model_validate({key: ["uid:0", entry]})

@@ -8,7 +8,7 @@ from core.settings import HttpSection
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:65535", "localhost:8791"])
 def test_an_address_is_a_host_and_a_port(listen: str) -> None:
-    """Up to the highest port that there is."""
+    """Up to the highest existing port."""
     assert HttpSection.model_validate({"listen": listen}).listen == listen
 
 

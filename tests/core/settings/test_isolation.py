@@ -1,4 +1,4 @@
-"""``execution``: who commands run as."""
+"""Load ``execution``: the users that commands run as."""
 
 import pytest
 from pydantic import ValidationError
@@ -12,7 +12,7 @@ USERS = [
 
 
 def test_off_by_default() -> None:
-    """S2 "non-breaking": nobody runs as anybody else."""
+    """S2 "non-breaking": no command runs as another user."""
     assert ExecutionSection().user_of("coder", "uid:1000") == ""
     assert not ExecutionSection().run_as_unix_user
 
@@ -27,7 +27,7 @@ def test_off_by_default() -> None:
     ],
 )
 def test_an_agents_user_counts_before_who_asks(agent: str, account: str, user: str) -> None:
-    """And who has none gets the common one (S2 "if user not linked")."""
+    """And an agent without one gets the common one (S2 "if user not linked")."""
     section = ExecutionSection.model_validate({"runAsUnixUser": True, "users": USERS})
 
     assert section.user_of(agent, account) == user
@@ -35,7 +35,7 @@ def test_an_agents_user_counts_before_who_asks(agent: str, account: str, user: s
 
 @pytest.mark.parametrize("kind", ["agents", "people"])
 def test_nobody_has_two_users(kind: str) -> None:
-    """Which of them would be a matter of order."""
+    """Which of them applied would depend on order."""
     users = [{"user": "a", kind: ["x"]}, {"user": "b", kind: ["x"]}]
 
     with pytest.raises(ValidationError, match="listed twice"):

@@ -1,4 +1,4 @@
-"""Session filters match what they say, and nothing can make them slow."""
+"""Match session filters as written, with nothing that can make them slow."""
 
 import re
 import subprocess
@@ -48,7 +48,7 @@ def test_it_finds_what_re_finds(source: str, text: str) -> None:
     ],
 )
 def test_no_pattern_is_slow(source: str) -> None:
-    """Patterns that take other engines years answer in far less than a second."""
+    """Patterns that take other engines years are answered in far less than a second."""
     begun = time.process_time()
     compiled(source)("a" * 1_000_000)
 
@@ -96,7 +96,7 @@ def test_what_it_cannot_do_is_refused_when_it_is_read(source: str) -> None:
     [("a{3}", "aaa", True), ("a{3}", "aa", False), ("(?:a|b)c", "bc", True), (r"\bx", "y:x", True)],
 )
 def test_it_counts_and_groups(source: str, text: str, expected: bool) -> None:
-    """What takes no more than linear time is allowed."""
+    """What takes at most linear time is allowed."""
     assert expected is compiled(source)(text)
 
 
@@ -143,7 +143,7 @@ def test_a_word_is_a_part_of_the_key_or_a_pattern(
 
 @pytest.mark.parametrize("word", ["c++", "(?=main|ops)", "a{3000}", "[main", "^" * 300])
 def test_a_pattern_that_cannot_be_used_is_refused(word: str) -> None:
-    """It is never taken for a part of the key without a word."""
+    """It is never taken for a part of the key without a slash."""
     with pytest.raises(
         ValueError, match=r"a pattern .* put a backslash before a special character"
     ):

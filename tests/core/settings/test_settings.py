@@ -82,7 +82,7 @@ def test_a_wrong_value_is_refused(keys: dict[str, object], kind: str) -> None:
 
 
 def test_a_layer_holds_only_what_was_set() -> None:
-    """A default is no layer, so the source that a person sees stays true."""
+    """A default is not a layer, so the source that a person sees stays true."""
     section = ExecSection(ask=ExecAsk.ALWAYS, timeout=1.5)
 
     assert section.layer("tools.exec") == PolicyLayer(
@@ -99,9 +99,9 @@ def test_a_default_that_was_written_is_a_layer() -> None:
 
 
 def test_every_knob_of_the_model_can_be_set_for_one_agent() -> None:
-    """The agent's section and the policy layer have the same settings; rules are no setting.
+    """The agent's section and the policy layer have the same settings; rules are not a setting.
 
-    Approvals are skipped by a person in a chat only, never by a file.
+    Only a person in a chat skips approvals, never a file.
     """
     settings = {field.name.removesuffix("_ms") for field in fields(PolicyLayer)} - {"source"}
 
@@ -125,7 +125,7 @@ def test_an_agents_layer_precedes_the_global_one() -> None:
 
 @pytest.mark.parametrize("agent", ["", "a b", "-x", "x" * 65, "ä"])
 def test_an_agent_needs_a_plain_name(agent: str) -> None:
-    """Agent names stand in file keys and messages, so their characters are few."""
+    """Agent names appear in file keys and messages, so their characters are few."""
     with pytest.raises(ValidationError):
         CoreSettings.model_validate({"agents": {"list": [{"id": agent}]}})
 
@@ -173,7 +173,7 @@ def test_a_rejected_value_is_not_quoted() -> None:
 
 
 def test_settings_cannot_be_changed() -> None:
-    """Settings are read once; nothing may turn a setting afterwards."""
+    """Settings are read once; nothing may change a setting afterwards."""
     section = ExecSection()
 
     with pytest.raises(ValidationError):

@@ -1,4 +1,4 @@
-"""The second reader spreads braces as bash does, or not at all."""
+"""Expand braces in the second reader as bash does, or not at all."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The second reader tells POSIX words apart without a tree, and refuses in plain words."""
+"""Tell POSIX words apart without a tree in the second reader, and refuse in plain words."""
 
 import ast
 from pathlib import Path
@@ -124,13 +124,13 @@ def test_bare_and_quoted_lines_are_read_alike(words: list[str]) -> None:
 
 @given(st.text("ab =~#'\"\\|&;@^{}.\n\t$é*?[]<>", max_size=12))
 def test_two_readers_never_give_two_readings(line: str) -> None:
-    """Where both readers accept, they agree: R10 is a safety net that holds nothing."""
+    """If both readers accept, they agree: R10 is a safety net that catches nothing."""
     first, second = tree_reader.read(line), posix_reader.read(line)
     assert isinstance(first, Unreadable) or isinstance(second, Unreadable) or first == second
 
 
 def test_the_readers_share_no_code() -> None:
-    """Neither reader imports the other, nor any module that both could be wrong through."""
+    """Neither reader imports the other, nor any module through which both could be wrong."""
     imported = {}
     ours = ("posix_reader", "posix_braces", "posix_refusals", "posix_words")
     theirs = ("tree_reader", "tree_braces", "tree_nodes", "tree_words")

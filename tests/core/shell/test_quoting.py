@@ -1,4 +1,4 @@
-"""What is written for a vector means that vector, to the readers and to real shells."""
+"""Write a vector so that readers and real shells read that vector."""
 
 import shlex
 import subprocess
@@ -35,7 +35,7 @@ WORDS = st.text(
     ],
 )
 def test_words_are_written_bare_or_in_single_quotes(word: str, written: str) -> None:
-    """Only what no shell could expand stands bare."""
+    """Only what no shell could expand is left bare."""
     assert quote_word(word) == written
 
 
@@ -45,7 +45,7 @@ def test_a_name_that_looks_like_an_assignment_is_quoted() -> None:
 
 
 def test_a_reading_is_written_with_its_connectors() -> None:
-    """Connectors stand between vectors as a person would write them."""
+    """Connectors are between vectors as a person would write them."""
     reading = Reading(
         (("a", "b c"), ("d",), ("e",), ("f",), ("g",)),
         (Connector.PIPE, Connector.AND, Connector.OR, Connector.THEN),
@@ -74,7 +74,7 @@ def test_the_second_reader_reads_back_any_reading(
 
 @given(st.lists(st.text("ab 'é\"\\$!;\n", max_size=8), min_size=1, max_size=3))
 def test_the_whole_reader_reads_back_what_a_person_copies(operands: list[str]) -> None:
-    """A written line can be asked for again and is read the same, by the tree as well."""
+    """A written line can be requested again and is read the same, by the tree as well."""
     argv = ("ls", *operands)
     assert reader.read(quote_argv(argv)) == Reading((argv,))
 
@@ -83,7 +83,7 @@ def test_the_whole_reader_reads_back_what_a_person_copies(operands: list[str]) -
 @settings(max_examples=40)
 @given(st.lists(WORDS, max_size=4))
 def test_a_real_shell_reads_back_any_vector(name: str, argv: list[str]) -> None:
-    """Each shell hands a program exactly the words that were written."""
+    """Each shell passes a program exactly the words that were written."""
     line = quote_argv(["/usr/bin/printf", r"%s\0", "", *argv])
     done = subprocess.run([name, "-c", line], check=True, capture_output=True)
     assert done.stdout.decode().split("\0")[1:-1] == argv

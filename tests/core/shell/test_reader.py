@@ -1,4 +1,4 @@
-"""The reader accepts what is plain and names the rule that anything else breaks."""
+"""Accept what is plain and name the rule that anything else breaks."""
 
 import shutil
 import subprocess
@@ -138,7 +138,7 @@ VALUE, QUOTED = PartKind.VALUE, PartKind.QUOTED_VALUE
     ],
 )
 def test_expansions_are_kept_apart_from_text(word: str, parts: list[WordPart]) -> None:
-    """What is to be expanded is told from the same characters in quotes."""
+    """What is to be expanded is distinguished from the same characters in quotes."""
     assert words(f"ls {word}") == ("ls", OpenWord(tuple(parts)))
 
 
@@ -176,7 +176,7 @@ def test_cd_is_read_where_it_is_certain(line: str) -> None:
     ],
 )
 def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) -> None:
-    """The flat order of connectors is exact, whatever way the grammar nests them."""
+    """The flat order of connectors is exact, however the grammar nests them."""
     reading = read(line)
     assert isinstance(reading, Reading)
     assert list(reading.connectors) == connectors
@@ -362,7 +362,7 @@ def test_every_word_of_bash_is_ordinary_or_refused() -> None:
 
 @pytest.mark.parametrize("name", sorted(shell._SHELL_WORDS))
 def test_shell_words_are_refused_in_each_place(name: str) -> None:
-    """The shell's own words are refused first, later and quoted, never as an argument."""
+    """The shell's own words are refused at the start, but not later, quoted or as arguments."""
     for line in (f"{name} x", f"ls | {name}", f"ls && {name} x; ls", f"'{name}' x"):
         assert isinstance(read(line), Unreadable)
     assert words(f"rg '{name}'") == ("rg", name)
@@ -404,7 +404,7 @@ def test_any_syntax_is_answered_alike_twice(text: str) -> None:
 
 @pytest.mark.parametrize("reader", [posix_reader, tree_reader])
 def test_a_reading_needs_both_readers(reader: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one reader errs, the other one is against it: the line is unreadable."""
+    """If one reader errs, the other contradicts it: the line is unreadable."""
     honest = reader.read
     monkeypatch.setattr(reader, "read", lambda text: honest(text.replace("b", "c")))
     assert read("a b") == Unreadable("R10", "two readers disagree")

@@ -1,4 +1,4 @@
-"""``$?`` is read where a program only prints it; what it will be nobody knows when it is judged."""
+"""Read ``$?`` where a program only prints it; its value is unknown when it is judged."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +31,7 @@ def late(*argv: str, path: str | None = "") -> PlannedCommand:
 
 
 def judged(one: PlannedCommand, *rules: dict[str, Any], **more: Any) -> Evaluation:
-    """Judge one command behind another, by default under strict trust with `echo` listed."""
+    """Judge one command after another, by default under strict trust with `echo` listed."""
     given = {"policy": LISTED, "allowlist": listed("/usr/bin/false", ECHO), **more}
     return evaluate(plan_of(command("false"), one), provisions=provisions(*rules), **given)
 
@@ -54,7 +54,7 @@ def judged(one: PlannedCommand, *rules: dict[str, Any], **more: Any) -> Evaluati
     ],
 )
 def test_both_readers_take_the_last_status(word: str, parts: list[WordPart]) -> None:
-    """Each by itself, quoted or not; and the canonical form reads back as the same."""
+    """Each on its own, quoted or not; and the canonical form reads back as the same."""
     line = f"false; echo {word}"
     expected = (("false",), ("echo", OpenWord(tuple(parts))))
     for read in (tree_reader.read, posix_reader.read, reader.read):
@@ -66,7 +66,7 @@ def test_both_readers_take_the_last_status(word: str, parts: list[WordPart]) -> 
 
 @pytest.mark.parametrize("word", [r"\$?", r'"\$?"', "'$?'", r'"\${?}"'])
 def test_a_quoted_sign_is_text(word: str) -> None:
-    """What a shell would not expand is no status."""
+    """What a shell would not expand is not a status."""
     for read in (tree_reader.read, posix_reader.read):
         reading = read(f"echo {word}")
         assert isinstance(reading, Reading), reading
@@ -94,7 +94,7 @@ def test_neither_reader_takes_what_only_looks_like_it(word: str) -> None:
     ],
 )
 def test_it_is_read_where_a_program_prints_it(line: str) -> None:
-    """Among the words of echo, and behind the format of printf."""
+    """Among the words of echo, and after the format of printf."""
     assert isinstance(reader.read(line), Reading)
 
 
@@ -112,13 +112,13 @@ def test_it_is_read_where_a_program_prints_it(line: str) -> None:
     ],
 )
 def test_elsewhere_it_asks(line: str) -> None:
-    """Any other program, a name, a format, a loop and a glob beside it stay unreadable."""
+    """Any other program, a name, a format, a loop and a glob next to it stay unreadable."""
     assert isinstance(reader.read(line), Unreadable)
 
 
 @pytest.mark.parametrize("line", ["echo $?", 'echo "exit: $?"', "printf '%s\\n' $?"])
 def test_a_payload_with_it_keeps_its_shell_and_asks(line: str) -> None:
-    """What ``sh -c`` is given is not looked through then."""
+    """What ``sh -c`` is given is then not inspected."""
     one = command("sh", "-c", f"false; {line}")
     assert judged(one, allowlist=listed("/**")).decision is Decision.ASK
 
@@ -138,7 +138,7 @@ def test_a_listed_printf_passes() -> None:
 
 @pytest.mark.parametrize("name", ["python3", "rm", "env", "git", "unheard-of", "sh"])
 def test_a_plan_that_gives_it_to_another_program_asks(name: str) -> None:
-    """The reader makes no such plan; were there one, a person would be asked."""
+    """The reader makes no such plan; if one existed, a person would be asked."""
     found = judged(late(name, "$?"), allowlist=listed("/**", f"/usr/bin/{name}"))
     assert found.decision is Decision.ASK
 
@@ -157,7 +157,7 @@ def test_no_exact_vector_covers_it() -> None:
 
 @pytest.mark.parametrize("decide", ["ask", "deny"])
 def test_a_rule_about_the_words_asks(decide: str) -> None:
-    """Whether the number will fit what a rule forbids is not known, so a person is asked."""
+    """Whether the number will match what a rule forbids is not known, so a person is asked."""
     found = judged(late("echo", "$?"), rule(decide, "echo", "1"))
     assert found.decision is Decision.ASK
     restricted = judged(late("echo", "$?"), rule("deny", "echo", "1"), policy=FULL)

@@ -1,4 +1,4 @@
-"""Each line on which a parser and a shell were seen to disagree is refused or read rightly."""
+"""Refuse or correctly read each line on which a parser and a shell were seen to disagree."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ READ_AND_JUDGED = frozenset(
         *("head *", "head .e?v", "head $HOME/.ssh/id_rsa", "chown user *"),
     ]
 )
-"""Lines that are read, and then asked about for what they run (``test_policy_corpus.py``)."""
+"""Lines that are read, and then need an answer for what they run (``test_policy_corpus.py``)."""
 
 
 def ran_when_all_succeed(line: str) -> list[list[str]] | None:
@@ -56,9 +56,9 @@ def ran_when_all_succeed(line: str) -> list[list[str]] | None:
 def test_a_recorded_disagreement_is_refused_or_read_as_both_shells_do(
     entry: dict[str, object],
 ) -> None:
-    """A reading must hold what bash and what dash ran; else the line must be unreadable.
+    """A reading must contain what bash and dash ran; else the line must be unreadable.
 
-    dash knows no lists in braces; these are read as bash does.
+    dash knows no lists in braces; these are read as in bash.
     """
     ran = ran_when_all_succeed(str(entry["input"]))
     if ran is not None:

@@ -1,4 +1,4 @@
-"""The tree reader keeps its rules by itself, whatever the second reader would have caught."""
+"""Keep the tree reader's rules on its own, whatever the second reader would have caught."""
 
 import subprocess
 import sys
@@ -98,7 +98,7 @@ def test_quotes_are_removed_as_a_shell_does(line: str, word: str) -> None:
 
 
 def test_a_variable_is_read_in_the_loop_that_gives_it_its_values() -> None:
-    """The control of those above: there, and HOME and PWD anywhere, as the first word as well."""
+    """The control for those above: there, and HOME and PWD anywhere, as the first word as well."""
     lines = (
         "for x in a; do rg $x; done; ls",
         'for x in "$HOME"; do rg "$x" $PWD; done',

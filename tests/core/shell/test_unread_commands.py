@@ -1,4 +1,4 @@
-"""A text is cut into what may be its commands, and none of its words is lost."""
+"""Cut a text into what may be its commands, without losing any of its words."""
 
 import re
 
@@ -50,7 +50,7 @@ def test_a_here_document_is_no_command() -> None:
 
 @given(st.text(alphabet="ab \n'\"\\$(){}`<>|&;#~*", max_size=60))
 def test_no_text_is_too_odd(text: str) -> None:
-    """Whatever a text holds, it is cut to its end, and its letters are somewhere."""
+    """Whatever a text contains, it is cut to its end, and its letters are somewhere."""
     found = cut(text)
     words = [word for one in found.fragments for word in (*one.words, *one.inputs, *one.outputs)]
 

@@ -1,4 +1,4 @@
-"""Where a step leads, and what is no step to one folder."""
+"""Find where a step leads, and what is not a step to one folder."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def steps(line: str) -> tuple[Stage, ...] | Unreadable:
     ["a", "a-b", "~", "~/-x", '"$HOME"', '"$HOME"-x', '$HOME/"-x"', "./-x", "/", "/srv/a"],
 )
 def test_one_folder_is_a_step(folder: str) -> None:
-    """Whatever stands behind its first character."""
+    """Whatever follows its first character."""
     found = steps(f"cd {folder} && ls")
 
     assert not isinstance(found, Unreadable)
@@ -31,7 +31,7 @@ def test_one_folder_is_a_step(folder: str) -> None:
     ["", "-", "-P", "-P a", "a b", "+1", "//srv", "''", '-"$HOME"', '"-$HOME"', "-a/$HOME", "./*"],
 )
 def test_what_cd_takes_as_more_than_a_folder_is_no_step(operands: str) -> None:
-    """An option, the folder before, a stack, a glob: where they lead is not read from the line."""
+    """An option, the previous folder, a stack, a glob: the line does not say where they lead."""
     found = steps(f"cd {operands} && ls")
 
     assert isinstance(found, Unreadable)

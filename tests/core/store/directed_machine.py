@@ -1,7 +1,7 @@
-"""Steer the machine to where bugs live: what is open, deadlines, copies that come apart or late.
+"""Steer the machine to where bugs are: what is open, deadlines, copies that diverge or are late.
 
 Rules that draw any question at any time mostly meet one that is over. These draw among those that
-can still move, and put together what a bug needs; the free rules stay, for what nobody thought of.
+can still move, and combine what a bug needs; the free rules stay, for what no one thought of.
 """
 
 from typing import Any
@@ -25,13 +25,13 @@ class DirectedMachine(StoreMachine):
     @precondition(lambda self: self.pending())
     @rule(number=_ANY, reply=_REPLIES, key=st.sampled_from(["a", "b"]))
     def answer_what_waits(self, number: int, reply: Any, key: str) -> None:
-        """Answer one of those that nobody has answered."""
+        """Answer a question that has no answer yet."""
         self.answer(_one_of(self.pending(), number).id, reply, key)
 
     @precondition(lambda self: self.leaders())
     @rule(number=_ANY, reply=_REPLIES)
     def answer_what_others_wait_for(self, number: int, reply: Any) -> None:
-        """Answer a question behind which identical ones wait."""
+        """Answer a question with identical ones waiting behind it."""
         self.answer(_one_of(self.leaders(), number).id, reply, None)
 
     @precondition(lambda self: self.exact and self.not_due())
@@ -103,7 +103,7 @@ class DirectedMachine(StoreMachine):
 
     @rule(reply=st.sampled_from([ONCE, ALWAYS, DENY, None]))
     def a_copy_arrives_too_late(self, reply: Any) -> None:
-        """Before the platform takes it, somebody answered on another one, or the time was over."""
+        """Before the platform takes it, another one brought an answer, or the time was up."""
         self.send(["late"])
         if not self.slow:
             return
@@ -121,11 +121,11 @@ class DirectedMachine(StoreMachine):
         return [one for one in self.pending() if one.deadline > self.world.now]
 
     def leaders(self) -> list[Asked]:
-        """Return the pending questions behind which others wait."""
+        """Return the pending questions with others waiting behind them."""
         return [one for one in self.not_due() if self.behind(one)]
 
     def reminding(self) -> list[Asked]:
-        """Return what reminds, now or once it is shown."""
+        """Return what is due for a reminder, now or once it is shown."""
         return [one for one in self.pending() if one.reminds and one.behind is None]
 
     def with_run(self, state: str) -> list[Asked]:
@@ -133,7 +133,7 @@ class DirectedMachine(StoreMachine):
         return [one for one in self.world.asked.values() if one.run == state]
 
     def wait_until(self, ms: int) -> None:
-        """Let time pass up to a moment of the wall clock; none passes where it is over."""
+        """Let time pass until a moment of the wall clock; none passes if it is over."""
         self.db.advance(max(0, ms - self.db.now()))
         self.world.now = max(self.world.now, self.db.now())
 

@@ -1,4 +1,4 @@
-"""A model of the store in plain Python, and the machine that compares the two.
+"""Model the store in plain Python, and compare the two.
 
 The model knows invariants 5 to 8 and nothing of SQL. The machine draws any order of questions,
 answers, sweeps, sends, crashes and clock steps, and compares after every step.
@@ -57,9 +57,9 @@ class StoreMachine(SendingStore):
 
     @rule()
     def crash(self) -> None:
-        """The gateway dies: its runs become unknown, its claims are taken back.
+        """The gateway dies: its runs become unknown, its claims are reverted.
 
-        A clock that was set back is set right first: over a restart the mark may be seconds old,
+        A clock that was set back is corrected first: over a restart the mark may be seconds old,
         which another test bounds.
         """
         self.db.advance(max(0, self.world.now - self.db.now()) if self.exact else 0)
@@ -88,7 +88,7 @@ class StoreMachine(SendingStore):
     def ask(
         self, session: str, tens: int, remind: bool, places: tuple[Any, ...], digest: str | None
     ) -> ApprovalId:
-        """Ask; off the ten-second grid where the clock runs, so that no deadline is a tie."""
+        """Ask; off the ten-second grid if the clock runs, so that no deadline is a tie."""
         timeout = tens * 10_000 + (0 if self.exact else 4_000)
         question = draft(
             self.next_id(),
@@ -102,7 +102,7 @@ class StoreMachine(SendingStore):
         assert made.fresh
         same = question.plan.digest
         asked = Asked(question.id, session, timeout, remind, bool(places), same)
-        # Two questions of one moment of a clock that stands still are told apart by their ids.
+        # Two questions of one moment of a stopped clock are told apart by their ids.
         asked.created = (self.world.now, question.id if self.exact else str(self.world.now))
         leader = self.leader_for(same)
         if leader is None:
@@ -224,7 +224,7 @@ class StoreMachine(SendingStore):
         assert queued == {one.id for one in self.world.asked.values() if one.run == "queued"}
 
     def _states(self, conn: Connection) -> tuple[dict[str, Any], set[str]]:
-        """Read everything in one transaction: one for each costs half of the machine's time."""
+        """Read everything in one transaction: one for each would take half of the time."""
         seen = {one: self.approvals.get(conn, one) for one in self.world.asked}
         return seen, {run_id for run_id, _ in self.runs.queued(conn, 100)}
 
@@ -243,7 +243,7 @@ class StoreMachine(SendingStore):
         return {session: self.events.drain(conn, session, 1000) for session in self.world.told}
 
     def teardown(self) -> None:
-        """Let everything end and be sent: each shown copy must then tell the final state."""
+        """Let everything end and be sent: each shown copy must then show the final state."""
         try:
             self.quiesce()
         finally:

@@ -39,7 +39,7 @@ GENUINE = StoreCode("core.store")
 
 
 def mutated(mutation: Mutation, folder: Path) -> StoreCode:
-    """Copy the store to a package of its own with one bug seeded; its folder joins sys.path."""
+    """Copy the store to a separate package with one bug seeded; its folder joins sys.path."""
     package = f"mutated_store_{next(_number)}"
     copy = folder / package
     shutil.copytree(_SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -52,7 +52,7 @@ def mutated(mutation: Mutation, folder: Path) -> StoreCode:
     sys.path.insert(0, str(folder))
     try:
         for path in copy.rglob("*.py"):  # a mutation that does not even load proves nothing
-            if "migrations" not in path.parts:  # these load inside of a migration only
+            if "migrations" not in path.parts:  # these load inside a migration only
                 name = ".".join(path.relative_to(folder).with_suffix("").parts)
                 importlib.import_module(name.removesuffix(".__init__"))
     finally:

@@ -1,4 +1,4 @@
-"""Drive the outbox as the senders of two chat platforms do, slow and failing ones included."""
+"""Drive the outbox as the senders of two chat platforms do, including slow and failing ones."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class SendingStore(ModelledStore):
         self.report(self.slow.pop(0), "sent" if sent else "lost")
 
     def report(self, item: Any, fate: str) -> None:
-        """Report what became of an item."""
+        """Report the result of an item."""
         if fate == "retry":
             self.db.run(self.outbox.retry, item.id, 0, False)
         if fate != "sent":

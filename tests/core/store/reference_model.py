@@ -1,4 +1,4 @@
-"""What the model knows: invariants 5 to 8 in plain Python, and nothing of SQL."""
+"""Hold what the model knows: invariants 5 to 8 in plain Python, and nothing of SQL."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -53,12 +53,12 @@ class ReferenceModel:
 
 
 class ModelledStore(RuleBasedStateMachine):
-    """A store beside its model; subclasses say which store, and what is done to both."""
+    """A store next to its model; subclasses say which store, and what is done to both."""
 
     code: StoreCode
     make: Callable[[], Direct]
     exact = True
-    """Whether the clock stands still between steps, so that deadlines can be met to the ms."""
+    """Whether the clock stops between steps, so that deadlines can be met to the ms."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class ModelledStore(RuleBasedStateMachine):
     # ---- the model's rules
 
     def pending(self) -> list[Asked]:
-        """Return what nobody has ended yet."""
+        """Return what has not ended yet."""
         return [one for one in self.world.asked.values() if one.state is ApprovalState.PENDING]
 
     def begin_clock(self, asked: Asked) -> None:
@@ -100,7 +100,7 @@ class ModelledStore(RuleBasedStateMachine):
         asked.deadline = leader.deadline + (0 if leader.delivered else leader.timeout)
 
     def leader_for(self, digest: str) -> Asked | None:
-        """Return the identical question that is asked already."""
+        """Return the identical question that has already been asked."""
         alike = (
             one
             for one in self.pending()
@@ -146,7 +146,7 @@ class ModelledStore(RuleBasedStateMachine):
                 self.follow(one, waiting[0])
 
     def finish_one(self, asked: Asked, state: ApprovalState, by: str | None) -> None:
-        """Write one end, with what its session hears."""
+        """Write one end, with what its session is told."""
         asked.state, asked.by = state, by
         if asked.state is ApprovalState.ALLOWED:
             asked.run = "queued"
@@ -159,7 +159,7 @@ class ModelledStore(RuleBasedStateMachine):
         self.hear(asked, f"Exec denied (node=gateway, id={asked.id}, {reason})")
 
     def hear(self, asked: Asked, text: str) -> None:
-        """Note what the session must hear."""
+        """Record what the session must be told."""
         self.world.told[asked.session].append(text)
 
     def same(self, asked: Asked, got: Any) -> None:

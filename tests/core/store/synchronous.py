@@ -1,4 +1,4 @@
-"""Run operations one at a time, without an event loop of the test's own."""
+"""Run operations one at a time, without an event loop in the test."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class Direct(Protocol):
         """Run one operation in one transaction."""
 
     def advance(self, ms: int) -> None:
-        """Move the wall clock, back as well."""
+        """Move the wall clock, also backwards."""
 
     def now(self) -> int:
         """Return the wall clock in epoch ms."""
@@ -27,11 +27,11 @@ class Direct(Protocol):
         """Lose everything that is not on disk, and open again."""
 
     def end(self) -> None:
-        """Let go of the database."""
+        """Release the database."""
 
 
 class _Clock:
-    """A high-water clock that a crash replaces by a fresh one."""
+    """A high-water clock that a crash replaces with a fresh one."""
 
     def __init__(self, code: StoreCode) -> None:
         self.wall = ManualClock()
@@ -39,11 +39,11 @@ class _Clock:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew from the wall clock."""
+        """Start again from the wall clock."""
         self._inner = self._make(self.wall, self.wall)
 
     def __call__(self) -> int:
-        """Tell the store's time."""
+        """Return the store's time."""
         return int(self._inner())
 
     def mark(self) -> Any:
@@ -51,14 +51,15 @@ class _Clock:
         return self._inner.mark()
 
     def take_up(self, mark: Any, *, idle: bool = False) -> None:
-        """Take up the mark that the database kept."""
+        """Take over the mark that the database kept."""
         self._inner.take_up(mark, idle=idle)
 
 
 class DirectSqlite:
     """Operations on a SQLite file; the wall clock is the test's own.
 
-    One object serves all examples, for compiling the statements anew would cost most of the time.
+    One object serves all examples, because compiling the statements again would take most of the
+    time.
     """
 
     def __init__(self, code: StoreCode, folder: Path) -> None:
@@ -71,7 +72,7 @@ class DirectSqlite:
         self._writer.open()
 
     def fresh(self) -> "DirectSqlite":
-        """Empty every table and set the clock to the beginning."""
+        """Empty every table and set the clock to the start."""
         with self._writer._conn.begin():
             for table in self._tables:
                 if table.name not in {"schema_version", "clock"}:
@@ -83,7 +84,7 @@ class DirectSqlite:
         return self
 
     def run(self, op: Callable[..., Any], *args: object) -> Any:
-        """Run one operation in one group of its own."""
+        """Run one operation in a group of its own."""
         job = self._writing.Job(lambda conn: op(conn, *args), None)
         self._writer.commit([job])
         if job.error is not None:
@@ -99,7 +100,7 @@ class DirectSqlite:
         return self._clock.wall.ms
 
     def crash(self) -> None:
-        """Drop the connection without a word, and open the file again."""
+        """Drop the connection without notice, and open the file again."""
         engine = self._writer._conn.engine
         self._writer._conn.close()
         engine.dispose()
@@ -140,7 +141,7 @@ class DirectPostgres:
         return self._moved
 
     def crash(self) -> None:
-        """Open a second store and forget the first without ceremony."""
+        """Open a second store and drop the first without ceremony."""
         self._runner.run(self._store.close())
         self._store = self._runner.run(self._code.module("open").open_store(self._url))
 

@@ -1,4 +1,4 @@
-"""The store agrees with a model of it, and the model catches seeded bugs."""
+"""Compare the store with a model of it, which must catch seeded bugs."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

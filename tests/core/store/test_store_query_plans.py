@@ -1,4 +1,4 @@
-"""A sweep costs what is due, not what was ever stored: the planner uses the partial indexes."""
+"""Make a sweep cost what is due, not what was ever stored: the planner uses partial indexes."""
 
 import importlib
 import pkgutil
@@ -104,7 +104,7 @@ _BOUNDED = (
     "accounts|clock|grants|node_requests|nodes|pair_tries|pairings|people|push_subscriptions"
     "|replicas|session_settings|tokens"
 )
-"""Tables of which rows are made by people and configurations, not by requests."""
+"""Tables whose rows are made by people and configurations, not by requests."""
 _PART = {
     "core.store.approvals.queries._APPROVALS": "the beginning of every query of approvals",
     "core.store.approvals.requesters._asked": "a part of other statements",
@@ -119,7 +119,7 @@ _ON_POSTGRESQL_ONLY = "core.store.engine.postgres."
 
 
 def statements() -> Iterator[tuple[str, Any]]:
-    """Yield each statement that a module of the store holds, by the name that it has there."""
+    """Yield each statement in a module of the store, by the name that it has there."""
     for found in pkgutil.walk_packages(core.store.__path__, "core.store."):
         if found.name.startswith((_ON_POSTGRESQL_ONLY, "core.store.migrations")):
             continue
@@ -129,11 +129,11 @@ def statements() -> Iterator[tuple[str, Any]]:
 
 
 class Explained(Exception):
-    """The plan is known; nothing is to be executed."""
+    """The plan is known; nothing needs to be executed."""
 
 
 def plan_of(conn: Connection, statement: Any) -> list[str]:
-    """Return how SQLite would execute a statement, without doing it."""
+    """Return how SQLite would execute a statement, without executing it."""
     plans: list[str] = []
 
     def explain(_conn: Any, cursor: Any, words: str, values: Any, _ctx: Any, _many: bool) -> None:
@@ -154,7 +154,7 @@ def plan_of(conn: Connection, statement: Any) -> list[str]:
 
 
 def scanning(folder: Path, these: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
-    """Return the statements that scan a table that grows, with what SQLite says of it."""
+    """Return the statements that scan a growing table, with what SQLite says about it."""
     path = folder / "state.db"
     writer = Writer(path, HighWater(), "boot", Ballast(path))
     writer.open()
@@ -172,7 +172,7 @@ def scanning(folder: Path, these: Iterable[tuple[str, Any]]) -> dict[str, list[s
 
 
 def test_a_scan_is_seen_by_the_name_of_its_statement(tmp_path: Path) -> None:
-    """A query that no index serves is named; the same by a key is not."""
+    """A query that no index serves is named; the same one by a key is not."""
     by_time = select(session_events).order_by(session_events.c.at_ms.desc()).limit(10)
     by_key = select(session_events).where(session_events.c.session == "main")
 
@@ -180,7 +180,7 @@ def test_a_scan_is_seen_by_the_name_of_its_statement(tmp_path: Path) -> None:
 
 
 def test_no_statement_scans_a_table_that_grows(tmp_path: Path) -> None:
-    """Each statement of each module finds its rows by an index; what may not is named above."""
+    """Each statement of each module finds its rows by an index; exceptions are named above."""
     scans = scanning(tmp_path, statements())
 
     assert {name: plan for name, plan in scans.items() if name not in _PART} == {}

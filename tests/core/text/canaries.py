@@ -1,4 +1,4 @@
-"""Fake secrets of every shape, put together so that no scanner takes this file for a leak."""
+"""Make fake secrets of every shape so that no scanner takes this file for a leak."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ _B64 = "MIIEpAIBAAKCAQEAx9Qw7Er5Ty3Ui1Op8As6Df4Gh2Jk0LzXcVbNmQwErTyUiOpA"
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """A text that holds secrets; none of ``secrets`` may be seen anywhere."""
+    """A text with secrets; none of ``secrets`` may be seen anywhere."""
 
     kind: str
     text: str

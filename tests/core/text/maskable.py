@@ -1,4 +1,4 @@
-"""Make texts that are hard to mask: secrets of every shape, whole, cut, spoilt, next to others."""
+"""Make texts that are hard to mask: secrets of every shape, whole, cut, spoilt, adjacent."""
 
 from random import Random
 
@@ -47,7 +47,7 @@ _CANARIES = 0.06
 
 
 def hard_text(rng: Random, most: int = 24) -> str:
-    """Return a text of up to ``most`` pieces, some of them cut, doubled or in other case."""
+    """Return a text of up to ``most`` pieces, some of them cut, doubled or in another case."""
     return "".join(_piece(rng) for _ in range(rng.randrange(1, most)))
 
 

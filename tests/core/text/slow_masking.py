@@ -1,6 +1,6 @@
-"""Mask and escape as Sayso did while it tried each pattern at each character: the measure.
+"""Mask and escape by the old way of trying each pattern at each character: the measure.
 
-Copied from the commit before the patterns were made fast; what is shown must stay the same to the
+Copied from the commit before the patterns were made fast; the result must stay the same to the
 letter. Only the tables of letters are shared.
 """
 

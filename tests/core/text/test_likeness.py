@@ -14,13 +14,13 @@ from core.text.likeness import likeness
     ],
 )
 def test_a_twin_has_the_same_likeness(twin: str) -> None:
-    """Another script, case, width, mark, dash, or what cannot be seen: a reader takes it for it."""
+    """Recognise another script, case, width, mark, dash, or invisible text as a reader takes it."""
     assert likeness(twin) == likeness("web-1")
 
 
 @pytest.mark.parametrize("other", ["web-2", "wed-1", "db-1", "web", "web-11", "сервер", "b-1we"])
 def test_another_name_has_another(other: str) -> None:
-    """Names that differ to the eye differ."""
+    """Names that look different differ."""
     assert likeness(other) != likeness("web-1")
 
 

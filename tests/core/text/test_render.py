@@ -1,4 +1,4 @@
-"""Rendered text shows every character for what it is."""
+"""Render every character for what it is."""
 
 import re
 import shlex
@@ -40,7 +40,7 @@ def test_nothing_hidden_is_ever_shown(text: str, multiline: bool, strict: bool) 
 
 @given(_ANY)
 def test_two_texts_never_look_alike(text: str) -> None:
-    """Rendering can be undone, so no two commands share a picture (secrets aside)."""
+    """Rendering can be undone, so no two commands look the same (secrets aside)."""
     shown = redact(text, multiline=True).text
     if "[secret: " in shown:
         return
@@ -101,7 +101,7 @@ def test_strict_is_ascii() -> None:
 
 
 def test_lines_of_our_own_have_no_mark() -> None:
-    """They break as they are; all else in them is shown for what it is, and output ends it."""
+    """They break as they are; everything else in them is shown as it is, and output ends it."""
     assert own_lines("one\n\ntwo\x1b[0m").text == "one\n\ntwo\\u{001B}[0m"
     assert printed("one\ntwo\n\n").text == "one\ntwo"
     assert printed("x" * 9 + "\nlast", most=6).text == "…x\nlast"
@@ -144,7 +144,7 @@ def test_bounds_of_arguments_are_visible(argv: tuple[str, ...], shown: str) -> N
 
 
 def test_several_commands_are_numbered_with_what_joins_them() -> None:
-    """One line a command; a line feed in an argument cannot begin a numbered line."""
+    """One line per command; a line feed in an argument cannot begin a numbered line."""
     of = plan(("ls", "-la"), ("sh", "-c", "x\n3. rm"), connector=Connector.PIPE)
 
     lines = command_text(of).text.split("\n")
@@ -171,7 +171,7 @@ def test_a_readable_line_has_no_statement() -> None:
 
 
 def test_values_with_braces_are_safe_in_phrases() -> None:
-    """A value is never read as a format."""
+    """A value is never used as a format."""
     assert phrase("by {}", redact("{0.text}")).text == "by {0.text}"
     assert join(", ", (redact("a"), redact("b"))).text == "a, b"
 
@@ -185,21 +185,21 @@ def test_values_with_braces_are_safe_in_phrases() -> None:
     ],
 )
 def test_a_comment_is_shown_in_full(text: str, argv: tuple[str, ...]) -> None:
-    """Who asks may say why; it runs nothing, and is not hidden from who answers."""
+    """The requester may say why; it runs nothing, and is not hidden from the approver."""
     shown = command_text(replace(plan(argv), text=text)).text
 
     assert f"asked as: {text}" == shown.partition("\n")[2].replace("\u23ce\n   \u2506 ", "\n")
 
 
 def test_a_mark_that_begins_no_comment_adds_nothing() -> None:
-    """Quoted, escaped and inside a word it is an argument, which stands there already."""
+    """Quoted, escaped and inside a word it is an argument, which is already shown."""
     of = replace(plan(("ls", "#a", "b#c", "#d")), text="ls '#a' b#c \\#d")
 
     assert "ls '#a' 'b#c' '#d'" == command_text(of).text
 
 
 def test_what_was_expanded_stands_beside_what_was_asked() -> None:
-    """Folders and redirections are shown, and an argument cannot pass for either."""
+    """Folders and redirections are shown, and no argument can be taken for either."""
     of = replace(plan(("ls", "a b", "(in /x)", "2>&1")), text="cd src && ls * 2>&1\n")
     moved = replace(
         of.commands[0],

@@ -1,4 +1,4 @@
-"""Masking is fast, and shows to the letter what the slow way showed."""
+"""Mask fast, and show to the letter what the slow way showed."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ MOST_TIMES_THE_FLOOR = 5
 
 
 def _unlike(seed: int) -> str | None:
-    """Return a text that is cut or shown otherwise than in the slow way; ``None``: none is."""
+    """Return a text that is cut or shown differently than in the slow way; ``None``: none is."""
     rng = Random(seed)
     text, name = hard_text(rng, rng.choice((4, 12, 24, 120))), option(rng)
     value = text.strip().split(" ")[0]
@@ -44,7 +44,7 @@ def _unlike(seed: int) -> str | None:
 
 
 def test_what_is_shown_is_what_the_slow_way_shows() -> None:
-    """Over generated texts full of secrets, of what nearly is one, and of odd letters."""
+    """Over generated texts full of secrets, near-secrets, and odd letters."""
     assert [] == [text for seed in range(TEXTS) if (text := _unlike(SEED + seed)) is not None]
 
 
@@ -52,7 +52,7 @@ def test_what_is_shown_is_what_the_slow_way_shows() -> None:
 def test_the_texts_tell_when_a_shape_is_missed(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control: without any one of the shapes some text is shown otherwise."""
+    """The negative control: without any one of the shapes some text is shown differently."""
     blind = tuple(shape for at, shape in enumerate(SHAPES) if at != number)
     monkeypatch.setattr(secret_patterns, "SHAPES", blind)
     assert any(_unlike(SEED + seed) is not None for seed in range(TEXTS))
@@ -134,7 +134,7 @@ HOSTILE = {
 
 
 def _cost(work: Callable[[], object], rounds: int = 5) -> float:
-    """Return the least processor time of a few rounds, in seconds."""
+    """Return the least CPU time of a few rounds, in seconds."""
     times = []
     for _ in range(rounds):
         begun = time.process_time()
@@ -164,7 +164,7 @@ def test_the_slow_way_is_over_the_bound() -> None:
     ids=["many", "long"],
 )
 def test_a_long_vector_is_shown_as_fast(argv: tuple[str, ...]) -> None:
-    """However its length is shared out among its elements."""
+    """However its length is divided among its elements."""
     floor = _cost(lambda: FLOOR.findall(_SCRIPT))
     ours = _cost(lambda: show_argv(argv))
     assert ours <= MOST_TIMES_THE_FLOOR * floor, f"{ours * 1000:.1f} ms, {ours / floor:.1f}x"
@@ -172,7 +172,7 @@ def test_a_long_vector_is_shown_as_fast(argv: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("half", HOSTILE.values(), ids=HOSTILE.keys())
 def test_twice_as_much_of_the_worst_costs_no_more_than_its_share(half: str) -> None:
-    """What makes patterns begin again and again: the cost grows with the text, not its square."""
+    """What makes patterns restart: the cost grows with the text, not its square."""
     once = _cost(lambda: redact(half, multiline=True))
     fourfold = _cost(lambda: redact(half * 4, multiline=True))
     assert fourfold <= 9 * once, f"{once * 1000:.1f} ms, then {fourfold * 1000:.1f} ms"

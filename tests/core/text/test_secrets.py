@@ -1,4 +1,4 @@
-"""Secrets are found by shape, and masking never hides what a shell acts on."""
+"""Find secrets by shape, and never hide what a shell acts on."""
 
 import re
 
@@ -66,7 +66,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ],
 )
 def test_masking_hides_no_command(hidden: str) -> None:
-    """The dangerous part of each is still in sight."""
+    """The dangerous part of each is still visible."""
     masked = mask(hidden)
 
     assert "rm" in masked
@@ -75,7 +75,7 @@ def test_masking_hides_no_command(hidden: str) -> None:
 
 @given(st.text(alphabet="pasword=tkn:;|&$(`\n'\" <>ABC123/@-", max_size=60))
 def test_no_active_character_is_ever_masked(text: str) -> None:
-    """Separators, substitutions, quotes and blanks stay visible, whatever stands around them."""
+    """Separators, substitutions, quotes and blanks stay visible, whatever is around them."""
     for piece in pieces(text):
         if piece.kind:
             assert not re.search(r"[\s;|&<>()`'\"]|\$[({]", piece.text)
@@ -110,13 +110,13 @@ def test_masking_hides_no_call_of_perl_or_ruby(code: str) -> None:
     ],
 )
 def test_what_only_resembles_a_call_is_masked(secret: str) -> None:
-    """The words of a call inside of others do not open a secret."""
+    """The words of a call inside others do not start a secret."""
     assert mask(f"token={secret}") == "token=[secret: secret]"
     assert "manager" not in mask("oracle://system:manager@db")
 
 
 def test_the_value_of_an_option_is_found_by_the_bounds_of_the_vector() -> None:
-    """``--password VALUE`` as two elements needs no quotes to be understood."""
+    """``--password VALUE`` as two elements needs no quotes to be recognised."""
     (piece,) = argument_pieces("hunter2", before="--db-password")
     assert piece.kind
 
@@ -131,5 +131,5 @@ def test_the_value_of_an_option_is_found_by_the_bounds_of_the_vector() -> None:
 )
 @pytest.mark.timeout(20)
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    """200,000 characters that almost match take no more than a moment."""
+    """200,000 characters that almost match take only a moment."""
     assert mask(text)

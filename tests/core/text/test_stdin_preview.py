@@ -1,4 +1,4 @@
-"""What a command reads is shown like the command: whole, framed, masked, and never forged."""
+"""Show what a command reads like the command: whole, framed, masked, and never forged."""
 
 import re
 from dataclasses import replace
@@ -32,7 +32,7 @@ def block(stdin: bytes) -> tuple[str, str]:
 
 
 def test_the_whole_text_stands_below_the_command() -> None:
-    """Each line is framed, line feeds are marked as in commands, and the size is told."""
+    """Each line is framed, line feeds are marked as in commands, and the size is shown."""
     assert block(b"select 1;\n\ndrop table x") == (
         "standard input: 23 bytes",
         "select 1;\u23ce\n\u23ce\ndrop table x",
@@ -41,7 +41,7 @@ def test_the_whole_text_stands_below_the_command() -> None:
 
 
 def test_nothing_is_shown_where_nothing_is_read() -> None:
-    """No input, and an empty one, leave the command alone."""
+    """No input, and an empty one, leave the command unchanged."""
     assert command_text(reading(None)).text == command_text(reading(b"")).text == "psql shop"
 
 
@@ -55,7 +55,7 @@ def test_text_is_shown_as_all_text_is(text: str) -> None:
 
 @given(st.binary(min_size=1, max_size=200))
 def test_bytes_that_are_no_text_are_shown_each(data: bytes) -> None:
-    """Every byte stands as an escape, and reads back."""
+    """Every byte is shown as an escape, and reads back."""
     damaged = b"\xff" + data
 
     head, content = block(damaged)
@@ -69,7 +69,7 @@ def test_bytes_that_are_no_text_are_shown_each(data: bytes) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"\xff"])
 def test_secrets_are_masked(damage: bytes) -> None:
-    """A secret is in no text that leaves, also in hex; no hash lets it be guessed either."""
+    """A secret is in no text that leaves, not even in hex; no hash allows guessing it either."""
     secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
     data = damage + f"log in with {secret}\n".encode()
 
@@ -130,7 +130,7 @@ def test_what_nobody_reads_can_only_be_denied() -> None:
 
 @pytest.mark.parametrize("size", [10, 3_000, 9_000, 60_000])
 def test_a_prompt_offers_all_of_it_before_it_may_be_allowed(size: int) -> None:
-    """On Telegram every part of it is sent before, or with, the one message that has buttons."""
+    """On Telegram all of it is sent before, or with, the one message that has buttons."""
     lines = (f"({number}, 1),\n" for number in range(size))
     data = "".join(lines)[:size].encode()
     shown = render(approval(reading(data)))

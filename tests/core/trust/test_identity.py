@@ -33,7 +33,7 @@ def test_keys_are_made_private(tmp_path: Path) -> None:
 def test_an_unsafe_or_damaged_key_is_refused_and_never_replaced(
     tmp_path: Path, name: str, fault: str
 ) -> None:
-    """A new key would be a new id: nobody gets one by damaging a file."""
+    """A new key would be a new id: no one gets one by damaging a file."""
     Identity.load(tmp_path)
     path = tmp_path / name
     before = path.read_bytes()
@@ -58,7 +58,7 @@ def _tls(home: Path) -> str:
 
 
 def test_a_signature_is_one_keys_over_one_text() -> None:
-    """Another key, another text, and what is no signature at all fail."""
+    """Another key, another text, and what is not a signature at all fail."""
     one, other = Identity.new(), Identity.new()
     signature = one.agent.sign(b"text").hex()
 

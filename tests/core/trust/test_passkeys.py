@@ -1,4 +1,4 @@
-"""A passkey proves what it signed, on the page it is for, by its person; and nothing else."""
+"""Prove by a passkey what it signed, on its page, by its person; and nothing else."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_passkeys_are_for_one_name_and_origin(url: str, party: RelyingParty | No
 
 
 def test_each_thing_that_is_signed_changes_the_challenge() -> None:
-    """So a signature for one says nothing of another; nor can two parts be drawn together."""
+    """So a signature for one says nothing about another; nor can two parts be combined."""
     others = [
         ("a2", *ASKED[1:]),
         (ASKED[0], "e" * 64, *ASKED[2:]),
@@ -55,7 +55,7 @@ def test_each_thing_that_is_signed_changes_the_challenge() -> None:
 
 
 def test_what_was_signed_here_by_its_person_counts() -> None:
-    """And its count is the next to be above; the control of what follows."""
+    """And its count is the next to be exceeded; the control of what follows."""
     device, challenge = PasskeyDevice(), approval_challenge(*ASKED)
     signed = device.sign(challenge, PAGE)
     assert check(signed, challenge, PAGE, device.public_key, 0) == 1
@@ -64,7 +64,7 @@ def test_what_was_signed_here_by_its_person_counts() -> None:
 
 
 def test_all_else_does_not() -> None:
-    """Another challenge, name, origin or key; nobody verified; nonsense for a key."""
+    """Another challenge, name, origin or key; no user verification; nonsense for a key."""
     device, challenge = PasskeyDevice(), approval_challenge(*ASKED)
     signed = device.sign(challenge, PAGE)
     key = device.public_key
@@ -97,7 +97,7 @@ def test_what_is_malformed_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("data", [b"null", b"[]", b"7", b"\xff", b"{", b"[" * 4_000])
 def test_client_data_that_is_malformed_is_refused(data: bytes) -> None:
-    """Of both kinds of answers, as the rest: by a sentence, not by an error of the gateway's."""
+    """Of both kinds of answers, like the rest: by a sentence, not by an error of the gateway's."""
     device = PasskeyDevice()
     signed = device.sign(b"challenge", PAGE).model_copy(update={"client_data": encoded(data)})
     with pytest.raises(NotProven, match="malformed"):

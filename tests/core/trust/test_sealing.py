@@ -1,4 +1,4 @@
-"""A sealed secret opens with its key, for its use, and otherwise not."""
+"""Open a sealed secret with its key, for its use, and not otherwise."""
 
 import base64
 from pathlib import Path
@@ -12,7 +12,7 @@ GIVEN = base64.b64encode(bytes(range(32))).decode()
 
 
 def test_it_opens_as_it_was(tmp_path: Path) -> None:
-    """By a file that is made at first, mode 0600, and is read again; twice is never alike."""
+    """By a file that is made at first, mode 0600, and is read again; no two results are alike."""
     seals = Seals(tmp_path / "key")
     sealed = [seals.seal("JBSWY3DP", "totp:ana") for _ in range(2)]
     assert sealed[0] != sealed[1]
@@ -22,13 +22,13 @@ def test_it_opens_as_it_was(tmp_path: Path) -> None:
 
 
 def test_looking_makes_no_key(tmp_path: Path) -> None:
-    """Only sealing does, so a lost key is not replaced unnoticed."""
+    """Only sealing makes one, so a lost key is not replaced unnoticed."""
     assert Seals(tmp_path / "key").opened(f"{SEALED}00000000:AAAA", "totp:ana") is None
     assert not (tmp_path / "key").exists()
 
 
 def test_nothing_else_opens_it(tmp_path: Path) -> None:
-    """Another use, another key, a changed text, one in clear; the control is the first."""
+    """Another use, another key, a changed text, an unsealed one; the control is the first."""
     seals, other = Seals(tmp_path / "key"), Seals(tmp_path / "other")
     sealed = seals.seal("JBSWY3DP", "totp:ana")
     other.seal("x", "y")

@@ -1,4 +1,4 @@
-"""Codes of authenticator apps, against the vectors of RFC 6238 and at the edges of their time."""
+"""Check codes of authenticator apps against RFC 6238, and at the edges of their time."""
 
 import base64
 

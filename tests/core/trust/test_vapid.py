@@ -1,4 +1,4 @@
-"""The key of web push, and the keys that browsers bring."""
+"""Hold the key of web push, and the keys that browsers bring."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -28,7 +28,7 @@ def test_a_key_is_new_and_its_point_is_of_the_curve() -> None:
     ],
 )
 def test_other_keys_than_a_browsers_are_refused(name: str, text: str) -> None:
-    """A point off the curve, too few bytes, no base64; the browser's own are taken."""
+    """A point off the curve, too few bytes, not base64; the browser's own are accepted."""
     own = Phone("https://push.example/1").fields
     assert are_browser_keys(own["p256dh"], own["auth"])
     wrong = own | {name: text}

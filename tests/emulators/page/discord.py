@@ -55,7 +55,7 @@ def _content(content: str, now: float) -> list[Html | str]:
 
 
 def _plain(text: str) -> Html | str:
-    # A character that could be Markdown would look other in Discord than it does here.
+    # A character that could be Markdown would look different in Discord than here.
     return unknown(f"Markdown in {text!r}") if _LEFT_OVER.search(text) else text
 
 

@@ -27,6 +27,6 @@ def unknown(what: str) -> Html:
 
 
 def strangers(name: str, thing: Json, known: Iterable[str]) -> list[Html]:
-    """Return a mark for each filled field of an object that the page does not know."""
+    """Return a mark for each non-empty field of an object that the page does not know."""
     extra = sorted(field for field in thing.keys() - set(known) if thing[field])
     return [unknown(f"{name}.{field}") for field in extra]

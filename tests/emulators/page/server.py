@@ -9,13 +9,13 @@ from aiohttp import web
 from tests.emulators.page.markup import Json
 from tests.emulators.page.sheet import STYLE, sheet
 
-# The browser itself refuses whatever else a page might load or run.
+# The browser itself refuses anything else that a page might load or run.
 _POLICY = "default-src 'none'; style-src 'self'; img-src data:"
 
 
 @dataclass(slots=True)
 class PromptPage:
-    """The page, on a free port of loopback; ``posted`` is asked at each request."""
+    """The page, on a free loopback port; ``posted`` is called at each request."""
 
     posted: Callable[[], dict[str, Json]]
     bot: str = "sayso"

@@ -1,4 +1,4 @@
-"""Lay one message of each platform side by side, each as on a phone."""
+"""Show one message of each platform side by side, each as on a phone."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Show a Slack message as a client does: blocks in order, texts as they stand."""
+"""Show a Slack message as a client does: blocks in order, texts unchanged."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from tests.emulators.page.markup import Html, Json, element, strangers, unknown
 
 _STYLES = {None: "", "primary": "go", "danger": "stop"}
-# Beside blocks, ``text`` is for notifications only (docs.slack.dev, chat.postMessage).
+# Next to blocks, ``text`` is for notifications only (docs.slack.dev, chat.postMessage).
 _MESSAGE = {"type", "user", "ts", "bot_id", "app_id", "text", "blocks", "metadata"} | {
     "mrkdwn",
     "parse",
@@ -81,7 +81,7 @@ def _button(button: Json) -> Html:
     if button["type"] != "button" or button.get("style") not in _STYLES:
         return unknown(f"action {button['type']} {button.get('style')}")
     label = _text("span", "", button["text"])
-    # What a press asks again (``confirm``) is not to be seen before the press.
+    # The confirmation of a press (``confirm``) is not visible before the press.
     known = {"text", "action_id", "value", "style", "confirm"}
     return element("button", _STYLES[button.get("style")], label, *_extra(button, known))
 

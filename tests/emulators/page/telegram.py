@@ -75,7 +75,7 @@ def _between(text: str, start: int, end: int) -> str:
 
 
 def _beside(plain: str, *, after_block: bool = False, before_block: bool = False) -> str:
-    """Return text without the line breaks that a block of code brings along by itself."""
+    """Return text without the line breaks that a block of code adds on its own."""
     plain = plain.removeprefix("\n") if after_block else plain
     return plain.removesuffix("\n") if before_block else plain
 

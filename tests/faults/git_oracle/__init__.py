@@ -1,1 +1,1 @@
-"""Ways to make git start something, each with a canary, for lines that a policy lets pass."""
+"""Make git start something, in ways that each have a canary, for lines that a policy lets pass."""

@@ -1,6 +1,7 @@
-"""Repositories that lack objects and name a remote that is to have them (partial clones).
+"""Make repositories that lack objects and name a remote that should have them (partial clones).
 
-git fetches what is missing by itself, in any subcommand that needs it (gitformat-promisor, git(1)).
+git fetches what is missing on its own, in any subcommand that needs it (gitformat-promisor,
+git(1)).
 """
 
 import shutil
@@ -17,7 +18,7 @@ WAYS = ("promisor, ext", "promisor, ssh", "promisor, uploadpack", "promisor, htt
 """What is planted: how a missing object is asked for."""
 
 QUICK = WAYS[-1]
-"""The one at which git gives up at once, for what is to spring."""
+"""The one at which git gives up at once, for lines that must spring."""
 
 PLACES = ("plain", "below", "work tree", "submodule", "in a submodule", "around a submodule")
 
@@ -34,14 +35,14 @@ MORE_LINES = (
     *("sh -c 'mkdir n; git branch -v'", "touch k && git status -v"),
 )
 LACKING = (*LINES, *MORE_LINES)
-"""The lines of the other oracle, and those that need an object in some way of their own."""
+"""The lines of the other oracle, and those that need an object in a way of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """Revisions of objects that are deleted, with the files of these names in the work tree.
 
-    ``every``: all objects of a kind, or all that there are.
+    ``every``: all objects of a kind, or all existing ones.
     """
 
     revisions: tuple[str, ...] = ()
@@ -79,7 +80,7 @@ STATES = {
 
 
 def whole(source: Path, at: Path) -> Path:
-    """Make the repository that places are copies of: the other oracle's, each object in a file."""
+    """Make the repository that places copy: the other oracle's, each object in its own file."""
     copy(source, at)
     (at / "d").mkdir()
     for name in ("k", "d/f", "d/.gitattributes", ".gitignore", "d/.gitignore", ".mailmap"):
@@ -119,7 +120,7 @@ def _names(tree: Path, state: State) -> Iterator[str]:
 
 
 def lacking(oracle: Oracle, number: int, route: str, state: State, way: str, trap: Trap) -> Place:
-    """Make a place that lacks objects; ``way`` is none where no remote is to have them."""
+    """Make a place that lacks objects; ``way`` is ``None`` if no remote is to have them."""
     at = oracle.home / "projects" / str(number)
     at.mkdir(parents=True)
     place = ROUTES[route](at, oracle.source)
@@ -135,7 +136,7 @@ def lacking(oracle: Oracle, number: int, route: str, state: State, way: str, tra
 
 
 def by_itself(line: str, place: Place, found: Trap) -> bool:
-    """Run a line in a shell; tell whether that springs."""
+    """Run a line in a shell; return whether that springs the canary."""
     words = ["timeout", "20", "sh", "-c", line]
     subprocess.run(words, cwd=place.cwd, stdin=-3, stdout=-3, stderr=-3, check=False)
     return found.sprung()

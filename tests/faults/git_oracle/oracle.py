@@ -1,4 +1,4 @@
-"""Judge lines under the shipped example policy and really run what it lets pass."""
+"""Judge lines under the shipped example policy and really run those that it lets pass."""
 
 import socket
 import threading
@@ -77,7 +77,7 @@ class Trap:
     trace: Path
 
     def sprung(self) -> bool:
-        """Return whether a trace was left since last time."""
+        """Return whether a trace was left since the last call."""
         found = self.trace.exists()
         self.trace.unlink(missing_ok=True)
         return found
@@ -85,7 +85,7 @@ class Trap:
 
 @contextmanager
 def trap(at: Path) -> Iterator[Trap]:
-    """Listen at a port of this machine, and have a program, both of which leave a trace."""
+    """Set up a port of this machine and a program, both of which leave a trace."""
     trace = at / "sprung"
     canary = script(at / "canary", f"#!/bin/sh\necho program >>{trace}\nexec cat 2>/dev/null\n")
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -106,7 +106,7 @@ def trap(at: Path) -> Iterator[Trap]:
 
 @dataclass(frozen=True)
 class Judge:
-    """The example policy as it holds in a home; ``detected`` may be taken away for a control."""
+    """The example policy as it applies in a home; a control may remove ``detected``."""
 
     home: Path
     planner: Planner
@@ -133,7 +133,7 @@ class Judge:
 class Oracle(Judge):
     """A home with a projects folder, the example policy, and a runner.
 
-    ``neutral`` may be taken away for a control: what is set for a command.
+    A control may remove ``neutral``: what is set for a command.
     """
 
     source: Path = field(kw_only=True)

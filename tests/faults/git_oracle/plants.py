@@ -1,4 +1,4 @@
-"""Settings and hooks by which git starts a program or reaches out (git-config(1), githooks(5)).
+"""List settings and hooks by which git starts a program or connects (git-config(1), githooks(5)).
 
 ``{canary}`` stands for a program that leaves a trace, ``{port}`` for a listening port that does.
 """
@@ -144,7 +144,7 @@ def _hooks(folder: Path, canary: Path) -> None:
 
 
 def plant(name: str, place: Place, at: Path, canary: Path, port: int) -> None:
-    """Plant one way of making git start the canary into a place."""
+    """Plant one way of making git start the canary in a place."""
     if name == "hooks":
         _hooks(place.folder / "hooks", canary)
         return

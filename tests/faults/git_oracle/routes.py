@@ -1,4 +1,4 @@
-"""Ways in which git comes to read a configuration, as its manuals and its source describe them.
+"""Make git read a configuration in the ways that its manuals and its source describe.
 
 Each makes a place from a template: where the command is run, and the folders whose ``config`` and
 ``hooks`` it obeys there (gitrepository-layout(5), git-worktree(1), gitsubmodules(7)).
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a line is run; the files that are changed before; what is planted into."""
+    """Where a line is run; the files that are changed before; where to plant."""
 
     cwd: Path
     tree: Path
@@ -27,7 +27,7 @@ Route = Callable[[Path, Path], Place]
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git by itself, quietly, as somebody."""
+    """Run git quietly, under a fixed name and without this machine's settings."""
     who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
     environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     subprocess.run(
@@ -36,7 +36,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def template(at: Path) -> Path:
-    """Make the repository that places are copies of: two branches that merge with a conflict."""
+    """Make the repository that places copy: two branches that merge with a conflict."""
     at.mkdir(parents=True)
     git(at, "init", "-q", "--template=", "-b", "main")
     git(at, "config", "user.name", "a")
@@ -81,19 +81,19 @@ def signed(at: Path) -> None:
 
 
 def copy(source: Path, to: Path) -> Path:
-    """Copy a repository; its work tree with it."""
+    """Copy a repository with its work tree."""
     shutil.copytree(source, to, symlinks=True)
     return to
 
 
 def plain(at: Path, source: Path) -> Place:
-    """Stand in a repository."""
+    """Run in a repository."""
     tree = copy(source, at / "place")
     return Place(tree, tree, tree / ".git")
 
 
 def below(at: Path, source: Path) -> Place:
-    """Stand two folders further down."""
+    """Run two folders further down."""
     place = plain(at, source)
     deep = place.tree / "b/c"
     deep.mkdir(parents=True)
@@ -101,7 +101,7 @@ def below(at: Path, source: Path) -> Place:
 
 
 def link(name: str, written: str) -> Route:
-    """Keep the repository elsewhere, in a folder of some name that a ``.git`` file holds."""
+    """Keep the repository elsewhere, in a folder of some name that a ``.git`` file contains."""
 
     def make(at: Path, source: Path) -> Place:
         place = plain(at, source)
@@ -123,14 +123,14 @@ def symlinked(at: Path, source: Path) -> Place:
 
 
 def linked(at: Path, source: Path) -> Place:
-    """Stand in another work tree."""
+    """Run in another work tree."""
     place = plain(at, source)
     git(place.tree, "worktree", "add", "-q", "-b", "linked", "../second")
     return Place(at / "second", at / "second", place.folder)
 
 
 def linked_alone(at: Path, source: Path) -> Place:
-    """Stand in another work tree that has a configuration of its own."""
+    """Run in another work tree that has its own configuration."""
     linked(at, source)
     git(at / "place", "config", "extensions.worktreeConfig", "true")
     own = at / "place/.git/worktrees/second"
@@ -138,7 +138,7 @@ def linked_alone(at: Path, source: Path) -> Place:
 
 
 def linked_oddly(written: str, name: str) -> Route:
-    """Stand in another work tree whose ``commondir`` is written in an odd way."""
+    """Run in another work tree whose ``commondir`` is written in an odd way."""
 
     def make(at: Path, source: Path) -> Place:
         place = linked(at, source)
@@ -151,7 +151,7 @@ def linked_oddly(written: str, name: str) -> Route:
 
 
 def submodule(at: Path, source: Path) -> Place:
-    """Stand in a superproject; the repository is a submodule of it."""
+    """Run in a superproject; the repository is a submodule of it."""
     place = plain(at, source)
     copy(source, place.tree / "sub")
     git(place.tree, "add", "sub")
@@ -159,7 +159,7 @@ def submodule(at: Path, source: Path) -> Place:
 
 
 def in_submodule(at: Path, source: Path) -> Place:
-    """Stand in a submodule whose repository lies in the superproject's."""
+    """Run in a submodule whose repository is inside the superproject's."""
     place = submodule(at, source)
     absorbed = place.cwd / ".git/modules/sub"
     absorbed.parent.mkdir()
@@ -170,13 +170,13 @@ def in_submodule(at: Path, source: Path) -> Place:
 
 
 def around_absorbed(at: Path, source: Path) -> Place:
-    """Stand in the superproject of such a one."""
+    """Run in the superproject of such a submodule."""
     place = in_submodule(at, source)
     return Place(at / "place", place.tree, place.folder)
 
 
 def deeper(at: Path, source: Path) -> Place:
-    """Stand in a superproject whose submodule has one."""
+    """Run in a superproject whose submodule has one."""
     place = submodule(at, source)
     copy(source, place.tree / "inner")
     git(place.tree, "add", "inner")
@@ -184,20 +184,20 @@ def deeper(at: Path, source: Path) -> Place:
 
 
 def bare(at: Path, source: Path) -> Place:
-    """Stand in a folder that looks like a bare repository, in a work tree."""
+    """Run in a folder that looks like a bare repository, in a work tree."""
     place = plain(at, source)
     vendor = copy(source / ".git", place.tree / "vendor")
     return Place(vendor, place.tree, vendor)
 
 
 def below_bare(at: Path, source: Path) -> Place:
-    """Stand below such a folder."""
+    """Run below such a folder."""
     place = bare(at, source)
     return Place(place.cwd / "refs", place.tree, place.folder)
 
 
 def bare_apart(at: Path, source: Path) -> Place:
-    """Stand in one that holds its parts elsewhere (hole 1 of issue 9)."""
+    """Run in one that keeps its parts elsewhere (hole 1 of issue 9)."""
     place = plain(at, source)
     common = copy(source / ".git", place.tree / "vendor/common")
     head = place.tree / "vendor/x"
@@ -208,7 +208,7 @@ def bare_apart(at: Path, source: Path) -> Place:
 
 
 def bare_elsewhere(at: Path, source: Path) -> Place:
-    """Stand in one that says that its files lie where attributes are."""
+    """Run in one that says that its files are where attributes are."""
     place = bare(at, source)
     git(place.folder, "config", "core.bare", "false")
     git(place.folder, "config", "core.worktree", str(place.tree))
@@ -216,7 +216,7 @@ def bare_elsewhere(at: Path, source: Path) -> Place:
 
 
 def passed_over(at: Path, source: Path) -> Place:
-    """Stand below a repository in a folder whose own is broken."""
+    """Run below a repository in a folder whose own is broken."""
     place = plain(at, source)
     inner = place.tree / "inner"
     (inner / ".git/objects").mkdir(parents=True)

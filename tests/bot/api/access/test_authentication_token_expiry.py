@@ -36,12 +36,12 @@ def streamed(
 
 
 def test_a_stream_of_output_ends_with_its_token(tmp_path: Path) -> None:
-    """At once, before the run prints again; neither what it prints nor its end is sent."""
+    """At once, before the run prints again; neither its output nor its end is sent."""
     with api_gateway(tmp_path / "home") as home:
         whole, kinds, _ = streamed(home, "agent", lambda: None)
         assert whole == "1\n2\n3\ntoo late\n", "negative control: a token that stands"
         assert kinds[-1] == "end"
-        # A machine may stand still for a second: a stream that ends late does so each time.
+        # A machine may freeze for a second: a stream that ends late does so each time.
         for who in ("reader", "person", "agent"):
             text, kinds, took = streamed(home, who, partial(home.revoke, who))
             if took < 0.6:
@@ -54,7 +54,7 @@ def test_a_stream_of_output_ends_with_its_token(tmp_path: Path) -> None:
 
 
 def test_a_stream_of_output_ends_when_its_token_expires(tmp_path: Path) -> None:
-    """Nobody tells that a token expires: it is looked at between the pieces of output."""
+    """Nothing reports that a token expires: it is checked between the pieces of output."""
     steady = " && sleep 0.4 && ".join(f"echo piece-{number}" for number in range(8))
     printed = {}
     with api_gateway(tmp_path / "home") as home:
@@ -75,7 +75,7 @@ def test_a_stream_of_output_ends_when_its_token_expires(tmp_path: Path) -> None:
 
 
 def watched(home: ApiGateway, who: str, run_id: str) -> str:
-    """Watch a run's output to its end; return all that came."""
+    """Watch a run's output to its end; return all that arrived."""
     with stream(home, who, f"/v1/runs/{run_id}/output") as events:
         return json.dumps(list(events))
 
@@ -84,9 +84,9 @@ def watched(home: ApiGateway, who: str, run_id: str) -> str:
 def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(
     tmp_path: Path, silent: str, ends: list[str]
 ) -> None:
-    """A run, or a question, of which nothing is heard holds a stream no longer than any other.
+    """A run, or a question, that is silent holds a stream no longer than any other.
 
-    A gateway that stops gives commands 5 s; who watches one hears how that ended it.
+    A gateway that stops gives commands 5 s; a watcher is told how that ended the command.
     """
     for limits, stops in (({"longestStream": 0.5}, False), ({}, True)):
         with api_gateway(tmp_path / f"home-{stops}", limits=limits) as home:
@@ -107,7 +107,7 @@ def test_a_silent_stream_ends_at_its_time_and_with_the_gateway(
 
 
 def spoken(home: ApiGateway, *, stream: bool, revoke: bool) -> tuple[list[dict[str, object]], int]:
-    """Run on a WebSocket; return what came, and the code with which the line was closed or 0."""
+    """Run on a WebSocket; return what arrived, and the code that closed the connection, or 0."""
     wish = {"command": SLOW, "cwd": "/", "stream": stream}
     frame = {"jsonrpc": "2.0", "id": 1, "method": "exec.run", "params": wish}
     found: list[dict[str, object]] = []
@@ -129,7 +129,7 @@ def spoken(home: ApiGateway, *, stream: bool, revoke: bool) -> tuple[list[dict[s
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_line_tells_nothing_after_its_token(tmp_path: Path, *, stream: bool) -> None:
-    """Neither output nor the answer of a call that was made before; the line ends with 4401."""
+    """Neither output nor the answer of an earlier call; the connection closes with 4401."""
     with api_gateway(tmp_path / "home") as home:
         whole, code = spoken(home, stream=stream, revoke=False)
         assert code == 0
@@ -144,7 +144,7 @@ def test_a_line_tells_nothing_after_its_token(tmp_path: Path, *, stream: bool) -
 
 
 def test_a_long_poll_is_not_answered_after_its_token(tmp_path: Path) -> None:
-    """Who may know nothing any more gets 401 where the answer would be."""
+    """A caller that may no longer know anything gets 401 in place of the answer."""
     with api_gateway(tmp_path / "home") as home:
         for revoke, status in ((False, 200), (True, 401)):
             asked = home.ask(SLOW)

@@ -1,4 +1,4 @@
-"""The guard looks at the head of a request before anything else."""
+"""Check the head of a request before anything else."""
 
 import pytest
 
@@ -15,7 +15,7 @@ _LENGTH, _CHUNKED = b"Content-Length: 4\r\n", b"Transfer-Encoding: chunked\r\n"
 def test_a_body_of_two_lengths_is_refused_whatever_else_is_said(
     home: ApiGateway, headers: bytes, both: bool
 ) -> None:
-    """HTTP/1.0 needs no ``Host``: two headers are enough, and one length is no such fault."""
+    """HTTP/1.0 needs no ``Host``: two headers are enough, and one length is not such a fault."""
     answer = raw_sockets.exchange(home, b"POST /health HTTP/1.0\r\n" + headers + b"\r\n0\r\n\r\n")
 
     assert answer.startswith(b"HTTP/1.1 4")
@@ -33,7 +33,7 @@ def test_a_body_of_two_lengths_is_refused_whatever_else_is_said(
 def test_a_visitor_of_a_page_is_answered_with_a_page(
     home: ApiGateway, path: str, accept: str, status: int, words: bytes
 ) -> None:
-    """An address of the pages is one whatever is accepted; a mistyped one where HTML is."""
+    """An address of a page is one whatever is accepted; a mistyped one, if HTML is accepted."""
     answer = home.client(None).get(path, headers={"Accept": accept})
 
     assert answer.status_code == status
@@ -47,7 +47,7 @@ def test_a_visitor_of_a_page_is_answered_with_a_page(
 def test_a_program_that_shows_no_token_is_answered_with_json(
     home: ApiGateway, path: str, accept: str
 ) -> None:
-    """Below /v1 whatever it accepts, elsewhere what is no HTML: whether it is there is not told."""
+    """Below /v1 whatever it accepts, elsewhere unless HTML: whether it exists is not revealed."""
     answer = home.client(None).get(path, headers={"Accept": accept})
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorised")

@@ -10,7 +10,7 @@ SECTION = HttpSection(
 
 
 def scope(host: str, *, origin: str | None = None, scheme: str = "http") -> dict[str, object]:
-    """Return as much of a request as is looked at."""
+    """Return as much of a request as is checked."""
     headers = [(b"host", host.encode())]
     if origin is not None:
         headers.append((b"origin", origin.encode()))
@@ -22,7 +22,7 @@ def scope(host: str, *, origin: str | None = None, scheme: str = "http") -> dict
     ["127.0.0.1:8791", "localhost:8791", "LOCALHOST", "[::1]:8791", "sayso.example", "10.0.0.7:1"],
 )
 def test_our_own_names_are_let_in(host: str) -> None:
-    """Addresses, localhost and the configured names; no port is looked at."""
+    """Addresses, localhost and the configured names; the port is not checked."""
     check_site(scope(host), SECTION)
 
 
@@ -73,6 +73,6 @@ def test_our_own_pages_and_the_configured_ones_may_call(
     ],
 )
 def test_another_page_is_refused(origin: str) -> None:
-    """Another site, another port, another scheme, no origin that could be told (CSRF)."""
+    """Another site, another port, another scheme, an unknown origin (CSRF)."""
     with pytest.raises(Fault, match="Origin"):
         check_site(scope("127.0.0.1:8791", origin=origin), SECTION)

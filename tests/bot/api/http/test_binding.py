@@ -1,4 +1,4 @@
-"""Nobody else of this machine listens where ``localhost`` leads, and gets the link to sign in."""
+"""Let no one else on this machine listen where ``localhost`` leads, and get the sign-in link."""
 
 import json
 import os
@@ -43,14 +43,14 @@ socket.create_connection(("127.0.0.1", 8791), 5)
 
 @contextmanager
 def another(host: str) -> Iterator[tuple[socket.socket, int]]:
-    """Listen on an address as somebody else's server does; yield it with its port."""
+    """Listen on an address as another user's server does; yield it with its port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family) as server:
         yield server, server.getsockname()[1]
 
 
 def taken(host: str, port: int) -> bool:
-    """Return whether somebody else can listen on an address no more."""
+    """Return whether no one else can listen on an address any more."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.create_server((host, port), family=family).close()
@@ -95,7 +95,7 @@ def test_a_port_that_another_holds_where_localhost_leads_is_not_used(
 
 
 def test_what_is_free_on_both_is_used(tmp_path: Path) -> None:
-    """The control: with the other's server gone the same port does, and he gets neither of both."""
+    """The control: once the other server is gone, the port works, and the other gets neither."""
     with another("::1") as (_, port):
         pass
     with api_gateway(tmp_path / "home", listen=f"127.0.0.1:{port}") as home:
@@ -105,14 +105,14 @@ def test_what_is_free_on_both_is_used(tmp_path: Path) -> None:
 
 
 def test_one_address_alone_leaves_the_other_to_anybody() -> None:
-    """The control of the attack: who listens on 127.0.0.1 alone has not got ``localhost``."""
+    """The control of the attack: listening on 127.0.0.1 alone does not capture ``localhost``."""
     with another("127.0.0.1") as (_, port):
         assert not taken("::1", port)
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "localhost:0", "[::1]:0", "0.0.0.0:0", "[::]:0"])
 def test_both_serve_the_same(tmp_path: Path, listen: str) -> None:
-    """A link signs in at either, and what is then asked needs the session there too."""
+    """A link signs in at either, and further requests need the session there too."""
     with api_gateway(tmp_path / "home", listen=listen, public=listen[0] in "0[") as home:
         port = home.address[1]
         for host in ("127.0.0.1", "[::1]", "localhost"):
@@ -132,7 +132,7 @@ def test_the_address_of_a_gateway_on_every_address_can_be_opened(tmp_path: Path)
 
 
 def test_any_free_port_is_free_on_both() -> None:
-    """Of 22 ports another holds all but two on ::1; one of the two is found."""
+    """Of 22 ports another server holds all but two on ::1; one of the two is found."""
     found = _alone(
         "127.0.0.1:0", "echo 20000 20021 > /proc/sys/net/ipv4/ip_local_port_range", before=TAKING
     )
@@ -140,19 +140,19 @@ def test_any_free_port_is_free_on_both() -> None:
 
 
 def test_a_machine_without_ipv6_has_one() -> None:
-    """Without ::1 there is nowhere else that ``localhost`` leads; 127.0.0.1 listens alone."""
+    """Without ::1 ``localhost`` leads nowhere else; 127.0.0.1 listens alone."""
     found = _alone("127.0.0.1:8791", "echo 1 > /proc/sys/net/ipv6/conf/lo/disable_ipv6")
     assert found == [["127.0.0.1", 8791]]
 
 
 def test_every_address_means_those_of_ipv4_whatever_the_default_is() -> None:
-    """Where sockets of IPv6 are for IPv6 alone, 127.0.0.1 would be left to others."""
+    """If sockets of IPv6 are for IPv6 only, 127.0.0.1 would be left to others."""
     found = _alone("[::]:8791", "echo 1 > /proc/sys/net/ipv6/bindv6only", then=CONNECTED)
     assert found == [["::", 8791]]
 
 
 def _alone(listen: str, network: str, *, before: str = "", then: str = "") -> list[list[object]]:
-    """Return where a gateway's doors are on a machine with a network of its own."""
+    """Return where a gateway's doors are on a machine with its own network."""
     rights = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
     shell = f'ip link set lo up\n{network}\nexec "$@"'
     script = (sys.executable, "-c", before + HELD + then, listen)
@@ -181,7 +181,7 @@ def test_doors_are_closed_with_what_opened_them() -> None:
 
 
 def test_another_users_connections_end_none_of_ours_before_tls() -> None:
-    """A door goes by user: all users of the machine have one address."""
+    """A door is per user: all users of the machine have one address."""
     with ExitStack() as stack:
         door, *others = doors_of(HttpSection(listen="127.0.0.1:0"))
         for one in (door, *others):

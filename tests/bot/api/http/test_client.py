@@ -1,4 +1,4 @@
-"""Who sent a request: by address, and on this machine by Unix user."""
+"""Identify the sender of a request: by address, and on this machine by Unix user."""
 
 import os
 import resource
@@ -30,7 +30,7 @@ from tests.support.tcp_clients import connected_as
     ],
 )
 def test_one_network_is_one_address(client: tuple[str, int] | None, address: str) -> None:
-    """Whoever has a network of IPv6 has one address' worth of rates."""
+    """A client with a network of IPv6 has one address' worth of rates."""
     scope: Scope = {"client": client, "server": ("192.0.2.1", 8791)}
     assert address_of(scope) == address
     assert client_of(scope) == Client(address)
@@ -58,7 +58,7 @@ def test_users_of_one_address_are_counted_apart() -> None:
 def test_one_user_of_many_addresses_and_uids_is_one_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of 127.0.0.0/8 is everybody's, and further uids are their user's."""
+    """All of 127.0.0.0/8 is everyone's, and additional uids are their user's."""
     subordinate = tmp_path / "subuid"
     subordinate.write_text("eve:200000:65536\n")
     monkeypatch.setattr(users, "SUBORDINATE", subordinate)
@@ -72,7 +72,7 @@ def test_one_user_of_many_addresses_and_uids_is_one_client(
 
 
 def test_the_kernel_is_asked_once_for_a_request() -> None:
-    """What was found counts until its end, also if the client has gone."""
+    """What was found counts until its end, even if the client has gone."""
     with _request(UID) as scope:
         found = client_of(scope)
     assert client_of(scope) is found
@@ -81,7 +81,7 @@ def test_the_kernel_is_asked_once_for_a_request() -> None:
 
 
 def test_without_a_descriptor_nobody_is_taken_for_somebody() -> None:
-    """It is said that the system could not be asked, not that the person is unknown."""
+    """It says that the system could not be asked, not that the person is unknown."""
     with _request(os.geteuid()) as scope:
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))

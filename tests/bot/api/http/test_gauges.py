@@ -1,4 +1,4 @@
-"""The gauges of a registry follow the health of the gateway: what alert rules are made of."""
+"""Update a registry's gauges from the gateway's health: what alert rules are made of."""
 
 import math
 import time
@@ -11,7 +11,7 @@ from tests.bot.api.metrics import value
 
 
 def test_nodes_are_shown_by_name_and_no_longer_than_they_are_paired() -> None:
-    """Connected, last seen and what runs there; a node that was revoked leaves no series."""
+    """Connected, last seen and what runs there; a revoked node leaves no series."""
     registry = CollectorRegistry()
     gauges = StatusGauges(registry)
     rows = {
@@ -31,7 +31,7 @@ def test_nodes_are_shown_by_name_and_no_longer_than_they_are_paired() -> None:
 
 
 def test_a_part_that_is_gone_is_shown_no_more() -> None:
-    """A series of a channel that was taken out of the configuration must not stay for ever."""
+    """A series of a channel removed from the configuration must not stay forever."""
     registry = CollectorRegistry()
     gauges = StatusGauges(registry)
     gauges.show(Status(health={"parts": {"channel slack": {"ok": True}}}))
@@ -45,7 +45,7 @@ def test_a_part_that_is_gone_is_shown_no_more() -> None:
 
 
 def test_each_proof_says_whether_it_held_and_when() -> None:
-    """An alert looks for 0 and for a time long ago; a proof that was never made has no time."""
+    """An alert looks for 0 and for a time long ago; a proof never made has no time."""
     registry = CollectorRegistry()
     proofs = {
         "socket": {"state": "held", "atMs": 5_000},
@@ -65,7 +65,7 @@ def test_each_proof_says_whether_it_held_and_when() -> None:
 
 @pytest.mark.parametrize("rows", [None, "broken", {"socket": "broken"}])
 def test_a_report_of_another_shape_shows_no_row(rows: object) -> None:
-    """The scrape goes on with the other gauges."""
+    """The scrape continues with the other gauges."""
     registry = CollectorRegistry()
     health = {"parts": rows, "nodes": rows, "gateProofs": rows, "lockdown": {"why": "a test"}}
     StatusGauges(registry).show(Status(pending=3, health=health))
@@ -79,7 +79,7 @@ def test_a_report_of_another_shape_shows_no_row(rows: object) -> None:
 
 
 def test_ages_are_zero_where_nothing_waits_and_never_negative() -> None:
-    """A clock that was set back since must not show a question from the future."""
+    """A clock that has been set back since must not show a question from the future."""
     registry = CollectorRegistry()
     gauges = StatusGauges(registry)
     now_ms = int(time.time() * 1000)

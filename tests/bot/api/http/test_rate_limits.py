@@ -5,7 +5,7 @@ from bot.api.http.rate_limits import Buckets, Places, Slots
 
 
 def test_a_burst_and_then_the_rate() -> None:
-    """All of the burst at once, nothing more, and one again when its time has come."""
+    """The whole burst at once, nothing more, and one again when its time has come."""
     buckets = Buckets(rate=2, burst=3)
 
     assert [buckets.take("a", 0) for _ in range(3)] == [0, 0, 0]
@@ -17,7 +17,7 @@ def test_a_burst_and_then_the_rate() -> None:
 
 
 def test_a_flood_of_keys_neither_grows_the_table_nor_frees_anybody() -> None:
-    """A thousand addresses share one bucket beyond the bound, and nobody's count is forgotten."""
+    """A thousand addresses share one bucket beyond the bound, and no one's count is forgotten."""
     buckets = Buckets(rate=1, burst=2, most=10)
     assert [buckets.take("guesser", 0) for _ in range(3)] == [0, 0, 1]
 
@@ -31,7 +31,7 @@ def test_a_flood_of_keys_neither_grows_the_table_nor_frees_anybody() -> None:
 
 
 def test_places_are_taken_and_given_back() -> None:
-    """Who finds no place is sent away; one that is given back is there again."""
+    """A caller that finds no slot is sent away; a returned one is available again."""
     slots = Slots(2)
 
     assert [slots.enter(), slots.enter(), slots.enter()] == [True, True, False]
@@ -40,7 +40,7 @@ def test_places_are_taken_and_given_back() -> None:
 
 
 def test_nobody_holds_more_places_than_are_left() -> None:
-    """One client has its half, and a second less; who leaves is forgotten altogether."""
+    """One client has its half, and a second less; one that leaves is forgotten altogether."""
     places = Places(4)
 
     assert [places.enter("greedy") for _ in range(4)] == [True, True, False, False]
@@ -60,7 +60,7 @@ def test_nobody_holds_more_places_than_are_left() -> None:
 
 @pytest.mark.parametrize("clients", [2, 4, 16])
 def test_a_few_together_keep_nobody_out(clients: int) -> None:
-    """They ask without end, and a browser still finds its six places."""
+    """They ask without end, and a browser still finds its six slots."""
     places = Places(512)
     for _ in range(512):
         for number in range(clients):

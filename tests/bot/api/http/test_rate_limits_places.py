@@ -19,7 +19,7 @@ TOOL = "/v1/tools/call"
 
 
 def tool_call(home: ApiGateway, who: str = "agent", *argv: str) -> httpx.Response:
-    """Call Exec; without a vector, with one that people are asked about."""
+    """Call Exec; without a vector, with one that a person must allow."""
     vector = argv or ("/usr/bin/touch", str(home.home / "touched"))
     wish = {"tool": "Exec", "args": {"argv": vector, "cwd": str(home.home)}, "wait": True}
     with httpx.Client(base_url=home.url, headers=home.headers(who), timeout=20) as client:
@@ -27,7 +27,7 @@ def tool_call(home: ApiGateway, who: str = "agent", *argv: str) -> httpx.Respons
 
 
 def pending(home: ApiGateway, number: int) -> list[str]:
-    """Return the ids of the questions once there are so many."""
+    """Return the ids of the questions once there are this many."""
     found: list[str] = []
     until = time.monotonic() + 5
     while time.monotonic() < until:
@@ -41,7 +41,7 @@ def pending(home: ApiGateway, number: int) -> list[str]:
 
 
 def test_tools_that_wait_for_people_keep_nobody_from_answering(tmp_path: Path) -> None:
-    """Calls that ask people take no working place, and half of the waiting ones at most."""
+    """Calls that ask people take no working slot, and half of the waiting ones at most."""
     limits = {"concurrent": 2, "waiting": 4}
     with (
         api_gateway(tmp_path / "home", tooled=True, limits=limits) as home,
@@ -64,7 +64,7 @@ def test_tools_that_wait_for_people_keep_nobody_from_answering(tmp_path: Path) -
 
 
 def test_a_tool_that_nobody_waits_for_frees_its_place_and_goes_on(tmp_path: Path) -> None:
-    """Who hangs up leaves no place taken, and has not too many calls under way all the same."""
+    """Disconnecting leaves no slot taken, and does not evade the limit of calls in progress."""
     limits = {"waiting": 2}
     with api_gateway(tmp_path / "home", tooled=True, limits=limits) as home:
         body = b'{"tool":"Exec","wait":true,"args":{"argv":["/usr/bin/touch","%b/x"],"cwd":"%b"}}'
@@ -92,11 +92,11 @@ def test_a_tool_that_nobody_waits_for_frees_its_place_and_goes_on(tmp_path: Path
 
 
 def test_a_tool_that_takes_long_is_answered_by_how_it_stands(tmp_path: Path) -> None:
-    """After the longest wait: 202, where to look on, and the run ends as if it were waited for."""
+    """After the longest wait: 202, where to continue, and the run ends as if it were waited for."""
     with api_gateway(tmp_path / "home", tooled=True, limits={"longestWait": 0.3}) as home:
         waits = tool_call(home)
         runs = tool_call(home, "agent", "/usr/bin/sleep", "2.5")
-        for _ in range(4):  # a machine may stand still for as long as the longest wait
+        for _ in range(4):  # a machine may freeze for as long as the longest wait
             quick = tool_call(home, "agent", "/usr/bin/echo", "hi")
             if quick.status_code == 200:
                 break
@@ -116,7 +116,7 @@ def test_a_tool_that_takes_long_is_answered_by_how_it_stands(tmp_path: Path) -> 
 
 
 def test_a_tool_that_asks_is_answered_at_once(tmp_path: Path) -> None:
-    """Without ``wait``: 202 and the question's id, long before anybody answers (S1)."""
+    """Without ``wait``: 202 and the question's id, long before anyone answers (S1)."""
     with api_gateway(tmp_path / "home", tooled=True) as home:
         args = {"argv": ["/usr/bin/touch", str(home.home / "x")], "cwd": str(home.home)}
         began = time.monotonic()
@@ -137,7 +137,7 @@ def test_a_tool_that_asks_is_answered_at_once(tmp_path: Path) -> None:
 
 
 def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:
-    """One agent's streams leave places for others' streams, polls and lines."""
+    """One agent's streams leave slots for others' streams, polls and connections."""
     with api_gateway(tmp_path / "home", limits={"waiting": 4}) as home, ExitStack() as held:
         path = "/v1/events/stream?session=share"
         for _ in range(2):
@@ -160,7 +160,7 @@ def test_no_token_has_all_streams_and_lines(tmp_path: Path) -> None:
 
 
 def test_a_request_without_a_key_holds_no_place(tmp_path: Path) -> None:
-    """A key of null is none: the answer is how it stands, while the command runs."""
+    """A null key is none: the answer is the current state, while the command runs."""
     with api_gateway(tmp_path / "home", limits={"concurrent": 2}) as home:
         began = time.monotonic()
         made = [home.ask("sleep 15", requestKey=key) for key in (None, None, "a key")]
@@ -176,7 +176,7 @@ def test_a_request_without_a_key_holds_no_place(tmp_path: Path) -> None:
 def test_what_has_no_turn_yet_is_told_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that waits behind others has no row: 503 says that it goes on and by which key."""
+    """A run that waits behind others has no row: 503 says that it continues and by which key."""
     monkeypatch.setattr(runner, "Turns", lambda _most: Turns(1))
     with api_gateway(tmp_path / "home") as home:
         first = home.ask("sleep 60")

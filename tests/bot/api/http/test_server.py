@@ -37,7 +37,7 @@ def test_it_is_off_unless_it_is_asked_for(tmp_path: Path) -> None:
     "listen", ["0.0.0.0:8791", "[::]:8791", "10.0.0.7:8791", "sayso.example:1"]
 )
 def test_other_machines_are_let_in_on_purpose_only(tmp_path: Path, listen: str) -> None:
-    """An address that others reach needs http.public; the message says so."""
+    """An address that others can reach needs http.public; the message says so."""
     configure(tmp_path / "home", listen=listen)
     with pytest.raises(InvalidConfig, match=r"http: .*public: true"):
         load(tmp_path / "home", environ={})
@@ -65,7 +65,7 @@ def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
 
 
 def test_no_answer_names_the_server(tmp_path: Path) -> None:
-    """Whoever looks for a version with a known hole finds none, in what we and uvicorn answer."""
+    """A search for a version with a known hole finds none, in what we and uvicorn answer."""
     with api_gateway(tmp_path / "home") as home:
         whole = home.client("reader").get("/health")
         with socket.create_connection(home.address) as broken:
@@ -78,7 +78,7 @@ def test_no_answer_names_the_server(tmp_path: Path) -> None:
 
 
 def test_it_stops_within_a_bound_whatever_clients_do(tmp_path: Path) -> None:
-    """A long poll under way, an idle connection and a half head do not hold the gateway."""
+    """A long poll, an idle connection and a half head do not delay the gateway's stop."""
     with api_gateway(tmp_path / "home") as home:
         idle = socket.create_connection(home.address)
         half = socket.create_connection(home.address)

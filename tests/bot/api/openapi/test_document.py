@@ -17,13 +17,13 @@ ROUTES_PAGE = (ROOT / "docs" / "reference" / "methods.md").read_text(encoding="u
 
 @pytest.fixture(scope="module")
 def document(home: ApiGateway) -> dict[str, Any]:
-    """Return the published document; nobody needs a token to read it."""
+    """Return the published document; no token is needed to read it."""
     found: dict[str, Any] = home.client(None).get("/openapi.json").json()
     return found
 
 
 def test_the_document_has_every_route_and_nothing_else(document: dict[str, Any]) -> None:
-    """Each verb of each address; the pages beside them."""
+    """Each verb of each address, and the pages as well."""
     listed = {
         (verb.upper(), path)
         for path, verbs in document["paths"].items()
@@ -78,7 +78,7 @@ def test_the_pages_name_every_route_code_and_push() -> None:
 
 
 def test_the_page_names_every_counter(home: ApiGateway) -> None:
-    """A counter that nobody knows of counts for nobody."""
+    """A counter that no one knows counts for no one."""
     text = home.client("reader").get("/metrics").text
     names = set(re.findall(r"^# TYPE (sayso_\w+) ", text, re.MULTILINE))
     shown = {name for name in names if not name.endswith("_created")}

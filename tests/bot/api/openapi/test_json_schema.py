@@ -1,4 +1,4 @@
-"""A narrowed schema demands what it holds, and nothing else."""
+"""A narrowed schema requires what it contains, and nothing else."""
 
 import pytest
 from pydantic import BaseModel
@@ -16,7 +16,7 @@ WHOLE: Json = {
 
 
 def test_properties_and_what_is_required_are_kept_alike() -> None:
-    """A property that another part of the address holds is not demanded in the body."""
+    """A property that another part of the address contains is not required in the body."""
     assert narrowed(WHOLE, ["limit", "note"]) == {
         "type": "object",
         "properties": {"limit": {"type": "integer"}, "note": {}},
@@ -51,7 +51,7 @@ def test_one_of_two_is_demanded(model: type[BaseModel], names: tuple[str, str]) 
 
 
 def test_any_json_is_what_is_read_as_json() -> None:
-    """Numbers that JSON does not hold exactly are refused, so no schema takes them."""
+    """Numbers that JSON does not represent exactly are refused, so no schema accepts them."""
     schema = InvokeParams.model_json_schema(ref_template="#/components/schemas/{model}")
     tighten(schema)
 

@@ -1,4 +1,4 @@
-"""How long a request over HTTP may wait is checked before anything is done."""
+"""Check how long a request over HTTP may wait before anything is done."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.support.api_gateway import ApiGateway
 def test_a_wait_is_a_number_of_seconds_up_to_an_hour(
     home: ApiGateway, wait: str, status: int
 ) -> None:
-    """What ended is answered at once, however long the wait may be."""
+    """What has ended is answered at once, however long the wait may be."""
     ended = home.ask("true", wait=10)
     answer = home.client("agent").get(f"/v1/requests/{ended['id']}", params={"wait": wait})
 

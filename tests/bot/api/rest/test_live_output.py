@@ -20,7 +20,7 @@ KEY = (
 
 
 def shown(caller: Caller, text: str, size: int) -> str:
-    """Return what a caller is shown of a text that comes in pieces of ``size`` bytes."""
+    """Return what a caller is shown of a text that arrives in pieces of ``size`` bytes."""
     live, data = Live(caller), text.encode()
     told = [
         piece["text"]
@@ -50,7 +50,7 @@ def test_no_secret_is_shown_to_others_however_it_is_cut() -> None:
 
 
 def test_what_cannot_be_judged_is_left_out() -> None:
-    """Megabytes without a line end are not shown: half a secret would look like none."""
+    """Megabytes without a line end are not shown: half a secret would not look like one."""
     text = "x" * 100_000 + TOKEN + "\nafter\n"
     found = shown(READER, text, 1000)
 

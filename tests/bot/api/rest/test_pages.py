@@ -20,7 +20,7 @@ SECRET = "ghp_" + "Zz9" * 12
 
 
 def test_what_happened_is_counted_once(tmp_path: Path) -> None:
-    """Requests by route, decisions, approvals by how they ended, runs, and what waits."""
+    """Requests by route, decisions, approvals by outcome, runs, and what waits."""
     with api_gateway(tmp_path / "home") as home:
         reader = home.client("reader")
         before = reader.get("/metrics").text
@@ -71,7 +71,7 @@ def test_each_question_that_ended_in_nothing_is_counted_by_its_reason(home: ApiG
 
 
 def test_a_question_that_nobody_answered_is_counted(tmp_path: Path) -> None:
-    """Once, when its time is over."""
+    """Once, when its time is up."""
     with api_gateway(tmp_path / "home", timeout=1) as home:
         asked = home.ask("uname")
         ended = home.client("agent").get(f"/v1/requests/{asked['id']}", params={"wait": 20}).json()
@@ -85,7 +85,7 @@ def test_a_question_that_nobody_answered_is_counted(tmp_path: Path) -> None:
 
 
 def test_no_label_holds_what_a_client_chose(home: ApiGateway) -> None:
-    """No command, path, token, session, query or made-up verb, and no more rows for a flood."""
+    """No command, path, token, session, query or invented verb, and no more rows for a flood."""
     reader = home.client("reader")
     home.ask(f"echo {SECRET}", session="secret-session", wait=5)
     reader.get(f"/v1/{SECRET}?{SECRET}")
@@ -102,7 +102,7 @@ def test_no_label_holds_what_a_client_chose(home: ApiGateway) -> None:
 
 
 def test_the_metrics_are_a_readers_or_everybodys(tmp_path: Path, home: ApiGateway) -> None:
-    """Without a token only where the configuration says so."""
+    """Without a token only if the configuration says so."""
     assert home.client(None).get("/metrics").status_code == 401
     assert home.client("asker").get("/metrics").status_code == 403
     bound = home.client("agent").get("/metrics")
@@ -130,7 +130,7 @@ def test_health_tells_everybody_little_and_readers_all(home: ApiGateway) -> None
 
 
 def test_a_lockdown_is_told_to_everybody_and_restarts_nothing(tmp_path: Path) -> None:
-    """Without a token still 200, so that no supervisor restarts it in vain; a reader gets 503."""
+    """Without a token still 200, to avoid a needless restart; a reader gets 503."""
     with api_gateway(tmp_path / "home") as home:
         home.gateway.gate.execution.guard.lockdown.engage("a test", by="uid:0")
         bare, full = (home.client(who).get("/health") for who in (None, "reader"))
@@ -140,7 +140,7 @@ def test_a_lockdown_is_told_to_everybody_and_restarts_nothing(tmp_path: Path) ->
 
 
 async def test_a_lost_store_is_told(tmp_path: Path) -> None:
-    """Not ready and 503, in the shape that every failure has."""
+    """Not ready and 503, in the shape of every failure."""
     store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
     page = HealthPage(_no_report, store, Lockdown())
 
@@ -169,7 +169,7 @@ async def _no_report() -> dict[str, object]:
 def test_the_access_log_names_routes_and_nothing_else(
     home: ApiGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who, which route, which status; no token, no address, no body."""
+    """The caller, the route, the status; no token, no address, no body."""
     with caplog.at_level(logging.INFO, "bot.api.access.access_log"):
         home.ask(f"echo {SECRET}", wait=5)
         home.client("reader").get(f"/v1/requests/{SECRET}?token={home.tokens['reader']}")
@@ -178,7 +178,7 @@ def test_the_access_log_names_routes_and_nothing_else(
         httpx.delete(f"{home.url}/v1/approvals/{SECRET}/resolve")
         httpx.get(f"{home.url}/v1/history", headers={"Host": "elsewhere.example"})
         httpx.get(f"{home.url}/metrics", headers=home.headers("asker"))
-        # An answer may be here before its line.
+        # An answer may arrive before its line.
         wait_until("the log's last line", lambda: "GET /metrics 403" in caplog.text)
     text = "\n".join(record.getMessage() for record in caplog.records)
 

@@ -1,4 +1,4 @@
-"""`/metrics` shows the state of the gateway's parts, and never fails because one of them does."""
+"""Show the state of the gateway's parts in `/metrics`, even if one of them fails."""
 
 import asyncio
 import math
@@ -43,7 +43,7 @@ def test_the_parts_of_a_running_gateway_are_shown(tmp_path: Path) -> None:
 
 
 async def test_a_lost_store_does_not_fail_the_scrape(tmp_path: Path) -> None:
-    """Then nobody knows what waits."""
+    """Then it is not known what waits."""
     store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
     scrape = Scrape(store, _failing)
     before = await scrape()
@@ -62,7 +62,7 @@ async def _failing() -> dict[str, object]:
 async def test_a_part_that_hangs_holds_up_no_scrape(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its state is shown by a later scrape; two scrapes at once share one look."""
+    """Its state is shown by a later scrape; two scrapes at once share one check."""
     monkeypatch.setattr(pages, "_REPORT_S", 0.05)
     looks, gate = [], asyncio.Event()
 
@@ -92,7 +92,7 @@ class Full:
 
 
 async def test_a_record_that_could_not_be_written_is_counted() -> None:
-    """The failure itself goes on to who asked."""
+    """The failure itself is passed on to the caller."""
     meters = Meters()
     with pytest.raises(JournalError):
         await MeteredJournal(Full(), meters).append("decision", {})

@@ -23,7 +23,7 @@ def error_of(answer: httpx.Response) -> str:
 
 
 def test_what_is_listed_runs_and_is_answered_at_once(home: ApiGateway) -> None:
-    """A request within its wait is answered with its end, under an address of its own."""
+    """A request within its wait is answered with its end, under its own address."""
     wish = {"command": "echo one && echo two", "cwd": "/tmp"}
     answer = home.client("agent").post("/v1/requests?wait=10", json=wish)
 
@@ -39,7 +39,7 @@ def test_what_is_listed_runs_and_is_answered_at_once(home: ApiGateway) -> None:
 
 
 def test_a_long_run_is_answered_before_its_end(home: ApiGateway) -> None:
-    """Who does not wait gets an id at once; the run goes on, and can be stopped under it."""
+    """A caller that does not wait gets an id at once; the run continues, and can be stopped."""
     began = time.monotonic()
     asked = home.ask("sleep 30", wait=0.2)
     assert asked["status"] == "running"
@@ -63,7 +63,7 @@ def test_a_long_run_is_answered_before_its_end(home: ApiGateway) -> None:
 @pytest.mark.parametrize("wait", [0, 10])
 @pytest.mark.parametrize("command", ["echo one", "uname"])
 def test_what_has_no_effect_is_said(home: ApiGateway, command: str, wait: float) -> None:
-    """A call may only harden; what it asked for beyond that is named, what it got is not."""
+    """A call may only harden; what it requested beyond that is named, what it got is not."""
     wait = 0.2 if command == "uname" and wait else wait
     widened = home.ask(command, wait=wait, security="full", ask="off")
     followed = home.ask("true", security="allowlist", ask="always")
@@ -80,7 +80,7 @@ def test_what_has_no_effect_is_said(home: ApiGateway, command: str, wait: float)
 
 @pytest.mark.parametrize("session", ["slack/C1/1.2", "../x", "a b", "ü/%2F"])
 def test_any_session_key_is_reached(home: ApiGateway, session: str) -> None:
-    """Keys stand in queries and bodies, never in an address, so a slash in one is only a slash."""
+    """Keys are in queries and bodies, never in an address, so a slash in one is only a slash."""
     asked = home.ask("echo one", wait=10, session=session)
     client = home.client("agent")
     found = client.get("/v1/events", params={"session": session}).json()["events"]
@@ -106,7 +106,7 @@ def test_a_denial_is_a_result(home: ApiGateway) -> None:
 
 
 def test_a_long_poll_ends_with_the_decision(home: ApiGateway) -> None:
-    """Who waits for an answer hears it when it is given, not when the wait is over."""
+    """A waiting caller gets the answer when it is given, not when the wait is over."""
     asked = home.ask("touch decided")
     path = f"/v1/approvals/{asked['id']}"
 
@@ -130,7 +130,7 @@ def test_a_long_poll_ends_with_the_decision(home: ApiGateway) -> None:
 
 
 def test_a_long_poll_hears_the_next_event(home: ApiGateway) -> None:
-    """Events are waited for; what is acknowledged does not come again."""
+    """Events are waited for; an acknowledged one does not come again."""
     client = home.client("agent")
     heard = {"session": "poll"}
     assert client.get("/v1/events", params=heard).json() == {"events": []}
@@ -146,7 +146,7 @@ def test_a_long_poll_hears_the_next_event(home: ApiGateway) -> None:
 
 
 def test_the_same_key_is_the_same_request(home: ApiGateway) -> None:
-    """A request that is sent again after a lost answer runs nothing twice."""
+    """A request that is repeated after a lost answer runs nothing twice."""
     first = home.ask("touch once", requestKey="k1")
     second = home.ask("touch once", requestKey="k1")
 
@@ -166,7 +166,7 @@ def test_another_command_under_the_same_key_is_a_conflict(home: ApiGateway) -> N
 
 
 def test_a_whole_number_may_be_written_as_a_fraction(home: ApiGateway) -> None:
-    """JSON Schema takes 5000.0 for an integer (6.1.1), and so do bodies; 5000.5 is none."""
+    """JSON Schema takes 5000.0 for an integer (6.1.1), and so do bodies; 5000.5 is not one."""
     client = home.client("agent")
     wish = '{"command": "true", "cwd": "/", "timeoutMs": %s}'
     headers = {"Content-Type": "application/json"}
@@ -177,7 +177,7 @@ def test_a_whole_number_may_be_written_as_a_fraction(home: ApiGateway) -> None:
 
 
 def test_an_agent_withdraws_its_question(home: ApiGateway) -> None:
-    """DELETE ends what was asked, once; the question is then no longer open."""
+    """DELETE ends a question, once; it is then no longer open."""
     asked = home.ask("touch withdrawn")
     client = home.client("agent")
 
@@ -191,7 +191,7 @@ def test_an_agent_withdraws_its_question(home: ApiGateway) -> None:
 
 
 def test_the_allowlists_show_the_last_use(home: ApiGateway) -> None:
-    """At once, in the seed's fields (S1); a use is no change of what may be replaced."""
+    """At once, in the seed's fields (S1); a use does not change what may be replaced."""
     before = home.client("reader").get("/v1/allowlists").json()
     assert home.ask("seq 1", wait=10)["exitCode"] == 0
     after = home.client("reader").get("/v1/allowlists").json()
@@ -207,7 +207,7 @@ def test_the_allowlists_show_the_last_use(home: ApiGateway) -> None:
 
 
 def test_the_allowlists_are_replaced_by_who_read_them(home: ApiGateway) -> None:
-    """An admin puts a new file in place; one who read an older one is refused."""
+    """An admin puts a new file in place; a writer who read an older one is refused."""
     read = home.client("reader").get("/v1/allowlists").json()
     admin = home.client("admin")
     new = {**read["file"], "defaults": {"ask": "always"}}
@@ -224,7 +224,7 @@ def test_the_allowlists_are_replaced_by_who_read_them(home: ApiGateway) -> None:
 
 
 def test_a_part_for_what_can_be_no_agent_is_not_put(home: ApiGateway) -> None:
-    """As little as a request of such an agent is taken; the file stays, and no record is made."""
+    """Like a request of such an agent it is refused; the file stays, and no record is made."""
     read = home.client("reader").get("/v1/allowlists").json()
     agents = {**read["file"]["agents"], "../x\n": {"ask": "always"}}
     new = {"file": {**read["file"], "agents": agents}, "baseHash": read["hash"]}
@@ -258,7 +258,7 @@ def test_what_is_shown_without_a_file_can_be_changed_and_put(tmp_path: Path) -> 
 
 
 def test_a_grant_is_listed_and_revoked(home: ApiGateway) -> None:
-    """What a person allowed for a while is there until somebody ends it."""
+    """What a person allowed for a while remains until it is ended."""
     asked = home.ask("uname -a", session="grants")
     path = f"/v1/approvals/{asked['id']}/resolve"
     yes = {"decision": "allow-always", "limit": "30m"}
@@ -273,7 +273,7 @@ def test_a_grant_is_listed_and_revoked(home: ApiGateway) -> None:
 
 
 def test_a_task_is_named_and_ended(home: ApiGateway) -> None:
-    """What a person allowed for a task is told with it, and ends with it, for its agent only."""
+    """What a person allowed for a task is shown with it, and ends with it, for its agent only."""
     asked = home.ask("uname -a", session="tasks", task="fix-login")
     path = f"/v1/approvals/{asked['id']}/resolve"
     yes = {"decision": "allow-always", "limit": "task"}
@@ -308,11 +308,11 @@ def test_policy_is_explained_and_nothing_runs(home: ApiGateway) -> None:
     assert (verdict["decision"], verdict["reason"]) == ("ask", "not_listed")
     assert not (home.home / "never").exists()
     after = home.client("reader").get("/v1/history").json()["history"]
-    assert [row["id"] for row in after] == before  # questions of other tests may end meanwhile
+    assert [row["id"] for row in after] == before  # other tests' questions may end in the meantime
 
 
 def test_a_tool_is_refused_as_an_answer(home: ApiGateway) -> None:
-    """A tool that nobody granted is no error of HTTP."""
+    """A tool that was not granted is not an HTTP error."""
     answer = home.client("agent").post("/v1/tools/call", json={"tool": "Exec", "args": {}})
 
     assert answer.status_code == 200
@@ -320,7 +320,7 @@ def test_a_tool_is_refused_as_an_answer(home: ApiGateway) -> None:
 
 
 def test_the_addresses_of_s4_answer(home: ApiGateway) -> None:
-    """S4's paths stand where its page writes them; a host that is no contact is a denial."""
+    """S4's paths are where its page writes them; a host that is not a contact is a denial."""
     admin = home.client("admin")
     wish = {"agent_id": "ab" * 32, "argv": ["/usr/bin/true"]}
     run = admin.post("/exec/run", json=wish)
@@ -354,7 +354,7 @@ def test_the_addresses_of_s4_answer(home: ApiGateway) -> None:
 def test_what_is_not_there_is_told(
     home: ApiGateway, verb: str, path: str, code: str, allowed: str | None
 ) -> None:
-    """An unknown address and an unknown verb have their codes; the verbs that there are follow."""
+    """An unknown address and an unknown verb have their codes; the existing verbs follow."""
     answer = home.client("agent").request(verb, path)
 
     assert error_of(answer) == code
@@ -395,7 +395,7 @@ def test_a_wait_is_read_strictly(home: ApiGateway, wait: str) -> None:
 
 
 def test_no_answer_is_kept_or_guessed_by_a_browser(home: ApiGateway) -> None:
-    """Every answer says so, also errors; none invites another site's page in."""
+    """Every answer says so, also errors; none lets another site's page in."""
     for path in ("/health", "/v1/history", "/nowhere", "/openapi.json"):
         answer = home.client("reader").get(path, headers={"Origin": home.url})
         assert answer.headers["cache-control"] == "no-store"

@@ -1,4 +1,4 @@
-"""The routes about nodes, with a node that is connected, one that is away, and none."""
+"""Test the routes about nodes, with a connected node, one that is away, and none."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ ECHO = {"security": "allowlist", "ask": "off", "allowlist": [{"pattern": "/usr/b
 
 @dataclass
 class Scene:
-    """An API, its node `web` that is connected, and `db`, which never was."""
+    """An API, its connected node `web`, and `db`, which never connected."""
 
     api: ApiGateway
     web: NodeFile
@@ -39,7 +39,7 @@ class Scene:
         return self.api.client(who).put(f"/v1/nodes{path}", json=body)
 
     def pair(self, file: NodeFile, name: str) -> None:
-        """Pair a node as its request and a person's word do."""
+        """Pair a node as its request and an approver's command do."""
         store = self.api.gateway.store
         draft = PairingDraft(NodeId(file.node_id), file.pairing_token, name, "127.0.0.1")
         asked = self.api.do(store.write(nodes.request, draft))
@@ -78,7 +78,7 @@ def _error(answer: httpx.Response) -> tuple[int, str, str]:
 
 
 def test_nodes_are_listed_and_shown(scene: Scene) -> None:
-    """By id, name and the start of an id; who is away is shown as away."""
+    """By id, name and the start of an id; one that is away is shown as away."""
     listed = scene.get("").json()
     assert {node["name"]: node["connected"] for node in listed["nodes"]} == {
         "web": True,
@@ -107,7 +107,7 @@ def test_a_request_says_whom_it_looks_like(scene: Scene) -> None:
 
 
 def test_a_nodes_file_is_read_and_replaced_over_http(scene: Scene) -> None:
-    """With the hash that was read; the socket is the node's own; what is there holds at once."""
+    """With the hash that was read; the socket is the node's own; the content applies at once."""
     read = scene.get("/web/approvals").json()
     assert "socket" not in read["file"]
     assert read["file"]["agents"]["main"]["allowlist"][0]["pattern"] == "/usr/bin/echo"
@@ -121,7 +121,7 @@ def test_a_nodes_file_is_read_and_replaced_over_http(scene: Scene) -> None:
 
 
 def test_a_stale_hash_is_a_conflict_and_changes_nothing(scene: Scene) -> None:
-    """Somebody else changed the file since it was read; read again, it is accepted."""
+    """The file was changed since it was read; read again, it is accepted."""
     read = scene.get("/web/approvals").json()
     first = {"version": 1, "agents": {"main": ECHO, "first": {"security": "deny"}}}
     late = {"version": 1, "agents": {"main": ECHO, "late": {"security": "full"}}}
@@ -154,7 +154,7 @@ def test_what_is_not_valid_changes_nothing(scene: Scene, change: dict[str, Any])
 
 
 def test_a_node_that_is_away_answers_nothing(scene: Scene) -> None:
-    """Said at once; a request is denied and nobody is asked."""
+    """It says so at once; a request is denied and no one is asked."""
     put = scene.put("/db/approvals", {"file": {"version": 1}, "baseHash": "0" * 64})
     for answer in (scene.get("/db/approvals"), put):
         status, _, said = _error(answer)

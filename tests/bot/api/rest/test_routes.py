@@ -1,4 +1,4 @@
-"""What a route answers where something is missing or has changed is what its document says."""
+"""Answer on a route as its document says if something is missing or has changed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +17,9 @@ CLASHES = {
     "POST /v1/approvals/{id}/resolve": ("approver", {"decision": "deny"}),
     "PUT /v1/allowlists": ("admin", {"file": {"version": 1}, "baseHash": "0" * 64}),
 }
-"""Who gets 409 by what, where the request with this key was denied and has ended."""
+"""The calls that get 409, and by what, if the request with this key was denied and has ended."""
 ABOUT_NODES = {"POST /v1/nodes/{node}/invoke", "PUT /v1/nodes/{id}/approvals"}
-"""These clash where a node is connected: ``test_rest_nodes.py``."""
+"""These clash if a node is connected: ``test_rest_nodes.py``."""
 LOOKS_UP = {
     "POST /v1/tasks/end": {"task": "none"},
     "POST /v1/nodes/approve": {"code": "K3F7QZ"},
@@ -40,7 +40,7 @@ class Api:
         return set(self.document["paths"][path][verb.lower()]["responses"])
 
     def status(self, route: str, who: str, named: str, body: object = None) -> int:
-        """Send a request for what is named and return what is answered."""
+        """Send a request for what is named and return the answer."""
         verb, path = route.split()
         path = path.replace("{id}", named).replace("{node}", named)
         with self.home.client(who).stream(verb, path, json=body) as answer:
@@ -66,7 +66,7 @@ def test_what_has_ended_or_changed_is_a_conflict(api: Api, route: str) -> None:
 
 
 def test_no_other_route_promises_a_conflict(api: Api) -> None:
-    """Whoever writes a client handles what can happen, and nothing else."""
+    """The author of a client handles what can happen, and nothing else."""
     promised = {one for one in map(_name, ROUTES) if "409" in api.documented(one)}
 
     assert promised == {*CLASHES, *ABOUT_NODES}

@@ -19,11 +19,11 @@ NOT_FOR_AGENTS = {
     "/v1/nodes",
     "/v1/nodes/{id}",
 }
-"""What tells of other agents' doings is no agent's to read, whatever the methods say."""
+"""Keep what reveals other agents' doings from agents, whatever the methods say."""
 
 
 def call(client: httpx.Client, verb: str, path: str, **headers: str) -> int:
-    """Send a request whose params are wrong wherever that is possible, so that nothing happens."""
+    """Send a request whose params are wrong wherever possible, so that nothing happens."""
     body: dict[str, Any] = {"json": {"none": 1}}
     if verb not in {"POST", "PUT"}:
         body = {"params": {"limit": "none"}}
@@ -36,7 +36,7 @@ def call(client: httpx.Client, verb: str, path: str, **headers: str) -> int:
 
 @pytest.mark.parametrize(("verb", "path"), SERVED)
 def test_a_route_lets_in_whose_scope_suffices(home: ApiGateway, verb: str, path: str) -> None:
-    """Each route with each kind of token: let through exactly where one of its scopes is held."""
+    """Each route with each kind of token: admitted exactly if one of its scopes is held."""
     for who, (scopes, agent, _) in HOLDERS.items():
         method = SERVED[verb, path]
         allowed = bool(method.scopes & scopes)
@@ -51,7 +51,7 @@ def test_a_route_lets_in_whose_scope_suffices(home: ApiGateway, verb: str, path:
 
 @pytest.mark.parametrize(("verb", "path"), SERVED)
 def test_nobody_is_let_in_without_a_token(home: ApiGateway, verb: str, path: str) -> None:
-    """No token, a made-up one, one in the address, one in a cookie, another scheme: 401."""
+    """No token, an invented one, one in the address, one in a cookie, another scheme: 401."""
     token = home.tokens["agent"]
     client = home.client(None)
     made_up = {"Authorization": "Bearer sayso_" + "0" * 49}
@@ -81,7 +81,7 @@ def test_a_revoked_token_is_out_at_once(home: ApiGateway) -> None:
 
 
 def test_an_agent_sees_its_own_only(home: ApiGateway) -> None:
-    """What another agent asked is answered like what nobody asked; its name cannot be taken."""
+    """Another agent's question is answered like a nonexistent one; its name cannot be taken."""
     asked = home.ask("touch private")
     path = f"/v1/requests/{asked['id']}"
     other = home.client("other")

@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 
 
 def test_events_come_as_they_happen_and_are_resumed(home: ApiGateway) -> None:
-    """What was told before, what happens now, and after a break only what came since."""
+    """What was reported before, what happens now, and after a break only what came since."""
     home.ask("true", session="sse", wait=5)
     path = "/v1/events/stream?session=sse"
     with stream(home, "agent", path) as events:
@@ -35,9 +35,9 @@ def test_events_come_as_they_happen_and_are_resumed(home: ApiGateway) -> None:
 
 
 def test_a_run_is_watched_to_its_end(home: ApiGateway) -> None:
-    """Output comes while the command runs, and then how it ended."""
-    for pause_s in (0.5, 4):  # what comes at the end only does so each time
-        # Not by a shell: `echo` prints at once, `sleep` holds the end back.
+    """Output arrives while the command runs, and then how it ended."""
+    for pause_s in (0.5, 4):  # what arrives only at the end does so each time
+        # Not with a shell: `echo` prints at once, `sleep` delays the end.
         line = f"echo one && sleep {pause_s} && echo two"
         asked = home.ask(line, session="watch", wait=0.1)
         with stream(home, "agent", f"/v1/runs/{asked['id']}/output") as events:
@@ -56,7 +56,7 @@ def test_a_run_is_watched_to_its_end(home: ApiGateway) -> None:
 
 
 def test_a_run_that_has_ended_is_still_read(home: ApiGateway) -> None:
-    """Its stored output and then its end come on the stream; the tail has both in one answer."""
+    """Its stored output and then its end arrive on the stream; the tail has both in one answer."""
     secret = "ghp_" + "Zz9" * 12
     asked = home.ask(f"echo {secret}", session="late", wait=5)
     path = f"/v1/runs/{asked['id']}"
@@ -89,7 +89,7 @@ def test_the_tail_of_what_did_not_run_says_so(home: ApiGateway) -> None:
 
 
 def test_a_question_is_watched_to_its_end(home: ApiGateway) -> None:
-    """Who watches what people are being asked about sees it run, or not."""
+    """A watcher of what people are being asked about sees it run, or not."""
     asked = home.ask("uname -s", session="watch")
     path = f"/v1/approvals/{asked['id']}/resolve"
     yes = {"decision": "allow-once"}
@@ -104,7 +104,7 @@ def test_a_question_is_watched_to_its_end(home: ApiGateway) -> None:
 
 
 def test_a_stream_ends_with_its_token(home: ApiGateway) -> None:
-    """A revoked token hears nothing more, also on a stream that is open."""
+    """A revoked token receives nothing more, even on an open stream."""
     with stream(home, "asker", "/v1/events/stream?session=ends") as events:
         home.ask("true", who="agent", session="ends", wait=5)
         assert next(events)["event"] == "exec.started"
@@ -125,7 +125,7 @@ def test_what_is_not_there_is_told_before_the_stream_begins(home: ApiGateway) ->
 
 
 def test_a_client_that_left_and_a_stop_end_a_stream(tmp_path: Path) -> None:
-    """One place for streams: it is free again when its client is gone; a stop waits for none."""
+    """One slot for streams: it is free again when its client is gone; a stop waits for none."""
     with api_gateway(tmp_path / "home", limits={"waiting": 1}) as home:
         path = "/v1/events/stream?session=place"
         with closing(raw_sockets.connect(home)) as connection:

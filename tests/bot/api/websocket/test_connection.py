@@ -28,7 +28,7 @@ FORBIDDEN, BUSY, CANCELLED = -32001, -32003, -32800
 
 
 def call(line: ClientConnection, method: str, number: int = 1, **params: Any) -> dict[str, Any]:
-    """Call a method and return its answer; notifications in between are passed over."""
+    """Call a method and return its answer; notifications in between are skipped."""
     frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
     line.send(json.dumps(frame))
     return answer_to(line, number)
@@ -61,7 +61,7 @@ def closed(line: ClientConnection) -> int:
 
 
 def test_the_same_methods_as_on_the_socket(home: ApiGateway) -> None:
-    """A run with its output ahead, answers out of order, another's things hidden."""
+    """A run with its output before the end, answers out of order, others' things hidden."""
     with talk(home, "agent") as line:
         slow = {"command": "sleep 2", "cwd": "/"}
         line.send(
@@ -82,7 +82,7 @@ def test_the_same_methods_as_on_the_socket(home: ApiGateway) -> None:
 
 
 def test_events_are_pushed_to_who_asked(home: ApiGateway) -> None:
-    """Questions, answers and the session's own events, each once, to those who may hear them."""
+    """Questions, answers and the session's own events, each once, to those allowed to see them."""
     with talk(home, "person") as ana, talk(home, "agent") as agent, talk(home, "other") as other:
         wish: dict[str, Any] = {"session": "push", "approvals": True}
         assert call(ana, "events.subscribe", **wish, events=False)["result"]["approvals"]
@@ -167,7 +167,7 @@ def test_who_is_not_let_in_is_told(
 def test_a_bad_frame_is_answered_and_the_line_goes_on(
     home: ApiGateway, frame: str, code: int
 ) -> None:
-    """Each has its code of JSON-RPC; the next request is served."""
+    """Each has its JSON-RPC code; the next request is served."""
     with talk(home, "agent") as line:
         line.send(frame)
         assert json.loads(line.recv(20))["error"]["code"] == code
@@ -234,7 +234,7 @@ def masked(text: str) -> bytes:
 
 
 def test_an_id_in_flight_is_not_taken_again_and_can_be_cancelled(home: ApiGateway) -> None:
-    """As on the socket: one answer an id, and cancelling ends the wait, not the run."""
+    """As on the socket: one answer per id, and cancelling ends the wait, not the run."""
     with talk(home, "agent") as line:
         params = {"command": "sleep 5", "cwd": "/"}
         frame = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "exec.run", "params": params})
@@ -247,7 +247,7 @@ def test_an_id_in_flight_is_not_taken_again_and_can_be_cancelled(home: ApiGatewa
 
 
 def test_a_revoked_token_is_hung_up_on(home: ApiGateway) -> None:
-    """The next frame is refused, and the line ends with 4401; a silent line as well."""
+    """The next frame is refused, and the connection closes with 4401; so does a silent one."""
     with talk(home, "asker") as line, talk(home, "asker") as silent:
         call(silent, "events.subscribe", session="main")
         assert "result" in call(line, "events.drain", session="main")
@@ -304,7 +304,7 @@ def test_who_sends_too_fast_is_slowed(tmp_path: Path, home: ApiGateway) -> None:
 def _flood(home: ApiGateway, times: int) -> tuple[int, float]:
     """Send a hundred frames at once; return how many were refused as busy, and the seconds.
 
-    Again where few were, so many times at most: a slow machine may be no faster than the rate.
+    Repeat if few were, a limited number of times: a slow machine may not exceed the rate.
     """
     busy = 0
     with talk(home, "agent") as line:
@@ -321,7 +321,7 @@ def _flood(home: ApiGateway, times: int) -> tuple[int, float]:
 
 
 def test_lines_have_their_number_and_leave_it(tmp_path: Path) -> None:
-    """Beyond the places a line is refused; one that was cut leaves its place."""
+    """Beyond the slots a connection is refused; one that was cut frees its slot."""
     with api_gateway(tmp_path / "home", limits=TIGHT) as tight:
         lines = [handshaken(tight, who) for who in ("agent", "asker", "person")]
         with pytest.raises(InvalidStatus) as refused, talk(tight, "other"):
@@ -340,7 +340,7 @@ def test_lines_have_their_number_and_leave_it(tmp_path: Path) -> None:
 
 
 def test_who_does_not_read_is_cut_off(tmp_path: Path, home: ApiGateway) -> None:
-    """Megabytes of answers that nobody reads end the line; the gateway keeps none of them."""
+    """Megabytes of unread answers end the connection; the gateway keeps none of them."""
     loose = {**TIGHT, "rate": 100_000, "burst": 100_000}
     with api_gateway(tmp_path / "home", limits=loose) as brisk:
         made = brisk.ask("seq 1 60000", wait=10)
@@ -363,7 +363,7 @@ def test_who_does_not_read_is_cut_off(tmp_path: Path, home: ApiGateway) -> None:
 
 
 def test_a_stop_tells_every_line(tmp_path: Path) -> None:
-    """The gateway stops in time with lines open, and tells each that it will be back (1012)."""
+    """The gateway stops in time with open connections, and tells each that it returns (1012)."""
     with api_gateway(tmp_path / "home") as home, talk(home, "agent") as line:
         began = time.monotonic()
         stop = threading.Timer(0.1, home.loop.call_soon_threadsafe, (home.ended.set,))

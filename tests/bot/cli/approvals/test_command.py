@@ -1,4 +1,4 @@
-"""`sayso approvals` as a real process, on a real home."""
+"""Run `sayso approvals` as a real process, on a real home."""
 
 import json
 import stat
@@ -47,12 +47,12 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """Return a home that is not there yet."""
+    """Return a home that does not exist yet."""
     return Home(tmp_path / "home")
 
 
 def test_without_a_file_that_is_said(home: Home) -> None:
-    """Looking makes nothing."""
+    """Looking creates nothing."""
     done = home.sayso("get")
     assert (done.returncode, done.stderr) == (0, "")
     assert "does not exist: only tools.exec" in done.stdout
@@ -60,7 +60,7 @@ def test_without_a_file_that_is_said(home: Home) -> None:
 
 
 def test_adding_listing_and_removing(home: Home) -> None:
-    """A pattern goes in once, is shown, and goes out by pattern or by id."""
+    """A pattern is added once, shown, and removed by pattern or by id."""
     first = home.sayso("allowlist", "add", "/usr/bin/rg", "--agent", "coder", "--json")
     assert first.returncode == 0, first.stderr
     again = home.sayso("allowlist", "add", "/usr/bin/rg", "--agent", "coder", "--json")
@@ -81,7 +81,7 @@ def test_adding_listing_and_removing(home: Home) -> None:
 
 
 def test_what_was_used_is_shown(home: Home) -> None:
-    """Each entry shows when and for what it was used last, as text and as JSON."""
+    """Each entry shows when and for what it was last used, as text and as JSON."""
     home.sayso("allowlist", "add", "/usr/bin/rg")
     usage = Usage(ApprovalsFile(home.file))
     usage.note("main", "/usr/bin/rg", LastUse(1737150000000, "rg -n word", "/usr/bin/rg"))
@@ -132,7 +132,7 @@ def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path)
 
 
 def test_what_is_printed_without_a_file_can_be_changed_and_set(home: Home) -> None:
-    """As the help has it: `get --json | jq … | set --stdin`; there is no file, and that is said."""
+    """As the help has it: `get --json | jq … | set --stdin`; there is no file, and it says so."""
     for agent in ((), ("--agent", "main")):
         assert "does not exist" in home.sayso("get", *agent).stdout
         text = json.loads(home.sayso("get", *agent, "--json").stdout)
@@ -178,17 +178,17 @@ def test_what_is_printed_without_a_file_can_be_changed_and_set(home: Home) -> No
 def test_misuse_is_explained(
     home: Home, words: tuple[str, ...], stdin: str, code: int, says: str
 ) -> None:
-    """Each failure has its exit code and one clear text, and makes nothing."""
+    """Each failure has its exit code and one clear text, and creates nothing."""
     done = home.sayso(*words, stdin=stdin)
     assert done.returncode == code
     assert says in done.stderr
     assert "Traceback" not in done.stderr
-    assert "last-good" not in done.stderr  # there is no copy of a text that was never stored
+    assert "last-good" not in done.stderr  # no copy exists of a text that was never stored
     assert not home.file.exists()
 
 
 def test_a_corrupt_file_is_named_and_can_be_replaced(home: Home) -> None:
-    """Every command but ``set`` refuses it; ``set`` keeps it aside."""
+    """Every command except ``set`` refuses it; ``set`` keeps a copy of it."""
     home.sayso("allowlist", "add", "/usr/bin/rg")
     home.file.write_text("{ broken")
     for words in (("get",), ("allowlist", "list"), ("allowlist", "add", "/usr/bin/fd")):
@@ -210,7 +210,7 @@ def test_nothing_shown_can_mislead_a_terminal(home: Home) -> None:
 
 
 def test_an_entry_for_exact_arguments_is_added_by_argv(home: Home) -> None:
-    """All that follows ``--argv`` are arguments, options of the program included."""
+    """Everything after ``--argv`` is an argument, including options of the program."""
     words = ("allowlist", "add", "--agent", "main", "/usr/bin/git", "--argv", "status", "--short")
     done = home.sayso(*words)
     assert done.stdout == "/usr/bin/git status --short exactly may run for agent main\n"

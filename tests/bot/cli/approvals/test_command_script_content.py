@@ -1,4 +1,4 @@
-"""What the commands say about entries that are held to a script's content (decision 21)."""
+"""Describe entries that are held to a script's content (decision 21)."""
 
 import hashlib
 import sys

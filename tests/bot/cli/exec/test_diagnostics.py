@@ -16,7 +16,7 @@ COUNTS: dict[str, object] = {
 
 
 def test_each_count_has_a_line_and_one_column_for_values() -> None:
-    """Names as people say them, several values below each other, nothing of JSON."""
+    """Names as people say them, several values below each other, no JSON."""
     assert table(COUNTS).splitlines() == [
         "enabled                        yes",
         "listening                      127.0.0.1:8790",

@@ -19,7 +19,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def sayso(home: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run `sayso` as a process of its own in this home."""
+    """Run `sayso` as a separate process in this home."""
     inherited = {name: text for name, text in os.environ.items() if not name.startswith("SAYSO_")}
     return run(
         [sys.executable, "-m", "bot", *words],
@@ -42,7 +42,7 @@ def test_check_passes_a_good_configuration(home: Path) -> None:
 
 
 def test_check_says_that_there_is_no_file(home: Path) -> None:
-    """No file is fine, but whoever checks wants to know."""
+    """No file is fine, but a person who checks wants to know."""
     done = sayso(home, "config", "check")
 
     assert done.returncode == 0
@@ -86,7 +86,7 @@ def test_check_tells_programs_the_same(home: Path) -> None:
 
 
 def test_show_prints_values_with_their_source(home: Path) -> None:
-    """Default, line of the file, or variable: whoever wonders can find the place."""
+    """Default, line of the file, or variable: the place can be found."""
     (home / "config.json5").write_text('{tools: {exec: {\nhost: "gateway"}}}')
 
     done = sayso(home, "config", "show", "--json", SAYSO_TOOLS__EXEC__ASK="always")
@@ -134,7 +134,7 @@ def test_show_refuses_a_wrong_configuration(home: Path) -> None:
 
 
 def test_a_home_that_others_write_exits_1(home: Path) -> None:
-    """A home that anybody can write is no mistake in the configuration, but Sayso stops."""
+    """A home that anyone can write to is not a mistake in the configuration, but Sayso stops."""
     home.chmod(0o777)
 
     done = sayso(home, "config", "check")
@@ -153,7 +153,7 @@ def test_a_wrong_word_is_a_usage_error(home: Path, words: list[str]) -> None:
 
 
 def test_check_warns_of_a_rule_that_allows_more_than_it_says(home: Path) -> None:
-    """A plain <PATH> is below whatever folder an agent names; that is told and no mistake."""
+    """A plain <PATH> is below whatever folder an agent names; that is reported, not an error."""
     rule = '{match: {argv: ["touch", "<PATH>"]}, decide: "allow"}'
     (home / "config.json5").write_text(f"{{tools: {{exec: {{rules: [{rule}]}}}}}}")
 

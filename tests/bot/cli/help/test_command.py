@@ -1,4 +1,4 @@
-"""`sayso help` knows commands and topics; what it does not know it says."""
+"""Show help on commands and topics with `sayso help`; report what it does not know."""
 
 import ast
 import re
@@ -49,14 +49,14 @@ def test_no_such_topic(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_first_screen_names_every_topic(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody has to guess what `sayso help` knows besides commands."""
+    """No one has to guess what `sayso help` knows besides commands."""
     main(["help"])
     start = capsys.readouterr().out.partition("\n\nThe gateway:")[0]
     assert [topic for topic in TOPICS if topic not in start] == []
 
 
 def test_messages_name_no_chapter_of_the_design(capsys: pytest.CaptureFixture[str]) -> None:
-    """Readers of the help and of refusals have never seen the codes of seeds and rules."""
+    """Readers of help texts and refusals have never seen the codes of seeds and rules."""
     texts = [parser.format_help() for parser in commands(build_parser())]
     for topic in TOPICS:
         main(["help", topic])
@@ -66,7 +66,7 @@ def test_messages_name_no_chapter_of_the_design(capsys: pytest.CaptureFixture[st
 
 
 def test_no_string_of_the_product_names_one() -> None:
-    """The same of every string that is no docstring; the control: the pattern finds such codes."""
+    """The same for every string that is not a docstring; the control: the pattern finds codes."""
     found = [
         f"{path}: {text}"
         for folder in ("bot", "channels", "core")

@@ -1,4 +1,4 @@
-"""What the shells complete is what the parsers know, in real bash, zsh and fish."""
+"""Complete what the parsers know, in real bash, zsh and fish."""
 
 import argparse
 import os
@@ -26,7 +26,7 @@ def names(*words: str) -> list[str]:
 
 
 def test_every_command_and_option_is_offered() -> None:
-    """At each place exactly what the parser there takes."""
+    """At each place exactly what the parser accepts there."""
     assert names("") == members(build_parser())
     for parser in commands(build_parser()):
         path = parser.prog.split()[1:]
@@ -38,7 +38,7 @@ def test_every_command_and_option_is_offered() -> None:
 
 
 def test_each_option_is_offered_with_its_help() -> None:
-    """As the help of the command says it, for the shells that show it beside the name."""
+    """As the command's help says it, for the shells that show it next to the name."""
     offered = dict(candidates(["token", "create", "x", "--"]))
     (create,) = (one for one in commands(build_parser()) if one.prog == "sayso token create")
     said = {one.option_strings[-1]: one.help for one in create._actions if one.option_strings}
@@ -69,7 +69,7 @@ def test_each_option_is_offered_with_its_help() -> None:
 def test_values_are_completed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], expected: list[str]
 ) -> None:
-    """Choices, files and folders; where the gateway would know and none runs, nothing."""
+    """Choices, files and folders; nothing if only a gateway would know and none runs."""
     monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
     assert names(*words) == expected
 
@@ -99,7 +99,7 @@ def test_bash_completes() -> None:
 
 
 def test_fish_completes(tmp_path: Path) -> None:
-    """By its own `complete -C`, with meanings; a path where a path stands."""
+    """By its own `complete -C`, with meanings; a path where one is expected."""
     (tmp_path / "journal.jsonl").touch()
     script = (
         "sayso completion fish | source; complete -C 'sayso people re';"

@@ -1,4 +1,4 @@
-"""The man page holds every command and option, and is good roff."""
+"""Put every command and option on the man page, in valid roff."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ from bot.cli.parser import members
 
 
 def test_the_page_is_read_without_a_warning() -> None:
-    """By groff with every warning on; what it shows names each command and topic."""
+    """By groff with every warning on; the output names each command and topic."""
     done = subprocess.run(
         ["man", "-l", "--warnings=w", "-"],
         input=page(),
@@ -30,7 +30,7 @@ def test_the_page_is_read_without_a_warning() -> None:
 
 
 def test_no_line_of_a_text_is_a_request() -> None:
-    """A text that begins with a dot, an apostrophe or holds a backslash stays text."""
+    """A text that begins with a dot or an apostrophe, or has a backslash, stays text."""
     requests = {line.split()[0] for line in page().splitlines() if line[:1] in {".", "'"}}
 
     assert requests <= {".TH", ".SH", ".SS", ".TP", ".B", ".I", ".RI", ".PP", ".EX", ".EE"}

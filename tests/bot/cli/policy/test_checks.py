@@ -28,7 +28,7 @@ def lines(*found: object) -> str:
 
 
 def test_without_a_file_the_examples_and_profiles_are_checked(tmp_path: Path) -> None:
-    """Everything holds: exit 0, and the counts say what was looked at."""
+    """Everything passes: exit 0, and the counts say what was checked."""
     done = sayso(home(tmp_path, config(RULE)), "policy", "test")
 
     assert 0 == done.returncode, done.stderr
@@ -37,7 +37,7 @@ def test_without_a_file_the_examples_and_profiles_are_checked(tmp_path: Path) ->
 
 
 def test_expectations_that_hold_are_exit_0(tmp_path: Path) -> None:
-    """Each verdict, by line and vector, with settings and lists of their own; comments skipped."""
+    """Each verdict, by line and vector, with its own settings and lists; comments skipped."""
     file = write(
         tmp_path / "expected.jsonl",
         lines(
@@ -89,7 +89,7 @@ def test_a_missed_expectation_is_named_with_what_was_decided(tmp_path: Path) -> 
     ],
 )
 def test_a_line_that_cannot_be_judged_is_wrong(tmp_path: Path, line: object, words: str) -> None:
-    """Nothing that was meant as an expectation passes unread."""
+    """Nothing that was meant as an expectation is skipped."""
     file = write(tmp_path / "expected.jsonl", lines(line))
     done = sayso(home(tmp_path, config()), "policy", "test", str(file))
 
@@ -109,7 +109,7 @@ def test_an_example_that_does_not_behave_is_exit_1(tmp_path: Path) -> None:
 
 
 def test_another_configuration_can_be_tested(tmp_path: Path) -> None:
-    """--config stands in for the one in effect; a file that is not there is exit 2."""
+    """--config replaces the one in effect; a missing file is exit 2."""
     state = home(tmp_path, config())
     new = write(tmp_path / "new.json5", config(RULE))
     file = write(tmp_path / "e.jsonl", lines({"argv": ["make", "test"], "expect": "deny"}))

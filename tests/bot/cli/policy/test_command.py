@@ -1,4 +1,4 @@
-"""`sayso policy explain` as a real process."""
+"""Run `sayso policy explain` as a real process."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ def explain(
 
 
 def batch(home: Path, *lines: object) -> list[dict[str, Any]]:
-    """Judge lines; bytes go in as they are, all else as JSON."""
+    """Judge lines; bytes are sent as they are, everything else as JSON."""
     raw = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     done = explain(home, "--batch", stdin=b"\n".join(raw) + b"\n")
     assert done.returncode == 0, done.stderr
@@ -146,7 +146,7 @@ def test_odd_requests_are_never_allowed(tmp_path: Path, request_fields: dict[str
 
 
 def test_the_corpus_goes_through_one_process(tmp_path: Path) -> None:
-    """All corpus entries, with the fields they have, are answered one for one."""
+    """All corpus entries, with their fields, are answered one for one."""
     entries = json.loads((CORPUS / "commands.json").read_text(encoding="utf-8"))
     answers = batch(tmp_path, *entries)
     assert [one["id"] for one in answers] == [entry["id"] for entry in entries]
@@ -199,7 +199,7 @@ def test_a_person_sees_decision_segments_knobs_and_the_way_out(tmp_path: Path) -
 
 
 def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
-    """Without configuration all is denied but in the sandbox, and the setting is named."""
+    """Without configuration all is denied except in the sandbox, and the setting is named."""
     inside = explain(tmp_path, "-c", "ls").stdout.decode()
     text = explain(tmp_path, "-c", "ls", SAYSO_TOOLS__EXEC__HOST="gateway").stdout.decode()
     assert inside.startswith("ALLOW  Every command may run in the sandbox")
@@ -208,7 +208,7 @@ def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
 
 
 def test_another_host_is_explained_as_the_call_that_names_it(tmp_path: Path) -> None:
-    """The gateway's rules hold there, a call to the sandbox is judged as one, other words fail."""
+    """The gateway's rules apply there, a call to the sandbox is judged as one, other words fail."""
     there = explain(tmp_path, "--host", "gateway", "-c", "ls").stdout.decode()
     back: dict[str, Any] = {
         "SAYSO_TOOLS__EXEC__HOST": "gateway",
@@ -241,7 +241,7 @@ RULES = """{tools: {exec: {security: "allowlist", rules: [
 
 
 def test_each_rule_is_shown_and_the_winner_named(tmp_path: Path) -> None:
-    """All that were looked at, in order, with the strictest one marked."""
+    """All that were checked, in order, with the strictest one marked."""
     home = tmp_path / ".sayso"
     home.mkdir(mode=0o700)
     (home / "config.json5").write_text(RULES)
@@ -301,7 +301,7 @@ NET = {"match": {"effect": "network"}, "decide": "ask", "tier": "critical", "rea
 
 
 def test_what_a_question_needs_is_told(tmp_path: Path) -> None:
-    """Tier, people and time stand in the text and in JSON; nothing of it where nobody is asked."""
+    """Tier, people and time are in the text and in JSON; none of it if no one is asked."""
     ruled(tmp_path, NET)
 
     text = explain(tmp_path, "--", "curl", "http://a").stdout.decode()
@@ -337,7 +337,7 @@ def test_a_wrapper_shows_no_effect_that_does_not_count(tmp_path: Path) -> None:
 
 
 def rendered(tmp_path: Path, *words: str, cwd: Path) -> tuple[dict[str, Any], str]:
-    """Render a prompt for Slack from a folder; return it with what was noted."""
+    """Render a prompt for Slack from a folder; return it with the remarks."""
     done = run(
         [sys.executable, "-m", "bot", "prompt", "render", "--channel", "slack", *words],
         capture_output=True,

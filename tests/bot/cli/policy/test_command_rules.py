@@ -1,4 +1,4 @@
-"""`sayso policy rules` of a running gateway: what is in effect, for people and for programs."""
+"""List the rules of a running gateway with `sayso policy rules`, for people and programs."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ RULES = [
 
 
 def test_the_rules_in_effect_are_listed(tmp_path: Path) -> None:
-    """One a line with its place and reason; an agent without own ones has those of all."""
+    """One per line with its place and reason; an agent without its own has those of all."""
     home = tmp_path / "home"
     write_config(home, None)
     config = json.loads((home / "config.json5").read_text())

@@ -1,4 +1,4 @@
-"""The quick way to read the words of `sayso run` is the parser's own, or none at all."""
+"""Read the words of `sayso run` the quick way as the parser does, or not at all."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ _WORDS = st.lists(st.one_of(_OPTIONS, _OPTIONS, _PLAIN, _CHOSEN, _ODD), max_size
 @settings(max_examples=300)
 @given(_WORDS, st.lists(st.one_of(_PLAIN, _ODD), max_size=4))
 def test_words_are_read_as_the_parser_reads_them(before: list[str], after: list[str]) -> None:
-    """Where the quick way reads anything, the parser reads the same, and refuses nothing of it."""
+    """Whatever the quick way reads, the parser reads the same, and refuses nothing of it."""
     words = [*before, "--", *after] if after else before
     found = quick(words)
     if found is None:
@@ -57,7 +57,7 @@ def test_plain_words_need_no_parser() -> None:
 
 
 def test_a_plain_run_loads_neither_parser_nor_library() -> None:
-    """What stands before every command of an agent starts lean: a short list of modules."""
+    """What precedes every command of an agent starts lean: a short list of modules."""
     script = (
         "import sys; before = set(sys.modules)\n"
         "from bot.cli import main\n"

@@ -1,4 +1,4 @@
-"""What `sayso run` prints and asks, part by part: real descriptors, a real server."""
+"""Test what `sayso run` prints and asks, part by part: real descriptors, a real server."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def test_settings_without_effect_are_said(capfd: pytest.CaptureFixture[str]) -> None:
-    """What the gateway ignored of a call is on standard error, whatever the end."""
+    """What the gateway ignored in a call is on standard error, whatever the end."""
     denied = {"status": "denied", "id": "r1", "reason": "allowlist_miss", "why": "Not listed."}
     for answer in (FINISHED, denied):
         conclude({**answer, "ignored": ["security=full has no effect."]}, Outlets(separate=False))
@@ -58,7 +58,7 @@ def test_settings_without_effect_are_said(capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_reader_without_room_blocks_nobody(pipe: tuple[int, int]) -> None:
-    """What does not fit is kept, and goes out in order once there is room."""
+    """What does not fit is kept, and is written in order once there is room."""
     outlet = Outlet(pipe[1])
     data = os.urandom(300_000)
     outlet.take(data)
@@ -86,7 +86,7 @@ def test_a_stream_that_comes_again_is_printed_once(pipe: tuple[int, int]) -> Non
 
 
 def test_a_reader_that_is_gone_is_told(tmp_path: Path) -> None:
-    """Writing to nobody is an error of its own; a file takes everything at once."""
+    """Writing to no reader is an error of its own; a file takes everything at once."""
     reader, writer = os.pipe()
     os.close(reader)
     with pytest.raises(BrokenPipeError):
@@ -148,7 +148,7 @@ def stream(data: bytes, total: int) -> dict[str, Any]:
 def test_the_end_prints_what_is_missing_and_no_more(
     capfd: pytest.CaptureFixture[str], answer: dict[str, Any], before: bytes, out: str, said: str
 ) -> None:
-    """Whatever was streamed before, each byte that was kept is printed once, in its order."""
+    """Whatever was streamed before, each kept byte is printed once, in order."""
     outlets = Outlets(separate=True)
     outlets.of("stdout").take(before)
     conclude(answer, outlets)
@@ -165,7 +165,7 @@ def wished(*words: str, separate: bool = False) -> dict[str, object]:
 
 
 def test_what_is_asked(tmp_path: Path) -> None:
-    """Only what was said goes out; input in base64, the way its output is kept, and no wait."""
+    """Only what was given is sent; input in base64, as its output is kept, and no wait."""
     (tmp_path / "in").write_bytes(b"\xff\n")
     asked = wished("-c", "ls", "--stdin-file", str(tmp_path / "in"), "--no-wait", separate=True)
 
@@ -186,7 +186,7 @@ def test_what_is_asked(tmp_path: Path) -> None:
 def test_a_task_is_taken_from_the_environment_unless_it_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is named goes before ``$SAYSO_TASK``, and an empty name is none."""
+    """A given name takes precedence over ``$SAYSO_TASK``, and an empty name is none."""
     monkeypatch.delenv("SAYSO_TASK", raising=False)
     assert "task" not in wished("-c", "ls")
     monkeypatch.setenv("SAYSO_TASK", "fix")
@@ -222,7 +222,7 @@ class Scripted:
             try:
                 connection, _ = self._listener.accept()
             except OSError:
-                return  # it was left
+                return  # the client left
             with connection, connection.makefile("rb") as lines:
                 self.asked.append(json.loads(lines.readline()))
                 for frame in script:
@@ -232,7 +232,7 @@ class Scripted:
                     connection.sendall(json.dumps(frame).encode() + b"\n")
 
     def leave(self) -> None:
-        """End it before all was said."""
+        """End it before everything was said."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self.close()
 
@@ -249,7 +249,7 @@ def output(data: bytes) -> dict[str, Any]:
 
 
 def state(status: str, **more: object) -> dict[str, Any]:
-    """Return a notification of a standing."""
+    """Return a notification of a state."""
     return {"method": "exec.state", "params": {"status": status, "id": "r1", **more}}
 
 
@@ -297,7 +297,7 @@ def test_two_slow_readers_are_waited_for_until_they_have_all(tmp_path: Path) -> 
 
 
 def _read(fd: int, size: int, heard: list[bytes]) -> None:
-    """Read so many bytes, or until the other end is closed."""
+    """Read this many bytes, or until the other end is closed."""
     with os.fdopen(os.dup(fd), "rb") as reader:
         heard.append(reader.read(size))
 
@@ -305,7 +305,7 @@ def _read(fd: int, size: int, heard: list[bytes]) -> None:
 def test_a_lost_connection_goes_on_where_it_was(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The same run is asked for again; output that comes again is not printed again."""
+    """The same run is requested again; output that is sent again is not printed again."""
     first = [state("running"), output(b"abc"), output(b"def")]
     second = [state("running"), output(b"abcdefgh"), {"id": "main", "result": FINISHED}]
     server = Scripted(tmp_path, first, second)
@@ -324,7 +324,7 @@ def test_a_lost_connection_goes_on_where_it_was(
 def test_a_remark_beside_json_is_json(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With --json whoever reads standard error gets an object a line."""
+    """With --json a reader of standard error gets one object per line."""
     monkeypatch.setattr(Failures, "as_json", True)
     first = [state("running"), output(b"abc")]
     followed(Scripted(tmp_path, first, [state("running"), {"id": "main", "result": FINISHED}]))
@@ -356,7 +356,7 @@ def test_before_its_id_is_known_it_may_have_been_taken(tmp_path: Path) -> None:
 def test_each_request_has_a_key_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """Two of the same words are two requests; a key that is given stays."""
+    """Two requests of the same words are two requests; a given key stays."""
     answer = [{"id": "main", "result": FINISHED}]
     server = Scripted(tmp_path, *([{**one} for one in answer] for _ in range(3)))
     monkeypatch.setenv("SAYSO_SOCKET", server.path)
@@ -389,7 +389,7 @@ def test_where_nobody_listens_nothing_was_asked(tmp_path: Path) -> None:
 def test_a_request_with_a_key_is_sent_again(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], lost: list[Any]
 ) -> None:
-    """Before its id is known the very same request goes out again, under the same key."""
+    """Before its id is known the very same request is sent again, under the same key."""
     server = Scripted(tmp_path, lost, [state("running"), {"id": "main", "result": FINISHED}])
 
     assert FINISHED == followed(server, requestKey="k")[0]
@@ -409,7 +409,7 @@ def test_a_request_with_a_key_is_sent_again(
 def test_who_was_lost_once_is_not_told_that_nothing_was_asked(
     tmp_path: Path, refused: dict[str, Any]
 ) -> None:
-    """What a gateway says that has no room yet, or stops again, is about the second sending."""
+    """A gateway's answer that it has no room yet, or stops again, is about the second sending."""
     server = Scripted(
         tmp_path, [], [refused], [state("running"), {"id": "main", "result": FINISHED}]
     )
@@ -419,7 +419,7 @@ def test_who_was_lost_once_is_not_told_that_nothing_was_asked(
 
 
 def test_a_refusal_of_the_second_sending_leaves_the_first_in_doubt(tmp_path: Path) -> None:
-    """The error says both: what the gateway said now, and that the first may have been taken."""
+    """The error says both: the gateway's answer now, and that the first may have been taken."""
     away = {"code": -32000, "message": "no database", "data": {"type": "StoreAway"}}
 
     with pytest.raises(Unanswered, match=r"asked again, it answered: no database.*may have acted"):
@@ -427,7 +427,7 @@ def test_a_refusal_of_the_second_sending_leaves_the_first_in_doubt(tmp_path: Pat
 
 
 def test_a_gateway_that_stops_before_it_took_anything_is_believed(tmp_path: Path) -> None:
-    """The control: of the first sending its word that nothing was changed is an answer."""
+    """The control: for the first sending, the answer that nothing was changed is final."""
     stops = {"code": -32004, "message": "it stops", "data": {"type": "Stopping"}}
 
     with pytest.raises(Stopping, match="it stops"):
@@ -437,7 +437,7 @@ def test_a_gateway_that_stops_before_it_took_anything_is_believed(tmp_path: Path
 def test_a_gateway_that_is_lost_each_time_is_left_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """All losses before an id share one patience, and between them there is a pause."""
+    """All losses before an id share one patience, with a pause between them."""
     monkeypatch.setattr(follow, "_PATIENCE_S", 1.0)
     server = Scripted(tmp_path, *([] for _ in range(200)))
     begin = time.monotonic()
@@ -496,7 +496,7 @@ def test_the_line_tells_where_people_were_asked(
     copies: list[tuple[str, str, str]],
     expected: str,
 ) -> None:
-    """Places that took the question are named, each once, two at most; once wiped, it stays so."""
+    """Places that took the question are named, each once, two at most; once erased, it stays so."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     spinner = Spinner()
@@ -530,7 +530,7 @@ def test_the_line_offers_only_what_can_answer(
     answers: list[str],
     words: str,
 ) -> None:
-    """`sayso approve` is named where somebody may use it, and nowhere else; also without colour."""
+    """`sayso approve` is named where a person may use it, and nowhere else; also without colour."""
     monkeypatch.setenv("TERM", "dumb")
     asked = {"status": "pending", "code": "ABC", "deadlineMs": 0, "answers": answers}
     Spinner().show(asked)

@@ -1,1 +1,1 @@
-"""The terminal of `sayso terminal`."""
+"""Test the terminal of `sayso terminal`."""

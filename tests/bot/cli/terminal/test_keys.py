@@ -1,4 +1,4 @@
-"""The escape of `sayso terminal`, as ssh has it."""
+"""Test the escape of `sayso terminal`, as in ssh."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from bot.cli.terminal.keys import Keys
     ],
 )
 def test_only_at_the_start_of_a_line(typed: bytes, passed: bytes, left: bool) -> None:
-    """In one piece or byte by byte, what is typed is passed on but for the escape."""
+    """In one piece or byte by byte, everything typed is passed on except the escape."""
     whole, single = Keys(), Keys()
 
     assert whole.take(typed) == passed
@@ -28,7 +28,7 @@ def test_only_at_the_start_of_a_line(typed: bytes, passed: bytes, left: bool) ->
 
 
 def test_help_is_asked_for_once() -> None:
-    """Behind the help the line still begins."""
+    """After the help the line still begins."""
     keys = Keys()
     assert keys.take(b"~?") == b""
     assert keys.asked_help

@@ -1,8 +1,8 @@
-"""What a page session of a chat's ``/login`` sees: the agents that its person approves for.
+"""Restrict a page session of a chat's ``/login`` to the agents that its person approves for.
 
-One gateway has two agents with lists of their own. Every page and every method is gone over with
-a session that Ana's chat account began: nothing of the other agent is in any answer, and the same
-is found by a session that a terminal's link began (the control).
+One gateway has two agents with lists of their own. Every page and every method is tried with a
+session that Ana's chat account began: nothing of the other agent is in any answer, and the same is
+found by a session that a terminal's link began (the control).
 """
 
 import asyncio
@@ -131,7 +131,7 @@ _FORMS = (
 
 
 def _shows(text: str, asked: dict[str, str]) -> bool:
-    """Return whether an answer holds anything of the other agent."""
+    """Return whether an answer contains anything of the other agent."""
     return SECRET in text or asked["other"] in text or '"other"' in text
 
 
@@ -158,7 +158,7 @@ def test_each_page_shows_the_agents_that_one_approves_for(
 def test_each_form_about_another_agents_question_is_refused(
     home: ApiGateway, chat: PageBrowser, terminal: PageBrowser, asked: dict[str, str]
 ) -> None:
-    """With nothing of it in the refusal; the question waits on."""
+    """With nothing of it in the refusal; the question keeps waiting."""
     for form in _FORMS:
         said = chat.submit(form.format(asked=asked["other"]), decision="allow-once", do="deny")
         assert said.status_code >= 400, form
@@ -183,7 +183,7 @@ def _stream(browser: PageBrowser, query: str, most: int = 1) -> str:
 def test_the_stream_says_nothing_of_another_agent(
     home: ApiGateway, chat: PageBrowser, terminal: PageBrowser, asked: dict[str, str]
 ) -> None:
-    """Neither what waits and how many, nor how a card ended that it never had."""
+    """Neither what waits and how many, nor how a card that it never had ended."""
     first = _stream(chat, "")
     assert OWN in first
     assert not _shows(first, asked)
@@ -234,7 +234,7 @@ async def _called(table: Table, name: str, raw: dict[str, object], caller: Calle
 _NARROW_ONLY = ("exec.cancel", "exec.approval.resolve", "exec.remote.", "audit.", "policy.backtest")
 """Methods that the control leaves out: they end the question, or this table lacks their parts."""
 _CHANGES = frozenset({"page.end", "lockdown.engage", "audit.rotate"})
-"""Methods that are about no agent and whose call would end the test's own gateway or session."""
+"""Methods that concern no agent and whose call would end the test's own gateway or session."""
 
 
 def _methods_of(home: ApiGateway, browser: PageBrowser) -> tuple[Table, Caller]:
@@ -249,7 +249,7 @@ def _methods_of(home: ApiGateway, browser: PageBrowser) -> tuple[Table, Caller]:
 def test_each_method_answers_about_the_agents_that_one_approves_for(
     home: ApiGateway, chat: PageBrowser, terminal: PageBrowser, asked: dict[str, str]
 ) -> None:
-    """By id, by the agent's name and without one; what is new in the table is gone over as well."""
+    """By id, by the agent's name and without one; new methods in the table are tried as well."""
     table, narrow = _methods_of(home, chat)
     _, wide = _methods_of(home, terminal)
     found: dict[str, list[str]] = {"narrow": [], "wide": []}
@@ -272,7 +272,7 @@ def test_each_method_answers_about_the_agents_that_one_approves_for(
 
 
 def test_lists_that_a_reload_changes_hold_from_the_next_request(home: ApiGateway) -> None:
-    """The sight is worked out for each request; without lists it is nothing."""
+    """The view is computed for each request; without lists it is nothing."""
     made = home.do(home.gateway.store.write(page_links.create, "ana", PERSON_SCOPES, ACCOUNT.ref))
     token = home.do(home.gateway.store.write(page_links.use, made.secret, "b", "a browser"))
     lists = [

@@ -1,4 +1,4 @@
-"""Which agent a caller means, and which it may name."""
+"""Determine which agent a caller means, and which it may name."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def bound(*agents: AgentId) -> Caller:
 
 
 def seeing(*agents: AgentId, others: bool = False) -> Caller:
-    """Return a person's caller that sees some agents, or all but those."""
+    """Return a person's caller that sees some agents, or all except those."""
     return Caller(ASKER, None, EVERY_SCOPE, sight=Sight(frozenset(agents), others))
 
 
@@ -69,7 +69,7 @@ def test_another_agent_is_refused(caller: Caller, named: str | None) -> None:
 
 @pytest.mark.parametrize("caller", [bound(A), seeing(A)])
 def test_a_narrowed_caller_has_its_own_sessions(caller: Caller) -> None:
-    """Whoever merely knows a session's name gets one of its own; whoever sees all gets that one."""
+    """Merely knowing a session's name gives one of its own; a caller that sees all gets it."""
     assert caller.session(A, "main") == SessionKey("agent:a:main")
     assert caller.session(A, "agent:b:main") == SessionKey("agent:a:agent:b:main")
     assert caller.session(A, "agent:a:main") == SessionKey("agent:a:main")

@@ -1,4 +1,4 @@
-"""Callers with tokens: what each may call, what it sees, and that no agent ever approves."""
+"""Restrict callers with tokens: what each may call and see; no agent ever approves."""
 
 import inspect
 import itertools
@@ -50,7 +50,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
 
 
 async def refusal(method: AnyMethod, caller: Caller) -> type[Exception] | None:
-    """Call a method without params; return how it was refused, ``None`` if it was let in."""
+    """Call a method without params; return how it was refused, ``None`` if it was admitted."""
     try:
         await invoke(method, {"no-such-param": 1}, caller)
     except Forbidden as error:
@@ -61,7 +61,7 @@ async def refusal(method: AnyMethod, caller: Caller) -> type[Exception] | None:
 
 
 async def test_every_method_asks_for_its_scopes(api: Api) -> None:
-    """Each method, each scope, each way in: let in exactly where the method says so.
+    """Each method, each scope, each way in: admitted exactly if the method says so.
 
     What it says is on docs/reference/methods.md, so that no scope changes unseen.
     """
@@ -82,7 +82,7 @@ async def test_every_method_asks_for_its_scopes(api: Api) -> None:
 ITS_OWN = {"write", "submit", "cancel"}
 """What handlers of agents do: ask, stop what they asked, acknowledge their events."""
 RIGHTS = {"answer", "append", "engage", "lift", "refusal", "rename", "replace", "rotate"}
-"""What those of people do besides: decide, change rights, write down who did."""
+"""What those of people do in addition: decide, change rights, record who did."""
 
 
 def done_by(method: AnyMethod) -> set[str]:
@@ -95,7 +95,7 @@ def done_by(method: AnyMethod) -> set[str]:
 
 
 async def test_no_scope_slips_into_a_method(api: Api) -> None:
-    """Each says one; `read` opens nothing that changes anything, `request` no right of people."""
+    """Each names one; `read` opens nothing that changes anything, `request` no right of people."""
     methods = api.table.values()
 
     assert [one.name for one in methods if not one.scopes] == []
@@ -114,15 +114,15 @@ async def test_what_a_method_does_is_seen(api: Api) -> None:
 
 
 HARMLESS = {"health.get", "lockdown.get", "node.list", "skills.bins"}
-"""What an agent may read although it is not of an agent: how the gateway is, and no more."""
+"""What an agent may read although it is not an agent's: the state of the gateway, and no more."""
 OF_ITS_AGENT = {"terminal.list"}
-"""What lists what belongs to the caller's own agent, whatever it asks."""
+"""Methods that list what belongs to the caller's own agent, whatever it asks."""
 CARRYING = {"node.invoke"}
-"""What carries the call of another method, with the same caller."""
+"""Methods that carry the call of another method, with the same caller."""
 
 
 async def test_what_an_agent_may_read_is_its_own(api: Api) -> None:
-    """A method that an agent's token may call names its agent, or one thing that can be hidden."""
+    """A method open to an agent's token names its agent, or one thing that can be hidden."""
     coder = await api.caller("coder", ASK, LOOK, agent="coder")
     for name, method in api.table.items():
         if await refusal(method, coder) is not None:
@@ -132,7 +132,7 @@ async def test_what_an_agent_may_read_is_its_own(api: Api) -> None:
 
 
 async def test_a_method_carried_by_another_is_bound_too(api: Api, tmp_path: Path) -> None:
-    """What `node.invoke` carries names an agent as it does by itself; the control is its own."""
+    """What `node.invoke` carries names an agent as usual; the control is its own."""
     draft = nodes.PairingDraft(NodeId("ab" * 32), "cd" * 32, "web", "127.0.0.1")
     asked = await api.gate.store.write(nodes.request, draft)
     await api.gate.store.write(nodes.approve, asked.code, "uid:0")
@@ -162,7 +162,7 @@ async def test_a_method_carried_by_another_is_bound_too(api: Api, tmp_path: Path
 
 
 async def test_a_local_process_may_call_everything(api: Api) -> None:
-    """The socket's callers have every scope; what gives rights asks for a terminal by itself."""
+    """The socket's callers have every scope; what gives rights asks for a terminal itself."""
     here = of_peer(Peer(1, 0, 0))
 
     assert [None] * len(api.table) == [await refusal(one, here) for one in api.table.values()]
@@ -219,7 +219,7 @@ async def test_a_row_that_was_tampered_with_decides_nothing(
 async def test_scopes_that_nobody_may_hold_are_not_held(
     api: Api, scopes: str, agent: str | None, person: str | None, kept: str
 ) -> None:
-    """What creation refuses is dropped when a row says it all the same."""
+    """What creation refuses is dropped if a row still says it."""
     text = await api.token("x", LOOK)
     await api.gate.store.write(people.add, "ana")
     changed = {"scopes": scopes, "agent": agent, "person": person}
@@ -229,7 +229,7 @@ async def test_scopes_that_nobody_may_hold_are_not_held(
 
 
 async def test_what_is_no_live_token_lets_nobody_in(api: Api) -> None:
-    """Unknown, mistyped, revoked, a revoked person's, a hash: all are told the same."""
+    """Unknown, mistyped, revoked, a revoked person's, a hash: all get the same error."""
     good = await api.token("good", DECIDE, person="ana")
     revoked = await api.token("revoked", LOOK)
     orphan = await api.token("orphan", DECIDE, person="bob")
@@ -261,7 +261,7 @@ async def test_what_is_no_live_token_lets_nobody_in(api: Api) -> None:
 
 
 async def test_a_person_answers_with_a_token(api: Api, tmp_path: Path) -> None:
-    """A listed person's token decides, whatever way the question came in; others' do not."""
+    """A listed person's token decides, however the question arrived; others' do not."""
     coder = await api.caller("coder", ASK, agent="coder")
     ana = await api.caller("ana", DECIDE, LOOK, person="ana", intake=Intake.WEBSOCKET)
     bob = await api.caller("bob", DECIDE, LOOK, person="bob")
@@ -292,7 +292,7 @@ async def test_nobody_answers_by_default(tmp_path: Path) -> None:
 async def test_what_came_over_the_network_is_not_answered_by_a_local_process(
     tmp_path: Path,
 ) -> None:
-    """Whoever holds a token may run here too; a chat, which proves its person, may answer."""
+    """The holder of a token may run here too; a chat, which proves its person, may answer."""
     listed = Approvers({"memory": frozenset({"ana"}), "terminal": frozenset({"uid:0"})})
     async with gate_at(tmp_path, people=listed) as gate:
         api = Api.of(gate)
@@ -310,7 +310,7 @@ async def test_what_came_over_the_network_is_not_answered_by_a_local_process(
 
 
 async def test_an_agent_sees_its_own_only(api: Api, tmp_path: Path) -> None:
-    """Lists leave out what is another's; an id that exists is told like one that does not."""
+    """Lists leave out what is another's; an existing id is treated like a missing one."""
     coder = await api.caller("coder", ASK, LOOK, agent="coder")
     other = await api.caller("other", ASK, LOOK, agent="other")
     mine = await api.ask(coder, "uname", tmp_path)
@@ -375,7 +375,7 @@ async def test_an_agent_names_no_other_agent(api: Api, tmp_path: Path) -> None:
 
 
 async def test_an_agents_sessions_are_its_own(api: Api, tmp_path: Path) -> None:
-    """What is told to a session, and what people set for it, is nobody's who knows its name."""
+    """Knowing a session's name does not reveal its events, or what people set for it."""
     coder = await api.caller("coder", ASK, LOOK, agent="coder")
     other = await api.caller("other", ASK, LOOK, agent="other")
     lax = ExecOverrides(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
@@ -425,7 +425,7 @@ async def test_keys_of_two_tokens_never_meet(api: Api, tmp_path: Path) -> None:
 
 
 async def test_output_is_the_agents_own(api: Api, tmp_path: Path) -> None:
-    """Whoever else reads it over the network gets it with its secrets masked."""
+    """Other network readers get it with its secrets masked."""
     secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
     (tmp_path / "key").write_text(secret)
     coder = await api.caller("coder", ASK, agent="coder")
@@ -503,7 +503,7 @@ async def test_the_approvals_file_is_read_and_replaced(api: Api, tmp_path: Path)
 async def test_what_is_not_there_is_not_revoked(
     api: Api, tmp_path: Path, method: str, wish: dict[str, object]
 ) -> None:
-    """It is refused with a sentence, and the journal tells of no revocation."""
+    """It is refused with a sentence, and the journal records no revocation."""
     admin = await api.caller("admin", RULE)
     words = "^(No person|No active grant|No token|Task .* has no active|Nobody has)"
     with pytest.raises(NotFound, match=words):
@@ -525,7 +525,7 @@ def part(answer: dict[str, object], key: str) -> dict[str, object]:
 async def test_no_token_is_ever_written_down(
     api: Api, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Not in the journal, the database's files, the log, or what a caller looks like."""
+    """Not in the journal, the database's files, the log, or a caller's repr."""
     caplog.set_level(0)
     coder, ana = (
         await api.token("coder", ASK, agent="coder"),
@@ -548,7 +548,7 @@ async def test_no_token_is_ever_written_down(
 
 
 def test_a_token_is_known_by_its_shape() -> None:
-    """Redaction masks it wherever it stands; nearly every mistake in it is noticed."""
+    """Redaction masks it wherever it is; nearly every mistake in it is noticed."""
     text = token_text.draw()
     wrong = [text[:place] + other(text[place]) + text[place + 1 :] for place in range(6, 55)]
 
@@ -565,14 +565,14 @@ def other(character: str) -> str:
 
 
 async def test_two_methods_never_share_a_name(api: Api) -> None:
-    """A name that comes twice stops the start, so that none is silently replaced."""
+    """A name that occurs twice prevents the start, so that none is silently replaced."""
     part_ = OutlookMethods(api.gate, no_health)
     with pytest.raises(ValueError, match=r"health\.get"):
         table_of((part_, part_))
 
 
 async def test_a_guard_that_is_gone_is_noticed(api: Api) -> None:
-    """Without its scopes a method would let everybody in: the matrix's probe can tell."""
+    """Without its scopes a method would let everyone in: the matrix's probe can tell."""
     resolve = api.table["exec.approval.resolve"]
     open_ = Method("x", resolve.params, EVERY_SCOPE, _nothing, ChangeAnswer, "")
     reader = await api.caller("reader", LOOK)

@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket."""
+"""Identify the process at the other end of a Unix socket."""
 
 import os
 import pwd
@@ -25,7 +25,7 @@ def test_commands_of_one_terminal_share_a_session() -> None:
 
 
 def test_sessions_led_from_outside_the_namespace_count_as_one(tmp_path: Path) -> None:
-    """Session 0 (its leader is out of sight) equals itself and no session of in here."""
+    """Session 0 (its leader is invisible) equals itself and no session in here."""
     fields = " ".join(str(field) for field in range(4, 30))
     for pid, session in (("7", "0"), ("8", "0"), ("9", "9")):
         (tmp_path / pid).mkdir()
@@ -55,7 +55,7 @@ def test_identity_comes_from_the_connection() -> None:
 
 
 def test_a_person_here_is_named_by_the_machine() -> None:
-    """By the login name; a uid that nobody has stays without one."""
+    """By the login name; a uid that belongs to no one stays without one."""
     names = {user.pw_uid: user.pw_name for user in reversed(pwd.getpwall())}
     nobody = max(names) + 1 if max(names) < 2**31 else 2**31 - 7
     named, unnamed = (unix_peer.actor(Peer(os.getpid(), uid, 0)) for uid in (0, nobody))

@@ -19,7 +19,7 @@ def peer(pid: int) -> Peer:
 
 
 def until(met: Callable[[], bool]) -> bool:
-    """Wait five seconds for a condition."""
+    """Wait up to five seconds for a condition."""
     end = time.monotonic() + 5
     while not met() and time.monotonic() < end:
         time.sleep(0.01)
@@ -27,21 +27,21 @@ def until(met: Callable[[], bool]) -> bool:
 
 
 def test_the_foreground_of_a_terminal_counts() -> None:
-    """A command that somebody typed has the terminal's keys."""
+    """A command that a person typed has the terminal's keys."""
     with terminal("sleep", "30") as (process, _):
         assert until(lambda: unix_peer.at_terminal(peer(process.pid)))
 
 
 def test_a_background_job_of_a_terminal_does_not() -> None:
     """The keys go to another group; and a child in its own session has no terminal at all."""
-    # Inside sh the job leads no group, so that setsid need not fork and keeps its number.
+    # Inside sh the job leads no group, so that setsid need not fork and keeps its pid.
     apart = "sh -c 'setsid sleep 30 & echo $!'"
     script = f"set -m; sleep 30 & echo $! ; {apart}; sleep 30"
     with terminal("bash", "-c", script) as (process, master):
         assert until(lambda: unix_peer.at_terminal(peer(process.pid)) or _has_child(process.pid))
         first, second = _numbers(master, 2)
         assert not unix_peer.at_terminal(peer(first))
-        # Its number is known a moment before it has left the terminal.
+        # Its pid is known a moment before it has left the terminal.
         assert until(lambda: not unix_peer.at_terminal(peer(second)))
         assert Path(f"/proc/{second}/stat").exists()
         for pid in (first, second):
@@ -79,7 +79,7 @@ def _numbers(master: int, count: int) -> list[int]:
 
 
 def test_what_a_run_started_is_known_by_its_ancestors(tmp_path: Path) -> None:
-    """A supervisor among them tells; so does one that is gone, for it cannot be looked at."""
+    """A supervisor among them reveals it; so does a missing one, because it cannot be checked."""
     gone = 2**22 + 1  # above every pid (proc(5), pid_max)
     supervisor = f"python\0-c\0{BOOTSTRAP}"
     _put(tmp_path, 50, 40, "sh")
@@ -94,7 +94,7 @@ def test_what_a_run_started_is_known_by_its_ancestors(tmp_path: Path) -> None:
 
 
 def test_the_first_process_of_a_container_is_nobodys_run(tmp_path: Path) -> None:
-    """A gateway that itself runs below a supervisor takes people at its terminal for people."""
+    """A gateway that itself runs below a supervisor accepts people at its terminal as people."""
     _put(tmp_path, 70, 1, "sh")
     _put(tmp_path, 1, 0, f"python\0-c\0{BOOTSTRAP}")
 

@@ -1,4 +1,4 @@
-"""The journal is verified by who may read, as `sayso audit verify` does it."""
+"""Verify the journal for a caller who may read, as `sayso audit verify` does."""
 
 from pathlib import Path
 from typing import cast

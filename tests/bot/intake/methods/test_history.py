@@ -1,4 +1,4 @@
-"""What a search of the history keeps."""
+"""Select what a search of the history keeps."""
 
 from dataclasses import replace
 
@@ -54,12 +54,12 @@ ROW = HistoryRow(
 def test_each_filter_that_is_given_must_hold(
     state: str | None, grep: str | None, session: str | None, by: str | None, kept: bool
 ) -> None:
-    """What is not given keeps every row; a masked secret is in no text that is searched."""
+    """Without a filter every row stays; a masked secret is in no text that is searched."""
     assert wanted(state, grep, session, by)(ROW) is kept
 
 
 def test_what_nobody_decided_is_by_nobody() -> None:
-    """A row of the policy has no person, whatever name is looked for."""
+    """A row of the policy has no person, whatever name is searched for."""
     unasked = replace(ROW, by=None, reply=None, source=DecisionSource.POLICY)
 
     assert wanted(None, None)(unasked)

@@ -1,4 +1,4 @@
-"""Who asks to lift a lockdown is told what it waits for."""
+"""Tell the person who asks to lift a lockdown what it waits for."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ from core.store import open_store
 async def test_what_ends_by_itself_is_said_and_nobody_is_asked_for_a_terminal(
     tmp_path: Path, cause: str
 ) -> None:
-    """Others can get into the home: closing it lifts that. What a person engaged, one lifts."""
+    """Others can enter the home: closing it lifts that. What a person engaged, a person lifts."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     lockdown = Lockdown(home / NAME, HomeCheck.of(home))

@@ -1,4 +1,4 @@
-"""What the methods about people answer: whether it was done, and why it was not."""
+"""Answer in the methods about people whether it was done, or why it was not."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Directory:
 
     @property
     def recorded(self) -> list[str]:
-        """Return what the journal says was done."""
+        """Return the actions in the journal."""
         lines = self.journal.read_text().splitlines() if self.journal.exists() else []
         return [str(json.loads(line)["what"]) for line in lines]
 
@@ -81,7 +81,7 @@ async def directory(tmp_path: Path) -> AsyncIterator[Directory]:
 async def test_the_answer_says_whether_it_was_done(
     directory: Directory, method: str, params: dict[str, str], first: bool, again: bool
 ) -> None:
-    """What is not there cannot be taken away, and whoever wanted that is told."""
+    """What does not exist cannot be removed, and the caller is told."""
     said = [await directory.call(directory.person, method, **params) for _ in range(2)]
 
     assert [one["done"] for one in said] == [first, again]
@@ -119,7 +119,7 @@ async def test_a_program_is_refused_and_nothing_changes(directory: Directory, me
 
 
 async def test_a_program_may_take_a_right_away(directory: Directory) -> None:
-    """Revoking needs no terminal: whoever notices something is not held up."""
+    """Revoking needs no terminal: a person who notices something is not delayed."""
     assert (await directory.call(PROGRAM, "revoke", who="ana"))["done"] is True
     assert directory.recorded == ["add", "revoke"]
 
@@ -128,7 +128,7 @@ async def test_a_program_may_take_a_right_away(directory: Directory) -> None:
 async def test_a_name_must_be_somebodys_and_an_account_need_not(
     directory: Directory, method: str
 ) -> None:
-    """An account may be one that nobody has linked; a misspelt name would change nothing."""
+    """An account may be one that no one has linked; a misspelt name would change nothing."""
     with pytest.raises(NotFound, match="Nobody has the name or account 'anna'"):
         await directory.call(directory.person, method, who="anna")
 

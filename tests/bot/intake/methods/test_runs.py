@@ -1,4 +1,4 @@
-"""What a caller reads who cancels: what was there to be cancelled, not what it has become."""
+"""Tell a caller who cancels what was there to cancel, not what it has become."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.support.gate import gate_at, request
 
 
 async def test_a_cancelled_question_is_called_cancelled_and_then_ended(tmp_path: Path) -> None:
-    """The second cancel finds a refusal, and says that there is nothing to cancel."""
+    """The second cancel gets a refusal, and says that there is nothing to cancel."""
     peer = Peer(os.getpid(), 0, 0, start_ticks(os.getpid()))
     caller = of_peer(peer)
     async with gate_at(tmp_path) as gate:

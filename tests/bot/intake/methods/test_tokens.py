@@ -1,4 +1,4 @@
-"""A person at a terminal makes a token; what asks in the background makes none."""
+"""Let a person at a terminal make a token; a background program makes none."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 
 async def test_a_token_is_made_for_a_person_alone(tmp_path: Path) -> None:
-    """The answer says whether it was done; its text lets its holder in, and nothing else does."""
+    """The answer says whether it was done; its text admits its holder, and nothing else does."""
     wish = {"name": "laptop", "scopes": ["admin"]}
     async with gate_at(tmp_path) as gate:
         api = Api.of(gate)

@@ -1,4 +1,4 @@
-"""Whoever calls a tool has requested something; only the gateway's own proof has not."""
+"""Count a tool's caller as a requester, except for the gateway's own proof."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.gate import gate_at
 
 
 async def test_a_call_makes_a_requester_and_a_proof_does_not(tmp_path: Path) -> None:
-    """Also a call that is refused; a proof alone would make one of the gateway's own terminal."""
+    """Also a refused call; a proof alone would make the gateway's own terminal one."""
     peer = Peer(os.getpid(), os.getuid(), os.getgid(), start_ticks(os.getpid()))
     caller = of_peer(peer)
     async with gate_at(tmp_path) as gate:

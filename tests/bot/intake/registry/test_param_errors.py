@@ -1,4 +1,4 @@
-"""What is told of params that are wrong: the field, what is wrong, what to give; no value."""
+"""Report what is wrong with params: the field, the fault, what to give; no value."""
 
 import re
 import time
@@ -31,7 +31,7 @@ def told(kind: type[Params], **params: Any) -> str:
 
 
 def refusal(kind: type[Params], name: str, value: Any) -> str:
-    """Return how one param is refused, nothing where it is read."""
+    """Return how one param is refused, empty if it is read."""
     try:
         read(kind, {name: value})
     except BadRequest as refused:
@@ -110,7 +110,7 @@ QUICK_S = 0.5
     ids=["unknown keys", "variables", "words", "a long choice", "a long key"],
 )
 def test_countless_mistakes_hold_up_nobody(params: dict[str, Any]) -> None:
-    """To word each took 5 s on the loop, and the answer was longer than what was sent."""
+    """Wording each took 5 s on the loop, and the answer was longer than what was sent."""
     began = time.process_time()
     words = told(RunParams, **params)
     assert time.process_time() - began < QUICK_S
@@ -118,7 +118,7 @@ def test_countless_mistakes_hold_up_nobody(params: dict[str, Any]) -> None:
 
 
 def test_as_many_mistakes_as_anybody_makes_are_told_one_by_one() -> None:
-    """A hundred; of one more their number is told."""
+    """A hundred; beyond that, only their number is given."""
     hundred = told(RunParams, **LS, **{f"k{one}": 1 for one in range(100)})
     assert hundred.count("is not known here") == 100
     more = told(RunParams, **LS, **{f"k{one}": 1 for one in range(101)})
@@ -126,17 +126,17 @@ def test_as_many_mistakes_as_anybody_makes_are_told_one_by_one() -> None:
 
 
 def test_every_mistake_is_told_at_once() -> None:
-    """Who mends one field need not come back for the next."""
+    """After fixing one field, the caller need not come back for the next."""
     assert told(RunParams, command=1, cwd=2).count("must be text, not a number") == 2
 
 
 def test_a_list_of_wrong_things_is_not_called_empty_as_well() -> None:
-    """One mistake is told once."""
+    """One mistake is reported once."""
     assert told(RunBody, agent_id="ab" * 32, argv=[1]) == "argv[0]: must be text, not a number"
 
 
 def test_a_remote_vector_is_told_in_the_same_words() -> None:
-    """Its base64 is looked at later than its shape."""
+    """Its base64 is checked later than its shape."""
     body = read(RunBody, {"agent_id": "ab" * 32, "argv": ["ls"], "stdin_b64": "%"})
     with pytest.raises(BadRequest, match=r"^stdin_b64: must be base64$"):
         body.order()

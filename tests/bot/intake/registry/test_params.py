@@ -1,4 +1,4 @@
-"""Params of the methods: strict, and never echoing what was sent."""
+"""Read the methods' params strictly, without ever echoing what was sent."""
 
 import pytest
 
@@ -134,7 +134,7 @@ def test_a_task_has_a_plain_name_and_never_a_secret(task: str) -> None:
     ],
 )
 def test_an_allow_always_may_have_a_limit(limit: str | None, terms: GrantTerms | None) -> None:
-    """The words are those that chats take."""
+    """The words are those of chats."""
     wish = read(ResolveParams, {"id": "k3f7qz", "decision": "allow-always", "limit": limit})
 
     assert terms == wish.terms
@@ -160,7 +160,7 @@ def test_a_limit_that_means_nothing_is_refused(decision: str, limit: str, says: 
     ["main", "../x", "é\u202e", "a" * 200, "", "a" * 201, "x\n", "\n", "x\0", "\x7f", "\x85"],
 )
 def test_requests_name_the_agents_that_lists_are_kept_for(name: str) -> None:
-    """One name, one rule: for what asks, and for what is listed."""
+    """One name, one rule: for requesters, and for lists."""
     refused: list[str] = []
     run = {"command": "ls", "cwd": "/"}
     for what in (known_agent, lambda agent: read(RunParams, {**run, "agent": agent})):

@@ -1,4 +1,4 @@
-"""The params by which a run reads and is followed, strict at the edge."""
+"""Read strictly the params by which a run reads and is followed."""
 
 import base64
 from dataclasses import replace
@@ -57,7 +57,7 @@ def test_what_is_no_input_is_refused(odd: object) -> None:
 
 
 def test_only_whose_output_it_is_reads_it_raw() -> None:
-    """A caller over the network that is bound to no agent gets output redacted, so no stream."""
+    """A network caller that is bound to no agent gets output redacted, so no stream."""
     assert not reads_output(Caller(WHO, None, EVERY_SCOPE))
     assert reads_output(Caller(WHO, None, EVERY_SCOPE, agents=frozenset({AgentId("main")})))
 
@@ -75,7 +75,7 @@ def test_line_ends_are_kept_whoever_reads() -> None:
 
 
 def test_a_list_of_questions_fits_into_a_frame() -> None:
-    """Whatever is read, the list can be sent; one question alone is shown whole."""
+    """Whatever is read, the list can be sent; a single question is shown whole."""
     many = [
         approval(replace(plan(("cat",)), stdio=Stdio(stdin="\u202e\u0009".encode() * 20_000)))
         for _ in range(40)

@@ -1,4 +1,4 @@
-"""A local program that waits learns where its question is answered; nobody else is told."""
+"""Tell a waiting local program where its question is answered, and no one else."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ HERE = of_peer(Peer(1, 0, 0))
 async def test_a_local_program_learns_where_it_is_answered(
     tmp_path: Path, people: Approvers, answers: list[str]
 ) -> None:
-    """Where nobody is listed, nobody is sent; the first look and a later one agree."""
+    """If no one is listed, no one is sent; the first check and a later one agree."""
     async with gate_at(tmp_path, people=people) as gate:
         api = Api.of(gate)
         wish = {"command": "id", "cwd": str(tmp_path), "wait": False}
@@ -37,7 +37,7 @@ async def test_a_local_program_learns_where_it_is_answered(
 
 
 async def test_what_came_over_the_network_is_not_answered_here(tmp_path: Path) -> None:
-    """Whoever follows it over the socket is not sent to `sayso approve`; its asker is told less."""
+    """A socket follower is not sent to `sayso approve`; its requester is told less."""
     people = Approvers(CHATS, everywhere=frozenset({"person:ana"}))
     async with gate_at(tmp_path, people=people) as gate:
         api = Api.of(gate)

@@ -1,4 +1,4 @@
-"""A list of approvals says how each one stands, whether it has ended or not."""
+"""Say in a list of approvals what state each one is in, whether ended or not."""
 
 from pathlib import Path
 

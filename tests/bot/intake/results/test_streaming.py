@@ -1,4 +1,4 @@
-"""Who follows a run hears of it while it runs, however busy the machine is."""
+"""Notify followers of a run while it runs, however busy the machine is."""
 
 import asyncio
 from collections.abc import Coroutine, Generator
@@ -18,7 +18,7 @@ _Work = Coroutine[Any, Any, Any] | Generator[Any, None, Any]
 
 
 def begin_late(loop: asyncio.AbstractEventLoop, work: _Work, **more: Any) -> "asyncio.Task[Any]":
-    """Begin the tasks that follow a run late, as the loop of a busy gateway may."""
+    """Start the tasks that follow a run late, as the loop of a busy gateway may."""
     code = getattr(work, "cr_code", None)
 
     async def late() -> Any:
@@ -32,7 +32,7 @@ def begin_late(loop: asyncio.AbstractEventLoop, work: _Work, **more: Any) -> "as
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_a_run_that_was_stored_at_once_is_reported(tmp_path: Path, *, late: bool) -> None:
-    """Its status and its output come before its end, though it was stored before we looked."""
+    """Its status and its output come before its end, although it was stored before we looked."""
     heard: list[str] = []
 
     async def notify(method: str, params: object, /) -> None:

@@ -1,4 +1,4 @@
-"""What an agent may know of it knows from the moment on in which it is told the id."""
+"""Show an agent what it may know from the moment at which it gets the id."""
 
 import asyncio
 from pathlib import Path
@@ -17,12 +17,12 @@ ROUNDS = 10
 
 
 def of_agent(name: str) -> Caller:
-    """Return a caller who sees one agent's runs alone."""
+    """Return a caller that sees only one agent's runs."""
     return Caller(AGENT, None, EVERY_SCOPE, frozenset({AgentId(name)}))
 
 
 async def looks(gate: Gate, run_id: ApprovalId, caller: Caller) -> list[bool]:
-    """Return whether a caller finds a run, by its whole id, now and each time it looks again."""
+    """Return whether a caller finds a run, by its whole id, now and on each later check."""
     found = []
     for find in (visibility.of_run, visibility.named) * 3:
         try:
@@ -33,7 +33,7 @@ async def looks(gate: Gate, run_id: ApprovalId, caller: Caller) -> list[bool]:
 
 
 async def test_a_run_is_seen_before_it_is_stored(tmp_path: Path) -> None:
-    """By its own agent, also where its row is still being written; by no other (the control)."""
+    """By its own agent, even while its row is being written; by no other (the control)."""
     list_patterns(tmp_path, "/usr/bin/echo")
     own: list[asyncio.Task[list[bool]]] = []
     others: list[asyncio.Task[list[bool]]] = []

@@ -1,4 +1,4 @@
-"""The past: filters, one request's story, files to take away, the journal."""
+"""Show the past: filters, one request's story, files to download, the journal."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ _IMAGE_ELSEWHERE = {
     "Sec-Fetch-Mode": "no-cors",
     "Sec-Fetch-Dest": "image",
 }
-"""What browsers say of an image in a page of another server of the same host."""
+"""The headers that browsers send for an image in a page of another server of the same host."""
 
 
 def _done(home: ApiGateway, command: str, who: str = "agent", **more: str) -> str:
@@ -28,7 +28,7 @@ def _done(home: ApiGateway, command: str, who: str = "agent", **more: str) -> st
 
 
 def test_filters_keep_what_they_say(home: ApiGateway, ana: PageBrowser) -> None:
-    """By agent, session, state, text and person; together, too."""
+    """By agent, session, state, text and person; also combined."""
     mine = _done(home, "echo filter-mine", session="nightly")
     theirs = _done(home, "echo filter-theirs", who="other")
     denied = home.ask("git push origin filter-denied")["id"]
@@ -50,7 +50,7 @@ def test_filters_keep_what_they_say(home: ApiGateway, ana: PageBrowser) -> None:
 
 
 def test_pages_lead_back(home: ApiGateway, ana: PageBrowser) -> None:
-    """Fifty a page; a link to older ones goes on behind the last, and one back to the newest."""
+    """Fifty a page; the last one links to older ones, and there is a link back to the newest."""
     made = [_done(home, f"echo page-{n}") for n in range(52)]
     first = ana.get("/history?grep=page-").text
     assert f"/history/{made[-1]}" in first
@@ -77,7 +77,7 @@ def test_a_story_goes_from_the_question_to_the_output(home: ApiGateway, ana: Pag
 
 
 def test_a_story_without_a_question_says_so(home: ApiGateway, ana: PageBrowser) -> None:
-    """Policy decided it; there is no approval to look at."""
+    """Policy decided it; there is no approval to show."""
     run = _done(home, "echo unasked")
     text = ana.get(f"/history/{run}").text
     assert "Decided by policy" in text
@@ -86,7 +86,7 @@ def test_a_story_without_a_question_says_so(home: ApiGateway, ana: PageBrowser) 
 
 
 def test_exports_hold_what_the_filters_keep(home: ApiGateway, ana: PageBrowser) -> None:
-    """One JSON object or one row each, under a name that browsers save it by."""
+    """One JSON object or one row each, under a name by which browsers save it."""
     run = _done(home, "echo export-me")
     lines = ana.get("/history/export?format=jsonl&grep=export-me")
     found = [json.loads(line) for line in lines.text.splitlines()]
@@ -109,7 +109,7 @@ def test_a_cell_is_no_formula(home: ApiGateway, ana: PageBrowser) -> None:
 
 
 def test_the_journal_is_verified(home: ApiGateway, ana: PageBrowser) -> None:
-    """Whole as it is; with a changed line it says which. Only a form asks for it."""
+    """Intact as it is; with a changed line it says which. Only a form requests it."""
     journal = home.home / "audit.jsonl"
     _done(home, "echo for the journal")
     assert "The journal is whole" in ana.submit("/history/verify").text
@@ -147,7 +147,7 @@ def test_who_was_not_shown_a_card_is_not_on_record_for_it(
     headers: dict[str, str],
     surfaces: list[Surface],
 ) -> None:
-    """A story is no card, nor the API; a page that nobody reads shows nothing."""
+    """A story is not a card, nor the API; a page that no one reads shows nothing."""
     asked = home.ask("git push origin looked")["id"]
     assert ana.http.request(method, path.format(asked), headers=headers).status_code == 200
     home.do(home.gateway.gate.seen.flush())

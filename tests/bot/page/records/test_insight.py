@@ -1,4 +1,4 @@
-"""What prompts cost is on a page that needs no script, with the numbers beside each plot."""
+"""Show what prompts cost on a page without script, with the numbers next to each plot."""
 
 import re
 
@@ -8,7 +8,7 @@ from tests.support.waiting import wait_until
 
 
 def test_the_plots_are_there_with_their_numbers(home: ApiGateway, ana: PageBrowser) -> None:
-    """Each has a title, a description and a table; nothing in them is a script or a style."""
+    """Each has a title, a description and a table; none contains a script or a style."""
     asked = home.ask("git push origin counted")["id"]
     ana.answer(asked, "deny")
 

@@ -1,4 +1,4 @@
-"""People, tokens, grants, channels and agents' sessions, and what may be done to them."""
+"""List people, tokens, grants, channels and agents' sessions, and the actions on them."""
 
 import re
 
@@ -16,7 +16,7 @@ ADMIN = PERSON_SCOPES | {Scope.ADMIN}
 
 @pytest.fixture
 def admin(home: ApiGateway) -> PageBrowser:
-    """Sign in somebody who may change what is listed."""
+    """Sign in a person who may change what is listed."""
     return PageBrowser.signed_in(home, scopes=ADMIN)
 
 
@@ -26,7 +26,7 @@ def admin(home: ApiGateway) -> PageBrowser:
 def test_each_list_is_there_for_who_may_read_it(
     home: ApiGateway, admin: PageBrowser, ana: PageBrowser, name: str
 ) -> None:
-    """By the scopes of its method, and nobody who is not signed in."""
+    """By the scopes of its method, and no one who is not signed in."""
     home.ask("git push origin listed")
     assert admin.get(f"/lists/{name}").status_code == 200
     assert ana.get(f"/lists/{name}").status_code == (403 if name == "tokens" else 200)
@@ -35,7 +35,7 @@ def test_each_list_is_there_for_who_may_read_it(
 
 
 def test_a_token_is_revoked_after_a_question(home: ApiGateway, admin: PageBrowser) -> None:
-    """One press asks, a second does it; who may not is refused by the method."""
+    """One press asks, a second does it; the method refuses a person without the right."""
     store = home.gateway.store
     draft = TokenDraft("robot", frozenset({Scope.READ}), None, None, "uid:0", None)
     made = home.do(store.write(tokens.create, draft))
@@ -53,7 +53,7 @@ def test_a_token_is_revoked_after_a_question(home: ApiGateway, admin: PageBrowse
 def test_what_is_sent_from_elsewhere_does_nothing(
     home: ApiGateway, admin: PageBrowser, ana: PageBrowser
 ) -> None:
-    """Without the token of the form, from another site, without the scope, or by a GET."""
+    """Without the token of the form, from another site, without the scope, or with a GET."""
     draft = TokenDraft("kept", frozenset({Scope.READ}), None, None, "uid:0", None)
     made = home.do(home.gateway.store.write(tokens.create, draft))
     fields = {"token": made.token.id, "confirm": "yes"}
@@ -108,7 +108,7 @@ def _revoked(home: ApiGateway, name: str) -> bool:
 def test_no_button_does_what_takes_a_terminal(
     admin: PageBrowser, ana: PageBrowser, name: str
 ) -> None:
-    """It would always be refused, as who may not is: approvers take grants away only."""
+    """It would always be refused, as for a person without the right: approvers only revoke."""
     fields = dict.fromkeys(ACTIONS[name].fields, "No such")
     assert admin.submit(f"/do/{name}", **fields, confirm="yes").status_code in {200, 400, 404, 409}
     refused = ana.submit(f"/do/{name}", **fields, confirm="yes").status_code == 403

@@ -1,4 +1,4 @@
-"""The rules that are in effect, on the page and over the API: which commands, whose, why."""
+"""Show the rules in effect, on the page and over the API: which commands, whose, why."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -47,7 +47,7 @@ def ruled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
 
 
 def test_each_rule_is_listed_with_what_it_says(ruled: ApiGateway) -> None:
-    """Own ones first, then those of all, in the order of the configuration."""
+    """Own ones first, then the common ones, in the order of the configuration."""
     found = ruled.client("person").get("/v1/rules").json()["rules"]
     listed = [(f"{one['by']} {one['pattern']}", *_of(one)) for one in found]
     assert listed == WANTED
@@ -77,7 +77,7 @@ def test_the_page_lists_them_as_text_with_the_ways_to_try_one(ruled: ApiGateway)
 
 
 def test_an_agent_sees_what_is_its_own_and_what_is_everybodys(ruled: ApiGateway) -> None:
-    """And a person may ask for one agent's; who may not read is refused."""
+    """And a person may ask for one agent's; a person who may not read is refused."""
     for who, query in (("agent", ""), ("person", "?agent=main"), ("person", "?agent=builder")):
         answer = ruled.client(who).get(f"/v1/rules{query}")
         agents = {one["agent"] for one in answer.json()["rules"]}

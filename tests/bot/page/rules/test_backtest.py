@@ -1,4 +1,4 @@
-"""Try a draft on the past: progress, prompts saved, commands newly allowed, and the draft kept."""
+"""Try a draft on the past: progress, prompts saved, commands newly allowed, the draft kept."""
 
 import html
 import re
@@ -21,7 +21,7 @@ def _fields(browser: PageBrowser, agent: str = "main") -> dict[str, str]:
 
 
 def _tried(browser: PageBrowser, **fields: str) -> httpx.Response:
-    """Start a backtest by the form and return its page when it has ended."""
+    """Start a backtest with the form and return its page when it has ended."""
     begun = browser.post(PATH, **_fields(browser), do="backtest", **fields)
     assert begun.status_code == 303, begun.text
     path = begun.headers["location"]
@@ -45,7 +45,7 @@ def _figure(text: str, name: str) -> str:
 def test_a_draft_saves_prompts_and_says_what_it_would_run(
     home: ApiGateway, ana: PageBrowser
 ) -> None:
-    """Whoever may read may try; what a person denied is named; nothing is saved."""
+    """A reader may try; what a person denied is named; nothing is saved."""
     before = (home.home / "exec-approvals.json").read_bytes()
     denied = home.ask("sha256sum /etc/hostname")["id"]
     home.client("person").post(f"/v1/approvals/{denied}/resolve", json={"decision": "deny"})
@@ -68,7 +68,7 @@ def test_a_draft_may_ask_more(home: ApiGateway, ana: PageBrowser) -> None:
 
 
 def test_the_draft_is_kept_and_can_be_saved(home: ApiGateway, admin: PageBrowser) -> None:
-    """With the base that was read, so somebody else's save in between is not overwritten."""
+    """With the base that was read, so another person's save in between is not overwritten."""
     text = _tried(admin, add="/usr/bin/sha1sum", ask="always").text
     assert "/usr/bin/sha1sum</textarea>" in text
     assert '<option value="always" selected>' in text

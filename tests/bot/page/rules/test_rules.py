@@ -1,4 +1,4 @@
-"""Edit exec-approvals.json: settings, entries, a save beside somebody else's, a tried command."""
+"""Edit exec-approvals.json: settings, entries, a concurrent save, a tried command."""
 
 import html
 import json
@@ -18,7 +18,7 @@ _REMOVE = re.compile(r'name="(remove-[0-9a-f]{16})"[^>]*aria-label="Remove ([^"]
 
 @pytest.fixture(autouse=True)
 def _kept(home: ApiGateway) -> Iterator[None]:
-    """Put the file back as it was."""
+    """Restore the file."""
     path = home.home / "exec-approvals.json"
     before = path.read_bytes()
     yield
@@ -31,7 +31,7 @@ def _file(home: ApiGateway) -> dict[str, Any]:
 
 
 def _fields(browser: PageBrowser, agent: str) -> dict[str, str]:
-    """Return what the form of a scope carries, as its reader saw it."""
+    """Return what the form of a scope contains, as its reader saw it."""
     text = browser.get(f"{PATH}?agent={agent}").text.split('class="rules"')[1]
     return {name: html.unescape(value) for name, value in _FIELD.findall(text)}
 
@@ -45,7 +45,7 @@ def _row(browser: PageBrowser, agent: str, words: str) -> str:
 def test_settings_are_saved_and_use_default_takes_them_away(
     home: ApiGateway, admin: PageBrowser
 ) -> None:
-    """For one agent; what nobody touched stays."""
+    """For one agent; untouched settings stay."""
     wanted = {"security": "allowlist", "ask": "always", "autoAllowSkills": "true"}
     saved = admin.post(PATH, **_fields(admin, "main"), **wanted)
     assert (saved.status_code, saved.headers["location"]) == (303, f"{PATH}?agent=main&saved=yes")
@@ -66,7 +66,7 @@ def test_settings_are_saved_and_use_default_takes_them_away(
 def test_what_is_not_set_is_taken_from_the_scope_above(
     home: ApiGateway, admin: PageBrowser, agent: str, unset: list[str]
 ) -> None:
-    """An agent has the defaults, and these have the configuration."""
+    """An agent inherits the defaults, and these the configuration."""
     page = admin.get(f"{PATH}?agent={agent}").text.split('class="rules"')[1]
     assert re.findall(r"use (?:default|tools\.exec)(?: \(off\))?", page) == unset
 
@@ -79,7 +79,7 @@ def test_defaults_are_a_scope(home: ApiGateway, admin: PageBrowser) -> None:
 
 
 def _lost(home: ApiGateway) -> None:
-    """Leave the home as a new one is: without the file, and without what it said last."""
+    """Leave the home as a new one is: without the file, and without what it last said."""
     for name in ("exec-approvals.json", "exec-approvals.json.last-good"):
         (home.home / name).unlink(missing_ok=True)
 
@@ -98,7 +98,7 @@ def test_the_first_save_makes_the_file(
     wanted: dict[str, str],
     found: dict[str, object],
 ) -> None:
-    """Whole: its version and a socket's token are in it, for its owner alone."""
+    """In full: its version and a socket's token are in it, for its owner alone."""
     _lost(home)
     fields = _fields(admin, agent)
     saved = admin.post(PATH, **fields, **wanted)
@@ -112,7 +112,7 @@ def test_the_first_save_makes_the_file(
 
 
 def test_the_first_entry_is_added_and_tried(home: ApiGateway, admin: PageBrowser) -> None:
-    """A draft of a file that is not there is one that can be tried, and saved as it was tried."""
+    """A draft of a missing file can be tried, and saved as it was tried."""
     _lost(home)
     fields = {**_fields(admin, "main"), "add": "/usr/bin/wc"}
     begun = admin.post(PATH, **fields, do="backtest")
@@ -123,7 +123,7 @@ def test_the_first_entry_is_added_and_tried(home: ApiGateway, admin: PageBrowser
 
 
 def test_entries_are_added_and_removed(home: ApiGateway, admin: PageBrowser) -> None:
-    """Several at a time; each new one gets an id, one that is there already is not doubled."""
+    """Several at a time; each new one gets an id, an existing one is not doubled."""
     gone = _row(admin, "main", "/usr/bin/seq")
     more = {gone: "yes", "add": "/usr/bin/wc\r\n~/Projects/**/bin/rg\r\n/usr/bin/true"}
     assert admin.post(PATH, **_fields(admin, "main"), **more).status_code == 303
@@ -140,7 +140,7 @@ def test_entries_are_added_and_removed(home: ApiGateway, admin: PageBrowser) -> 
 def test_a_pattern_that_never_matches_is_refused_and_kept_in_the_form(
     home: ApiGateway, admin: PageBrowser
 ) -> None:
-    """With the reason; nothing is saved, and the rest of what was typed is still there."""
+    """With the reason; nothing is saved, and the rest of what was typed remains."""
     before = _file(home)
     answer = admin.post(PATH, **_fields(admin, "main"), add="rg", ask="always")
     assert answer.status_code == 422
@@ -152,7 +152,7 @@ def test_a_pattern_that_never_matches_is_refused_and_kept_in_the_form(
 def test_what_somebody_else_saved_is_shown_and_not_overwritten(
     home: ApiGateway, admin: PageBrowser
 ) -> None:
-    """Three ways side by side; saving again keeps both changes."""
+    """Three ways, in parallel; saving again keeps both changes."""
     read = _fields(admin, "main")
     gone = _row(admin, "main", "/usr/bin/seq")
     other = admin.post(PATH, **read, security="deny", add="/usr/bin/uniq")
@@ -179,7 +179,7 @@ def test_what_somebody_else_saved_is_shown_and_not_overwritten(
 
 
 def test_who_may_not_change_rules_may_look(home: ApiGateway, ana: PageBrowser) -> None:
-    """The form is switched off and says why; sent all the same, it is refused."""
+    """The form is disabled and says why; sent all the same, it is refused."""
     before = _file(home)
     assert "<fieldset disabled>" in ana.get(f"{PATH}?agent=main").text
     refused = ana.post(PATH, **_fields(ana, "main"), security="full")
@@ -221,7 +221,7 @@ def test_a_command_is_tried(home: ApiGateway, ana: PageBrowser, command: str, sa
 def test_entries_are_limited_to_arguments_and_removed_at_once(
     home: ApiGateway, admin: PageBrowser
 ) -> None:
-    """A template behind `` -- ``; all that were never used go, what is used stays."""
+    """A template after `` -- ``; all that were never used go, used ones stay."""
     home.ask("true", wait=20)
     admin.get(f"{PATH}?agent=main")
     line = '/usr/bin/git -- push "origin" <NAME>\r\n/usr/bin/printf -- "two words"'
@@ -246,7 +246,7 @@ def test_entries_are_limited_to_arguments_and_removed_at_once(
 def test_who_says_to_have_seen_what_no_page_shows_saw_nothing(
     home: ApiGateway, admin: PageBrowser, seen: str
 ) -> None:
-    """However deep it is nested: the rest of the form is read, and removes nothing at once."""
+    """However deep it is nested: the rest of the form is read, and nothing is removed at once."""
     fields = {**_fields(admin, "main"), "seen": seen}
     saved = admin.post(PATH, **fields, bulk="all", ask="always")
     assert saved.status_code == 303, saved.text
@@ -267,7 +267,7 @@ def test_what_can_be_no_agent_gets_no_part(home: ApiGateway, admin: PageBrowser,
 
 
 def test_what_was_not_seen_is_not_removed_at_once(home: ApiGateway, admin: PageBrowser) -> None:
-    """An entry that came after the page was read stays, although its kind is to go."""
+    """An entry that appeared after the page was read stays, although its kind is to go."""
     read = _fields(admin, "main")
     file = _file(home)
     file["agents"]["main"]["allowlist"].append({"pattern": "/usr/bin/uniq"})
@@ -282,7 +282,7 @@ def test_what_was_not_seen_is_not_removed_at_once(home: ApiGateway, admin: PageB
 
 @pytest.mark.parametrize("line", ['/usr/bin/git -- push "open', "/usr/bin/git -- <NOTHING>"])
 def test_a_bad_template_is_refused(home: ApiGateway, admin: PageBrowser, line: str) -> None:
-    """Nothing is saved, and the line is still in the form."""
+    """Nothing is saved, and the line remains in the form."""
     before = _file(home)
     answer = admin.post(PATH, **_fields(admin, "main"), add=line)
     assert (answer.status_code, _file(home) == before) == (422, True)

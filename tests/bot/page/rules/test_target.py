@@ -1,4 +1,4 @@
-"""Edit a node's exec-approvals.json: the same page over a real node, online and offline."""
+"""Edit a node's exec-approvals.json on the same page, with a real node, online and offline."""
 
 import html
 import json
@@ -40,7 +40,7 @@ class Place:
         return self.admin.get(PATH, params=params).text
 
     def fields(self, text: str) -> dict[str, str]:
-        """Return what a form carries."""
+        """Return what a form contains."""
         found = _FIELD.findall(text.split('class="rules"')[1])
         return {name: html.unescape(value) for name, value in found}
 
@@ -59,7 +59,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def test_a_nodes_entries_are_shown_added_and_removed(place: Place) -> None:
-    """On the node's own disk; the gateway's file stays as it was."""
+    """On the node's own disk; the gateway's file is unchanged."""
     place.node.process.approvals(
         main={"security": "allowlist", "allowlist": [{"pattern": "/usr/bin/seq"}]}
     )
@@ -90,7 +90,7 @@ def test_the_first_save_makes_the_nodes_file(place: Place) -> None:
 
 
 def test_what_changed_on_the_node_is_shown_three_ways(place: Place) -> None:
-    """Its base hash holds as the gateway's own; saving again keeps both changes."""
+    """Its base hash works as the gateway's own; saving again keeps both changes."""
     place.node.process.approvals(main={"allowlist": [{"pattern": "/usr/bin/seq"}]})
     read = place.fields(place.page())
     place.node.process.approvals(
@@ -130,7 +130,7 @@ def test_a_nodes_draft_is_not_tried_on_the_gateway(place: Place) -> None:
 
 
 def test_an_offline_node_is_shown_as_such(place: Place) -> None:
-    """Nothing of its file is shown; what was being edited is kept and not saved anywhere."""
+    """Nothing of its file is shown; the draft is kept and not saved anywhere."""
     read = place.fields(place.page())
     own = (place.home.home / "exec-approvals.json").read_bytes()
     place.node.process.stop()

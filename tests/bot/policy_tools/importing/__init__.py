@@ -1,1 +1,1 @@
-"""Importing, held against oracles written from the products' own documentation."""
+"""Hold importing against oracles written from the products' own documentation."""

@@ -1,4 +1,4 @@
-"""Forms of rules per product: documented ones, and such as people's files hold."""
+"""List forms of rules per product: documented ones, and such as people's files contain."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from bot.policy_tools.importing.import_files import Source
 from tests.bot.policy_tools.importing.oracles import Claude, Codex, Gemini, OpenClaw
 
 FOLDER = "/srv/app"
-"""The project of the forms that lie in one."""
+"""The project of the forms that are in one."""
 BARE = (
     *(
         "ls",
@@ -58,7 +58,7 @@ PROGRAMS = tuple(
 
 @dataclass(frozen=True)
 class Form:
-    """A source text with its oracle; ``subject`` is the rule that the form is about, if it allows.
+    """A source text with its oracle; ``subject`` is the rule that the form covers, if it allows.
 
     ``seeds`` are commands that the rules speak of.
     """

@@ -1,12 +1,12 @@
-"""What four products decide about a line, written from their documentation alone.
+"""Decide about a line as four products would, written from their documentation alone.
 
-No code is shared with the importers. An oracle answers ``allow`` only where the documentation says
-that the product lets the line run unasked because of a rule; all else is ``ask`` or ``deny``.
-What a product lets run without any rule is ``free``.
+No code is shared with the importers. An oracle answers ``allow`` only if the documentation says
+that the product lets the line run without asking because of a rule; everything else is ``ask`` or
+``deny``. What a product lets run without any rule is ``free``.
 
 Three things count as the same by decision (docs/how-to/import-rules.md): a program named by its
 whole path in a system folder is the program of that name, `timeout 5 X` and `nohup X` are X, and
-`cd` before a command is none of its own.
+`cd` before a command is not one of its own.
 """
 
 import re
@@ -45,7 +45,7 @@ def commands(line: str) -> list[str]:
 
 
 def more_than_words(command: str) -> bool:
-    """Return whether a command holds what its product judges in ways of its own: not allowed."""
+    """Return whether a command contains what its product judges in its own ways: not allowed."""
     bare = re.sub(r"'[^']*'|\{\}", "", command)  # `{}` is a word like any other
     return bool(re.search(r"[<>`$(){}]|(?:^|\s)\w+=\S*\s", bare))
 
@@ -67,7 +67,7 @@ def filters(line: str, programs: frozenset[str]) -> bool:
 
 
 def leaves(folder: str | None, line: str, cwd: str) -> bool:
-    """Return whether a line begins outside a project, or goes there: then its rules do not hold."""
+    """Return whether a line starts outside a project, or goes there: its rules do not apply."""
     if folder is None:
         return False
     places = [cwd, *(part.removeprefix("cd ") for part in commands(line) if part[:3] == "cd ")]
@@ -211,7 +211,7 @@ class Codex(EachCommand):
 
 @dataclass(frozen=True)
 class Gemini(EachCommand):
-    """Rules of Gemini CLI: prefix, decision and priority, of which the highest decides."""
+    """Rules of Gemini CLI: prefix, decision and priority; the highest priority decides."""
 
     rules: Sequence[tuple[str, str, int]] = ()
     core: Sequence[str] | None = None

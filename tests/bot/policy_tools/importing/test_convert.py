@@ -1,4 +1,4 @@
-"""What allows and what narrows it meet: which of them counts, and what is said of the others."""
+"""Combine what allows and what narrows it: which counts, and what is said about the others."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def _rule(decide: Decision, text: str, *, rank: float = 0, note: str | None = No
 
 
 def _first(*statements: Statement) -> Outcome:
-    """Return what becomes of the first statement beside the others."""
+    """Return the result of the first statement next to the others."""
     return carried(statements, ["file"], _find, "/home/alice").outcomes[0]
 
 
@@ -30,7 +30,7 @@ ALLOW = _rule(Decision.ALLOW, "npm test")
 
 @pytest.mark.parametrize("decide", [Decision.ASK, Decision.DENY])
 def test_where_the_strictest_counts_on_both_sides_an_allow_is_exact(decide: Decision) -> None:
-    """A rule of the same rank wins there as it does here: nothing is to be said."""
+    """A rule of the same rank wins there as it does here: nothing needs to be said."""
     found = _first(ALLOW, _rule(decide, "npm test --watch"))
 
     assert (found.fate, found.why) == (Fate.EXACT, None)

@@ -1,4 +1,4 @@
-"""Two hundred broken files: each is refused in a sentence, or read; none ends in a traceback."""
+"""Refuse or read two hundred broken files: none ends in a traceback."""
 
 import json
 import os
@@ -27,7 +27,7 @@ WHOLE = {
     ),
 }
 ODD = ("\ud800", "a\0b", "x\n\x1b[31m", "\u202e", "(" * 500, "*" * 500, "<REST>", "'")
-"""Texts that a rule may hold, and that no terminal or template should."""
+"""Texts that a rule may contain, and that no terminal or template should."""
 NAMES = {Source.CODEX: "x.rules", Source.GEMINI: "x.toml"}
 VALUES: tuple[object, ...] = (
     None,
@@ -73,7 +73,7 @@ def spoilt(source: Source) -> Iterator[bytes]:
 
 
 def documents(source: Source) -> Iterator[str]:
-    """Yield documents whose parts are of another type than is due."""
+    """Yield documents whose parts are of another type than expected."""
     for value in VALUES:
         written = json.dumps(value)
         match source:
@@ -94,7 +94,7 @@ def documents(source: Source) -> Iterator[str]:
 
 
 def files(folder: Path) -> Iterator[tuple[Source, Path]]:
-    """Write the files and yield each with the product that it is said to be of."""
+    """Write the files and yield each with the product that it claims to be of."""
     for source in Source:
         contents = [*spoilt(source), *(text.encode() for text in documents(source))]
         for number, content in enumerate(contents):
@@ -141,7 +141,7 @@ def test_what_is_no_file_is_refused(source: Source, tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    """Which of both counts is not said, and one may deny what the other allows."""
+    """It does not say which of the two counts, and one may deny what the other allows."""
     path = tmp_path / "settings.json"
     path.write_text('{"permissions": {"deny": ["Bash(rm:*)"], "deny": []}}', encoding="utf-8")
 
@@ -161,7 +161,7 @@ def test_the_command_exits_with_two_and_one_sentence(tmp_path: Path) -> None:
 
 
 def test_comments_and_trailing_commas_are_read(tmp_path: Path) -> None:
-    """As the products' own readers take them; JSON5 as well, and a byte order mark."""
+    """As the products' own readers accept them; JSON5 as well, and a byte order mark."""
     for text in (
         '{ /* x */ "permissions": { "allow": ["Bash(ls // x)",], }, // y\n}',
         "\ufeff{permissions: {allow: ['Bash(ls)']}}",

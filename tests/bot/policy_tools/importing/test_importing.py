@@ -1,4 +1,4 @@
-"""`sayso policy import`: nothing comes over looser than it was meant."""
+"""Import with `sayso policy import` nothing looser than it was meant."""
 
 import json
 import time
@@ -70,7 +70,7 @@ def allowed(found: Imported) -> list[object]:
 
 
 def fates(found: Imported) -> list[Fate]:
-    """Return what became of each line."""
+    """Return the result for each line."""
     return [one.fate for one in found.outcomes]
 
 
@@ -96,7 +96,7 @@ def test_an_exact_command_becomes_exactly_that() -> None:
 
 @pytest.mark.parametrize("rule", ["Bash(git log:*)", "Bash(git log *)", "Bash(npm run test:*)"])
 def test_a_prefix_becomes_one_rule_with_any_words_after_it(rule: str) -> None:
-    """As many as there are, options too: that is what the source allows."""
+    """Any number, options too: that is what the source allows."""
     found = claude(allow=[rule])
     (vector,) = allowed(found)
     words = list(vector)[:-1] if isinstance(vector, tuple) else []
@@ -108,7 +108,7 @@ def test_a_prefix_becomes_one_rule_with_any_words_after_it(rule: str) -> None:
 
 
 def test_a_bare_carrier_keeps_its_profile_unless_the_source_is_trusted() -> None:
-    """`Bash(git:*)` says nothing of what git is told to do; `--trust-source` takes it as it is."""
+    """`Bash(git:*)` does not restrict git's arguments; `--trust-source` takes it as it is."""
     found = claude(allow=["Bash(git:*)"])
     trusted = claude(allow=["Bash(git:*)"], trust=True)
 
@@ -123,14 +123,14 @@ def test_a_bare_carrier_keeps_its_profile_unless_the_source_is_trusted() -> None
 
 
 def test_options_alone_do_not_say_what_a_carrier_does() -> None:
-    """`git -C /x` may still be told anything."""
+    """`git -C /x` may still be given anything."""
     found = claude(allow=["Bash(git --no-pager:*)"])
 
     assert Decision.ASK is decision(found, "git", "--no-pager", "push")
 
 
 def test_a_program_that_runs_no_other_takes_any_words() -> None:
-    """Listing mkdir, or a tool of one's own, says what it does."""
+    """Listing mkdir, or one's own tool, says what it does."""
     found = claude(allow=["Bash(mkdir:*)", "Bash(mytool:*)", "Bash(ls:*)"])
 
     assert [Fate.EXACT] * 3 == fates(found)
@@ -157,7 +157,7 @@ def test_a_star_at_the_end_of_a_word_takes_the_rest_of_it_and_more_words() -> No
 
 
 def test_a_star_in_the_middle_is_narrower_and_says_so() -> None:
-    """Up to three words, of which the first is no option."""
+    """Up to three words, of which the first is not an option."""
     found = claude(allow=["Bash(git * main)"])
 
     assert Decision.ALLOW is decision(found, "git", "checkout", "main")
@@ -167,7 +167,7 @@ def test_a_star_in_the_middle_is_narrower_and_says_so() -> None:
 
 
 def test_find_asks_about_what_the_source_asks_about() -> None:
-    """Whatever is allowed, `-exec` and `-delete` are asked about there."""
+    """Whatever is allowed, `-exec` and `-delete` ask there."""
     found = claude(allow=["Bash(find:*)"])
 
     assert Decision.ALLOW is decision(found, "find", ".", "-name", "x")
@@ -227,7 +227,7 @@ def test_ask_and_deny_become_rules_that_win() -> None:
 def test_a_denied_path_covers_its_file_and_a_relative_one_every_file_of_that_name(
     rule: str, denied: tuple[str, ...], left: tuple[str, ...]
 ) -> None:
-    """Where a relative path leads is not known when the rule is written, and its line says so."""
+    """Where a relative path leads is unknown when the rule is written, and its line says so."""
     found = claude(deny=[rule])
 
     assert Decision.DENY is decision(found, *denied)
@@ -271,7 +271,7 @@ def test_a_star_in_what_narrows_covers_any_number_of_words(
 
 @pytest.mark.parametrize("rule", ["Bash(git push $X)", "Bash(git push && ls)", "Bash(git push|sh)"])
 def test_shell_syntax_in_what_narrows_asks_about_more(rule: str) -> None:
-    """What comes before it is asked about, with whatever follows; the rule's line says so."""
+    """What comes before it asks, with whatever follows; the rule's line says so."""
     found = claude(allow=["Bash(git:*)", "Bash(git push:*)"], deny=[rule])
 
     assert Decision.ASK is decision(found, "git", "push", "x")
@@ -280,7 +280,7 @@ def test_shell_syntax_in_what_narrows_asks_about_more(rule: str) -> None:
 
 @pytest.mark.parametrize("lost", ["Bash($X)", "Bash((ls))", "De ny", "Bash(cd:*)"])
 def test_a_lost_denial_takes_the_allows_with_it_and_comes_first(lost: str) -> None:
-    """A deny that no rule says must not leave an allow that it would have cut."""
+    """A deny that no rule expresses must not leave an allow that it would have narrowed."""
     found = claude(allow=["Bash(git log)"], deny=[lost])
 
     assert Fate.LOST in fates(found)
@@ -304,7 +304,7 @@ def test_a_file_denial_costs_nothing_where_a_program_reads_no_file(
 
 
 def test_a_file_denial_holds_for_commands_that_read_the_file() -> None:
-    """`deny Read(./.env)` beside `allow Bash(cat:*)`: `cat .env` is denied."""
+    """`deny Read(./.env)` next to `allow Bash(cat:*)`: `cat .env` is denied."""
     found = claude(allow=["Bash(cat:*)"], deny=["Read(./.env)", "Read(~/.ssh/**)"])
 
     assert Decision.DENY is decision(found, "cat", ".env")
@@ -329,7 +329,7 @@ def test_the_rules_of_a_project_hold_in_its_folder_and_its_denials_everywhere() 
 
 
 def test_a_secret_in_a_rule_is_neither_kept_nor_printed() -> None:
-    """A rule that allows is dropped; one that denies has a star in its place."""
+    """A rule that allows is dropped; one that denies has a star instead."""
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     found = claude(allow=[f"Bash(mytool --token {key})"], deny=[f"Bash(mytool {key}:*)"])
 
@@ -415,7 +415,7 @@ prefix_rule(
     ],
 )
 def test_what_is_no_literal_rule_is_never_run_and_takes_the_allows_with_it(text: str) -> None:
-    """Whatever else stands in the file may narrow what it allows."""
+    """Anything else in the file may narrow what it allows."""
     found = imported(Source.CODEX, f'prefix_rule(pattern=["ls"])\n{text}\n')
 
     assert ([], ()) == (allowed(found), found.rules)
@@ -423,7 +423,7 @@ def test_what_is_no_literal_rule_is_never_run_and_takes_the_allows_with_it(text:
 
 
 def test_an_unknown_key_of_an_allow_costs_only_that_rule() -> None:
-    """It may limit the rule; others stand."""
+    """It may limit the rule; others are unaffected."""
     text = 'prefix_rule(pattern=["ls"], when="x")\nprefix_rule(pattern=["cat"])'
 
     assert [("cat", "<REST:any>")] == allowed(imported(Source.CODEX, text))
@@ -440,7 +440,7 @@ def test_a_host_executable_limits_the_name() -> None:
 
 
 def test_names_of_literals_are_read() -> None:
-    """A list of words that a file names once is no code."""
+    """A list of words that a file names once is not code."""
     text = 'READ = ["log", "diff"]\nprefix_rule(pattern=["git", "log"], match=READ)\n'
     found = imported(Source.CODEX, text.replace(", match=READ", ""))
 
@@ -448,7 +448,7 @@ def test_names_of_literals_are_read() -> None:
 
 
 def test_the_rules_of_requirements_toml_come_over() -> None:
-    """Tokens and alternatives; what else the file holds is named."""
+    """Tokens and alternatives; what else the file contains is named."""
     text = """
 approval_policy = "never"
 [rules]
@@ -463,7 +463,7 @@ prefix_rules = [
 
 
 def test_broken_syntax_is_refused() -> None:
-    """Half a file is no policy."""
+    """Half a file is not a policy."""
     for text in ("prefix_rule(", "\0", "(" * 500, 'prefix_rule(pattern=["ls"]) garbage'):
         with pytest.raises(BadRequest, match="cannot be read as rules"):
             imported(Source.CODEX, text)
@@ -497,7 +497,7 @@ def test_command_prefixes_come_over() -> None:
 
 @pytest.mark.parametrize(("decide", "asked"), [("deny", True), ("allow", False)])
 def test_a_prefix_that_cannot_be_read_asks_where_it_narrows(decide: str, *, asked: bool) -> None:
-    """Only the words before the odd one are known: a denial asks about them, an allow is left."""
+    """Only the words before the odd one are known: a denial asks about them, an allow is lost."""
     found = imported(Source.GEMINI, gemini_rule(decide, commandPrefix="git push $(x) y"))
 
     assert [rule.decide for rule in found.rules] == ([Decision.ASK] if asked else [])
@@ -507,7 +507,7 @@ def test_a_prefix_that_cannot_be_read_asks_where_it_narrows(decide: str, *, aske
 def test_a_prefix_without_a_known_word_takes_the_allows_only_where_it_narrows(
     decide: str, *, kept: bool
 ) -> None:
-    """A denial that no rule says might have covered any command; a lost allow covers none."""
+    """A denial that no rule expresses might have covered any command; a lost allow covers none."""
     lost = gemini_rule(decide, commandPrefix="$(x) y")
     found = imported(Source.GEMINI, gemini_rule("allow", commandPrefix="ls") + lost)
 
@@ -553,7 +553,7 @@ def test_a_lost_narrowing_takes_only_what_it_outranks() -> None:
 
 
 def test_without_a_priority_an_allow_outranks_nothing() -> None:
-    """Gemini demands one; what lacks it is read as narrowly as it can be meant."""
+    """Gemini requires one; without it a rule is read as narrowly as it can be meant."""
     allow = '[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = "ls"\ndecision = "allow"\n'
 
     assert [] == allowed(imported(Source.GEMINI, gemini_rule("deny", 0) + allow))
@@ -608,7 +608,7 @@ def approvals(**agents: object) -> str:
 
 
 def test_entries_come_over_for_their_agents() -> None:
-    """Patterns and text entries; `default` is main, `*` reaches those that are named."""
+    """Patterns and text entries; `default` is main, `*` reaches the named ones."""
     found = imported(
         Source.OPENCLAW,
         approvals(
@@ -648,7 +648,7 @@ def test_entries_with_a_limit_or_without_a_path_are_left(entry: object) -> None:
 @pytest.mark.parametrize("setting", [{"ask": "always"}, {"security": "deny"}])
 @pytest.mark.parametrize("place", ["own", "defaults", "*"])
 def test_an_agent_that_always_asks_gets_no_entries(place: str, setting: dict[str, str]) -> None:
-    """Else its listed programs would run here without a person."""
+    """Otherwise its listed programs would run here without a person."""
     listed = {"allowlist": [{"pattern": "/usr/bin/rg"}]}
     document: dict[str, object] = {
         "version": 1,
@@ -676,7 +676,7 @@ def test_an_agent_that_always_asks_gets_no_entries(place: str, setting: dict[str
 def test_exec_settings_that_narrow_everything_come_over(
     settings: dict[str, str], narrowed: list[Decision]
 ) -> None:
-    """Each value counts for its own key only; what widens is left with its reason."""
+    """Each value counts only for its own key; one that widens is left with its reason."""
     found = imported(Source.OPENCLAW, json.dumps({"tools": {"exec": settings}}))
 
     assert narrowed == [rule.decide for rule in found.rules]
@@ -716,7 +716,7 @@ def test_unknown_keys_and_settings_are_named() -> None:
 
 
 def test_a_setting_that_is_not_carried_over_is_named_unless_it_is_null() -> None:
-    """One that is null says nothing there, so nothing is lost."""
+    """A null one says nothing there, so nothing is lost."""
     agent: dict[str, object] = {"ask": "on-miss", "security": None, "allowlist": []}
     found = imported(Source.OPENCLAW, approvals(main=agent))
 
@@ -779,7 +779,7 @@ def test_write_needs_the_rules_in_a_configuration_that_is_there(tmp_path: Path) 
 def test_write_is_refused_where_the_result_would_be_looser(
     tmp_path: Path, loose: dict[str, str], word: str
 ) -> None:
-    """What is not listed would run unasked, though the source asks about it."""
+    """What is not listed would run unasked, although the source asks about it."""
     state = home(tmp_path, {"tools": {"exec": loose}})
     rows = [{"pattern": "/usr/bin/ls"}]
     file = write(tmp_path / "x.json", {"version": 1, "agents": {"main": {"allowlist": rows}}})
@@ -793,7 +793,7 @@ def test_write_is_refused_where_the_result_would_be_looser(
 def test_write_is_refused_where_a_denial_was_lost_and_names_what_runs_already(
     tmp_path: Path,
 ) -> None:
-    """An older entry may let run what the source denies."""
+    """An older entry may allow what the source denies."""
     exec_ = {"host": "gateway", "security": "allowlist"}
     state = home(
         tmp_path,
@@ -846,7 +846,7 @@ def test_several_files_come_over_at_once_with_one_summary(tmp_path: Path) -> Non
 
 
 def test_a_folder_can_be_given(tmp_path: Path) -> None:
-    """For a file that lies elsewhere."""
+    """For a file that is elsewhere."""
     file = write(tmp_path / "x.rules", 'prefix_rule(pattern=["ls"])\n')
     words = ("policy", "import", "--from", "codex", str(file), "--folder", "/srv/app", "--json")
     (rule,) = json.loads(sayso(tmp_path / "state", *words).stdout)["rules"]

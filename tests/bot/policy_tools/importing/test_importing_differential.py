@@ -1,4 +1,4 @@
-"""Imports held against the products' documented semantics: nothing wider, nothing silent."""
+"""Hold imports against the products' documented semantics: nothing wider, nothing silent."""
 
 import shutil
 from collections import Counter
@@ -27,7 +27,7 @@ from tests.support.store_records import SESSION
 PLACES = ("/srv/app", "/srv/app/sub", "/srv/other")
 HOME = "/home/alice"
 _ON_DISK = frozenset((Reason.EXPOSED, Reason.REPLACES))
-"""What is asked for what lies there (`/tmp`, `/etc/passwd`), whatever a rule says: policy.md."""
+"""What asks because of what is there (`/tmp`, `/etc/passwd`), whatever a rule says: policy.md."""
 GOAL = 0.6
 LEAST_FORMS, LEAST_PROBES, MOST_RULES = 120, 20, 3
 
@@ -41,7 +41,7 @@ class Machine:
     find: dict[str, str]
 
     def folder(self, name: str) -> str:
-        """Return where a folder of the oracles lies here."""
+        """Return where a folder of the oracles is here."""
         return f"{self.root}{name}"
 
 
@@ -95,7 +95,7 @@ def decision(judge: Judge, line: str, cwd: str) -> tuple[str, Reason | None]:
 
 @dataclass
 class Tally:
-    """What a product's corpus came to."""
+    """The result of a product's corpus."""
 
     forms: int = 0
     probes: int = 0
@@ -193,7 +193,7 @@ def test_a_widened_importer_is_caught(
 def test_a_forgotten_file_denial_is_caught(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Negative control: `cat .env` runs though the source denies it."""
+    """Negative control: `cat .env` runs although the source denies it."""
     forms = [form for form in corpora.claude() if "deny Read(" in form.name]
     assert not measure(forms, machine, tmp_path / "before").wider
 
@@ -205,7 +205,7 @@ def test_a_forgotten_file_denial_is_caught(
 
 
 def test_a_folder_that_is_forgotten_is_caught(machine: Machine, tmp_path: Path) -> None:
-    """Negative control: a project's rules hold everywhere."""
+    """Negative control: a project's rules apply everywhere."""
     forms = [form for form in corpora.codex() if form.folder is not None][:4]
     assert not measure(forms, machine, tmp_path / "before").wider
 
@@ -217,7 +217,7 @@ def test_a_folder_that_is_forgotten_is_caught(machine: Machine, tmp_path: Path) 
 def test_an_importer_that_says_nothing_is_caught(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Negative control: code in arguments is asked about, and the import is called exact."""
+    """Negative control: code in arguments asks, and the import is called exact."""
     forms = [form for form in corpora.codex() if "'make', 'test'" in form.name]
     assert not measure(forms, machine, tmp_path / "before").silent
 

@@ -1,4 +1,4 @@
-"""Choices under a reply: shown in private, replaced by what became of them."""
+"""Show choices under a reply: in private, replaced by the result."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _STORED = "Would be stored: /usr/bin/rm"
 
 @dataclass(slots=True)
 class ChoosingInbox:
-    """Offer what the broker would offer, and take only Ana's word."""
+    """Offer what the broker would offer, and accept only Ana's answer."""
 
     got: list[Inbound] = field(default_factory=list)
     slow: float = 0.0
@@ -35,7 +35,7 @@ class ChoosingInbox:
     told: str = "Allowed for 30 min: 7K3F9Q."
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Answer with choices first, then with what became of it."""
+        """Answer with choices first, then with the result."""
         await asyncio.sleep(self.slow)
         if self.held is not None:
             await self.held.wait()
@@ -78,7 +78,7 @@ class TestPrivate:
         assert len(setup.server.messages(CHANNEL)) == 1
 
     async def test_a_slow_commit_replaces_it_when_it_is_true(self, setup: DiscordGuild) -> None:
-        """The press is acknowledged in time; until the commit the offer stands as it was."""
+        """The press is acknowledged in time; until the commit the offer is unchanged."""
         inbox = ChoosingInbox()
         await _offered(setup, inbox)
         setup.server.state.first_answer_seconds = 2.5
@@ -128,7 +128,7 @@ class TestTyped:
 
     @pytest.mark.parametrize("slow", [0.0, 1.4])
     async def test_who_may_not_changes_nothing(self, setup: DiscordGuild, slow: float) -> None:
-        """A refusal is a private note beside the offer; who may still can choose."""
+        """A refusal is a private note next to the offer; a person who may can still choose."""
         inbox = ChoosingInbox()
         await setup.channel.start(inbox)
         await setup.type("/approve 000000 allow-always")

@@ -1,4 +1,4 @@
-"""The button "Details": it decides nothing, edits nothing, and answers whoever pressed it."""
+"""Answer the "Details" button: it decides and edits nothing, and answers the one who pressed."""
 
 from channels.cards import build_outcome, build_prompt
 from channels.commands import Details
@@ -30,7 +30,7 @@ async def test_details_come_privately_and_the_prompt_stays(
 async def test_a_press_that_meets_the_end_leaves_the_final_state(
     setup: DiscordGuild, inbox: RecordingInbox
 ) -> None:
-    """The note comes all the same, and no button returns."""
+    """The note is still sent, and no button returns."""
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.server.press(CHANNEL, int(message), ANA, "Details")

@@ -1,4 +1,4 @@
-"""What is shown on Discord: limits, fences, endings; every call as the platform would take it."""
+"""Show a prompt on Discord: limits, fences, endings; every call as the platform would take it."""
 
 import json
 
@@ -90,7 +90,7 @@ def _offered(messages: tuple[Message, ...]) -> str:
 
 
 def test_what_is_too_long_to_be_shown_can_only_be_denied() -> None:
-    """Beyond 200,000 characters nothing goes along, and no button allows."""
+    """Beyond 200,000 characters nothing is sent along, and no button allows."""
     card = build_prompt(approval(plan(text="echo " + "b" * 200_000)))
     (message,) = render_prompt(card)
 
@@ -124,7 +124,7 @@ def test_an_empty_command_is_said_and_can_only_be_denied() -> None:
 
 @given(_HARD)
 def test_no_text_leaves_its_block_or_is_cut_inside_an_escape(text: str) -> None:
-    """Whatever a command holds, nothing of it becomes markup, and the parts join to the whole."""
+    """Whatever a command contains, nothing of it becomes markup, and the parts join to all."""
     of = approval(plan(text=text))
     card = build_prompt(of)
     messages = render_prompt(card)
@@ -147,7 +147,7 @@ def test_the_checker_sees_a_broken_fence() -> None:
 
 
 def test_a_value_cannot_forge_a_line_of_the_prompt() -> None:
-    """A line break inside a value is marked, so that it is no fact of ours."""
+    """A line break inside a value is marked, so that it is not a fact of ours."""
     argv = ("rm", "a\nFolder: /tmp/harmless")
     verdict = SegmentVerdict(argv, None, Decision.ASK, Reason.NOT_LISTED, "no rule")
     card = build_prompt(approval(plan(argv, ("ls",)), segments=(verdict, verdict)))
@@ -172,7 +172,7 @@ def test_an_ending_names_people_as_they_are(state: ApprovalState) -> None:
 
 
 def test_plain_sentences_stand_plainly_and_others_in_code() -> None:
-    """Only words without any character of markup stand outside a block."""
+    """Only words without any character of markup are outside a block."""
     assert sentence("Allowed once: 7K3F9Q.") == "Allowed once: 7K3F9Q."
     for text in ("see https://x.example", "*bold*", "<@1>", "a\nb", "- item", "1. item", "_x_"):
         assert inside_code(sentence(text)) == [text]
@@ -201,7 +201,7 @@ def test_cutting_loses_nothing(text: str, limit: int) -> None:
 
 
 def test_an_escape_is_never_cut_in_two() -> None:
-    r"""``\u{200B}`` goes to the next part whole, and a tail begins after it."""
+    r"""r``\u{200B}`` is carried whole into the next part, and a tail begins after it."""
     assert cut("abcd\\u{200B}e", 8) == ("abcd", "\\u{200B}e")
     assert tail("abcd\\u{200B}e", 4) == "e"
     assert tail("abc", 0) == ""
@@ -236,7 +236,7 @@ def test_a_choice_is_read_back_and_told_from_a_prompts_button() -> None:
 
 
 def test_a_long_reply_has_its_choices_at_its_end() -> None:
-    """Whoever reads all of it finds the buttons below, be it messages or a file."""
+    """A reader of all of it finds the buttons below, be it messages or a file."""
     offered = (Choice("Always", Approve(ID, ApprovalReply.ALLOW_ALWAYS)),)
     for size in (10, 4_000, 20_000):
         *before, last = render_reply(Reply(redact("x" * size), choices=offered))

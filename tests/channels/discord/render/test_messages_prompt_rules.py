@@ -1,4 +1,4 @@
-"""Every rule of tests/corpus/prompts.json, on what Discord shows."""
+"""Apply every rule of tests/corpus/prompts.json to what Discord shows."""
 
 import json
 from collections.abc import Callable
@@ -70,14 +70,14 @@ class Shown:
 
 
 def inert(entry: Entry, shown: Shown) -> None:
-    """Nothing of a command is live, and the command stands in one block, in prompt and end."""
+    """Nothing of a command is live, and the command is in one block, in prompt and end."""
     expected = unbroken(command_text(asked(entry).plan).text)
     assert shown.command == expected
     assert expected in inside_code(shown.final.content)
 
 
 def fits(entry: Entry, shown: Shown) -> None:
-    """The whole was offered, the tail is shown, length and digest are."""
+    """The whole was offered; the tail, the length and the digest are shown."""
     text = unbroken(command_text(asked(entry).plan).text)
     parts = "".join(inside_code(message.content)[0] for message in shown.messages[:-1])
     assert text in parts
@@ -93,7 +93,7 @@ def empty_is_said(entry: Entry, shown: Shown) -> None:
 
 
 def folder_in_code(entry: Entry, shown: Shown) -> None:
-    """The folder stands in code as the command does."""
+    """The folder is in code as the command is."""
     assert f"Folder: {entry['cwd']}" in inside_code(shown.last)[1]
 
 
@@ -106,7 +106,7 @@ def buttons_are_bound(entry: Entry, shown: Shown) -> None:
 
 
 def status_outside(entry: Entry, shown: Shown) -> None:
-    """What became of it stands in another block than the command."""
+    """The result is in another block than the command."""
     ending, command, _ = inside_code(shown.final.content)
     assert ending.startswith("Allowed once by")
     assert "Exec finished" in command
@@ -138,12 +138,12 @@ RULES: dict[str, Callable[[Entry, Shown], None]] = {
     "sp-144": own_id,
     "sp-145": no_buttons_at_the_end,
 }
-"""The rules beyond those that hold for every entry; all others ask for inert text."""
+"""The rules beyond those that apply to every entry; all others require inert text."""
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
 def test_rule(entry: Entry) -> None:
-    """What the entry demands holds; nothing pings, previews, hides or becomes markup."""
+    """What the entry requires is met; nothing pings, previews, hides or becomes markup."""
     shown = Shown.of(asked(entry))
     for body in payloads(shown.card, _HERE):
         assert body["allowed_mentions"] == {"parse": []}

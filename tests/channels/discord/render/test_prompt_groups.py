@@ -1,4 +1,4 @@
-"""Several prompts in one message: what fits, what each button means, how each ends."""
+"""Put several prompts in one message: what fits, what each button means, how each ends."""
 
 from itertools import product
 
@@ -37,7 +37,7 @@ def _end(number: int, name: str = "Ana", note: str = "", text: str | None = None
 
 
 def test_each_prompt_shows_its_command_facts_code_and_row() -> None:
-    """Command, folder, agent, host, reason and deadline stand above buttons that name the code."""
+    """Command, folder, agent, host, reason and deadline are above buttons that name the code."""
     cards = (_card(0, "rm", "-rf", "a b"), _card(1, "ls"))
     message = render_group(cards)
 
@@ -83,7 +83,7 @@ _HARD = st.text(st.sampled_from([*"`\\{}u ab\n…*_|", "\U0001f600", "\u200b"]),
 @settings(max_examples=40)
 @given(texts=st.lists(_HARD.map("x".__add__), min_size=1, max_size=5), name=_HARD, note=_HARD)
 def test_every_mix_of_open_and_ended_prompts_fits(texts: list[str], name: str, note: str) -> None:
-    """What was posted can always be brought to what is true, and nothing in it is live."""
+    """What was posted can always be updated to what is true, and nothing in it is live."""
     cards = tuple(_card(number, text=text) for number, text in enumerate(texts))
     if not fits(cards):
         return
@@ -110,7 +110,7 @@ def test_an_ending_keeps_its_words_and_its_command() -> None:
 
 
 def test_tiny_prompts_have_room_for_their_endings() -> None:
-    """What is reserved lets each say who and why, beside an open prompt that fills the message."""
+    """The reserve lets each say who and why, next to an open prompt that fills the message."""
 
     def tiny(number: int) -> PromptCard:
         of = plan(("w",), cwd="/", agent="a", folder="/bin/")
@@ -134,7 +134,7 @@ class TestPosted:
     async def test_a_press_names_its_approval_and_the_message(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """Each row answers its own prompt, and all come from the one message."""
+        """Each row answers its own prompt, and all are from the one message."""
         assert isinstance(setup.channel, Groups)
         cards = tuple(_card(number) for number in range(5))
         await setup.channel.start(inbox)
@@ -154,7 +154,7 @@ class TestPosted:
     async def test_ended_prompts_lose_their_buttons_one_by_one(
         self, setup: DiscordGuild, inbox: RecordingInbox
     ) -> None:
-        """Those that are open stay whole and answerable; at the end no button is left."""
+        """Open ones stay whole and answerable; at the end no button is left."""
         assert isinstance(setup.channel, Groups)
         cards = (_card(0, "rm", "x"), _card(1, "df"))
         await setup.channel.start(inbox)

@@ -1,4 +1,4 @@
-"""Behind "Always allow…" stand choices, shown to whoever pressed, and taken away by the answer."""
+"""Show choices behind "Always allow…" to the one who pressed; the answer removes them."""
 
 from dataclasses import dataclass, field
 
@@ -37,14 +37,14 @@ STORED = "Stored for main: /usr/bin/rm"
 
 @dataclass(slots=True)
 class ChoosingInbox:
-    """Offer the choices for a ``Choose``, and tell what was chosen."""
+    """Offer the choices for a ``Choose``, and report what was chosen."""
 
     got: list[Inbound] = field(default_factory=list)
     failures: list[SaysoError] = field(default_factory=list)
     told: str = "Allowed always: 7K3F9Q."
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Note what comes in and answer it."""
+        """Record what arrives and answer it."""
         if self.failures and not isinstance(inbound.command, Choose):
             raise self.failures.pop(0)
         self.got.append(inbound)
@@ -56,7 +56,7 @@ class ChoosingInbox:
 
 @pytest.mark.parametrize("label", list(CHOICES))
 async def test_each_choice_comes_in_and_its_buttons_go(setup: SlackWorkspace, label: str) -> None:
-    """The press names the terms and no prompt; the answer stands where the choices stood."""
+    """The press names the terms and no prompt; the answer replaces the choices."""
     inbox = ChoosingInbox()
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
@@ -108,7 +108,7 @@ async def test_choices_outlive_the_gateway_that_showed_them(setup: SlackWorkspac
 
 
 async def test_choices_in_direct_messages_are_replaced_too(setup: SlackWorkspace) -> None:
-    """There they are a message of the conversation; no press of it passes for one of a prompt."""
+    """There they are a message of the conversation; none of its presses is taken for a prompt's."""
     inbox = ChoosingInbox()
     await setup.channel.start(inbox)
     message = await setup.channel.post(Target("slack", ANA), build_prompt(approval()))
@@ -142,7 +142,7 @@ async def test_choices_in_a_thread_stay_there(setup: SlackWorkspace) -> None:
 
 
 async def test_a_long_answer_to_a_choice_is_told_whole(setup: SlackWorkspace) -> None:
-    """The first message takes the place of the choices, the rest follows it."""
+    """The first message replaces the choices, the rest follows it."""
     inbox = ChoosingInbox(told="x" * 20_000)
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
@@ -155,7 +155,7 @@ async def test_a_long_answer_to_a_choice_is_told_whole(setup: SlackWorkspace) ->
 
 
 async def test_a_choice_that_cannot_be_stored_yet_is_kept(setup: SlackWorkspace) -> None:
-    """The member reads that it waits, then what became of it, in the same place."""
+    """The member reads that it waits, then the result, in the same place."""
     inbox = ChoosingInbox(failures=[BROKEN_STORE])
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
@@ -170,7 +170,7 @@ async def test_a_choice_that_cannot_be_stored_yet_is_kept(setup: SlackWorkspace)
 async def test_an_answer_that_cannot_replace_the_choices_comes_beside_them(
     setup: SlackWorkspace,
 ) -> None:
-    """Slack no longer takes the address: the member is told all the same."""
+    """Slack no longer takes the address: the member is still told."""
     await setup.channel.start(ChoosingInbox())
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     setup.server.faults.add(Fault(FaultKind.STATUS, "respond", 404))

@@ -1,4 +1,4 @@
-"""The button "Details": it decides nothing, edits nothing, and answers whoever pressed it."""
+"""Answer the "Details" button: it decides and edits nothing, and answers the one who pressed."""
 
 from channels.cards import build_outcome, build_prompt
 from channels.commands import Details

@@ -1,4 +1,4 @@
-"""Cards become messages that Slack takes and that hide nothing."""
+"""Turn cards into messages that Slack takes and that hide nothing."""
 
 import re
 from dataclasses import replace
@@ -36,14 +36,14 @@ def labels(message: Message) -> list[str]:
 
 
 def boxed(message: Message) -> str:
-    """Return what the boxes of a message hold together."""
+    """Return what the boxes of a message contain together."""
     return "".join(boxes(message.blocks))
 
 
 @settings(max_examples=60)
 @given(_HOSTILE, _HOSTILE, _HOSTILE, st.integers(min_value=1, max_value=400))
 def test_any_card_is_accepted(command: str, folder: str, why: str, times: int) -> None:
-    """Whatever stands in the fields, and however long, no message breaks a limit."""
+    """Whatever is in the fields, and however long, no message breaks a limit."""
     of = replace(plan(text=command * times), cwd=PinnedDirectory(folder * 20, 1, 2))
     asked = approval(of, why=why * 20, promise=(why, folder))
     ended = replace(asked, resolution=resolved(note=why * 5))
@@ -100,7 +100,7 @@ def test_what_cannot_be_shown_can_only_be_denied(text: str) -> None:
 
 
 def test_buttons_carry_the_press_of_every_platform() -> None:
-    """Always asks first for how long; without a promise there is no such button."""
+    """Always first asks for how long; without a promise there is no such button."""
     (message,) = render_prompt(build_prompt(approval()))
     presses = {one["text"]["text"]: one["action_id"] for one in buttons(message.blocks)}
 
@@ -124,7 +124,7 @@ def test_the_hint_says_how_threads_take_it() -> None:
 
 
 def test_bodies_name_place_thread_and_delivery() -> None:
-    """Each message has a delivery id of its own, by which it can be found again."""
+    """Each message has its own delivery id, by which it can be found again."""
     place = Target("slack", "C0OPS0001", thread="1.000001")
     bodies = payloads(build_prompt(approval(plan(text="x" * 14_000))), place)
 
@@ -142,7 +142,7 @@ def test_bodies_name_place_thread_and_delivery() -> None:
 @settings(max_examples=200)
 @given(_HOSTILE, st.integers(min_value=40, max_value=400))
 def test_cutting_loses_nothing_and_splits_no_escape(text: str, limit: int) -> None:
-    """Pieces weigh no more than they may, join to the text, and hold whole escapes."""
+    """Pieces weigh no more than they may, join to the text, and contain whole escapes."""
     shown = redact(text, multiline=True).text
     pieces = list(chunks(shown, limit))
 

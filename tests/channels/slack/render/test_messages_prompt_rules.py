@@ -1,4 +1,4 @@
-"""Every rule of tests/corpus/prompts.json, on what Slack shows."""
+"""Apply every rule of tests/corpus/prompts.json to what Slack shows."""
 
 import json
 import re
@@ -65,7 +65,7 @@ class Shown:
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Return every text that leaves, with the kind of object that it stands in."""
+        """Return every text that leaves, with the kind of object that contains it."""
         messages = (*self.messages, self.final)
         words = (("notification", message.text) for message in messages)
         return [*texts([message.blocks for message in messages]), *words]
@@ -87,14 +87,14 @@ class Shown:
 
 
 def inert(entry: Entry, shown: Shown) -> None:
-    """The command stands whole in one box, in prompt and end, each character as it was typed."""
+    """The command is whole in one box, in prompt and end, each character as typed."""
     expected = command_text(asked(entry).plan).text
     assert shown.command == expected
     assert boxed(shown.final.blocks) == [expected]
 
 
 def fits(entry: Entry, shown: Shown) -> None:
-    """The whole was offered before, the tail is shown, length and digest are."""
+    """The whole was offered before; the tail, the length and the digest are shown."""
     text = command_text(asked(entry).plan).text
     offered = list(chain.from_iterable(boxed(message.blocks) for message in shown.messages[:-1]))
     assert text in ("".join(offered) or "".join(boxed(shown.messages[-1].blocks)))
@@ -121,7 +121,7 @@ def buttons_are_bound(entry: Entry, shown: Shown) -> None:
 
 
 def status_outside(entry: Entry, shown: Shown) -> None:
-    """What became of it stands in another block than the command."""
+    """The result is in another block than the command."""
     ending = seen([shown.final.blocks[0]])
     (command,) = boxed(shown.final.blocks)
     assert ending.startswith("7K3F9Q · Allowed once by")
@@ -157,12 +157,12 @@ RULES: dict[str, Callable[[Entry, Shown], None]] = {
     "sp-144": own_id,
     "sp-145": no_buttons_at_the_end,
 }
-"""The rules beyond those that hold for every entry; all others ask for inert text."""
+"""The rules beyond those that apply to every entry; all others require inert text."""
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
 def test_rule(entry: Entry) -> None:
-    """What the entry demands holds; nothing is markup, mention or preview, nothing is hidden."""
+    """What the entry requires is met; nothing is markup, mention or preview, nothing is hidden."""
     shown = Shown.of(asked(entry))
     for body in payloads(shown.card, _HERE):
         check_blocks(body["blocks"])

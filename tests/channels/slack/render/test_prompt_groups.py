@@ -1,4 +1,4 @@
-"""Several prompts in one message: each whole, each with its own buttons, each to its own end."""
+"""Put several prompts in one message: each whole, with its own buttons, to its own end."""
 
 from dataclasses import replace
 
@@ -80,7 +80,7 @@ def test_a_group_says_what_still_waits() -> None:
 
 
 def test_fits_is_exact() -> None:
-    """What it takes is within both limits, and one prompt more is beyond one of them."""
+    """Its size is within both limits, and one prompt more exceeds one of them."""
     most = max(count for count in range(1, 30) if fits(many(count)))
     blocks, beyond = render_group(many(most)).blocks, render_group(many(most + 1)).blocks
 
@@ -105,7 +105,7 @@ def test_what_is_not_whole_goes_alone() -> None:
 @settings(max_examples=60)
 @given(st.lists(st.tuples(_TEXT, _TEXT, _TEXT, st.booleans()), min_size=1, max_size=6))
 def test_what_fitted_once_fits_in_every_state(rows: list[tuple[str, str, str, bool]]) -> None:
-    """Whatever stands in the fields, an ended item weighs less than the prompt it replaces."""
+    """Whatever is in the fields, an ended item weighs less than the prompt it replaces."""
     asked = [
         approval(
             replace(plan(text=text), cwd=PinnedDirectory(folder, 1, 2)),
@@ -148,7 +148,7 @@ async def test_a_press_names_its_approval_and_the_groups_message(
 async def test_a_group_is_edited_to_what_is_true(
     setup: SlackWorkspace, inbox: RecordingInbox
 ) -> None:
-    """First one ends, then the other; a group that vanished is no error."""
+    """First one ends, then the other; a group that vanished is not an error."""
     await setup.channel.start(inbox)
     assert isinstance(setup.channel, Groups)
     message = await setup.channel.post_group(setup.target, CARDS)

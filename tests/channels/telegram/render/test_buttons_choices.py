@@ -1,4 +1,4 @@
-"""Choices under a reply: whose they are, what a press does to them, and what a restart does not."""
+"""Show choices under a reply: whose they are, what a press and a restart do to them."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class StrictInbox:
     got: list[Inbound] = field(default_factory=list)
 
     async def receive(self, inbound: Inbound) -> Reply:
-        """Offer choices to whoever asks, and take only Ana's answers."""
+        """Offer choices to any requester, and accept only Ana's answers."""
         self.got.append(inbound)
         if isinstance(inbound.command, Choose):
             return Reply(redact(STORES), Tone.INFO, CHOICES)
@@ -68,7 +68,7 @@ async def test_choices_stand_under_a_reply_and_end_with_it(setup: TelegramUsers)
 
 
 async def test_a_stranger_leaves_the_choices_to_whom_they_are(setup: TelegramUsers) -> None:
-    """In a group everybody sees them; Bob is told privately and nothing else changes."""
+    """In a group everyone sees them; Bob is told privately and nothing else changes."""
     await setup.channel.start(StrictInbox())
     message = await _offered(setup, GROUP)
     query = await setup.server.press_choice(GROUP, BOB, "Always")
@@ -101,7 +101,7 @@ async def test_choices_outlive_the_gateway(setup: TelegramUsers) -> None:
 
 
 async def test_choices_that_are_gone_are_answered_anew(setup: TelegramUsers) -> None:
-    """Somebody deleted the message: the reply comes as a new one."""
+    """The message was deleted: the reply comes as a new one."""
     await setup.channel.start(StrictInbox())
     message = await _offered(setup)
     await setup.press_choice("Always")
@@ -113,7 +113,7 @@ async def test_choices_that_are_gone_are_answered_anew(setup: TelegramUsers) -> 
 
 
 async def test_a_slow_answer_to_choices_still_takes_their_place(setup: TelegramUsers) -> None:
-    """The button stops waiting first; the words come when they are true."""
+    """The button stops waiting first; the words appear when they are true."""
     committed = asyncio.Event()
 
     @dataclass(slots=True)
@@ -134,7 +134,7 @@ async def test_a_slow_answer_to_choices_still_takes_their_place(setup: TelegramU
 
 
 async def test_a_typed_command_can_be_answered_with_choices(setup: TelegramUsers) -> None:
-    """A running command offers to be looked at and to be stopped."""
+    """A running command offers to be watched and to be stopped."""
     choices = (Choice("Tail", Tail(ID)), Choice("Stop", Stop(ID)))
 
     @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Text is counted and cut as Telegram counts."""
+"""Count and cut text as Telegram counts."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +29,7 @@ def test_chunks_lose_nothing_and_fit(text: str, limit: int) -> None:
 
 @given(_TEXT, st.integers(min_value=14, max_value=80))
 def test_no_cut_is_inside_an_escape(text: str, limit: int) -> None:
-    """An escape is never torn into something that reads otherwise."""
+    """An escape is never torn into something that reads differently."""
     head, rest = cut(text, limit)
 
     opened = head.rfind("\\u{")
@@ -53,7 +53,7 @@ def test_a_tail_never_begins_inside_an_escape() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["plain", "bold", "value", "block"]), _TEXT)))
 def test_entities_cover_what_they_were_given(parts: list[tuple[str, str]]) -> None:
-    """Offsets hold behind any mix of characters."""
+    """Offsets are right after any mix of characters."""
     layout = Layout()
     for how, text in parts:
         getattr(layout, how)(text)

@@ -1,4 +1,4 @@
-"""Cards become messages that the platform takes and that hide nothing."""
+"""Turn cards into messages that the platform takes and that hide nothing."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ _HOSTILE = st.text(st.characters(exclude_categories=()), max_size=200)
 @settings(max_examples=60)
 @given(_HOSTILE, _HOSTILE, _HOSTILE, st.integers(min_value=1, max_value=400))
 def test_any_prompt_is_accepted(command: str, folder: str, why: str, times: int) -> None:
-    """Whatever stands in the fields, and however long, no message breaks a limit."""
+    """Whatever is in the fields, and however long, no message breaks a limit."""
     of = replace(plan(text=command * times), cwd=PinnedDirectory(folder * 20, 1, 2))
     asked = approval(of, why=why * 20, promise=(why, folder))
 

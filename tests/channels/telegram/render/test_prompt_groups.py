@@ -1,4 +1,4 @@
-"""Several prompts in one message: whole, or not at all, and true to the end."""
+"""Put several prompts in one message: whole, or not at all, and true to the end."""
 
 from bisect import bisect_left
 from dataclasses import replace
@@ -120,7 +120,7 @@ def test_what_fits_is_accepted_until_all_have_ended(
 async def test_a_press_in_a_group_names_its_own_approval(
     setup: TelegramUsers, inbox: RecordingInbox
 ) -> None:
-    """The message that was pressed is the one that was posted; the ended item's row is gone."""
+    """The pressed message is the posted one; the ended item's row is gone."""
     channel = setup.channel
     assert isinstance(channel, Groups)
     await channel.start(inbox)

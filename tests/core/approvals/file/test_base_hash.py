@@ -1,4 +1,4 @@
-"""A file that is replaced only where it still is what was read, with a record first."""
+"""Replace a file only if it still is what was read, with a record first."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def kinds(folder: Path) -> list[str]:
 
 
 async def test_the_record_has_the_hash_before_and_after(tmp_path: Path) -> None:
-    """What it says of the new content is what the file then has."""
+    """What it says about the new content is what the file then has."""
     file = ApprovalsFile(tmp_path / "exec-approvals.json")
     before = present_hash(file)
     with AuditJournal(tmp_path / "a.jsonl") as journal:
@@ -34,7 +34,7 @@ async def test_the_record_has_the_hash_before_and_after(tmp_path: Path) -> None:
 
 
 async def test_what_is_refused_leaves_no_record(tmp_path: Path) -> None:
-    """An invalid text, and a file that is another by now; the control leaves one."""
+    """An invalid text, and a file that has changed since; the control leaves one."""
     file = ApprovalsFile(tmp_path / "exec-approvals.json")
     base = present_hash(file)
     with AuditJournal(tmp_path / "a.jsonl") as journal:
@@ -51,7 +51,7 @@ async def test_what_is_refused_leaves_no_record(tmp_path: Path) -> None:
 
 
 def test_what_an_editor_saves_meanwhile_is_kept(tmp_path: Path) -> None:
-    """An editor takes no lock: the check is made again when all is written but the name."""
+    """An editor takes no lock: the check is repeated when all is written except the name."""
     file = ApprovalsFile(tmp_path / "exec-approvals.json")
     file.replace(GOOD)
     base, checks = present_hash(file), []

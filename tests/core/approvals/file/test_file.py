@@ -1,4 +1,4 @@
-"""exec-approvals.json: what it means, what is refused, and what survives a change."""
+"""Check what exec-approvals.json means, what is refused, and what survives a change."""
 
 import json
 import os
@@ -49,12 +49,12 @@ SEED = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the file stands."""
+    """Return the path of the file."""
     return tmp_path / "exec-approvals.json"
 
 
 def write(path: Path, value: object) -> ApprovalsFile:
-    """Write a value the way an editor does: in place, private."""
+    """Write a value as an editor does: in place, private."""
     path.touch(mode=0o600)
     path.write_text(value if isinstance(value, str) else json.dumps(value))
     return ApprovalsFile(path)
@@ -207,7 +207,7 @@ def test_a_hand_edit_is_seen_at_once(path: Path) -> None:
 def test_a_corrupt_file_is_refused_and_left_alone(
     path: Path, text: str, place: str, why: str
 ) -> None:
-    """Each error names the file, the place and the way out; no write touches the file."""
+    """Each error names the file, the place and the solution; no write touches the file."""
     file = write(path, text)
     for attempt in (file.read, lambda: file.add("main", "/usr/bin/rg"), file.lint):
         with pytest.raises(ApprovalsFileError) as caught:
@@ -228,7 +228,7 @@ def test_bytes_that_are_not_utf8_are_refused(path: Path) -> None:
 
 
 def test_a_bad_edit_denies_until_it_is_mended(path: Path) -> None:
-    """A file that was good and is corrupt now gives nothing of its old content."""
+    """A file that was good and is corrupt now yields nothing of its old content."""
     file = write(path, SEED)
     good = path.read_text()
     assert file.entries(MAIN)
@@ -242,7 +242,7 @@ def test_a_bad_edit_denies_until_it_is_mended(path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o700])
 def test_a_wider_mode_is_refused_with_the_command_to_run(path: Path, mode: int) -> None:
-    """Others could have written the file; the error says how to mend it."""
+    """Others could have written the file; the error says how to fix it."""
     file = write(path, SEED)
     file.read()
     path.chmod(mode)
@@ -253,7 +253,7 @@ def test_a_wider_mode_is_refused_with_the_command_to_run(path: Path, mode: int) 
 
 
 def test_a_symbolic_link_is_refused(path: Path) -> None:
-    """Neither read nor written through, even if it names a good file."""
+    """Neither read nor written through, even if it leads to a good file."""
     target = path.with_name("elsewhere.json")
     write(target, SEED)
     path.symlink_to(target)
@@ -360,7 +360,7 @@ def test_an_entry_that_cannot_be_honoured_is_ignored_and_reported(
     ],
 )
 def test_the_matcher_agrees_on_what_is_ignored(pattern: str) -> None:
-    """What ``lint`` calls ignored is just what the policy's matcher ignores."""
+    """What ``lint`` calls ignored is exactly what the policy's matcher ignores."""
     lint = Allowlist((AllowlistEntry(pattern),), "/home/x").lint()
     assert bool(ignored_because(pattern)) == any("is ignored" in line for line in lint)
 
@@ -386,7 +386,7 @@ def test_nothing_is_added_for_everybody(path: Path, name: str) -> None:
 
 
 def test_a_part_that_no_agent_can_have_is_not_added_and_may_stay(path: Path) -> None:
-    """What a person wrote is reported and keeps nobody from changing the rest."""
+    """What a person wrote is reported and does not prevent other changes."""
     odd, fine = "../x\n", {"version": 1, "agents": {"main": {"ask": "always"}}}
     file = write(path, fine)
     kept = path.read_bytes()
@@ -427,7 +427,7 @@ def test_replacing_keeps_the_token_and_refuses_a_bad_text(path: Path) -> None:
 
 
 def test_replacing_a_corrupt_file_keeps_it_aside(path: Path) -> None:
-    """The way back from a broken file loses nothing that somebody typed."""
+    """The way back from a broken file loses nothing that was typed."""
     file = write(path, "{ broken")
     file.replace('{"version": 1}')
     assert path.with_name("exec-approvals.json.broken").read_text() == "{ broken"
@@ -436,7 +436,7 @@ def test_replacing_a_corrupt_file_keeps_it_aside(path: Path) -> None:
 
 
 def test_replacing_makes_a_first_or_lost_file(path: Path) -> None:
-    """``approvals set`` works before any file is there, and after it was lost."""
+    """``approvals set`` works before any file exists, and after it was lost."""
     file = ApprovalsFile(path)
     file.replace(json.dumps(agent(security="allowlist")))
     path.unlink()
@@ -445,7 +445,7 @@ def test_replacing_makes_a_first_or_lost_file(path: Path) -> None:
 
 
 def test_an_entry_with_arguments_is_kept_read_and_written(path: Path) -> None:
-    """Beside its path such an entry has its exact arguments, and is another entry."""
+    """Besides its path such an entry has its exact arguments, and is a separate entry."""
     file = ApprovalsFile(path)
     vectors = (("status", "--short"), (), ("log", "-n", "<INT>"), None)
     added = [file.add("main", "/usr/bin/git", argv) for argv in vectors]
@@ -493,7 +493,7 @@ def test_migration_keeps_entries_that_differ_in_their_arguments(path: Path) -> N
 
 @pytest.mark.parametrize("there", [None, {"version": 1}, {"version": 1, "socket": {"path": "/x"}}])
 def test_a_socket_gets_what_it_lacks(tmp_path: Path, there: dict[str, object] | None) -> None:
-    """A companion finds a path and a token, also where the file had none; it keeps them then."""
+    """A companion finds a path and a token, even if the file had none; then it keeps them."""
     path = tmp_path / "exec-approvals.json"
     if there is not None:
         path.write_text(json.dumps(there))
@@ -538,5 +538,5 @@ def test_a_file_is_edited_while_an_editor_has_its_mark(path: Path, mark: str) ->
 
 
 def test_a_file_that_is_not_there_is_not_edited(path: Path) -> None:
-    """Nothing waits for a file that nobody has made."""
+    """Nothing waits for a file that no one has made."""
     assert not ApprovalsFile(path).is_edited(3600)

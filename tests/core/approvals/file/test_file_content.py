@@ -1,4 +1,4 @@
-"""Entries of exec-approvals.json that are held to the content of files (decision 21)."""
+"""Hold entries of exec-approvals.json to the content of files (decision 21)."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ WORDS = f"{PYTHON} p.py exactly, while /work/p.py stays as it is"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where the file stands."""
+    """Return the path of the file."""
     return tmp_path / "exec-approvals.json"
 
 
@@ -48,7 +48,7 @@ def test_content_goes_into_the_file_and_back(path: Path) -> None:
 
 
 def test_the_same_files_get_their_new_content(path: Path) -> None:
-    """Allow-always anew replaces; the entry keeps its id, its place and a person's note."""
+    """Another allow-always replaces; the entry keeps its id, its place and a person's note."""
     file = write(path, {**BOUND, "id": "one", "note": "mine"}, {"pattern": "/usr/bin/rg"})
     assert "one" == add(file, ("/work/p.py", OTHER)).id
     assert (("/work/p.py", OTHER),) == file.entries(MAIN)[0].content
@@ -61,7 +61,7 @@ def test_the_same_files_get_their_new_content(path: Path) -> None:
 
 
 def test_other_files_and_none_are_other_entries(path: Path) -> None:
-    """The script of another folder, or an entry by hand, leaves what is there as it is."""
+    """The script of another folder, or an entry by hand, leaves existing entries unchanged."""
     file = ApprovalsFile(path)
     ids = {add(file, ("/work/p.py", SEEN)).id, add(file, ("/other/p.py", SEEN)).id, add(file).id}
     assert 3 == len(ids) == len(file.entries(MAIN))
@@ -83,7 +83,7 @@ def test_other_files_and_none_are_other_entries(path: Path) -> None:
     ],
 )
 def test_an_unclear_content_stops_the_file(path: Path, content: object) -> None:
-    """What was meant to narrow an entry must not come to nothing."""
+    """What was meant to narrow an entry must not be lost."""
     file = write(path, {**BOUND, "content": content})
     with pytest.raises(ApprovalsFileError, match=r"agents\.main\.allowlist\.0\.content"):
         file.entries(MAIN)
@@ -98,14 +98,14 @@ def test_content_goes_with_one_command(path: Path, loose: dict[str, object]) -> 
 
 
 def test_what_cannot_be_written_is_refused(path: Path) -> None:
-    """A path that is no Unicode is told, and nothing is stored without it."""
+    """A path that is not Unicode is reported, and nothing is stored without it."""
     with pytest.raises(BadRequest, match="not valid Unicode"):
         add(ApprovalsFile(path), ("/work/\udcff.py", SEEN))
     assert not path.exists()
 
 
 def test_the_last_use_is_found(path: Path) -> None:
-    """Uses are noted under the words of the entry, which stay when its content changes."""
+    """Uses are recorded under the words of the entry, which stay when its content changes."""
     raw = write(path, {**BOUND, "content": {"/work/p.py": OTHER}}).shown()
     use = LastUse(1, "python3 p.py", PYTHON)
     assert fill_in(raw, {("main", WORDS): use})

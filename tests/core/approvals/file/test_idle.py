@@ -1,4 +1,4 @@
-"""Entries that nobody used for long are not counted, and the file stays as it was written."""
+"""Stop counting entries that were not used for long; the file stays as it was written."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_an_entry_counts_from_when_it_was_first_seen(home: Home) -> None:
-    """Without statistics it lasts as long as was set, over a restart too."""
+    """Without statistics it lasts for the set time, over a restart too."""
     assert ["/usr/bin/rg", "/usr/bin/seq"] == home.counted(home.idle())
     home.clock.ms += 10 * DAY_MS - 1
     assert ["/usr/bin/rg", "/usr/bin/seq"] == home.counted(home.idle())
@@ -64,7 +64,7 @@ def test_an_entry_counts_from_when_it_was_first_seen(home: Home) -> None:
 
 
 def test_a_use_keeps_an_entry(home: Home) -> None:
-    """The last use counts, written or still in memory; the other entry is told as idle."""
+    """The last use counts, written or still in memory; the other entry is reported as idle."""
     idle = home.idle()
     home.counted(idle)
     home.usage.note(MAIN, "/usr/bin/rg", LastUse(START_MS + 5 * DAY_MS, "rg", "/usr/bin/rg"))
@@ -94,7 +94,7 @@ def test_nothing_is_rewritten(home: Home) -> None:
 
 
 def test_removing_and_adding_begins_anew(home: Home) -> None:
-    """A new entry has a new id; an entry that was gone for a while is forgotten."""
+    """A new entry has a new id; an entry that was absent for a while is forgotten."""
     home.counted(home.idle())
     home.clock.ms += 11 * DAY_MS
     home.write({"pattern": "/usr/bin/seq", "id": "b"})
@@ -104,7 +104,7 @@ def test_removing_and_adding_begins_anew(home: Home) -> None:
 
 
 def test_a_person_may_renew_an_entry(home: Home) -> None:
-    """Always allow, pressed for what is listed and idle, makes it count again."""
+    """Pressing Always allow for a listed, idle entry makes it count again."""
     idle = home.idle()
     home.counted(idle)
     home.clock.ms += 11 * DAY_MS
@@ -115,13 +115,13 @@ def test_a_person_may_renew_an_entry(home: Home) -> None:
 
 
 def test_looking_writes_nothing(home: Home) -> None:
-    """What doctor and explain ask for makes no file; unseen entries count."""
+    """Doctor's and explain's questions make no file; unseen entries count."""
     assert ["/usr/bin/rg", "/usr/bin/seq"] == home.counted(home.idle(), seen=False)
     assert not (home.path / "exec-approvals.seen.json").exists()
 
 
 def test_a_broken_file_begins_anew(home: Home, caplog: pytest.LogCaptureFixture) -> None:
-    """Lost statistics cost nobody a permission, and the log says so."""
+    """Lost statistics cost no one a permission, and the log says so."""
     home.counted(home.idle())
     home.clock.ms += 11 * DAY_MS
     (home.path / "exec-approvals.seen.json").write_text("{")
@@ -131,7 +131,7 @@ def test_a_broken_file_begins_anew(home: Home, caplog: pytest.LogCaptureFixture)
 
 
 def test_the_answer_says_until_when_it_is_good(home: Home) -> None:
-    """It is looked at again when the first entry ends, at most once a minute."""
+    """It is checked again when the first entry ends, at most once a minute."""
     idle = home.idle()
     idle.see(home.file.read().agents)
     entries = home.file.entries(MAIN)
@@ -144,7 +144,7 @@ def test_the_answer_says_until_when_it_is_good(home: Home) -> None:
 
 
 def test_what_was_used_long_ago_and_not_seen_yet_counts(home: Home) -> None:
-    """A gateway sees it for the first time when it judges, and so begins anew."""
+    """A gateway sees it for the first time when it judges, and so starts over."""
     home.usage.note(MAIN, "/usr/bin/rg", LastUse(START_MS, "rg", "/usr/bin/rg"))
     home.clock.ms += 11 * DAY_MS
 

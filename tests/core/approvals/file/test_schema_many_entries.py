@@ -1,4 +1,4 @@
-"""An approvals file with very many entries is read apart from the event loop, and only once."""
+"""Read an approvals file with very many entries apart from the event loop, and only once."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ MAIN = AgentId("main")
 
 
 def write(home: Path, entries: list[Any], *, corrupt: bool = False) -> Path:
-    """Write a file with these entries of the agent main, old enough to be taken for settled."""
+    """Write a file with these entries of the agent main, old enough to count as settled."""
     path = home / "exec-approvals.json"
     text = json.dumps({"version": 1, "agents": {"main": {"allowlist": entries}}})
     path.write_text(text[:-1] if corrupt else text)
@@ -33,7 +33,7 @@ def many(count: int = MANY, name: str = "tool") -> list[dict[str, str]]:
 
 
 async def turns_during(work: Any) -> int:
-    """Return how many turns of the event loop there are while something is done."""
+    """Return the number of event loop turns while something is done."""
     turns, over = 0, False
 
     async def count() -> None:
@@ -53,7 +53,7 @@ async def turns_during(work: Any) -> int:
 
 
 async def test_everything_else_goes_on_while_it_is_read(tmp_path: Path) -> None:
-    """At the start and after a change; the control is the same without being made ready."""
+    """At the start and after a change; the control is the same without preparation."""
     async with gate_at(tmp_path) as gate:
         rulebook = gate.rulebook
 
@@ -69,7 +69,7 @@ async def test_everything_else_goes_on_while_it_is_read(tmp_path: Path) -> None:
 
 
 async def test_a_file_that_is_wrong_is_read_once_too(tmp_path: Path) -> None:
-    """Each request is refused with its words; only a change has it read again."""
+    """Each request is refused with its text; only a change has it read again."""
     write(tmp_path, many(), corrupt=True)
     async with gate_at(tmp_path) as gate:
         file = gate.rulebook.file

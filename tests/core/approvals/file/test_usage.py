@@ -1,4 +1,4 @@
-"""Last uses: gathered, shown, written in quiet moments into the file, and worth no permission."""
+"""Record last uses: gathered, shown, written when idle to the file, worth no permission."""
 
 import json
 import threading
@@ -39,13 +39,13 @@ def usage(path: Path, quiet_s: float = 60, longest_s: float = 60) -> Usage:
 
 
 def listed(path: Path) -> list[dict[str, Any]]:
-    """Return the entries as they stand in the file."""
+    """Return the entries as they are in the file."""
     entries: list[dict[str, Any]] = json.loads(path.read_text())["agents"]["main"]["allowlist"]
     return entries
 
 
 def soon(holds: Callable[[], bool]) -> bool:
-    """Return whether something comes to hold within ten seconds."""
+    """Return whether a condition holds within ten seconds."""
     deadline = time.monotonic() + 10
     while not holds() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -53,7 +53,7 @@ def soon(holds: Callable[[], bool]) -> bool:
 
 
 def test_a_thousand_notes_are_one_write(path: Path) -> None:
-    """They are written together in a quiet moment, in the seed's fields (S1), mode 0600."""
+    """They are written together when idle, in the seed's fields (S1), mode 0600."""
     noted = usage(path, quiet_s=1.5)
     for at_ms in range(1000):
         noted.note(*RG, use(at_ms))
@@ -74,7 +74,7 @@ def test_a_thousand_notes_are_one_write(path: Path) -> None:
 
 @pytest.mark.parametrize("longest_s", [0.5, 60])
 def test_what_is_used_all_the_time_is_written_now_and_then(path: Path, longest_s: float) -> None:
-    """The quiet moment is waited for, but not for ever."""
+    """It waits for an idle moment, but not forever."""
     noted = usage(path, 0.2, longest_s)
     without_a_pause(0.2, path, noted.flush, lambda: noted.note(*RG, use(1)))
     assert ("lastUsedAt" in listed(path)[0]) is (longest_s < 60)
@@ -84,7 +84,7 @@ def test_what_is_used_all_the_time_is_written_now_and_then(path: Path, longest_s
 def without_a_pause(
     most_s: float, path: Path, begin: Callable[[], object], act: Callable[[], object]
 ) -> None:
-    """Do something all the time for 1.5 s; again from the start where the machine stood still."""
+    """Do something constantly for 1.5 s; start over if the machine froze."""
     unused = path.read_text()
     for _ in range(20):
         begin()
@@ -103,7 +103,7 @@ def without_a_pause(
 
 @pytest.mark.parametrize("mark", [".exec-approvals.json.swp", ".#exec-approvals.json"])
 def test_an_editor_is_waited_for(path: Path, mark: str) -> None:
-    """While it has the file open, nothing is written; readers know the use all the same."""
+    """While it has the file open, nothing is written; readers still know the use."""
     path.with_name(mark).touch()
     noted = usage(path, 0.1)
     noted.note(*RG, use(7))
@@ -160,7 +160,7 @@ def test_flush_writes_at_once_and_only_if_there_is_something(path: Path) -> None
 
 
 def test_two_writers_keep_the_newest_of_each_entry(path: Path) -> None:
-    """Writing merges with what is there; an older use never hides a newer one."""
+    """Writing merges with existing records; an older use never hides a newer one."""
     first, second = usage(path), usage(path)
     first.note(*RG, use(9))
     first.note(*FD, use(1))
@@ -183,7 +183,7 @@ def test_a_use_changes_no_rule(path: Path) -> None:
 
 
 def test_an_entry_that_is_gone_comes_not_back(path: Path) -> None:
-    """Its last use has nothing to stand beside; nothing is written for it."""
+    """Its last use has no entry to go with; nothing is written for it."""
     noted = usage(path)
     noted.note(*FD, use(5))
     ApprovalsFile(path).remove(*FD)
@@ -196,7 +196,7 @@ def test_an_entry_that_is_gone_comes_not_back(path: Path) -> None:
 def test_a_corrupt_file_is_left_alone(
     path: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is for people to mend; the notes wait until they have."""
+    """People must repair it; the records wait until they have."""
     good = path.read_bytes()
     path.write_text(text)
     noted = usage(path)
@@ -211,7 +211,7 @@ def test_a_corrupt_file_is_left_alone(
 
 
 def test_what_is_shown_has_what_was_noted(path: Path) -> None:
-    """S1's three fields appear with each entry that was used; the file itself is not touched."""
+    """S1's three fields appear with each used entry; the file itself is not touched."""
     before = path.read_bytes()
     noted = usage(path)
     noted.note(*RG, use(7))
@@ -225,7 +225,7 @@ def test_what_is_shown_has_what_was_noted(path: Path) -> None:
 
 @pytest.mark.parametrize("written", [True, 1e999, -1, 2**60])
 def test_a_time_that_is_none_is_no_use(path: Path, written: float) -> None:
-    """What somebody else wrote there stops nothing."""
+    """What others wrote there stops nothing."""
     text = json.loads(path.read_text())
     text["agents"]["main"]["allowlist"][0]["lastUsedAt"] = written
     path.write_text(json.dumps(text).replace("Infinity", "1e999"))
@@ -234,7 +234,7 @@ def test_a_time_that_is_none_is_no_use(path: Path, written: float) -> None:
 
 
 def test_a_long_command_is_cut(path: Path) -> None:
-    """The statistics hold at most 500 characters of a command."""
+    """The statistics keep at most 500 characters of a command."""
     noted = usage(path)
     noted.note(*RG, LastUse(1, "x" * 9000, "/usr/bin/rg"))
     noted.flush()

@@ -1,4 +1,4 @@
-"""Who may answer: listed ids only, and never the requester."""
+"""Check who may answer: listed ids only, and never the requester."""
 
 import pytest
 
@@ -16,14 +16,14 @@ def test_listed_person_may() -> None:
 
 @pytest.mark.parametrize("account", ["1002", "ana", "1001 ", "01001", ""])
 def test_others_may_not(account: str) -> None:
-    """Ids are compared exactly; a name is no id."""
+    """Ids are compared exactly; a name is not an id."""
     actor = Actor("telegram", account, name="1001")
 
     assert LISTED.eligibility(actor, AGENT) is Eligibility.NOT_LISTED
 
 
 def test_empty_list_means_nobody() -> None:
-    """A channel without approvers, and a channel that is not configured, let nobody answer."""
+    """A channel without approvers, and a channel that is not configured, let no one answer."""
     nobody = Approvers({"telegram": frozenset()})
 
     assert nobody.eligibility(Actor("telegram", "1001"), AGENT) is Eligibility.NOT_LISTED
@@ -46,14 +46,14 @@ def test_requesting_session_never_approves() -> None:
 
 
 def test_unknown_session_is_taken_for_the_requester() -> None:
-    """Where the asking session was not recorded, nobody on this machine can be told from it."""
+    """If the asking session was not recorded, no one on this machine can be told apart from it."""
     unknown = Requester(Intake.SOCKET, "uid:0")
 
     assert LISTED.eligibility(Actor("terminal", "uid:0"), unknown, (41, 7)) is Eligibility.REQUESTER
 
 
 def test_person_who_asked_in_chat_never_approves() -> None:
-    """A listed person who asked in a chat cannot answer itself."""
+    """A listed person who asked in a chat cannot answer that question."""
     asked = Requester(Intake.CHAT, "telegram:1001")
 
     assert LISTED.eligibility(Actor("telegram", "1001"), asked) is Eligibility.REQUESTER
@@ -69,7 +69,7 @@ def test_person_who_asked_never_approves_on_another_account() -> None:
 
 
 def test_an_agents_own_list_replaces_the_others() -> None:
-    """Also where it is empty; other agents keep the common lists."""
+    """Also if it is empty; other agents keep the common lists."""
     people = Approvers(
         {"telegram": frozenset({"1001"})},
         frozenset({"slack:U1"}),

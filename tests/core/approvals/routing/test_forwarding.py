@@ -1,4 +1,4 @@
-"""Where prompts go, and when (S1 "Approval forwarding to chat channels")."""
+"""Check where prompts go, and when (S1 "Approval forwarding to chat channels")."""
 
 from collections.abc import Callable
 from datetime import datetime, time
@@ -61,7 +61,7 @@ def test_modes(mode: ForwardMode, expected: tuple[Target, ...]) -> None:
 
 
 def test_each_place_once() -> None:
-    """A place that is origin and target, or stands in two steps, gets one prompt, the earliest."""
+    """A place that is origin and target, or is in two steps, gets one prompt, the earliest."""
     assert (ORIGIN, *FIXED) == _places(
         _ladder(Forwarding(True, ForwardMode.BOTH, (ORIGIN, *FIXED, FIXED[0])))
     )
@@ -90,7 +90,7 @@ def test_filters_and_switch() -> None:
 
 
 def test_a_ladder_asks_one_after_the_other() -> None:
-    """Each step begins when the one before has had its time, and reminds within its own."""
+    """Each step begins when the one before has used its time, and reminds within its own."""
     ladder = _ladder(
         _steps(
             Step((TEAM,), True, 300 * S, 100 * S),
@@ -112,7 +112,7 @@ def test_a_ladder_asks_one_after_the_other() -> None:
 
 
 def test_a_step_that_reaches_nobody_costs_no_time() -> None:
-    """The next one takes its place at once; without any, the list of this machine has all of it."""
+    """The next one replaces it at once; without any, this machine's list has all of it."""
     steps = _steps(Step((TEAM,), False, 300 * S), Step((BOSS,), False, 400 * S))
 
     assert Ladder((Route(BOSS, 0, 0),), 400 * S, ()) == _ladder(
@@ -150,7 +150,7 @@ def test_in_quiet_hours_only_waking_steps_are_asked(
 
 
 def test_nobody_may_be_woken() -> None:
-    """The ladder says until when, and only where somebody could have been reached."""
+    """The ladder says until when, and only if a person could have been reached."""
     rules = Forwarding(True, ForwardMode.SESSION, (), quiet=NIGHT)
 
     quiet = Ladder((), 600 * S, (), "quiet hours until 07:00 Europe/Berlin")

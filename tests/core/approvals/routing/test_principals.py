@@ -1,4 +1,4 @@
-"""Lists of people: ids, groups, roles, named people; per channel and over all channels."""
+"""Check lists of people: ids, groups, roles, named people; per channel and over all channels."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_anybody_counts_every_way_to_be_listed() -> None:
 
 
 def test_people_are_counted_where_that_can_be_told() -> None:
-    """A named person listed twice is one; a group may be anybody."""
+    """A named person listed twice is one; a group may be anyone."""
     listing = Listing(
         {"slack": frozenset({"U1", "person:ana"})}, frozenset({"slack:U1", "telegram:42"})
     )

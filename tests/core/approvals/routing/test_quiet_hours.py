@@ -1,4 +1,4 @@
-"""Quiet hours hold over midnight and over the clocks' change."""
+"""Keep quiet hours over midnight and over the clocks' change."""
 
 from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo
@@ -60,7 +60,7 @@ def test_within_a_day(utc: str, expected: bool) -> None:
     ],
 )
 def test_nights_of_the_clocks_change(utc: str, expected: bool) -> None:
-    """They end when the wall clock shows 07:00, though an hour is missing or is there twice."""
+    """They end when the wall clock shows 07:00, even if an hour is missing or repeated."""
     assert expected is QuietHours(time(22), time(7), BERLIN).hold(_ms(utc))
 
 
@@ -75,12 +75,12 @@ def test_nights_of_the_clocks_change(utc: str, expected: bool) -> None:
     ],
 )
 def test_an_end_that_comes_twice_or_never(utc: str, expected: bool) -> None:
-    """Until 02:30: the first of two, and 03:30 where the clock jumps from 02:00 to 03:00."""
+    """Until 02:30: the first of two, and 03:30 if the clock jumps from 02:00 to 03:00."""
     assert expected is QuietHours(time(22), time(2, 30), BERLIN).hold(_ms(utc))
 
 
 def test_the_words_name_end_and_zone() -> None:
-    """Whoever is told that nobody was asked learns when somebody will be."""
+    """A requester told that no one was asked learns when someone will be."""
     words = QuietHours(time(22), time(7), BERLIN).words
 
     assert words == "quiet hours until 07:00 Europe/Berlin"

@@ -1,4 +1,4 @@
-"""Nothing runs while the file is there, whatever is in it and whoever allowed what."""
+"""Run nothing while the lockdown file exists, whatever is in it and whoever allowed what."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def at(home: Path) -> Lockdown:
 
 
 def locked(lockdown: Lockdown) -> Locked:
-    """Return how it is locked; it must be."""
+    """Return how it is locked; it must be locked."""
     state = lockdown.state()
     assert state is not None
     return state
@@ -85,21 +85,21 @@ SPOILT: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT.keys())
 def test_what_cannot_be_read_is_locked(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
-    """The file's being there is enough."""
+    """That the file exists is enough."""
     spoil(tmp_path / NAME)
 
     assert "cannot be read" in locked(at(tmp_path)).why
 
 
 def test_a_home_that_cannot_be_looked_into_is_locked(tmp_path: Path) -> None:
-    """Where the look itself fails, nothing is known, so nothing runs."""
+    """If the check itself fails, nothing is known, so nothing runs."""
     (tmp_path / "file").touch()
 
     assert "cannot be read" in locked(Lockdown(tmp_path / "file" / NAME)).why
 
 
 def test_the_first_reason_stays_and_each_alarm_counts(tmp_path: Path) -> None:
-    """What is locked is not locked anew."""
+    """What is locked is not locked again."""
     lockdown = at(tmp_path)
     first = lockdown.engage("first", by="ana")
 
@@ -120,7 +120,7 @@ def test_a_file_that_vanishes_is_written_again(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_takes_no_file_locks_in_memory(tmp_path: Path) -> None:
-    """It cannot outlive the process then, and says so."""
+    """Then it cannot outlive the process, and says so."""
     lockdown = Lockdown(tmp_path / "missing" / NAME)
     lockdown.engage("why", by="ana")
 
@@ -129,7 +129,7 @@ def test_a_disk_that_takes_no_file_locks_in_memory(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_removed_stays_locked(tmp_path: Path) -> None:
-    """Lifting says what to mend, and nothing is open meanwhile."""
+    """Lifting says what to repair, and nothing is open in the meantime."""
     (tmp_path / NAME).mkdir()
     lockdown = at(tmp_path)
     before = locked(lockdown)
@@ -160,7 +160,7 @@ async def test_everything_is_refused_and_told(tmp_path: Path) -> None:
 
 
 async def test_a_request_that_ended_before_is_still_told(tmp_path: Path) -> None:
-    """A lost answer is asked for again under its key, and nothing runs for it."""
+    """A lost answer is requested again under its key, and nothing runs for it."""
     async with gate_at(tmp_path, FREE) as gate:
         before = await gate.submit(request("true", key="k"))
         gate.execution.guard.lockdown.engage("why", by="ana")
@@ -169,7 +169,7 @@ async def test_a_request_that_ended_before_is_still_told(tmp_path: Path) -> None
 
 
 async def test_what_people_allowed_does_not_run_either(tmp_path: Path) -> None:
-    """The queue of allowed runs is denied, told, and not run after the lockdown."""
+    """The queue of allowed runs is denied, reported, and not run after the lockdown."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("touch made", cwd=tmp_path))
         assert isinstance(asked, Pending)
@@ -188,7 +188,7 @@ async def test_what_people_allowed_does_not_run_either(tmp_path: Path) -> None:
 
 
 async def test_what_waits_for_its_turn_does_not_run(tmp_path: Path) -> None:
-    """A run that was let in before the lockdown is looked at again before it is spawned."""
+    """A run that was admitted before the lockdown is checked again before it is spawned."""
     guard = Guard(at(tmp_path))
     runner = Runner(most_runs=1, guard=guard)
     await runner.start()
@@ -207,7 +207,7 @@ async def test_what_waits_for_its_turn_does_not_run(tmp_path: Path) -> None:
             await second
         assert 0 == (await first).exit_code
         assert not (tmp_path / "made").exists()
-        # What ends a container, or proves a sandbox, is nobody's request.
+        # What ends a container, or proves a sandbox, was not requested by anyone.
         ours = planned(request("true"))
         assert 0 == (await runner.run(new_id(), ours, Watcher(), own=True)).exit_code
         guard.lockdown.lift()
@@ -239,7 +239,7 @@ class TestMarks:
             assert marks.of(other) is None
 
     async def test_a_mark_is_judged_once(self, tmp_path: Path) -> None:
-        """Sent again it is a request as any other, and people are asked."""
+        """Sent again it is a request like any other, and people are asked."""
         async with gate_at(tmp_path) as gate:
             mark = gate.execution.guard.marks.draw("socket", "/usr/bin/touch", str(tmp_path))
             first = await gate.submit(request(argv=mark.argv))
@@ -252,7 +252,7 @@ class TestMarks:
             assert 1 == len(await gate.store.read(approvals.pending, 10))
 
     async def test_reserved_names_gain_nothing(self, tmp_path: Path) -> None:
-        """Who names the session and a number of its own is asked about, and is refused locked."""
+        """A caller that names the session and its own number must ask, and is refused locked."""
         forged = f"{tmp_path}/gate-proof/{'0' * 32}"
         wish = ExecRequest(
             requester=AGENT,

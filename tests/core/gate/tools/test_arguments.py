@@ -1,4 +1,4 @@
-"""The arguments of Exec: exactly those of S3 §2, each fault named with its place."""
+"""Check the arguments of Exec: exactly those of S3 §2, each fault with its place."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def faults(**args: Any) -> str:
 
 
 def accepted(**args: Any) -> ExecArguments:
-    """Return arguments that must be taken."""
+    """Return arguments that must be accepted."""
     found = read_arguments({"argv": ECHO, **args})
     assert isinstance(found, ExecArguments), found
     return found
@@ -88,7 +88,7 @@ def test_each_fault_is_named_with_its_place(args: dict[str, Any], says: str) -> 
     ],
 )
 def test_the_bounds_themselves_are_taken(args: dict[str, Any]) -> None:
-    """What lies on a bound is inside."""
+    """A value on a bound is inside."""
     wish = accepted(**args)
     for name, value in args.items():
         found = getattr(wish, name)
@@ -96,7 +96,7 @@ def test_the_bounds_themselves_are_taken(args: dict[str, Any]) -> None:
 
 
 def test_every_fault_of_a_call_is_told_at_once() -> None:
-    """An agent mends them all before it tries again."""
+    """An agent fixes them all before it tries again."""
     said = faults(argv=["echo", 1], cwd="x", timeout_s=0, more=1)
 
     assert said.count(";") == 4
@@ -113,7 +113,7 @@ NAMES = st.sampled_from(["argv", "cwd", "env", "timeout_s", "max_output_bytes", 
 
 @given(st.dictionaries(NAMES, JSON))
 def test_any_json_is_taken_or_refused_and_never_breaks(args: dict[str, Any]) -> None:
-    """What is taken holds what the page promises, whatever was sent."""
+    """What is accepted is what the page promises, whatever was sent."""
     found = read_arguments(args)
     if isinstance(found, Faults):
         assert found.found
@@ -137,12 +137,12 @@ def test_any_json_is_taken_or_refused_and_never_breaks(args: dict[str, Any]) -> 
     ids=["words", "a long name", "names", "a long variable", "variables"],
 )
 def test_however_much_is_wrong_little_is_said(args: dict[str, Any]) -> None:
-    """The sentence is masked and written down while everybody else waits."""
+    """The sentence is masked and recorded while everything else waits."""
     assert len(faults(**args)) < 2_000
 
 
 def test_what_was_refused_is_recorded_in_part() -> None:
-    """Nobody has checked it, nor granted it, and all of it would take seconds to mask."""
+    """No one has checked or granted it, and all of it would take seconds to mask."""
     record = recorded_argv(["x" * 10_000, *("y" * 1_000 for _ in range(2_000))])
 
     assert isinstance(record, list)

@@ -1,4 +1,4 @@
-"""The ten acceptance criteria of S3, in its order and under its words (seeds/S3 §8)."""
+"""Check the ten acceptance criteria of S3, in its order and under its words (seeds/S3 §8)."""
 
 import ast
 import time
@@ -52,7 +52,7 @@ async def test_criterion_01_opt_in(tmp_path: Path) -> None:
     ],
 )
 async def test_criterion_02_argv_validation(tmp_path: Path, argv: Any, says: str) -> None:
-    """What is no vector with an absolute program is refused before anything else.
+    """What is not a vector with an absolute program is refused before anything else.
 
     S3: Argv validation rejects: non-list, list with non-str, empty list, relative path argv[0],
     non-existent argv[0].
@@ -187,7 +187,7 @@ async def test_criterion_07_timeout(tmp_path: Path) -> None:
 
 
 async def test_criterion_08_output_cap(tmp_path: Path) -> None:
-    """A stream is kept up to its cap, and the agent is told that it is not whole.
+    """A stream is kept up to its cap, and the agent is told that it is incomplete.
 
     S3: output cap: a binary that prints 1 MB of stdout under `max_output_bytes=1024` returns
     stdout_truncated=True with stdout length ≤ 1024.
@@ -224,8 +224,8 @@ async def test_criterion_09_audited(tmp_path: Path) -> None:
 async def test_criterion_10_strictly_additive(tmp_path: Path) -> None:
     """No file outside `kernel/`, `tests/`, `docs/RFC/` modified: the tool only adds to the rest.
 
-    An agent without the capability is judged, run and answered as where the tool was never
-    registered; the gate knows nothing of it.
+    An agent without the capability is judged, run and answered as if the tool had never been
+    registered; the gate does not know it.
     """
     seen = []
     for offered in (False, True):

@@ -1,4 +1,4 @@
-"""Exec on the straight line: limits, policy, people, folders, and the tool Which."""
+"""Call Exec on the straight line: limits, policy, people, folders, and the tool Which."""
 
 import asyncio
 import os
@@ -68,7 +68,7 @@ async def test_what_chooses_code_may_not_be_set(
 
 
 async def test_policy_denies_what_no_list_covers(tmp_path: Path) -> None:
-    """The capability opens a way in and allows nothing by itself."""
+    """The capability opens an entry point and allows nothing on its own."""
     async with bench(tmp_path, everyone=layer()) as at:
         list_patterns(at.home, "/usr/bin/echo")
         listed = await at.call({"argv": ["/bin/echo", "hello"]})
@@ -80,7 +80,7 @@ async def test_policy_denies_what_no_list_covers(tmp_path: Path) -> None:
 
 
 async def test_a_question_is_answered_by_its_id(tmp_path: Path) -> None:
-    """At once (S1); what runs unasked is waited for as ever, and the id leads to the end."""
+    """At once (S1); what runs unasked is waited for as usual, and the id gives the end."""
     async with bench(tmp_path, everyone=layer()) as at:
         list_patterns(at.home, "/usr/bin/echo")
         asked = await at.call({"argv": ["/usr/bin/uname"]}, wait=False)
@@ -100,7 +100,7 @@ async def test_a_question_is_answered_by_its_id(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("reply", [ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY])
 async def test_people_are_asked_and_the_call_waits(tmp_path: Path, reply: ApprovalReply) -> None:
-    """What is not listed waits for a person; the streams come back apart, a denial as a result."""
+    """What is not listed waits for a person; the streams return apart, a denial as a result."""
     async with bench(tmp_path, everyone=layer()) as at:
         calling = asyncio.create_task(at.call({"argv": ["/bin/echo", "asked"]}))
         await answered(at, calling, reply)
@@ -131,7 +131,7 @@ async def answered(at: Bench, calling: asyncio.Task[ToolAnswer], reply: Approval
 
 
 async def test_without_a_folder_it_works_in_the_agents_own(tmp_path: Path) -> None:
-    """The first granted folder that exists, those for writing first; never the gateway's own."""
+    """The first granted folder that exists, writable ones first; never the gateway's own."""
     async with bench(tmp_path) as at:
         result = await at.done("/bin/pwd")
         at.work.rmdir()
@@ -158,7 +158,7 @@ async def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_refusal_says_nothing_of_files_out_of_reach(tmp_path: Path) -> None:
-    """Outside the grants, what exists and what does not get the same words."""
+    """Outside the grants, what exists and what does not get the same message."""
     async with bench(tmp_path) as at:
         there = await at.refused({"argv": ["/etc/passwd"]})
         absent = await at.refused({"argv": ["/etc/absent"]})
@@ -185,7 +185,7 @@ async def test_secrets_stay_out_of_the_journal(tmp_path: Path) -> None:
 
 
 async def test_git_runs_nothing_that_the_folder_names(tmp_path: Path) -> None:
-    """The tool's environment is stronger than a setting that names a program: nobody is asked."""
+    """The tool's environment overrides a setting that names a program: no one is asked."""
     async with bench(tmp_path, everyone=layer()) as at:
         list_patterns(at.home, "/usr/bin/git")
         _plant(at.work)
@@ -215,7 +215,7 @@ def _plant(folder: Path) -> None:
 
 
 async def test_a_flood_of_words_leaves_a_short_record(tmp_path: Path) -> None:
-    """What was refused is kept to 4,096 characters: masking all of it would stop the gateway."""
+    """What was refused is kept to 4,096 characters: masking all of it would stall the gateway."""
     async with bench(tmp_path) as at:
         await at.refused({"argv": ["x" * 100_000] * 3 + [""] * 5_000})
         (record,) = at.journal(DENIED)
@@ -225,7 +225,7 @@ async def test_a_flood_of_words_leaves_a_short_record(tmp_path: Path) -> None:
 
 
 async def test_which_names_programs_that_may_be_read(tmp_path: Path) -> None:
-    """Exec takes absolute paths only, so an agent can ask for them."""
+    """Exec takes absolute paths only, so an agent can look them up."""
     async with bench(tmp_path, tools=["Which"]) as at:
         found = await at.call({"names": ["echo", "no-such-program"]}, "Which")
         odd = await at.call({"names": ["../bin/echo"]}, "Which")

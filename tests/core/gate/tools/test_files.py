@@ -1,4 +1,4 @@
-"""The program and the folder of a call are granted, and there, or the call says why not."""
+"""Find the program and the folder of a call granted and present, or say why not."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def work(tmp_path: Path) -> Path:
 def test_what_is_named_is_granted_and_of_its_kind(
     work: Path, name: str, as_folder: ToolError | None, as_program: ToolError | None
 ) -> None:
-    """Of what is out of reach nothing is told, not even whether it is there."""
+    """Nothing is revealed about what is out of reach, not even whether it exists."""
     granted = Capabilities(frozenset(("Exec",)), (str(work),), ())
     path = f"{work}/{name}"
 
@@ -44,7 +44,7 @@ def test_what_is_named_is_granted_and_of_its_kind(
 
 
 def test_a_call_without_a_folder_works_in_the_first_that_is_there(work: Path) -> None:
-    """One for writing before one for reading, and never one that was not granted."""
+    """A writable one before a readable one, and never one that was not granted."""
     read, written, absent = str(work), str(work / "sub"), str(work / "absent")
 
     assert home_of(Capabilities(frozenset(), (read,), (absent, written))) == written

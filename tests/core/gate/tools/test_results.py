@@ -1,4 +1,4 @@
-"""The seven fields of S3's result, whatever a program prints."""
+"""Return the seven fields of S3's result, whatever a program prints."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def test_the_fields_are_those_of_the_page() -> None:
 
 
 def test_a_signal_is_told_as_its_negative() -> None:
-    """As Python's own subprocess has it, for `exit_code` is a number."""
+    """As in Python's own subprocess, because `exit_code` is a number."""
     assert -15 == result_of(ended(signal=15), Stdio())["exit_code"]
 
 
@@ -39,13 +39,13 @@ def test_a_signal_is_told_as_its_negative() -> None:
     ("data", "total", "text", "cut"),
     [
         ("é".encode() * 4, 8, "éééé", False),
-        (b"abc\xc3", 9, "abc", True),  # the cap fell into a character
+        (b"abc\xc3", 9, "abc", True),  # the cap fell inside a character
         (b"abc\xc3", 4, "abc\ufffd", False),  # the program itself ended so
         (b"a\xffb", 3, "a\ufffdb", False),
     ],
 )
 def test_text_is_utf_8_with_replacements(data: bytes, total: int, text: str, *, cut: bool) -> None:
-    """A character that the cap cut in two is left out; what is no UTF-8 is U+FFFD."""
+    """A character that the cap cut in two is left out; what is not UTF-8 becomes U+FFFD."""
     result = result_of(ended(data, total=total), Stdio())
 
     assert (text, cut) == (result["stdout"], result["stdout_truncated"])
@@ -53,7 +53,7 @@ def test_text_is_utf_8_with_replacements(data: bytes, total: int, text: str, *, 
 
 @given(st.binary(max_size=64), st.integers(0, 9), st.integers(1, 48))
 def test_no_more_bytes_than_asked_for(data: bytes, beyond: int, most: int) -> None:
-    """Replacements are longer than what they replace; the bound holds all the same."""
+    """Replacements are longer than what they replace; the bound still applies."""
     kept = data[:most]
     total = len(data) + beyond
     result = result_of(ended(kept, total=total), Stdio(most_stdout=most))
@@ -65,7 +65,7 @@ def test_no_more_bytes_than_asked_for(data: bytes, beyond: int, most: int) -> No
 
 
 def test_what_only_the_store_kept_counts_as_cut() -> None:
-    """A run that ended on another gateway has one text; nobody claims that it is whole."""
+    """A run that ended on another gateway has one text; nothing claims that it is complete."""
     stored = Finished(ApprovalId("r"), 3, None, Output("both", "both", 4), 5)
     result = result_of(stored, Stdio())
 

@@ -1,4 +1,4 @@
-"""Call tools over a gate: real policy, real processes, one agent with capabilities."""
+"""Call tools through a gate: real policy, real processes, one agent with capabilities."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -20,7 +20,7 @@ from core.settings import CoreSettings
 from tests.support.gate import AGENT, gate_at, layer
 
 FREE = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
-"""A policy that lets everything run, so that only the tool and the capabilities hold it back."""
+"""A policy that lets everything run, so that only the tool and the capabilities restrict it."""
 
 
 @dataclass
@@ -35,12 +35,12 @@ class Bench:
     async def call(
         self, args: Mapping[str, Any], tool: str = "Exec", *, wait: bool = True
     ) -> ToolAnswer:
-        """Call a tool as the agent main; ``wait`` for people as well."""
+        """Call a tool as the agent main; with ``wait``, wait for people as well."""
         call = ToolCall(tool, args, AGENT, AgentId("main"), SessionKey("main"), wait=wait)
         return await self.tools.call(call)
 
     async def done(self, *argv: str, **args: Any) -> dict[str, Any]:
-        """Run a vector that must be done, and return its result."""
+        """Run a vector that must succeed, and return its result."""
         answer = await self.call({"argv": list(argv), **args})
         assert isinstance(answer, ToolDone), answer
         return dict(answer.result)

@@ -1,4 +1,4 @@
-"""Each user's runs have a sandbox of their own, or none; never the gateway's."""
+"""Give each user's runs their own sandbox, or none; never the gateway's."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -66,7 +66,7 @@ async def test_where_nothing_runs_as_others_a_bound_plan_runs_nowhere(named: Nam
 
 
 async def test_a_run_that_is_over_is_cancelled_by_nobody(named: Named) -> None:
-    """Nothing is remembered of a run that has ended."""
+    """Nothing is remembered of an ended run."""
     host = SandboxByUser(named("the gateway"), named)
     with pytest.raises(HostUnavailable):
         await host.run(RUN, OF_BO, Watcher())

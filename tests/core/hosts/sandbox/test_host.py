@@ -1,4 +1,4 @@
-"""The host sandbox as the gate sees it."""
+"""Test the host sandbox as the gate sees it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ async def test_a_line_runs_inside(tmp_path: Path) -> None:
     assert failed.exit_code == 2
     assert told.output.text.splitlines()[0] == "$? a 7 7"
     assert told.output.text.splitlines()[-1] == "1"
-    assert killed.exit_code == 137  # as a shell tells it: bubblewrap has no signals to pass on
+    assert killed.exit_code == 137  # as a shell reports it: bubblewrap has no signals to pass on
 
 
 async def test_the_commands_of_a_line_share_tmp_and_nobody_else_does(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ async def test_the_commands_of_a_line_share_tmp_and_nobody_else_does(tmp_path: P
 
 
 async def test_what_a_dead_gateway_left_is_removed(tmp_path: Path) -> None:
-    """Its private folders, with all that is in them."""
+    """Its private folders, with everything in them."""
     async with sandbox(tmp_path) as house:
         left = house.home / "sandbox/0dead/deep"
         left.mkdir(parents=True)
@@ -75,7 +75,7 @@ async def test_what_a_dead_gateway_left_is_removed(tmp_path: Path) -> None:
 
 
 async def test_the_environment_is_the_plans(tmp_path: Path) -> None:
-    """What the gateway has besides stays outside; what was requested is there; TMPDIR exists."""
+    """The gateway's other variables stay outside; requested ones are there; TMPDIR exists."""
     async with sandbox(tmp_path) as house:
         plan = sandboxed(request("env", cwd=house.workspace, env=(("GREETING", "a b"),)))
         plan = bind(replace(plan, env=(*plan.env, ("TMPDIR", str(tmp_path)))))
@@ -91,7 +91,7 @@ async def test_the_environment_is_the_plans(tmp_path: Path) -> None:
 
 
 async def test_input_and_separate_streams(tmp_path: Path) -> None:
-    """Standard input and both outputs go through the sandbox as they are."""
+    """Standard input and both outputs pass through the sandbox unchanged."""
     stdio = Stdio(stdin=b"in", capture=Capture.SEPARATE)
     async with sandbox(tmp_path) as house:
         plan = house.plan(("/bin/sh", "-c", "cat; echo error >&2"))
@@ -151,7 +151,7 @@ async def test_many_words(tmp_path: Path) -> None:
 
 
 async def test_what_was_approved_is_what_runs_inside(tmp_path: Path) -> None:
-    """Programs go by their path inside, so their identity is compared right before the start."""
+    """Programs are started by their path inside, so their identity is compared just before."""
     async with sandbox(tmp_path) as house:
         tool = script(house.workspace / "tool", "#!/bin/sh\necho good\n")
         good = await house.run(("./tool",))
@@ -192,7 +192,7 @@ class Faulty(Bubblewrap):
 async def test_a_backend_that_does_not_enclose_is_not_used(
     without: tuple[str, ...], also: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
-    """The probe looks at what a command inside could do, not at what was asked for."""
+    """The probe checks what a command inside could do, not what was requested."""
     async with sandbox(tmp_path) as house:
         backend = Faulty(house, without, also)
         async with over(house.runner, backend, house.home) as host:
@@ -223,7 +223,7 @@ async def test_without_backends_the_reasons_are_told(tmp_path: Path) -> None:
 
 
 class Breaking(Bubblewrap):
-    """Bubblewrap that fails while it is told to, and counts how often it is used."""
+    """Bubblewrap that fails on demand, and counts how often it is used."""
 
     breaks = False
     used = 0
@@ -240,7 +240,7 @@ class Breaking(Bubblewrap):
 
 
 async def test_a_backend_that_fails_is_probed_again(tmp_path: Path) -> None:
-    """A proof is kept until a run looks as if bubblewrap had failed; then it has to be renewed."""
+    """A proof is kept until a run looks as if bubblewrap had failed; then it must be renewed."""
     async with sandbox(tmp_path) as house:
         backend = Breaking(bwrap(), places_for(house.home), network=False)
         async with over(house.runner, backend, house.home) as host:
@@ -263,7 +263,7 @@ async def test_a_backend_that_fails_is_probed_again(tmp_path: Path) -> None:
 
 
 async def test_the_sandbox_is_proved_in_a_workspace_that_is_named(tmp_path: Path) -> None:
-    """`sandbox.workspace` leaves no other folder to test in; nothing stays behind in it."""
+    """`sandbox.workspace` leaves no other folder to test in; nothing remains in it."""
     home, workspace = tmp_path / "home", tmp_path / "work"
     home.mkdir(mode=0o700)
     workspace.mkdir()

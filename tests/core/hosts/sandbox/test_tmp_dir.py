@@ -1,4 +1,4 @@
-"""The private folder of a run goes, whatever the run did to it."""
+"""Remove the private folder of a run, whatever the run did to it."""
 
 import asyncio
 import os
@@ -46,13 +46,13 @@ def open_folder() -> Iterator[Path]:
 
 
 def _left(folder: Path, *, mended: bool) -> tuple[bool, int]:
-    """Return whether the folder stays, and the rights of a folder that a link in it names."""
+    """Return whether the folder remains, and the rights of a folder that a link in it names."""
     run, _ = _removed(folder, mended=mended)
     return run.exists(), (folder / "outside").stat().st_mode & 0o777
 
 
 def _removed(folder: Path, *, mended: bool, held: bool = False) -> tuple[Path, str]:
-    """Let a user remove a run's folder; ``held``: from a folder of root's. Return what it logs."""
+    """Have a user remove a run's folder; ``held``: from a folder of root's. Return what it logs."""
     run, outside = folder / "runs" / "run", folder / "outside"
     run.mkdir(parents=True)
     run.parent.chmod(0o755)
@@ -67,7 +67,7 @@ def _removed(folder: Path, *, mended: bool, held: bool = False) -> tuple[Path, s
 
 
 def test_a_folder_that_was_closed_goes(open_folder: Path) -> None:
-    """A command that takes the rights away leaves nothing, and a link in it is not followed."""
+    """A command that removes the rights leaves nothing, and a link in it is not followed."""
     assert _left(open_folder, mended=True) == (False, 0o755)
 
 
@@ -78,7 +78,7 @@ def test_without_opening_it_would_stay(open_folder: Path) -> None:
 
 @pytest.mark.parametrize("held", [False, True])
 def test_only_what_stays_is_reported(open_folder: Path, *, held: bool) -> None:
-    """Nobody else would remove it, so its path is in the log."""
+    """Nothing else would remove it, so its path is in the log."""
     run, logged = _removed(open_folder, mended=True, held=held)
 
     assert run.exists() is held
@@ -97,11 +97,11 @@ async def after(scratch: Scratch, run: str, holds: str = "") -> tuple[int, list[
 
 
 async def test_a_folder_is_ready_for_the_next_run(tmp_path: Path) -> None:
-    """It is a new one each time, nobody's before, and none stays in the end."""
+    """It is a new one each time, never used before, and none remains in the end."""
     scratch = Scratch(tmp_path / "runs")
     await after(scratch, "0first")
     (spare,) = (tmp_path / "runs").glob("spare*")
-    held = os.open(spare, os.O_PATH)  # a file system gives a freed inode's number away again
+    held = os.open(spare, os.O_PATH)  # a file system reuses a freed inode's number
     try:
         ready = {os.fstat(held).st_ino}
         second, third = await after(scratch, "0second"), await after(scratch, "0third")
@@ -116,7 +116,7 @@ async def test_a_folder_is_ready_for_the_next_run(tmp_path: Path) -> None:
 
 
 async def test_what_is_ready_fits_the_place(tmp_path: Path) -> None:
-    """What a workspace is mounted at is seen by runs in the same place only."""
+    """Only runs in the same place see what a workspace is mounted at."""
     scratch = Scratch(tmp_path / "runs")
     places = ("a/work", "", "a/work", "b", "", "b")
     found = [(await after(scratch, f"0{n}", holds))[1] for n, holds in enumerate(places)]
@@ -139,7 +139,7 @@ async def test_few_folders_wait(tmp_path: Path) -> None:
 
 
 async def test_a_folder_that_was_taken_away_is_made_anew(tmp_path: Path) -> None:
-    """A tidy-minded administrator keeps no run from starting."""
+    """A tidy-minded administrator prevents no run from starting."""
     scratch = Scratch(tmp_path / "runs")
     await after(scratch, "0first")
     for one in (tmp_path / "runs").glob("spare*"):
@@ -149,7 +149,7 @@ async def test_a_folder_that_was_taken_away_is_made_anew(tmp_path: Path) -> None
 
 
 async def test_a_gateway_starts_whatever_a_run_left(tmp_path: Path) -> None:
-    """A folder that was deeper than Python recurses would keep it from starting for good."""
+    """A folder that is deeper than Python recurses would prevent it from starting for good."""
     fd = os.open(tmp_path, os.O_RDONLY)
     for name in ("runs", "0run", *["deep"] * 1_500):
         os.mkdir(name, dir_fd=fd)

@@ -1,1 +1,1 @@
-"""Terminals of other Unix users."""
+"""Test terminals of other Unix users."""

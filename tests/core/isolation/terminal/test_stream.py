@@ -1,4 +1,4 @@
-"""The thread that carries a terminal, on a terminal of this process."""
+"""Carry a terminal in a thread, on a terminal of this process."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from tests.support.waiting import until, wait_until
 
 @contextlib.contextmanager
 def carried(patience_s: float = 30.0) -> Iterator[tuple[Stream, int]]:
-    """Yield a stream, and the end that a program has."""
+    """Yield a stream, and the program's end."""
     master, slave = os.openpty()
     tty.setraw(slave)
     stream = Stream(master, Size(), patience_s=patience_s)
@@ -78,14 +78,14 @@ async def test_waiting_for_the_end_holds_no_thread() -> None:
 
 
 async def test_waiting_for_the_end_ends_in_time() -> None:
-    """Where somebody keeps the terminal open."""
+    """If a process keeps the terminal open."""
     with carried() as (stream, _):
         await stream.drained(0.01)
         assert not stream.over
 
 
 async def test_a_viewer_that_takes_nothing_is_cut_off() -> None:
-    """The program goes on then; another viewer that reads gets everything."""
+    """The program continues then; another viewer that reads gets everything."""
     size = 2 * KEPT
     with carried(patience_s=2.0) as (stream, slave):
         with stream.viewer(0) as stuck, stream.viewer(0) as reading:
@@ -101,7 +101,7 @@ async def test_a_viewer_that_takes_nothing_is_cut_off() -> None:
 
 
 def test_nothing_waits_for_a_loop() -> None:
-    """There is no event loop here at all: it is typed, shown and kept all the same."""
+    """There is no event loop here at all: typing, showing and recording work all the same."""
     with carried() as (stream, slave):
         stream.type(b"typed\x00\xff")
         assert os.read(slave, 100) == b"typed\x00\xff"
@@ -111,7 +111,7 @@ def test_nothing_waits_for_a_loop() -> None:
 
 
 def test_what_a_program_does_not_read_is_bounded() -> None:
-    """Beyond the bound nothing is taken, and whoever types hears why."""
+    """Beyond the bound nothing is accepted, and the typist is told why."""
     with carried() as (stream, _slave), pytest.raises(NotTaken):
         type_much(stream)
 
@@ -123,7 +123,7 @@ def type_much(stream: Stream) -> None:
 
 
 async def test_the_end_is_the_end_for_all() -> None:
-    """Once nobody has the terminal, viewers get what is left, then nothing."""
+    """Once no one has the terminal, viewers get what is left, then nothing."""
     with carried() as (stream, slave):
         with stream.viewer(0) as viewer:
             os.write(slave, b"last")

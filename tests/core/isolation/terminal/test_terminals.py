@@ -1,4 +1,4 @@
-"""Terminals as another user, allowed by a person, with real executors."""
+"""Open terminals as another user, allowed by a person, with real executors."""
 
 import asyncio
 import hashlib
@@ -82,7 +82,7 @@ def _journal(desk: Desk) -> list[dict[str, object]]:
 async def test_full_security_still_asks_and_no_asking_denies(
     tmp_path: Path, executor_path: str
 ) -> None:
-    """A shell is no command: what lets every command pass lets no terminal pass."""
+    """A shell is not a command: what lets every command pass lets no terminal pass."""
     (tmp_path / "full").mkdir()
     async with desk_at(tmp_path / "full", executor_path, layer(security=ExecSecurity.FULL)) as desk:
         assert isinstance(await desk.gate.submit(desk.request()), Pending)
@@ -93,7 +93,7 @@ async def test_full_security_still_asks_and_no_asking_denies(
         (tmp_path / name).mkdir()
         async with desk_at(tmp_path / name, executor_path, everyone) as desk:
             assert isinstance(await desk.gate.submit(desk.request()), Denied)
-            if name == "off":  # the control: who is listed opens one, and only then
+            if name == "off":  # the control: a listed user opens one, and only then
                 under_way = asyncio.ensure_future(desk.gate.submit(desk.request(unasked=True)))
                 await until(lambda desk=desk: desk.terminals.all())  # type: ignore[misc]
                 (open_now,) = desk.terminals.all()
@@ -103,7 +103,7 @@ async def test_full_security_still_asks_and_no_asking_denies(
 
 
 async def test_only_who_asked_is_its_owner(desk: Desk) -> None:
-    """Another session of the same user, another user and a token are none of them."""
+    """Another session of the same user, another user and a token are refused."""
     opened = await desk.opened()
     mine, others = (
         opened.terminal.is_of,
@@ -125,7 +125,7 @@ async def test_only_who_asked_is_its_owner(desk: Desk) -> None:
 
 
 async def test_sizes_raw_bytes_and_ctrl_c(desk: Desk) -> None:
-    """What is typed arrives as it is; a new size is seen; Ctrl-C ends what is in front."""
+    """Keys arrive unchanged; a new size is seen; Ctrl-C ends what is in the foreground."""
     opened = await desk.opened()
     opened.stream.resize(Size(47, 131))
     opened.type("stty size\n")
@@ -139,7 +139,7 @@ async def test_sizes_raw_bytes_and_ctrl_c(desk: Desk) -> None:
     opened.type("\nsleep 1000; echo la''ter\n")
     await until(lambda: "sleep" in _children(opened.terminal.run_id))
     opened.type("\x03")
-    await opened.shows(r"\^C")  # what comes with it may be thrown away (termios(3), NOFLSH)
+    await opened.shows(r"\^C")  # what arrives with it may be discarded (termios(3), NOFLSH)
     opened.type("echo go''es on\n")
     await opened.shows("goes on")
     assert "later" not in opened.stream.read(0, 1 << 20)[0].decode(errors="replace")
@@ -148,7 +148,7 @@ async def test_sizes_raw_bytes_and_ctrl_c(desk: Desk) -> None:
 
 
 def _children(run_id: str) -> list[str]:
-    """Return what runs in a terminal beside its shell."""
+    """Return what runs in a terminal besides its shell."""
     mark = f"SAYSO_RUN={run_id}".encode()
     found = [one.pid for one in procfs.processes() if mark in procfs.environment_of(one.pid)]
     names = []
@@ -161,7 +161,7 @@ def _children(run_id: str) -> list[str]:
 
 
 async def test_ten_megabytes_without_loss(desk: Desk) -> None:
-    """A viewer gets every byte in its order, however slowly it reads; the loop is free."""
+    """A viewer gets every byte in order, however slowly it reads; the loop is free."""
     opened = await desk.opened()
     size = 10_000_000
     opened.type(f"stty raw -echo; echo be''gin; seq 1 2000000 | head -c {size}; echo en''d\n")
@@ -182,7 +182,7 @@ async def test_ten_megabytes_without_loss(desk: Desk) -> None:
 
 
 async def test_the_idle_limit_ends_it(tmp_path: Path, executor_path: str) -> None:
-    """Where nothing is typed or shown, it ends, and the journal says why."""
+    """If nothing is typed or shown, it ends, and the journal says why."""
     limits = partial(Limits, idle_s=0.7)
     async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         opened = await desk.opened()
@@ -193,7 +193,7 @@ async def test_the_idle_limit_ends_it(tmp_path: Path, executor_path: str) -> Non
 
 
 async def test_a_lockdown_takes_the_keys(desk: Desk) -> None:
-    """What runs goes on, as every command does, but nothing more is begun in a shell."""
+    """What runs continues, as every command does, but nothing more is started in a shell."""
     opened = await desk.opened()
     desk.terminals.type(opened.terminal, b"echo be''fore\n")
     await opened.shows("before")
@@ -209,7 +209,7 @@ async def test_a_lockdown_takes_the_keys(desk: Desk) -> None:
 
 
 async def test_a_revoked_token_ends_its_terminal(desk: Desk) -> None:
-    """Nobody could look at it any more; the control is the time before."""
+    """No one could see it any more; the control is the time before."""
     store = desk.gate.store
     draft = TokenDraft("t", frozenset({Scope.REQUEST}), DEFAULT_AGENT, None, "uid:0", None)
     made = await store.write(tokens.create, draft)
@@ -282,7 +282,7 @@ async def test_stopping_its_executor_saves_nothing(
 
 
 async def test_recovery_knows_its_executor(desk: Desk) -> None:
-    """That is stored, so that what left its environment behind is found from it."""
+    """That is stored, so that what left its environment is found from it."""
     opened = await desk.opened()
     opened.type("echo I am of $PPID.\n")
     pid = int((await opened.shows(r"I am of (\d+)\."))[1])
@@ -297,7 +297,7 @@ async def test_recovery_knows_its_executor(desk: Desk) -> None:
 
 
 async def test_recorded_where_configured(tmp_path: Path, executor_path: str) -> None:
-    """What was shown is in an asciicast that only the gateway's user may read; nothing typed."""
+    """The output is in an asciicast that only the gateway's user may read; nothing typed is."""
     limits = partial(Limits, record=True)
     async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         opened = await desk.opened()
@@ -319,7 +319,7 @@ async def test_recorded_where_configured(tmp_path: Path, executor_path: str) -> 
 
 
 async def test_what_no_command_may_be_given_a_terminal_is_not(desk: Desk) -> None:
-    """Its environment is judged as that of a command is; what is harmless is asked about."""
+    """Its environment is judged like a command's; for a harmless one, a person is asked."""
     for name, verdict in (("LD_PRELOAD", Denied), ("LANG", Pending)):
         request = replace(desk.request(), env=((name, "/tmp/x"), ("TERM", "xterm")))
         answer = await desk.gate.submit(request)
@@ -329,7 +329,7 @@ async def test_what_no_command_may_be_given_a_terminal_is_not(desk: Desk) -> Non
 
 
 async def test_no_more_than_there_may_be(tmp_path: Path, executor_path: str) -> None:
-    """The next one is refused before anybody is asked, until one ends."""
+    """The next one is refused before anyone is asked, until one ends."""
     limits = partial(Limits, most=1)
     async with desk_at(tmp_path, executor_path, limits=limits) as desk:
         opened = await desk.opened()

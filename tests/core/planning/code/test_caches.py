@@ -1,6 +1,6 @@
-"""What Python keeps of its code is known; behind a program that raises rights it is bound.
+"""Know Python's cache of its code; bind it behind a program that raises rights.
 
-Nobody answers the openings of such a program.
+The openings of such a program are not answered.
 """
 
 import os
@@ -22,7 +22,7 @@ KEPT = "__pycache__/tool.cpython-311.pyc"
 
 
 def sudo(at: Path, mode: int) -> ExecPlan:
-    """Return the plan of a command behind a program of some mode."""
+    """Return the plan of a command started by a program of some mode."""
     for name in ("sudo", "python3.11"):
         copy_of("true", at / name)
     (at / "sudo").chmod(mode)
@@ -60,7 +60,7 @@ def test_elsewhere_it_may_change(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], ["-O"], ["-OO"], ["-OOO"], ["-X", "pycache_prefix=kept"]])
 def test_real_python_keeps_its_work_there(tmp_path: Path, options: list[str]) -> None:
-    """By whichever options it runs."""
+    """Whichever options it runs with."""
     (tmp_path / "tool.py").write_text("print(1)\n")
     program = os.path.realpath(sys.executable)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

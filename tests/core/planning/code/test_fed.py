@@ -1,4 +1,4 @@
-"""A pipeline binds the files whose content an interpreter in it gets."""
+"""Bind the files whose content an interpreter in a pipeline gets."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.support.runs import planned, request, script
 
 
 def bound(line: str, at: Path) -> list[list[str]]:
-    """Return, by command, the names of the files of a folder that a plan binds."""
+    """Return, by command, the names of the files in a folder that a plan binds."""
     commands = planned(request(line, cwd=at)).commands
     return [
         [os.path.relpath(one.path, at) for one in command.operands if one.path.startswith(str(at))]
@@ -72,7 +72,7 @@ def test_what_is_bound(tmp_path: Path, line: str, names: list[list[str]]) -> Non
 
 
 def test_a_folder_that_others_may_write_to_is_said(tmp_path: Path) -> None:
-    """As with a script that is named: what is fed could be put there by them."""
+    """As with a named script: they could put there what is fed."""
     open_to_all = tmp_path / "shared"
     open_to_all.mkdir()
     (open_to_all / "notes").write_text("echo\n")

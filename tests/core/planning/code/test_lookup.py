@@ -1,4 +1,4 @@
-"""The names that an interpreter tries for a word, in its order."""
+"""List the names that an interpreter tries for a word, in its order."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ from core.planning.code.lookup import NODE, look, lookups, readings, required
 def test_what_node_tries(
     tmp_path: Path, there: list[str], path: str, files: list[str], ahead: list[str]
 ) -> None:
-    """The files that are there, and what is tried before the first of them."""
+    """The existing files, and what is tried before the first of them."""
     for name in there:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -45,7 +45,7 @@ def test_the_main_of_a_package_is_tried_in_its_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["node ./d", "node ./x"])
 def test_real_node_tries_no_others_before(tmp_path: Path, line: str) -> None:
-    """Each name, alone beside the one that is found last, is taken only if it is known."""
+    """Each name, alone next to the one found last, is taken only if it is known."""
     tried = ("x", "x.js", "x.json", "x.mjs", "x.cjs", "x.ts", "d.js", "d.mjs", "d/index.mjs")
     (tmp_path / "d").mkdir()
     name = "d" if "d" in line[5:] else "x"
@@ -62,7 +62,7 @@ def test_real_node_tries_no_others_before(tmp_path: Path, line: str) -> None:
 
 
 def test_a_path_is_read_by_its_letters_first() -> None:
-    """Node takes `..` and a slash at the end off, and what an address adds."""
+    """Node removes `..` and a slash at the end, and what an address adds."""
     assert readings("lk/../x.js", "/w", NODE) == ("/w/x.js", "/w/lk/../x.js")
     assert readings("x/", "/w", NODE)[0] == "/w/x"
     assert "/w/x.js" in readings("./%78.js?1#2", "/w", NODE)
@@ -81,7 +81,7 @@ def test_a_path_is_read_by_its_letters_first() -> None:
     ],
 )
 def test_what_options_name(words: str, named: set[str]) -> None:
-    """A path must be there; a name is looked for in the packages of the project."""
+    """A path must exist; a name is looked up in the packages of the project."""
     assert required(["node", *words.split()]) == named
 
 
@@ -90,5 +90,5 @@ def test_what_options_name(words: str, named: set[str]) -> None:
     [("node x", 1), ("python3 d", 1), ("timeout 9 node x", 1), ("sh x", 0), ("cat node", 1)],
 )
 def test_whose_order_it_is(line: str, count: int) -> None:
-    """Of the interpreter itself, or of one behind a program that is none."""
+    """Of the interpreter itself, or of one behind a program that is not one."""
     assert len(lookups(line.split(), "/usr/bin/any")) == count

@@ -1,4 +1,4 @@
-"""The `main` of a package is what node runs for its folder."""
+"""Find the `main` of a package, which is what node runs for its folder."""
 
 from pathlib import Path
 
@@ -31,5 +31,5 @@ def test_the_main_of_a_package(tmp_path: Path, text: str, named: str | None) -> 
 
 
 def test_a_package_that_is_gone_has_none(tmp_path: Path) -> None:
-    """It may have been there a moment ago."""
+    """It may have existed a moment ago."""
     assert not list(mains(str(tmp_path / "package.json")))

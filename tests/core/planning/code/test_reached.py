@@ -1,4 +1,4 @@
-"""What becomes code by the input of a program, and what a text that nobody read makes code."""
+"""Find what a program's input makes code, and what a text that was not read makes code."""
 
 import time
 
@@ -228,11 +228,11 @@ def test_what_a_text_makes_code(text: str, code: set[str], data: set[str]) -> No
     ],
 )
 def test_no_text_takes_long(text: str) -> None:
-    """Whatever stands in it many times."""
+    """However often it occurs in it."""
     start = time.process_time()
     by_text(text)
 
-    assert time.process_time() - start < 5  # a fraction of it, on a machine that has time
+    assert time.process_time() - start < 5  # a fraction of it, on an idle machine
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_what_a_wrapper_is_given_names_code_in_settings_and_options(
 
 
 def test_what_is_too_deep_counts_as_code() -> None:
-    """A text within so many others is not looked at further."""
+    """A text nested this deep is not inspected further."""
     text = "cat notes"
     for _ in range(DEEPEST_TEXT + 1):
         text = f"echo $({text})"
@@ -266,7 +266,7 @@ def test_what_is_too_deep_counts_as_code() -> None:
 
 @pytest.mark.parametrize("word", ["exec", "command", "builtin"])
 def test_a_shells_prefixes_are_looked_through_until_they_are_too_many(word: str) -> None:
-    """Behind as many as texts are read in each other, what is run is still known."""
+    """Behind the deepest nesting of texts that is read, what is run is still known."""
     known = by_text(f"{word} " * (DEEPEST_TEXT + 1) + "sh notes")
     unknown = by_text(f"{word} " * (DEEPEST_TEXT + 2) + "sh notes")
 

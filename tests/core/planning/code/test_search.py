@@ -1,4 +1,4 @@
-"""What a command would read first is known, and what Python keeps of its code."""
+"""Know what a command would read first, and Python's cache of its code."""
 
 import time
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_what_python_keeps(tmp_path: Path, line: str, kept: set[str]) -> None:
 
 
 def test_guesses_about_many_words_take_no_time(tmp_path: Path) -> None:
-    """A folder that is not there is looked at once."""
+    """A folder that does not exist is checked once."""
     words = [f"no/{number}/x" for number in range(50_000)]
     start = time.process_time()
     reached_files(words, str(tmp_path), words)

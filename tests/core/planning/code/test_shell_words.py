@@ -1,4 +1,4 @@
-"""The words of a shell are read as dash, bash and busybox read them."""
+"""Read a shell's words as dash, bash and busybox read them."""
 
 import subprocess
 
@@ -19,7 +19,7 @@ FED = ("", "-", "-s a", "-es a", "-e", "+", "+ -", "--")
 
 @pytest.mark.parametrize("line", SCRIPTS)
 def test_the_script(line: str) -> None:
-    """It is behind the options, whatever ends them."""
+    """It follows the options, however they end."""
     found = shell_words(tuple(line.split()))
 
     assert [one.path for one in found.scripts if one.sure] == ["notes"]
@@ -29,7 +29,7 @@ def test_the_script(line: str) -> None:
 
 @pytest.mark.parametrize("line", TEXTS)
 def test_the_text(line: str) -> None:
-    """It is the first word that is no option, and what follows is given to it."""
+    """It is the first word that is not an option; what follows is given to it."""
     found = shell_words(tuple(line.split()))
 
     assert found.texts == ("TEXT",)
@@ -47,7 +47,7 @@ def test_the_input(line: str) -> None:
 
 
 def test_what_an_option_may_have_taken_counts() -> None:
-    """Beside the word behind it; a letter in such an option says nothing for certain."""
+    """In addition to the word after it; a letter in such an option says nothing for certain."""
     assert [one.path for one in shell_words(("-o", "a", "b")).scripts] == ["a", "b"]
     assert "notes" in [one.path for one in shell_words(("-onocase", "notes", "x")).scripts]
     assert "x" in [one.path for one in shell_words(("--rcfile=x", "-i")).scripts]

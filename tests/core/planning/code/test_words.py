@@ -1,4 +1,4 @@
-"""What a word may name: by its spelling alone."""
+"""Find what a word may name: by its spelling alone."""
 
 import pytest
 
@@ -43,12 +43,12 @@ def test_other_names(word: str) -> None:
     ],
 )
 def test_the_path_of_a_word(word: str, path: str) -> None:
-    """Of a URL, or by way of the process."""
+    """In a URL, or by way of the process."""
     assert resolved(word) == path
 
 
 def test_what_is_joined_in_one_word() -> None:
-    """Behind letters of options, or behind anything before a slash."""
+    """After letters of options, or after anything before a slash."""
     assert "a.tar" in list(in_cluster("-xOfa.tar"))
     assert not list(in_cluster("--file"))
     assert "./x" in list(tails("-cI./x"))

@@ -1,4 +1,4 @@
-"""The reader of git's configurations reads what git reads, or says that it does not."""
+"""Read git's configurations as git reads them, or say that it cannot be done."""
 
 import random
 import subprocess
@@ -27,7 +27,7 @@ def drawn(dice: random.Random) -> str:
 
 
 def by_git(text: str, path: Path) -> list[tuple[str, str]] | None:
-    """Return what git reads, ``None`` where it refuses the text."""
+    """Return what git reads, ``None`` if it refuses the text."""
     path.write_bytes(text.encode())
     words = ["git", "config", "--file", str(path), "--null", "--list", "--no-includes"]
     found = subprocess.run(words, capture_output=True, check=False)
@@ -38,7 +38,7 @@ def by_git(text: str, path: Path) -> list[tuple[str, str]] | None:
 
 
 def test_what_is_read_is_what_git_reads(tmp_path: Path) -> None:
-    """Over drawn texts: never another setting, and git refuses none of what is taken."""
+    """Over drawn texts: never another setting, and git refuses none that is accepted."""
     dice, taken = random.Random(20), 0
     for _ in range(700):
         text = drawn(dice)
@@ -46,7 +46,7 @@ def test_what_is_read_is_what_git_reads(tmp_path: Path) -> None:
         if isinstance(found, Illegible):
             continue
         taken += len(found) > 0
-        # Between words git 2.39 makes a tab a blank, 2.46 leaves it.
+        # Between words git 2.39 turns a tab into a blank, 2.46 leaves it.
         read = [(one.name, one.value.replace("\t", " ")) for one in found]
         meant = by_git(text, tmp_path / "c")
         assert meant is not None
@@ -55,7 +55,7 @@ def test_what_is_read_is_what_git_reads(tmp_path: Path) -> None:
 
 
 def test_a_lax_reader_would_be_caught(tmp_path: Path) -> None:
-    """The control: texts that are not taken do mean other things to git than they seem to."""
+    """The control: rejected texts do mean something else to git than they seem to."""
     text = '[core]\n\ta = 1 \\\n[filter "x"]\n\tclean = sh\n'
 
     assert read_settings(text) == Illegible(2)

@@ -9,7 +9,7 @@ from tests.support.waiting import wait_until
 
 
 def test_a_listing_names_links_and_folders(tmp_path: Path) -> None:
-    """Names, links and folders are told apart; what is no folder has no listing."""
+    """Tell names, links and folders apart; what is not a folder has no listing."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "link").symlink_to("sub")
     (tmp_path / "file").touch()
@@ -66,7 +66,7 @@ def test_a_change_is_seen_whose_time_was_set_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_link_out_of_a_repository_is_found(tmp_path: Path, path: str) -> None:
-    """Wherever git may write; a link that stays within is none."""
+    """Wherever git may write; a link that stays inside is not one."""
     place = tmp_path / ".git"
     (place / path).parent.mkdir(parents=True, exist_ok=True)
     (place / path).symlink_to(place / "inside")
@@ -78,7 +78,7 @@ def test_a_link_out_of_a_repository_is_found(tmp_path: Path, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["objects/17/0a", "lfs/objects/a", "annex/a", "modules/a/config"])
 def test_a_link_where_git_itself_writes_nothing_is_none(tmp_path: Path, path: str) -> None:
-    """Loose objects are new files; submodules' repositories are looked at where git enters them."""
+    """Loose objects are new files; submodules' repositories are checked where git enters them."""
     place = tmp_path / ".git"
     (place / path).parent.mkdir(parents=True)
     (place / path).symlink_to("/etc/passwd")
@@ -86,14 +86,14 @@ def test_a_link_where_git_itself_writes_nothing_is_none(tmp_path: Path, path: st
 
 
 def walked(place: Path) -> bool:
-    """Look for links; tell whether nothing is left to be read the next time."""
+    """Look for links; return whether nothing is left to read the next time."""
     assert list(links_away(str(place))) == []
     return str(place) in folder_listing._WALKED
 
 
 @pytest.mark.parametrize("path", ["config", "refs/heads/main", "refs/new/main", "objects/pack/x"])
 def test_a_link_is_found_after_a_walk_that_found_none(tmp_path: Path, path: str) -> None:
-    """A walk is kept once its folders have settled; a change in any of them has it walked anew."""
+    """A walk is kept once its folders have settled; a change in any of them repeats it."""
     place = tmp_path / ".git"
     for folder in ("refs/heads", "objects/pack", "objects/17"):
         (place / folder).mkdir(parents=True)
@@ -121,7 +121,7 @@ def test_another_folder_in_its_place_is_walked_anew(tmp_path: Path) -> None:
 
 
 def test_a_walk_over_a_link_is_not_kept(tmp_path: Path) -> None:
-    """Where a link leads may change without its folder."""
+    """The target of a link may change without its folder."""
     place = tmp_path / ".git"
     loose = place / "objects/17/0a"
     loose.parent.mkdir(parents=True)
@@ -139,7 +139,7 @@ def test_a_walk_over_a_link_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_only_so_many_walks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bound on what is kept; what is not kept any more is walked anew."""
+    """A bound on what is kept; what is no longer kept is walked again."""
     monkeypatch.setattr(folder_listing, "_MOST_WALKED", 2)
     forget()
     places = [tmp_path / str(number) for number in range(3)]

@@ -1,4 +1,4 @@
-"""A git command that obeys what its own line may change is asked about."""
+"""Ask about a git command that obeys what its own line may change."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.runs import Watcher, new_run, planned, request
 
 
 def unsettled(line: str, place: Path) -> list[bool]:
-    """Tell of each command whether an earlier one may change what it obeys."""
+    """Return for each command whether an earlier one may change what it obeys."""
     return [bool(one.unsettled) for one in planned(request(line, cwd=place)).commands]
 
 
@@ -53,7 +53,7 @@ def test_a_command_that_may_change_what_git_obeys_is_seen(line: str, tmp_path: P
     ],
 )
 def test_what_only_reads_or_concerns_other_files_is_not(line: str, tmp_path: Path) -> None:
-    """Nothing is asked about without need."""
+    """Nothing is asked without need."""
     assert unsettled(line, with_hooks(tmp_path / "place")) == [False, False]
 
 
@@ -66,7 +66,7 @@ def test_inside_a_shell_it_is_seen_too(tmp_path: Path) -> None:
 
 
 async def test_what_was_approved_to_change_may_change(runner: Runner, tmp_path: Path) -> None:
-    """The line runs to its end where a person approved it; without the clause it is drift."""
+    """The line runs to its end if a person approved it; without the clause it is drift."""
     place = repository(tmp_path / "place")
     git(place, "config", "--file", str(tmp_path / "evil"), "diff.external", "/bin/echo")
     line = f"cp {tmp_path}/evil .git/config && git diff"

@@ -1,4 +1,4 @@
-"""A setting of a repository counts for the subcommands that obey it, and for no other."""
+"""Count a repository's setting for the subcommands that obey it, and for no other."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_an_unlisted_subcommand_obeys_whatever_reaches_out(text: str) -> None:
     ],
 )
 def test_status_obeys_few_settings(text: str) -> None:
-    """What other subcommands obey, and what is switched off, asks about no `git status`."""
+    """What other subcommands obey, and what is switched off, makes no `git status` ask."""
     assert not steers(setting(text), obeys("git status"))
     assert not steers(setting(text), obeys("git rev-parse HEAD"))
 
@@ -121,7 +121,7 @@ def test_a_setting_counts_where_it_is_obeyed(line: str, text: str) -> None:
 
 
 def test_what_is_switched_off_counts_where_it_is_not() -> None:
-    """In submodules only variables hold; without the environment nothing does."""
+    """In submodules only variables apply; without the environment nothing does."""
     signing = setting("gpg.program=x")
     ssh = setting("core.fsmonitor=/x")
 
@@ -168,7 +168,7 @@ def test_only_git_lfs_itself_passes_as_a_filter(value: str, *, counts: bool) -> 
     ],
 )
 def test_the_subcommand_is_found(line: str, subcommand: str, operands: tuple[str, ...]) -> None:
-    """Behind git's own options and their values."""
+    """After git's own options and their values."""
     assert subcommand_of(tuple(line.split())) == (subcommand, operands)
 
 
@@ -195,12 +195,12 @@ def test_the_subcommand_is_found(line: str, subcommand: str, operands: tuple[str
     ],
 )
 def test_only_plain_addresses_of_public_hosts_pass(value: str, *, plain: bool) -> None:
-    """`git fetch` may go where nobody else can read what was asked for."""
+    """`git fetch` may contact hosts where no one else can read the request."""
     assert is_plain_host(value, public_hosts()) is plain
 
 
 def test_other_programs_obey_nothing() -> None:
-    """Only what runs git reads a repository; what belongs to git counts as git unheard of."""
+    """Only what runs git reads a repository; anything of git's counts as unknown git."""
     ls = PinnedFile("/usr/bin/ls", "/usr/bin/ls", 1, 1, 1, "")
     own = PinnedFile("/usr/lib/git-core/git-diff", "/usr/lib/git-core/git-diff", 1, 1, 1, "")
     found = obedience_of(PlannedCommand((str(Path(own.path)), "x"), own))

@@ -1,4 +1,4 @@
-"""What a repository's configuration would make git start is found before git finds it."""
+"""Find what a repository's configuration would make git start before git finds it."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ from tests.support.git_repositories import git, repository, with_hooks
 from tests.support.runs import Watcher, new_run, planned, request, run, script
 
 Plant = Callable[[Path, str], Path]
-"""Puts a program's path into a repository's configuration; returns where git is to be run."""
+"""Puts a program's path into a repository's configuration; returns where to run git."""
 
 
 def setting(key: str) -> Plant:
@@ -93,14 +93,14 @@ def split(place: Path, program: str) -> Path:
 
 
 def elsewhere(place: Path, program: str) -> Path:
-    """Look at another folder's files, where attributes are that were not here."""
+    """Look at another folder's files, whose attributes were not here."""
     setting("filter.x.clean")(place / "other", program)
     git(place / "other", "config", "core.worktree", str(place / "other"))
     return place / "other"
 
 
 def outsider(place: Path, program: str) -> Path:
-    """Dress a folder as a bare repository; git takes it for one and obeys it."""
+    """Make a folder look like a bare repository; git takes it for one and obeys it."""
     setting("diff.external")(place / "made", program)
     git(place / "made", "commit", "-qam", "second")
     (place / "made/.git").rename(place / "plain")
@@ -132,7 +132,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
 async def test_what_git_would_start_is_seen(
     plant: Plant, line: str, runner: Runner, tmp_path: Path
 ) -> None:
-    """Each program that a repository can name is really run by git, and told before."""
+    """Each program that a repository can name is really run by git, and reported before."""
     witness = tmp_path / "ran"
     program = script(tmp_path / "program", f"#!/bin/sh\ntouch {witness}\n")
     place = plant(tmp_path / "place", str(program))
@@ -163,7 +163,7 @@ def plain(place: Path) -> Path:
 
 
 def cloned(place: Path) -> Path:
-    """Clone one, and branch off."""
+    """Clone one, and create a branch."""
     repository(place / "origin")
     git(place, "clone", "-q", "origin", "copy")
     git(place / "copy", "checkout", "-q", "-b", "mine", "--track", "origin/HEAD")
@@ -178,18 +178,18 @@ def with_submodule(place: Path) -> Path:
 
 
 def in_submodule(place: Path) -> Path:
-    """Stand in a submodule."""
+    """Run in a submodule."""
     return with_submodule(place) / "lib"
 
 
 def in_linked_tree(place: Path) -> Path:
-    """Stand in a linked work tree."""
+    """Run in a linked work tree."""
     git(repository(place / "first"), "worktree", "add", "-q", "../second")
     return place / "second"
 
 
 def nowhere(place: Path) -> Path:
-    """Stand in no repository."""
+    """Run in no repository."""
     place.mkdir()
     return place
 
@@ -198,7 +198,7 @@ def nowhere(place: Path) -> Path:
     "make", [plain, cloned, with_submodule, in_submodule, in_linked_tree, with_hooks, nowhere]
 )
 def test_everyday_repositories_steer_nothing(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    """What git and its users write into a configuration asks nobody."""
+    """What git and its users write into a configuration makes nothing ask."""
     place = make(tmp_path / "place")
 
     assert [planned(request("git status", cwd=place)).commands[0].steered] == [""]
@@ -309,7 +309,7 @@ def test_an_index_that_is_not_understood_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_link_that_git_does_not_write_asks(written: str, tmp_path: Path) -> None:
-    """Git reads it in ways of its own: no other reader can be sure of the same."""
+    """Git reads it in its own ways: no other reader can be sure of the same."""
     place = repository(tmp_path / "place")
     (place / ".git").rename(place / "own")
     (place / ".git").write_bytes(b"gitdir: own\n")
@@ -321,7 +321,7 @@ def test_a_link_that_git_does_not_write_asks(written: str, tmp_path: Path) -> No
 
 
 def test_a_link_to_a_repository_is_followed_where_all_follow_it_alike(tmp_path: Path) -> None:
-    """What lies in each process's own folder is another repository for git than for the planner."""
+    """What is in each process's own folder is another repository for git than for the planner."""
     place = repository(tmp_path / "place")
     (place / ".git").rename(place / "own")
     (place / ".git").symlink_to("own")
@@ -335,7 +335,7 @@ def test_a_link_to_a_repository_is_followed_where_all_follow_it_alike(tmp_path: 
 
 
 def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
-    """Whatever is asked about is asked about in full, so that nothing can be added later."""
+    """What must be asked is asked in full, so that nothing can be added later."""
     place = repository(tmp_path / "place")
     (place / ".git/config").write_text('[diff]\n\texternal = x\n[filter "x"]\n\n\tclean = y\n')
     script(place / ".git/hooks/post-index-change", "#!/bin/sh\n")
@@ -361,7 +361,7 @@ def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
 def test_fetching_asks_about_addresses_that_are_not_public(
     url: str, asks: bool, tmp_path: Path
 ) -> None:
-    """Whoever writes the configuration chooses where to; other subcommands do not go there."""
+    """The author of the configuration chooses the target; other subcommands do not go there."""
     place = repository(tmp_path / "place")
     git(place, "remote", "add", "origin", url)
 
@@ -372,7 +372,7 @@ def test_fetching_asks_about_addresses_that_are_not_public(
 def test_a_host_of_the_users_own_configuration_is_fetched_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``sayso.host`` in ~/.gitconfig names further ones, in the repository it says nothing."""
+    """``sayso.host`` in ~/.gitconfig names additional ones; in the repository it says nothing."""
     monkeypatch.setenv("HOME", str(tmp_path))
     place = repository(tmp_path / "place")
     git(place, "remote", "add", "origin", "git@git.corp.example:a/b")
@@ -445,7 +445,7 @@ def test_an_included_file_is_read(tmp_path: Path) -> None:
 def test_files_that_include_one_another_often_ask_at_once(
     tmp_path: Path, files: int, each: int
 ) -> None:
-    """Ten levels of them were read 6^10 times, and the gateway answered nobody meanwhile."""
+    """Ten levels of them were read 6^10 times, and the gateway answered no one in that time."""
     place = repository(tmp_path / "place")
     for file in range(files):
         lines = (f"[include]\n\tpath = more{one % files}\n" for one in range(each))
@@ -462,7 +462,7 @@ def test_files_that_include_one_another_often_ask_at_once(
 def test_large_configurations_of_many_submodules_ask_at_once(
     tmp_path: Path, settings: str, line: str
 ) -> None:
-    """They were read for a minute, and the gateway answered nobody meanwhile."""
+    """They were read for a minute, and the gateway answered no one in that time."""
     place = repository(tmp_path / "place")
     shutil.copytree(place / ".git", tmp_path / "bare")
     for module in range(30):
@@ -477,7 +477,7 @@ def test_large_configurations_of_many_submodules_ask_at_once(
 
 
 def test_one_command_of_many_repositories_asks_at_once(tmp_path: Path) -> None:
-    """Each `-C` is looked at; what is read of all of them together is bounded."""
+    """Each `-C` is checked; what is read for all of them together is bounded."""
     words = []
     for number in range(40):
         place = repository(tmp_path / f"place{number}")
@@ -489,7 +489,7 @@ def test_one_command_of_many_repositories_asks_at_once(tmp_path: Path) -> None:
 
 
 def test_some_files_that_are_included_are_read(tmp_path: Path) -> None:
-    """With some more of them it is asked."""
+    """With a few more of them it asks."""
     place = repository(tmp_path / "place")
     for file in range(64):
         (place / f".git/more{file}").touch()
@@ -504,7 +504,7 @@ def test_some_files_that_are_included_are_read(tmp_path: Path) -> None:
 
 
 def with_absorbed(place: Path) -> Path:
-    """Make a repository from github.com whose submodule ``a/b`` lies in its own folder."""
+    """Make a repository from github.com whose submodule ``a/b`` is in its own folder."""
     main = repository(place / "main")
     git(main, "remote", "add", "origin", "https://github.com/a/b.git")
     git(repository(place / "b"), "config", "core.sshCommand", "/tmp/evil")
@@ -525,7 +525,7 @@ def link_to_it(main: Path) -> None:
 
 
 def head_is_a_link(main: Path) -> None:
-    """Have its HEAD be a link to a folder."""
+    """Make its HEAD a link to a folder."""
     (main / ".git/modules/a/b/HEAD").unlink()
     (main / ".git/modules/a/b/HEAD").symlink_to("refs")
 
@@ -535,7 +535,7 @@ def head_is_a_link(main: Path) -> None:
 def test_each_repository_below_modules_is_seen(
     line: str, hide: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """A submodule's name may have slashes; git takes no heed of what lies above, or of links."""
+    """A submodule's name may have slashes; git ignores what is above it, and links."""
     main = with_absorbed(tmp_path)
     hide(main)
     if "switch" in line:  # a branch may bring a submodule that the index does not list
@@ -546,7 +546,7 @@ def test_each_repository_below_modules_is_seen(
 
 @pytest.mark.parametrize("line", ["git status", "git diff", "git add ."])
 def test_a_sparse_index_hides_no_submodule(line: str, tmp_path: Path) -> None:
-    """An entry that stands for a folder may hold submodules, which git enters."""
+    """An entry that represents a folder may hold submodules, which git enters."""
     place = repository(tmp_path / "place")
     for name in ("d", "e"):
         (place / name).mkdir()

@@ -1,4 +1,4 @@
-"""A glob names the files that bash and dash would both make of it; else it is not certain."""
+"""Expand a glob to the files that bash and dash would both name; otherwise it is not certain."""
 
 import subprocess
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_it_names_what_a_shell_would(pattern: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["z*", "?" * 9, "ab?d", "[c-d]", "sub/*/b", "a/*", "b*b"])
 def test_it_names_nothing_where_nothing_fits(pattern: str, folder: Path) -> None:
-    """The word is then left as it is, by both shells."""
+    """The word is then left unchanged, by both shells."""
     assert matches(parts(pattern), str(folder)) == []
 
 

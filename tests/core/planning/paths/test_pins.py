@@ -1,4 +1,4 @@
-"""What cannot be pinned says why."""
+"""Say why something cannot be pinned."""
 
 import os
 import time
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_file_that_is_not_pinned_says_why(folder: Path, name: str, why: str) -> None:
-    """People are told what stands there, or that nothing does."""
+    """People are told what exists there, or that nothing does."""
     found = pin_file(f"{folder}/{name}", executable=True)
 
     assert isinstance(found, Unpinned)
@@ -68,7 +68,7 @@ def test_a_folder_that_is_not_pinned_says_why(folder: Path, name: str, why: str)
 
 @pytest.mark.parametrize(("name", "real"), [("tool", "tool"), ("link", "tool")])
 def test_a_program_is_pinned_by_where_it_leads(folder: Path, name: str, real: str) -> None:
-    """Its own path and the kernel's name for it; a file needs no right to be run."""
+    """Its own path and the kernel's name for it; a file needs no right to be executed."""
     found = pin_file(str(folder / name), executable=True)
 
     assert isinstance(found, PinnedFile)
@@ -79,7 +79,7 @@ def test_a_program_is_pinned_by_where_it_leads(folder: Path, name: str, real: st
 
 @pytest.mark.parametrize("name", [b"\xff", b"link"])
 def test_a_file_whose_name_cannot_be_shown_is_not_pinned(tmp_path: Path, name: bytes) -> None:
-    """It is not UTF-8, also where a plain name leads to it; nobody could be shown what runs."""
+    """It is not UTF-8, also if a plain name leads to it; no one could be shown what runs."""
     real = os.fsencode(tmp_path) + b"/\xff"
     Path(os.fsdecode(real)).write_text("x")
     (tmp_path / "link").symlink_to(os.fsdecode(real))
@@ -91,7 +91,7 @@ def test_a_file_whose_name_cannot_be_shown_is_not_pinned(tmp_path: Path, name: b
 
 
 def test_a_file_that_is_removed_meanwhile_is_not_pinned(folder: Path) -> None:
-    """Its content is still there for whoever has it open, under a name that is nothing's."""
+    """Its content still exists for a process that has it open, under a name of nothing."""
     with (folder / "plain").open() as opened:
         path = f"/proc/self/fd/{opened.fileno()}"
         before = pin_file(path)
@@ -105,7 +105,7 @@ def test_a_file_that_is_removed_meanwhile_is_not_pinned(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/proc/self/pagemap", "/proc/self/maps", "/proc/kmsg"])
 def test_what_the_kernel_makes_as_it_is_read_is_not_read_to_its_end(name: str) -> None:
-    """It has no size, and may have 256 GiB; nobody can be shown what it will hold."""
+    """It has no size, and may have 256 GiB; no one can be shown what it will contain."""
     found = pin_file(name)
 
     assert isinstance(found, Unpinned)

@@ -1,4 +1,4 @@
-"""What the search path says of a name that it does not hold."""
+"""Say what the search path knows about a name that it does not contain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where the words of a command lead is found before it runs, and looked at again."""
+"""Find where the words of a command lead before it runs, and check again."""
 
 import os
 from dataclasses import replace
@@ -64,7 +64,7 @@ def place(tmp_path: Path) -> Path:
     ],
 )
 def test_what_a_word_may_name_is_followed(words: str, path: str, real: str, place: Path) -> None:
-    """Whole, glued, listed, climbing: the link is found, also where its target is not there."""
+    """Whole, glued, listed, climbing: the link is found, even if its target does not exist."""
     found = dict(links_of(("x", *words.format(place).split()), str(place)))
     leads = os.path.normpath(real.format(place)) if real else real  # `.` is not meant
     assert leads == found[f"{place}/{path}"]
@@ -78,7 +78,7 @@ def test_what_a_word_may_name_is_followed(words: str, path: str, real: str, plac
     ],
 )
 def test_what_leads_where_it_reads_is_not_told(words: str, place: Path) -> None:
-    """Plain files, options, addresses, what is not there, and whatever is in /proc."""
+    """Plain files, options, addresses, missing files, and anything in /proc."""
     assert links_of(("x", words.format(place)), str(place)) == ()
 
 
@@ -104,7 +104,7 @@ def test_paths_lead_where_the_kernel_says(
 
 
 def test_words_without_end_are_not_followed_for_ever(place: Path) -> None:
-    """Beyond a number no more pieces are looked up, and the plan says so."""
+    """Beyond a limit no more pieces are looked up, and the plan says so."""
     words = (",".join(f"a{number}" for number in range(9000)),)
     assert (str(place), UNKNOWN_LEAD) in links_of(("x", *words), str(place))
     assert links_of(("x", *(f"a{number}" for number in range(9000))), str(place)) == ()
@@ -123,7 +123,7 @@ def test_no_depth_hides_a_link(tmp_path: Path) -> None:
 
 
 def test_a_plan_is_bound_to_where_its_words_lead(place: Path) -> None:
-    """Commands, each in its folder, and what wrappers run; the digest holds it."""
+    """Commands, each in its folder, and what wrappers run; the digest contains it."""
     line = "cat out && cd a && cat in && timeout 5 env cat up"
     plan = planned(request(line, cwd=place))
     first, second, third = plan.commands
@@ -141,7 +141,7 @@ def test_a_plan_is_bound_to_where_its_words_lead(place: Path) -> None:
 @pytest.mark.parametrize("line", ["cat {}", "cd a/b && cat ../../{}", "timeout 5 env cat {}"])
 @pytest.mark.parametrize("name", ["out", "plain"])
 def test_a_link_that_changes_stops_the_run(line: str, name: str, place: Path) -> None:
-    """Retargeted, or put where a file was: what was judged is not what would be opened."""
+    """Retargeted, or replacing a file: what was judged is not what would be opened."""
     (place / "plain").touch()
     plan = planned(request(line.format(name), cwd=place))
     with verify(plan):
@@ -163,7 +163,7 @@ def test_a_line_for_a_shell_is_not_followed(place: Path) -> None:
 
 
 def test_a_path_that_the_kernel_would_not_open_is_nowhere(place: Path) -> None:
-    """To the byte, with its NUL; a word that is too long by itself opens nothing (PATH_MAX)."""
+    """To the byte, with its NUL; a word that is too long on its own opens nothing (PATH_MAX)."""
     longest = f"{place}/out/" + "./" * ((LONGEST_PATH - 1 - len(f"{place}/out/x")) // 2)
     longest += "x" * (LONGEST_PATH - 1 - len(longest))
     opens, too_long = longest, f"{longest}x"

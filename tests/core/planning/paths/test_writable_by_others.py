@@ -1,4 +1,4 @@
-"""Folders through which other users could put another script in a name's place."""
+"""Find folders through which other users could replace a script."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def opened(folder: Path, mode: int) -> Path:
 
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o1777, 0o1775])
 def test_what_only_its_owner_may_rename_is_not_exposed(tmp_path: Path, mode: int) -> None:
-    """Private folders, readable ones and sticky ones leave a script where it is."""
+    """Private, readable and sticky folders leave a script where it is."""
     tool = script(opened(tmp_path / "folder", mode) / "tool", SCRIPT)
 
     assert "" == exposed(f"{tool}")
@@ -44,7 +44,7 @@ def test_what_only_its_owner_may_rename_is_not_exposed(tmp_path: Path, mode: int
 
 @pytest.mark.parametrize("form", ["{0}/below/tool", "sh {0}/below/tool", "env {0}/below/tool"])
 def test_a_world_writable_folder_above_a_script_is_named(tmp_path: Path, form: str) -> None:
-    """However far above, and whoever reads the script: itself, a shell, a wrapper."""
+    """However far above, and whatever reads the script: itself, a shell, a wrapper."""
     folder = opened(tmp_path / "open", 0o777)
     script(opened(folder / "below", 0o755) / "tool", SCRIPT)
 
@@ -52,7 +52,7 @@ def test_a_world_writable_folder_above_a_script_is_named(tmp_path: Path, form: s
 
 
 def test_a_link_in_such_a_folder_counts_as_well(tmp_path: Path) -> None:
-    """The name that an interpreter opens is looked at, and the file that it leads to."""
+    """The name that an interpreter opens is checked, and the file that it leads to."""
     private, folder = opened(tmp_path / "private", 0o755), opened(tmp_path / "open", 0o777)
     (folder / "link").symlink_to(script(private / "tool", SCRIPT))
     (private / "link").symlink_to(script(folder / "tool", SCRIPT))
@@ -74,18 +74,18 @@ def test_a_group_of_its_owner_alone_is_no_other_user(tmp_path: Path) -> None:
 
 
 def test_a_program_is_started_by_descriptor_whatever_its_folder(tmp_path: Path) -> None:
-    """A binary cannot be replaced by name, so its folder matters not."""
+    """A binary cannot be replaced by name, so its folder does not matter."""
     folder = opened(tmp_path / "open", 0o777)
     copy = folder / "true"
     copy.write_bytes(Path("/bin/true").read_bytes())
     copy.chmod(0o755)
 
     assert "" == exposed(f"{copy}")
-    assert str(folder) == exposed(f"env {copy}")  # what a wrapper starts goes by its name
+    assert str(folder) == exposed(f"env {copy}")  # a wrapper starts a program by its name
 
 
 def test_who_may_write_is_named(tmp_path: Path) -> None:
-    """Everybody, an owner who is neither root nor this user, the users of a group."""
+    """Everyone, an owner who is neither root nor this user, the users of a group."""
     folders = [opened(tmp_path / name, mode) for name, mode in (("a", 0o777), ("b", 0o755))]
     folders.append(opened(tmp_path / "c", 0o775))
     os.chown(folders[1], 65534, -1)
@@ -102,7 +102,7 @@ def test_who_may_write_is_named(tmp_path: Path) -> None:
 def test_of_many_users_the_first_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, words: str
 ) -> None:
-    """As many as may be named are all of them; the dots stand for one more at least."""
+    """As many as may be named are all of them; the dots mean at least one more."""
     monkeypatch.setattr(writable_by_others, "_MOST_NAMED", most)
     folder = opened(tmp_path / "c", 0o775)
     os.chown(folder, -1, 1)
@@ -127,7 +127,7 @@ def test_make_reads_its_folder(tmp_path: Path, line: str) -> None:
 
 
 def test_a_text_for_a_shell_names_the_folder_too(tmp_path: Path) -> None:
-    """What nobody can read for certain may load what lies beside the scripts that it names."""
+    """What cannot be read for certain may load what is next to the scripts that it names."""
     folder = opened(tmp_path / "open", 0o777)
     script(folder / "tool.sh", SCRIPT)
 
@@ -137,13 +137,13 @@ def test_a_text_for_a_shell_names_the_folder_too(tmp_path: Path) -> None:
 
 @pytest.fixture
 def ours(tmp_path: Path) -> Path:
-    """Return a folder of ours in which nobody else may write, with a file."""
+    """Return a folder of ours in which no one else may write, with a file."""
     (opened(tmp_path / "ours", 0o755) / "file").touch()
     return tmp_path / "ours"
 
 
 def test_a_file_of_ours_in_folders_of_ours_is_led_nowhere_else(ours: Path) -> None:
-    """By its name, by a link of ours, and where ``..`` and ``.`` are in the path."""
+    """By its name, by a link of ours, and with ``..`` and ``.`` in the path."""
     (ours / "link").symlink_to("file")
     (ours / "there").symlink_to(ours)
 
@@ -162,7 +162,7 @@ def test_a_folder_that_others_may_write_to_is_named(ours: Path) -> None:
 
 
 def test_a_name_that_is_not_ours_is_named(ours: Path) -> None:
-    """Somebody else's file or link in a folder of ours, and a name that is not there."""
+    """Another user's file or link in a folder of ours, and a missing name."""
     assert changeable_on_the_way(f"{ours}/absent") == f"{ours}/absent"
     if os.geteuid() == 0:
         os.chown(ours / "file", 1, 1)
@@ -199,7 +199,7 @@ CASES = (
 
 
 def test_what_a_user_could_put_elsewhere_is_looked_at_up_to_the_root() -> None:
-    """In a folder that all may write to, unless it is sticky; a file's own such bit is none."""
+    """In a folder that all may write to, unless it is sticky; a file's own bit does not count."""
     with tempfile.TemporaryDirectory(prefix="sayso-replaced-") as name:
         Path(name).chmod(0o755)
         expected = {}
@@ -239,7 +239,7 @@ def test_a_folder_into_which_others_put_files_is_no_project(
 
 @pytest.mark.parametrize("line", PROJECT)
 def test_a_project_below_such_a_folder_is_one(tmp_path: Path, line: str) -> None:
-    """A control: nobody else puts anything into it, nor takes it away from where it is."""
+    """A control: no one else puts anything into it, nor removes it from where it is."""
     folder = opened(opened(tmp_path / "folder", 0o1777) / "app", 0o755)
 
     assert leaves(line, folder) == {""}
@@ -247,7 +247,7 @@ def test_a_project_below_such_a_folder_is_one(tmp_path: Path, line: str) -> None
 
 @pytest.mark.parametrize("line", OTHERS)
 def test_what_runs_no_code_of_a_folder_may_run_in_any(tmp_path: Path, line: str) -> None:
-    """Who only reads finds no code there."""
+    """A command that only reads finds no code there."""
     assert leaves(line, opened(tmp_path / "folder", 0o1777)) == {""}
 
 

@@ -1,4 +1,4 @@
-"""What an agent does itself is asked about, whatever the lists hold, unless security is full."""
+"""Ask about what an agent does itself, whatever the lists contain, unless security is full."""
 
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ def test_no_list_covers_it(
 
 
 def test_a_terminal_opens_unasked_where_the_configuration_says_so() -> None:
-    """For this account alone; nothing else that an agent does itself is let pass by it."""
+    """For this account only; it lets pass nothing else that an agent does itself."""
     opened = evaluate(part(AgentPartKind.TERMINAL, unasked=True), LISTED, listed())
 
     assert (opened.decision, opened.reason) == (Decision.ALLOW, Reason.OPENS_TERMINAL)
@@ -74,7 +74,7 @@ def test_a_terminal_opens_unasked_where_the_configuration_says_so() -> None:
 def test_an_agent_with_capabilities_may_only_be_prompted(
     kind: AgentPartKind, given: Provisions, decision: Decision
 ) -> None:
-    """What it was granted are commands and folders; of its own tools nothing is known."""
+    """It was granted commands and folders; nothing is known of its own tools."""
     found = evaluate(part(kind), FULL, listed(), provisions=given)
 
     assert found.decision is decision

@@ -1,4 +1,4 @@
-"""What allow-always would store is offered where it would suffice, and only there."""
+"""Offer what allow-always would store if it would suffice, and only then."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from tests.support.plans import LISTED, command, listed, plan_of, wrapped
     ids=lambda one: " ".join(one.argv) if isinstance(one, PlannedCommand) else "",
 )
 def test_what_is_offered_suffices(asked: PlannedCommand, promise: tuple[Promise, ...]) -> None:
-    """Not for a name that would be read as a pattern, nor where further words may be code."""
+    """Not for a name that would be read as a pattern, nor if further words may be code."""
     found = evaluate(plan_of(asked), LISTED, listed())
 
     assert (found.decision, found.promise) == (Decision.ASK, promise)

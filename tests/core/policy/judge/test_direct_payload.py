@@ -19,7 +19,7 @@ Argv = tuple[str, ...]
 
 
 def started(*argv: str) -> list[Argv]:
-    """Return the vectors that are started for one."""
+    """Return the vectors that are started instead of one."""
     return [one.argv for one in direct(plan_of(wrapped(*argv))).commands]
 
 
@@ -34,7 +34,7 @@ def test_a_shell_that_is_the_whole_line_is_not_started(shell: str, options: str)
 
 
 def test_a_shell_within_a_shell_is_not_started_either() -> None:
-    """As long as each is all that the other one runs."""
+    """As long as each is all that the other runs."""
     assert started("sh", "-c", "bash -c 'ls; git diff'") == [("ls",), ("git", "diff")]
     assert started("sh", "-c", "ls; sh -c 'ls; git diff'")[1][0] == "sh"
 
@@ -58,7 +58,7 @@ def test_a_shell_that_changes_how_its_text_runs_is_started(argv: Argv) -> None:
 
 
 def test_a_terminal_is_for_one_command() -> None:
-    """A payload of one needs no shell there, one of several does."""
+    """A payload of one command needs no shell there, one of several does."""
     for text, count in (("git diff", 1), ("ls; git diff", 1)):
         plan = replace(plan_of(wrapped("sh", "-c", text)), stdio=TERMINAL)
         assert len(direct(plan).commands) == count
@@ -66,7 +66,7 @@ def test_a_terminal_is_for_one_command() -> None:
 
 
 def test_what_the_shell_was_redirected_to_its_commands_are() -> None:
-    """Where no pipe stands between them; within one a redirection means something else."""
+    """If no pipe is between them; within one a redirection means something else."""
     routing = Routing(null_output=True, error=ErrorTo.NULL)
     for text, routings in (("ls; git diff", {routing}), ("ls | cat", {UNROUTED, routing})):
         shell = replace(wrapped("sh", "-c", text), routing=routing)
@@ -76,7 +76,7 @@ def test_what_the_shell_was_redirected_to_its_commands_are() -> None:
 
 
 def test_a_line_of_several_commands_keeps_its_shells() -> None:
-    """There is no grouping in a flat line, so only a shell that is all of it is left out."""
+    """There is no grouping in a flat line, so only a shell that is the whole line is left out."""
     plan = plan_of(wrapped("ls"), wrapped("sh", "-c", "ls; cat"))
     assert direct(plan).commands == plan.commands
 

@@ -15,7 +15,7 @@ from core.policy.judge.environment import judge_name
     ],
 )
 def test_harmless_names_pass(name: str, value: str) -> None:
-    """A small list of names needs nobody."""
+    """A small list of names needs no one's approval."""
     assert judge_name(name, value) is Decision.ALLOW
 
 
@@ -30,7 +30,7 @@ def test_unknown_names_ask(name: str) -> None:
     [("LANG", "../../tmp/x"), ("TZ", "/tmp/zone"), ("TZ", "a/../b"), ("TERM", "a/b")],
 )
 def test_a_harmless_name_with_a_path_asks(name: str, value: str) -> None:
-    """A locale or zone named by path is a file that somebody wrote (CVE-2014-0475)."""
+    """A locale or zone named by path is a file that others may have written (CVE-2014-0475)."""
     assert judge_name(name, value) is Decision.ASK
 
 
@@ -52,7 +52,7 @@ def test_dangerous_names_are_denied(name: str) -> None:
     "name", ["", " LD_PRELOAD", "LD_PRELOAD\u200b", "BAD-KEY", "1X", "A=B", "É", "A\n"]
 )
 def test_names_that_are_no_names_are_denied(name: str) -> None:
-    """No trimming, no normalising: odd spellings are refused as they stand (CVE-2026-34426)."""
+    """No trimming, no normalising: odd spellings are refused as they are (CVE-2026-34426)."""
     assert judge_name(name, "x") is Decision.DENY
 
 

@@ -175,7 +175,7 @@ def test_an_entry_with_arguments_covers_nothing_longer() -> None:
     ],
 )
 def test_code_and_what_reads_like_a_template_is_never_stored(asked: tuple[str, ...]) -> None:
-    """A stored word must mean itself, and code is asked about each time."""
+    """A stored word must mean itself, and code needs an answer each time."""
     found = evaluate(plan_of(command(*asked)), LISTED, listed())
     assert (found.decision, found.promise) == (Decision.ASK, ())
 
@@ -188,7 +188,7 @@ def test_a_link_to_a_carrier_is_a_carrier() -> None:
 
 @pytest.mark.parametrize("trust", Trust)
 def test_a_link_is_what_it_is_called_and_what_it_leads_to(trust: Trust) -> None:
-    """The invoked name counts as well as the real one: a file may act by how it is called."""
+    """The invoked name counts as well as the real one: a file may act by its name."""
     policy, entries = replace(LISTED, trust=trust), listed("/opt/*", "/usr/bin/*")
     hidden = command("sudo", "ls", realpath="/opt/tool")
     assert evaluate(plan_of(hidden), policy, entries).reason is Reason.WRAPPER
@@ -243,7 +243,7 @@ def test_safe_bins_pass_without_an_entry() -> None:
 
 
 def test_a_missing_program_is_denied() -> None:
-    """Nothing can run, so nobody is asked; the plan's problem is told."""
+    """Nothing can run, so no one is asked; the plan's problem is reported."""
     found = evaluate(plan_of(command("gone", path=None)), LISTED, listed("/**"))
     assert (found.decision, found.reason) == (Decision.DENY, Reason.EXECUTABLE_NOT_FOUND)
     assert "no executable file" in found.why
@@ -275,7 +275,7 @@ def test_forbidden_variables_deny(policy: ExecPolicy) -> None:
 
 
 def test_other_variables_ask_and_are_never_stored() -> None:
-    """An unknown name asks beside a listed program; a harmless one does not."""
+    """An unknown name asks next to a listed program; a harmless one does not."""
     found = evaluate(plan_of(command("ls"), env=[("FOO", "1")]), LISTED, listed("/usr/bin/ls"))
     assert (found.decision, found.reason) == (Decision.ASK, Reason.ENVIRONMENT)
     assert evaluate(plan_of(command("cal"), env=[("FOO", "1")]), LISTED, listed()).promise == ()
@@ -317,9 +317,9 @@ def is_a_shell(command: PlannedCommand) -> bool:
 def test_the_line_is_as_strict_as_its_strictest_command(
     commands: list[PlannedCommand], patterns: list[str], policy: ExecPolicy
 ) -> None:
-    """One verdict a segment, combined by maximum, worded as one sentence or two.
+    """One verdict per segment, combined by maximum, worded as one sentence or two.
 
-    A shell beside other commands stays a shell, and may be asked about where it alone is not.
+    A shell next to other commands stays a shell, and may need an answer where it alone does not.
     """
     found = evaluate(plan_of(*commands), policy, listed(*patterns))
     assert len(found.segments) == len(commands)
@@ -357,7 +357,7 @@ def test_strict_trust_is_never_laxer(
 
 @pytest.mark.parametrize("listing", [(), ("/usr/bin/*",)])
 def test_nothing_is_promised_where_a_shell_would_still_wait(listing: tuple[str, ...]) -> None:
-    """A shell beside another command runs its payload itself, so what comes late asks each time."""
+    """A shell next to another command runs its payload itself, so a late one asks each time."""
     late = wrapped("sh", "-c", "cal; touch 'x y'")
     alone = evaluate(plan_of(late), LISTED, listed(*listing))
     beside = evaluate(plan_of(command("ls"), late), LISTED, listed(*listing))
@@ -373,5 +373,5 @@ def test_a_path_with_a_wildcard_is_not_promised() -> None:
 
 
 def test_every_reason_has_words() -> None:
-    """Each reason is worded."""
+    """Each reason has a text."""
     assert set(WHY) == set(Reason)

@@ -42,7 +42,7 @@ def test_everything_runs_there_unasked(plan: ExecPlan, security: ExecSecurity) -
 
 @pytest.mark.parametrize("security", ExecSecurity)
 def test_a_call_cannot_choose_the_sandbox_to_escape_the_lists(security: ExecSecurity) -> None:
-    """Where owners chose the gateway, `host: sandbox` of a call moves the command, no more."""
+    """If owners chose the gateway, `host: sandbox` of a call moves the command, no more."""
     owners = PolicyLayer("tools.exec", host=ExecHost.GATEWAY, security=security)
     call = PolicyLayer("call", host=ExecHost.SANDBOX)
     plan = inside(command("cp", "a", "b"))
@@ -57,7 +57,7 @@ def test_a_call_cannot_choose_the_sandbox_to_escape_the_lists(security: ExecSecu
     "owners", [PolicyLayer("tools.exec"), PolicyLayer("tools.exec", host=ExecHost.SANDBOX)]
 )
 def test_a_call_may_repeat_what_holds_anyway(owners: PolicyLayer) -> None:
-    """The sandbox is where commands go unless somebody says otherwise (S0)."""
+    """The sandbox is where commands run unless set otherwise (S0)."""
     call = PolicyLayer("call", host=ExecHost.SANDBOX)
     found = evaluate(inside(command("cp", "a", "b")), resolve((call, owners), NO_FILE), listed())
 
@@ -65,7 +65,7 @@ def test_a_call_may_repeat_what_holds_anyway(owners: PolicyLayer) -> None:
 
 
 def test_security_and_lists_hold_outside() -> None:
-    """The control: the same on the gateway is denied, or asked about."""
+    """The control: the same on the gateway is denied, or needs an answer."""
     plan = plan_of(command("cp", "a", "b"))
 
     assert evaluate(plan, DEFAULT, listed()).reason is Reason.SECURITY_DENY
@@ -74,7 +74,7 @@ def test_security_and_lists_hold_outside() -> None:
 
 
 def test_who_wants_to_be_asked_always_is_asked() -> None:
-    """`ask: always` is said explicitly by somebody, so it holds in the sandbox as well."""
+    """`ask: always` was set explicitly, so it applies in the sandbox as well."""
     found = evaluate(inside(command("ls")), replace(DEFAULT, ask=ExecAsk.ALWAYS), listed())
 
     assert (found.decision, found.reason) == (Decision.ASK, Reason.ASK_ALWAYS)
@@ -82,7 +82,7 @@ def test_who_wants_to_be_asked_always_is_asked() -> None:
 
 @pytest.mark.parametrize(("decide", "decision"), [("deny", Decision.DENY), ("ask", Decision.ASK)])
 def test_rules_hold_there_too(decide: str, decision: Decision) -> None:
-    """A rule is about a command, wherever it runs; what a rule cannot see into is asked about."""
+    """A rule is about a command, wherever it runs; what a rule cannot see into needs an answer."""
     held = provisions(rule(decide, "git", "push", "<ANY>"))
     found = evaluate(inside(command("git", "push", "x")), DEFAULT, listed(), provisions=held)
     shelled = inside(command("sh", "-c", "git push x > y"), unreadable=REDIRECTION)
@@ -105,7 +105,7 @@ def test_forbidden_variables_and_capabilities_hold_there_too() -> None:
 
 
 def test_an_access_list_decides_alone_there_too() -> None:
-    """S4 knows no sandbox: what its list does not hold is denied."""
+    """S4 knows no sandbox: what its list does not contain is denied."""
     acl = [ArgvTemplate.parse(["df", "-h"])]
     policy = replace(DEFAULT, security=ExecSecurity.FULL)
 

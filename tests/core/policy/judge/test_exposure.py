@@ -1,4 +1,4 @@
-"""A script that other users could replace asks, whatever lists it."""
+"""Ask about a script that other users could replace, whatever lists it."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ OPEN = replace(command(TOOL), exposed="/opt/app")
 
 @pytest.mark.parametrize("trust", Trust)
 def test_an_exposed_script_asks_and_promises_nothing(trust: Trust) -> None:
-    """An entry, or a rule that allows, does not vouch for what somebody else may put there."""
+    """An entry, or a rule that allows, does not vouch for what others may put there."""
     policy = replace(LISTED, trust=trust)
     before = evaluate(plan_of(command(TOOL)), policy, listed(TOOL))
     found = evaluate(plan_of(OPEN), policy, listed(TOOL))
@@ -33,7 +33,7 @@ def test_an_exposed_script_asks_and_promises_nothing(trust: Trust) -> None:
 
 @pytest.mark.parametrize("trust", Trust)
 def test_a_steered_command_asks_under_strict_trust(trust: Trust) -> None:
-    """What the repository sets is shown and asked; a git that is trusted wholly needs no look."""
+    """What the repository sets is shown and asked; a fully trusted git needs no check."""
     steered = replace(command("/usr/bin/git", "diff"), steered="`/r/.git/config` sets `a.b = c`")
     around = wrapped("timeout", "5", "git", "diff")
     inner = (replace(around.inner[0], steered=steered.steered),)
@@ -51,7 +51,7 @@ def test_a_steered_command_asks_under_strict_trust(trust: Trust) -> None:
 
 
 def test_what_a_wrapper_starts_counts_as_well() -> None:
-    """The folder of the inner command's script is looked at too."""
+    """The folder of the inner command's script is checked too."""
     inner = wrapped("timeout", "5", TOOL)
     exposed = replace(inner, inner=(replace(inner.inner[0], exposed="/opt"),))
 
@@ -67,7 +67,7 @@ def test_nothing_is_promised_for_its_neighbours() -> None:
 
 
 def test_full_security_and_access_lists_decide_alone() -> None:
-    """Where nobody is to be asked, nobody is."""
+    """If no one is to be asked, no one is."""
     full = replace(LISTED, security=ExecSecurity.FULL)
     acl = [ArgvTemplate.parse([TOOL])]
 
@@ -83,7 +83,7 @@ def test_a_denial_stays_a_denial() -> None:
 
 
 def test_a_question_for_another_reason_says_it_too() -> None:
-    """The folder, and who can change what lies there; nothing of it where nothing is asked."""
+    """The folder, and who can change what is there; nothing of it if nothing is asked."""
     unlisted = replace(command("/usr/bin/python3", "x.py"), exposed="/srv", writers="group a (bob)")
     found = evaluate(plan_of(unlisted), LISTED, listed())
     quiet = evaluate(plan_of(command("/usr/bin/python3", "x.py")), LISTED, listed())

@@ -50,7 +50,7 @@ POLICIES = st.builds(
 
 
 def stricter(a: ExecPolicy, b: ExecPolicy) -> ExecPolicy:
-    """Combine two policies setting by setting; host, node, timeout and sources stay those of ``a``.
+    """Combine two policies setting by setting; host, node, timeout and sources are those of ``a``.
 
     Commutative and idempotent in the strictness settings (S1: "the stricter of tools.exec.* and
     approvals defaults").
@@ -79,7 +79,7 @@ def is_no_laxer(policy: ExecPolicy, than: ExecPolicy) -> bool:
 
 
 def test_the_stricter_of_two_values_lets_less_run() -> None:
-    """In words, for the orders are what everything else here is measured by."""
+    """In words, because the orders are what everything else here is measured by."""
     assert ExecSecurity.DENY is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.DENY)
     assert ExecSecurity.ALLOWLIST is stricter_security(ExecSecurity.ALLOWLIST, ExecSecurity.FULL)
     assert ExecAsk.ALWAYS is stricter_ask(ExecAsk.ON_MISS, ExecAsk.ALWAYS)
@@ -118,7 +118,7 @@ def test_a_laxer_call_or_file_changes_nothing(as_call: bool) -> None:
 
 
 def test_a_call_comes_before_the_session() -> None:
-    """Of the host, which is no matter of strictness, the call speaks first (S0)."""
+    """For the host, which is not a matter of strictness, the call comes first (S0)."""
     session = PolicyLayer("session", host=ExecHost.GATEWAY)
     policy = resolve([PolicyLayer("call", host=ExecHost.NODE), session], NOTHING)
     assert (policy.host, policy.sources["host"]) == (ExecHost.NODE, "call")
@@ -135,7 +135,7 @@ def test_stricter_commutes_and_repeats_itself(a: ExecPolicy, b: ExecPolicy) -> N
 def test_a_call_never_widens(
     call: PolicyLayer, session: PolicyLayer, agent: PolicyLayer, everyone: PolicyLayer
 ) -> None:
-    """Whatever an agent asks for, no strictness setting gets laxer than without its call."""
+    """Whatever an agent requests, no strictness setting gets laxer than without its call."""
     without = resolve([session, agent, everyone], NOTHING)
     assert is_no_laxer(resolve([call, session, agent, everyone], NOTHING), without)
 
@@ -144,7 +144,7 @@ def test_a_call_never_widens(
 def test_the_same_knobs_from_a_session_do_widen(
     session: PolicyLayer, call: PolicyLayer, everyone: PolicyLayer
 ) -> None:
-    """Negative control: an operator's session layer does decide, only the call is held back."""
+    """Negative control: an operator's session layer does decide, only the call is restricted."""
     policy = resolve([call, session, everyone], NOTHING)
     if session.security is not None and call.security is None:
         assert policy.security is session.security
@@ -172,7 +172,7 @@ def test_every_knob_has_a_source(
 
 
 def test_the_first_layer_that_speaks_wins() -> None:
-    """Session beats agent beats global, setting by setting, and the source is told (S0)."""
+    """Session beats agent beats global, setting by setting, and the source is named (S0)."""
     session = PolicyLayer("session", ask=ExecAsk.OFF)
     agent = PolicyLayer(
         "agents.list[main].tools.exec", security=ExecSecurity.FULL, ask=ExecAsk.ALWAYS
@@ -250,7 +250,7 @@ def test_what_a_call_cannot_have_is_said() -> None:
 
 @pytest.mark.parametrize("host", [ExecHost.SANDBOX, ExecHost.GATEWAY, ExecHost.NODE])
 def test_a_node_without_the_host_node_is_said(host: ExecHost) -> None:
-    """`--node web1` alone runs the command here; on the host node it is followed and not said."""
+    """`--node web1` alone runs the command here; on the host node it is followed silently."""
     call = PolicyLayer("call", node="web1")
     said = ignored(call, resolve([call, PolicyLayer("tools.exec", host)], NOTHING))
 

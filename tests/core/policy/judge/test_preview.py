@@ -1,4 +1,4 @@
-"""What an entry would have matched: plans are judged, texts are read, denied ones are named."""
+"""Find what an entry would have matched: plans are judged, texts are read, denied ones named."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def asked(*commands: PlannedCommand, denied: bool = False, session: str = "main"
 
 
 def ran(text: str) -> Earlier:
-    """Return a command that nobody was asked about."""
+    """Return a command that no one was asked about."""
     return Earlier(text, HERE)
 
 
@@ -38,7 +38,7 @@ def previewed(
     held_to: Provisions | None = None,
     session: SessionKey | None = None,
 ) -> Preview:
-    """Return what an entry would have matched, beside an agent's own patterns and rules."""
+    """Return what an entry would have matched, next to an agent's own patterns and rules."""
 
     def judge(one: ExecPlan, allowlist: Allowlist) -> Evaluation:
         return evaluate(one, LISTED, allowlist, provisions=held_to or Provisions())
@@ -48,7 +48,7 @@ def previewed(
 
 
 def test_commands_are_counted_and_denied_ones_named() -> None:
-    """Everything is looked at; a match that a person denied is told by its text."""
+    """Everything is checked; a match that a person denied is given by its text."""
     found = previewed(
         asked(command("seq", "1")),
         asked(command("seq", "2"), denied=True),
@@ -68,12 +68,12 @@ def test_exact_arguments_match_themselves_only() -> None:
 
 
 def test_a_carrier_is_not_covered_by_its_path() -> None:
-    """Strict trust would have asked all the same, so nothing is promised."""
+    """Strict trust would still have asked, so nothing is promised."""
     assert 0 == previewed(asked(command("rm", "x")), entry=AllowlistEntry("/usr/bin/rm")).matched
 
 
 def test_the_whole_line_must_pass() -> None:
-    """A line with another program that asks counts only where that one is listed."""
+    """A line with another program that asks counts only if that one is listed."""
     line = asked(command("seq", "1"), command("uname"))
 
     assert 0 == previewed(line).matched
@@ -81,7 +81,7 @@ def test_the_whole_line_must_pass() -> None:
 
 
 def test_what_would_pass_without_the_entry_is_not_its_match() -> None:
-    """A listed program is none of the entry's."""
+    """A listed program is not the entry's."""
     assert 0 == previewed(asked(command("uname")), own=("/usr/bin/uname",)).matched
 
 
@@ -91,7 +91,7 @@ def test_a_wrapper_counts_by_what_it_runs() -> None:
 
 
 def test_a_rule_that_denies_holds() -> None:
-    """What the rules of today deny or ask about would not have run."""
+    """What today's rules deny or ask about would not have run."""
     held_to = provisions(rule("ask", "seq", "7"))
 
     assert (
@@ -103,7 +103,7 @@ def test_a_rule_that_denies_holds() -> None:
 
 
 def test_a_session_limits_it() -> None:
-    """A grant of one session matches nothing of another; all are looked at."""
+    """A grant of one session matches nothing of another; all are checked."""
     earlier = asked(command("seq", "1")), asked(command("seq", "2"), session="other")
 
     assert Preview(2, 1, ()) == previewed(*earlier, session=HERE)
@@ -134,7 +134,7 @@ def test_a_word_of_a_text_means_what_it_meant_in_the_plans() -> None:
 
 
 def test_a_pattern_below_home_and_a_wildcard() -> None:
-    """Wildcards look at every text; ``~`` is the home that was given."""
+    """Wildcards check every text; ``~`` is the given home."""
     tool = AllowlistEntry("~/bin/tool")
     any_tool = AllowlistEntry("~/bin/**")
 

@@ -1,4 +1,4 @@
-"""What allow-always stores about a script holds for the script that people saw (decision 21)."""
+"""Hold what allow-always stores about a script to the script that people saw (decision 21)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -66,7 +66,7 @@ def test_always_anew_covers_the_new_content() -> None:
 
 
 def test_a_program_that_is_a_script_is_held_to_its_content() -> None:
-    """Its path covers any arguments, while it stays as it is."""
+    """Its path covers any arguments, while it is unchanged."""
     (promise,) = judged(OWN).promise
     assert "/work/x.sh, while it stays as it is" == promise.words
     assert judged(replace(OWN, argv=("./x.sh", "2")), promise).decision is Decision.ALLOW
@@ -78,7 +78,7 @@ def test_a_program_that_is_a_script_is_held_to_its_content() -> None:
 
 
 def test_an_interpreter_of_ones_own_is_held_to_its_content() -> None:
-    """Both files are named, and each of them must be as it was."""
+    """Both files are named, and each of them must be unchanged."""
     both = running("./x.sh", path="/work/x.sh", code={"/work/bin/tool": SEEN})
     (promise,) = judged(both).promise
     assert promise.words.endswith("while /work/x.sh and /work/bin/tool stay as they are")
@@ -96,14 +96,14 @@ def test_an_interpreter_of_ones_own_is_held_to_its_content() -> None:
     ],
 )
 def test_what_runs_no_script_of_ones_own_is_stored_as_before(command: PlannedCommand) -> None:
-    """The administrator's scripts and programs that are none are held to their path."""
+    """The administrator's scripts, and programs that are not scripts, are held to their path."""
     (promise,) = judged(command).promise
     assert () == promise.content
     assert judged(command, promise).decision is Decision.ALLOW
 
 
 def test_a_local_program_is_not_the_administrators() -> None:
-    """What lies in /usr/local is held to its content, as everything else."""
+    """What is in /usr/local is held to its content, like everything else."""
     local = running("tool", path="/usr/local/bin/tool", code=SHELL)
     assert (("/usr/local/bin/tool", SEEN),) == judged(local).promise[0].content
 
@@ -122,7 +122,7 @@ def test_a_script_in_another_folder_asks() -> None:
 
 @pytest.mark.parametrize("entry", ["/work/*", "/work/x.sh", Promise("/work/x.sh", ("1",))])
 def test_what_people_wrote_by_hand_covers_any_content(entry: str | Promise) -> None:
-    """An entry without content counts as before, also beside one with another content."""
+    """An entry without content counts as before, also next to one with another content."""
     changed = replace(OWN, executable=pin("/work/x.sh", OTHER))
     (promise,) = judged(OWN).promise
     assert judged(changed, promise).decision is Decision.ASK
@@ -130,7 +130,7 @@ def test_what_people_wrote_by_hand_covers_any_content(entry: str | Promise) -> N
 
 
 def test_what_a_wrapper_runs_is_held_to_its_content() -> None:
-    """`timeout 5 python3 p.py` stores what `python3 p.py` needs, and asks when that changed."""
+    """`timeout 5 python3 p.py` stores what `python3 p.py` needs, and asks when that changes."""
     bare = wrapped("timeout", "5", "python3", "p.py", find=lambda name: pinned(f"/usr/bin/{name}"))
     around = replace(bare, inner=(replace(bare.inner[0], operands=SCRIPT.operands),))
     later = replace(bare, inner=(replace(bare.inner[0], operands=CHANGED.operands),))
@@ -143,7 +143,7 @@ def test_what_a_wrapper_runs_is_held_to_its_content() -> None:
 
 
 def test_code_that_an_entry_does_not_name_is_not_covered() -> None:
-    """With any arguments, a program must not get to read another script besides."""
+    """With any arguments, a program must not also get to read another script."""
     program = "/usr/bin/some-reader"
     one = running("some-reader", "p.py", path=program)
     more = running("some-reader", "-l", "evil.py", "p.py", path=program, code={**P, "/e.py": SEEN})
@@ -154,7 +154,7 @@ def test_code_that_an_entry_does_not_name_is_not_covered() -> None:
 
 
 def test_nothing_is_offered_for_code_that_is_not_there_yet() -> None:
-    """What has no content cannot be held to it; whoever writes it would choose what runs."""
+    """What has no content cannot be held to it; its writer would choose what runs."""
     missing = replace(SCRIPT, operands=(), absent=("/work/p.py",))
     assert judged(missing).decision is Decision.ASK
     assert () == judged(missing).promise
@@ -162,7 +162,7 @@ def test_nothing_is_offered_for_code_that_is_not_there_yet() -> None:
 
 @pytest.mark.parametrize("trust", Trust)
 def test_an_interpreter_is_not_covered_by_a_script(trust: Trust) -> None:
-    """An entry by hand for any arguments is one by path: strict trust looks at the arguments."""
+    """A manual entry for any arguments is one by path: strict trust checks the arguments."""
     entry = listed(Promise(PYTHON, None, tuple(P.items())))
     found = evaluate(plan_of(SCRIPT), replace(LISTED, trust=trust), entry)
     assert (found.decision is Decision.ALLOW) is (trust is Trust.CLASSICAL)
@@ -173,14 +173,14 @@ def test_an_interpreter_is_not_covered_by_a_script(trust: Trust) -> None:
     [Promise("/work/*", None, (("/work/x.sh", SEEN),)), Promise(PYTHON, ("<ANY>",), (*P.items(),))],
 )
 def test_content_goes_with_one_program_and_literal_words(loose: Promise) -> None:
-    """An entry that could mean several commands is ignored, and that is said."""
+    """An entry that could mean several commands is ignored, and a warning says so."""
     allowlist = listed(loose)
     assert "is ignored" in allowlist.lint()[0]
     assert not allowlist.binds
 
 
 def test_many_scripts_with_the_same_words_are_found_at_once() -> None:
-    """Ten thousand folders with their own `p.py` leave one entry to look at."""
+    """Ten thousand folders with their own `p.py` leave one entry to check."""
     names = [f"/work/{number}/p.py" for number in range(10_000)]
     entries = [AllowlistEntry(PYTHON, None, ("p.py",), ((name, SEEN),)) for name in names]
     allowlist = Allowlist(entries, "/home/alice")
@@ -189,7 +189,7 @@ def test_many_scripts_with_the_same_words_are_found_at_once() -> None:
 
 
 def test_entries_with_content_do_not_count_without_it() -> None:
-    """Nothing else that looks entries up may meet them."""
+    """Nothing else that looks entries up may find them."""
     allowlist = listed(*judged(OWN).promise, *judged(SCRIPT).promise)
     assert allowlist.match(["/work/x.sh"]) is None
     assert allowlist.exact(["/work/x.sh"]) is None
@@ -197,7 +197,7 @@ def test_entries_with_content_do_not_count_without_it() -> None:
 
 
 def test_two_lists_are_one() -> None:
-    """What is granted for a while lies beside an agent's own entries, and either covers."""
+    """What is granted for a while is next to an agent's own entries, and either covers."""
     own, none = listed(*judged(SCRIPT).promise), listed()
     for both in (Either(own, none), Either(none, own)):
         assert evaluate(plan_of(SCRIPT), LISTED, both).decision is Decision.ALLOW
@@ -205,7 +205,7 @@ def test_two_lists_are_one() -> None:
 
 
 def test_a_preview_counts_the_same_content() -> None:
-    """Of what people were asked about, it would have matched what ran the same script."""
+    """Among past questions, it would have matched what ran the same script."""
     past = [
         Earlier("python3 p.py", SessionKey("main"), plan_of(one), denied=one is CHANGED)
         for one in (SCRIPT, CHANGED, OWN)

@@ -1,4 +1,4 @@
-"""What a request puts on standard input is asked about, unless it only passes a filter."""
+"""Ask about what a request puts on standard input, unless it only passes a filter."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ def judged(
     given: Provisions = NO_PROVISIONS,
     acl: Sequence[ArgvTemplate] | None = None,
 ) -> Evaluation:
-    """Judge a line that reads something; whatever lies in /usr/bin is listed by its path."""
+    """Judge a line that reads something; everything in /usr/bin is listed by its path."""
     commands = [one if isinstance(one, PlannedCommand) else wrapped(*one) for one in argvs]
     plan = replace(
         plan_of(*commands),
@@ -80,7 +80,7 @@ def judged(
 
 @pytest.mark.parametrize("argv", CODE, ids=" ".join)
 def test_what_may_be_code_is_asked_about(argv: tuple[str, ...]) -> None:
-    """No listed program is given input unasked; allow-always is not offered."""
+    """No listed program is given input without asking; allow-always is not offered."""
     paths = [f"/usr/bin/{name}" for name in argv if name.isalnum()]
 
     found = judged(argv, allowed=("/usr/bin/**", *paths))
@@ -102,12 +102,12 @@ def test_it_is_the_input_that_is_asked_about(argv: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("argv", FILTERS, ids=" ".join)
 def test_a_filter_within_its_profile_may_read_anything(argv: tuple[str, ...]) -> None:
-    """Text filters pass, also through wrappers that hand their input on."""
+    """Text filters pass, also through wrappers that pass their input on."""
     assert judged(argv, allowed=()).decision is Decision.ALLOW
 
 
 def test_a_filter_that_is_not_configured_is_none() -> None:
-    """A safe bin counts where the policy has it, however else it is listed."""
+    """A safe bin counts if the policy has it, however else it is listed."""
     without = replace(LISTED, safe_bins=("jq",))
 
     assert judged(("sort",), policy=without).reason is Reason.STDIN
@@ -121,7 +121,7 @@ def test_a_filter_elsewhere_is_none() -> None:
 
 
 def test_what_a_filter_lets_through_is_judged_too() -> None:
-    """A filter in front does not make code of another kind; two filters are fine."""
+    """A filter in front does not turn code into something else; two filters are fine."""
     piped = judged(("sort",), ("psql", "shop"), joined=Connector.PIPE)
 
     assert piped.reason is Reason.STDIN
@@ -136,7 +136,7 @@ def test_later_pipelines_read_what_is_left(joined: Connector) -> None:
 
 
 def test_a_command_that_reads_nothing_is_not_asked_about() -> None:
-    """`</dev/null` cuts a command off, and what stands behind its pipe."""
+    """`</dev/null` cuts a command off, and what is behind its pipe."""
     closed = replace(wrapped("psql", "shop"), routing=Routing(null_input=True))
 
     assert judged(closed, ("cat",), joined=Connector.PIPE).decision is Decision.ALLOW
@@ -178,7 +178,7 @@ def test_a_rule_about_a_wrapper_does_not_cover_what_it_runs() -> None:
 
 
 def test_an_access_list_decides_alone() -> None:
-    """S4 has its own cap of what is read, and no people."""
+    """S4 has its own cap on what is read, and no people."""
     acl = [ArgvTemplate.parse(("/usr/bin/psql", "shop"))]
 
     assert judged(("/usr/bin/psql", "shop"), acl=acl).decision is Decision.ALLOW
@@ -186,7 +186,7 @@ def test_an_access_list_decides_alone() -> None:
 
 
 def test_full_security_lets_everything_read_unless_a_rule_restricts() -> None:
-    """Full is full; where rules forbid something, what is read could do just that."""
+    """Full is full; if rules forbid something, what is read could do just that."""
     full = replace(LISTED, security=ExecSecurity.FULL)
     restricted = provisions(rule("deny", "/usr/bin/rm", "-rf", "/"))
 
@@ -204,7 +204,7 @@ def test_nobody_is_asked_where_asking_is_off() -> None:
 
 
 def test_a_fallback_to_the_lists_does_not_see_it_as_listed() -> None:
-    """``askFallback: allowlist`` looks at the segments; the one that reads is not allowed there."""
+    """``askFallback: allowlist`` checks the segments; the one that reads is not allowed there."""
     found = judged(("cat",))
 
     assert [one.decision for one in found.segments] == [Decision.ASK]

@@ -1,4 +1,4 @@
-"""What programs do because they have a terminal is judged as such.
+"""Judge what programs do because they have a terminal.
 
 On the code before (commit 6a3dcf4), with a rule that lets cat pass::
 
@@ -83,7 +83,7 @@ def test_nohup_asks_at_a_terminal(argv: tuple[str, ...], trust: Trust) -> None:
     ],
 )
 def test_harmless_with_pipes_is_not_harmless_at_a_terminal(line: str, decision: Decision) -> None:
-    """What nobody tried there asks; programs that differ in their looks only pass."""
+    """What was never tried there asks; programs that differ only in their looks pass."""
     plan = at_terminal(*line.split())
 
     assert judged(with_pipes(plan)).decision is Decision.ALLOW
@@ -92,7 +92,7 @@ def test_harmless_with_pipes_is_not_harmless_at_a_terminal(line: str, decision: 
 
 @pytest.mark.parametrize("line", ["less f", "journalctl -n 5", "systemctl status x", "man ls"])
 def test_a_rule_for_its_words_does_not_cover_a_pager(line: str) -> None:
-    """Whoever wrote the rule had pipes in mind, with which none is started."""
+    """The author of the rule had pipes in mind, with which none is started."""
     named, plan = provisions(rule("allow", *line.split())), at_terminal(*line.split())
 
     assert allowed(with_pipes(plan), LISTED, listed(), named)
@@ -140,7 +140,7 @@ def test_what_is_trusted_whatever_it_does_may_have_a_terminal() -> None:
 
 
 def test_the_table_names_what_other_tables_know() -> None:
-    """A program is said to be alike only where a profile says what of it is harmless."""
+    """A program counts as the same only if a profile says what of it is harmless."""
     known = table("terminal")
     same, otherwise = words(known, "same"), set(words(known, "otherwise"))
     assert set(same) <= profiled().keys()

@@ -36,7 +36,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=5).map(lambda parts: "/" + "/".join
     ],
 )
 def test_a_pattern_covers_the_path(pattern: str, path: str) -> None:
-    """Globs match the whole path, segment by segment, ASCII letters in either case."""
+    """Match globs against the whole path, segment by segment, ASCII letters in either case."""
     found = listed(pattern).match([path])
     assert found is not None
     assert found.pattern == pattern
@@ -79,14 +79,14 @@ def test_a_pattern_does_not_cover_the_path(pattern: str, path: str) -> None:
 
 
 def test_either_path_may_match() -> None:
-    """The invoked and the real path are both looked at, an exact entry before a wildcard."""
+    """The invoked and the real path are both checked, an exact entry before a wildcard."""
     found = listed("/usr/bin/*", "/usr/bin/mawk").match(["/usr/bin/awk", "/usr/bin/mawk"])
     assert found is not None
     assert found.pattern == "/usr/bin/mawk"
 
 
 def test_ignored_patterns_are_reported() -> None:
-    """A pattern that can never match is told, with what to write instead."""
+    """A pattern that can never match is reported, with what to write instead."""
     warnings = listed("rg", "bin/rg", "/a/../b", "/usr/bin/ls", "/**").lint()
     assert [w.split()[0] for w in warnings] == ["'rg'", "'bin/rg'", "'/a/../b'", "'/**'"]
     assert "whole path" in warnings[0]

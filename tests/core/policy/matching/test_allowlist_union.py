@@ -1,4 +1,4 @@
-"""Two allowlists are looked up as one."""
+"""Look up two allowlists as one."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ LookUp = Callable[[Allowlist], AllowlistEntry | None]
     ],
 )
 def test_an_entry_of_either_covers(entry: str | Promise, look_up: LookUp) -> None:
-    """Whichever of the two it is in; where neither has it, nothing does."""
+    """Whichever of the two contains it; if neither does, nothing matches."""
     own, other = listed(entry), listed("/usr/bin/cat")
 
     assert look_up(own) is not None
@@ -52,7 +52,7 @@ def test_an_exact_entry_of_the_second_comes_before_a_wildcard_of_the_first() -> 
 
 
 def test_content_and_complaints_of_both_are_known() -> None:
-    """An entry of either that is ignored is said, and one with content makes it looked for."""
+    """An ignored entry of either is reported, and one with content makes it looked up."""
     plain, bound = listed("/usr/bin/ls"), listed(BOUND)
 
     assert not Either(plain, plain).binds

@@ -41,7 +41,7 @@ def test_int_takes_one_to_999999(word: str) -> None:
     ],
 )
 def test_int_takes_nothing_else(word: str) -> None:
-    """Leading zeros, signs, other scripts and blanks are no INT."""
+    """Leading zeros, signs, other scripts and blanks are not an INT."""
     assert not INT.matches(["journalctl", "-n", word])
 
 
@@ -83,7 +83,7 @@ def test_url_path_takes_nothing_else(path: str) -> None:
 
 
 def test_a_double_slash_is_refused_under_strict_trust_only() -> None:
-    """S4's alphabet holds it; a proxy may read another authority after it."""
+    """S4's alphabet contains it; a proxy may read another authority after it."""
     argv = ["curl", "http://127.0.0.1:1//evil/a"]
     assert URL.matches(argv)
     assert not URL.matches(argv, strict=True)
@@ -108,7 +108,7 @@ def test_vectors_are_compared_element_by_element(argv: list[str]) -> None:
 
 @pytest.mark.parametrize("mark", [*";|&><`$", "\n", "\0"])
 def test_shell_characters_never_match(mark: str) -> None:
-    """S4: metacharacters are refused even where the list holds the same word."""
+    """S4: metacharacters are refused even if the list contains the same word."""
     word = f"a{mark}b"
     if mark not in "<>":
         assert not ArgvTemplate.parse(["echo", word]).matches(["echo", word])
@@ -199,7 +199,7 @@ def test_a_template_never_takes_an_option_or_another_script(element: str, word: 
 
 @given(st.lists(st.sampled_from(["/", "..", ".", "a", "srv", "app", "data", "link", "-", " "])))
 def test_a_path_stays_below_its_folder(parts: list[str]) -> None:
-    """Nothing that PATH takes normalises to a place outside (oracle: posixpath)."""
+    """Nothing that PATH accepts normalises to a place outside (oracle: posixpath)."""
     word = "".join(parts)
     path = normpath(join(HERE.cwd, word))
     if fits("<PATH>", word):
@@ -223,7 +223,7 @@ def test_a_link_into_a_forbidden_folder_may_be_meant() -> None:
 
 
 def test_a_root_behind_a_link_counts_by_both_its_names() -> None:
-    """What is named by either lies below it, what leads out of it does not."""
+    """What either names is below it, what leads out of it is not."""
     rooted = ArgvTemplate.of_rule(["<PATH:run>"], {"run": "/var/run"}, lambda path: path[4:])
     at = Surroundings("/run", {"/var/run/x": "/run/x", "/run/l": "/etc", "/var/run/l": "/etc"})
     for word in ("x", "/run/x", "/var/run/x"):

@@ -1,4 +1,4 @@
-"""Rules about many words at once: the rest of a vector, folders, files that nobody may read."""
+"""Define rules about many words: the rest of a vector, folders, files that must not be read."""
 
 from dataclasses import replace
 from posixpath import join, normpath
@@ -31,7 +31,7 @@ GIT_WORDS = ("log", "-p", "--oneline", "-3", "x", "--output=f", "--ext-diff", "p
 def judged(
     line: str | PlannedCommand, *rules: dict[str, Any], policy: ExecPolicy = LISTED, **more: Any
 ) -> Evaluation:
-    """Judge one command of /usr/bin, wrappers looked through, under rules and no list."""
+    """Judge one command of /usr/bin, wrappers unwrapped, under rules and no list."""
     planned = wrapped(*line.split()) if isinstance(line, str) else line
     return evaluate(plan_of(planned), policy, listed(), provisions=provisions(*rules, **more))
 
@@ -48,7 +48,7 @@ def judged(
     ],
 )
 def test_the_rest_is_judged_by_the_programs_profile(line: str, wanted: Decision) -> None:
-    """`git log <REST>` lets what reads run, and no option that writes or runs something."""
+    """`git log <REST>` allows what reads, and no option that writes or runs something."""
     found = judged(line, rule("allow", "git", "log", "<REST>"))
     assert found.decision is wanted
     assert (found.reason is Reason.RULE_ALLOWED) is (wanted is Decision.ALLOW)
@@ -71,7 +71,7 @@ def test_the_rest_of_an_unknown_program_is_not_allowed() -> None:
 
 
 def test_a_required_operand_must_be_there() -> None:
-    """`tr -d` alone is asked about as it is where tr is listed."""
+    """`tr -d` alone asks as it does where tr is listed."""
     allowed = rule("allow", "tr", "<REST>")
     assert judged("tr -d", allowed).decision is Decision.ASK
     assert judged("tr -d x", allowed).decision is Decision.ALLOW
@@ -96,7 +96,7 @@ def test_a_free_rest_takes_no_control_characters(word: str) -> None:
 
 
 def test_a_free_rest_lifts_neither_inline_code_nor_wrappers() -> None:
-    """A prefix for python3 is no word on `-c`, nor one for env on what env runs."""
+    """A prefix for python3 does not cover `-c`, nor one for env what env runs."""
     free = (rule("allow", "python3", "<REST:any>"), rule("allow", "env", "<REST:any>"))
     assert judged("python3 -c x", *free).decision is Decision.ASK
     assert judged("env rm x", *free).decision is Decision.ASK
@@ -104,7 +104,7 @@ def test_a_free_rest_lifts_neither_inline_code_nor_wrappers() -> None:
 
 
 def test_a_rest_that_forbids_takes_anything() -> None:
-    """Control characters and options are forbidden like all else."""
+    """Control characters and options are forbidden like everything else."""
     denied = rule("deny", "git", "push", "<REST>")
     for words in ((), ("-f",), ("a\nb", "\0")):
         assert judged(command("git", "push", *words), denied).decision is Decision.DENY
@@ -112,7 +112,7 @@ def test_a_rest_that_forbids_takes_anything() -> None:
 
 
 def test_words_from_standard_input_are_part_of_the_rest() -> None:
-    """`xargs cat` is covered where every further word is harmless, `xargs git log` is not."""
+    """`xargs cat` is covered if every further word is harmless, `xargs git log` is not."""
     assert judged("xargs cat", rule("allow", "cat", "<REST>")).decision is Decision.ALLOW
     assert judged("xargs git log", rule("allow", "git", "log", "<REST>")).decision is Decision.ASK
     assert judged("xargs make", rule("allow", "make", "<REST:any>")).decision is Decision.ASK
@@ -150,7 +150,7 @@ def test_what_an_open_template_takes_it_also_forbids(words: list[str]) -> None:
 
 
 def test_the_rest_stands_last() -> None:
-    """What follows it could never be matched."""
+    """What follows it could never match."""
     with pytest.raises(ConfigError, match="last element"):
         ArgvTemplate.of_rule(["git", "<REST>", "x"])
 
@@ -234,7 +234,7 @@ def test_a_folder_behind_a_link_is_the_real_one_to_allow_and_either_to_deny() ->
 
 
 def test_the_examples_of_a_bound_rule_run_in_its_folder() -> None:
-    """Else none of them could match."""
+    """Otherwise none of them could match."""
     bound = rule("allow", "touch", "<PATH>", cwd="/srv/app")
     provisions({**bound, "examples": {"match": [["touch", "/srv/app/x"]]}})
     with pytest.raises(BadRule, match="is not matched"):
@@ -331,7 +331,7 @@ def test_what_goes_through_a_folder_above_asks(line: str, wanted: Decision) -> N
     ],
 )
 def test_a_program_that_completes_names_may_read_anything(line: str) -> None:
-    """Suffixes that zcat adds and modules that jq loads are asked about where they may be below."""
+    """Suffixes that zcat adds and modules that jq loads ask where they may be below."""
     assert judged(line, SECRET, rule("allow", glob="/**"), policy=CLASSICAL).decision is (
         Decision.ASK
     )
@@ -356,7 +356,7 @@ def test_a_namesake_in_the_work_tree_may_read_anything() -> None:
 
 
 def test_a_link_to_such_a_file_is_one() -> None:
-    """Where the planner found that a word leads there, or to more places than it looks up."""
+    """If the planner found that a word leads there, or to more places than it looks up."""
     linked = replace(command("cat", "x"), links=(("/srv/app/x", "/srv/app/.env"),))
     assert judged(linked, SECRET).decision is Decision.DENY
     other = replace(command("cat", "x"), links=(("/srv/app/part", "/srv/app/.env"),))
@@ -382,7 +382,7 @@ def test_a_link_to_such_a_file_is_one() -> None:
 def test_a_pattern_of_files_covers_what_lies_below(
     pattern: str, named: str, wanted: Decision
 ) -> None:
-    """Home counts where a program expands it itself."""
+    """Home counts if a program expands it itself."""
     denied = rule("deny", reads=pattern)
     found = judged(command("cat", named), denied, rule("allow", glob="/**"))
     assert found.decision is wanted
@@ -410,14 +410,14 @@ def test_a_line_that_only_a_shell_can_read_asks() -> None:
 
 
 def test_a_rule_that_asks_about_a_file_asks() -> None:
-    """It is no denial, and what goes through the folder asks as well."""
+    """It is not a denial, and what goes through the folder asks as well."""
     asked = rule("ask", reads="/srv/app/.env")
     for line in ("cat .env", "grep -r x"):
         assert judged(line, asked, rule("allow", glob="/**")).reason is Reason.RULE_ASKED
 
 
 def test_a_command_of_many_words_is_asked_about() -> None:
-    """What cannot be looked through in a short time is not let through."""
+    """What cannot be searched in a short time is not let through."""
     for words in ("a:" * 9_000, "a:" * 5_000):
         long = command("echo", words)
         found = judged(long, SECRET, rule("allow", glob="/**"))

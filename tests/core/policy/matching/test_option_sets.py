@@ -1,4 +1,4 @@
-"""Option sets: what `<OPTS:name>` takes out of a vector, wherever it is."""
+"""Take options out of a vector, wherever they are, by option sets (`<OPTS:name>`)."""
 
 import shutil
 import subprocess
@@ -62,7 +62,7 @@ def decided(provisions: Provisions, *argv: str) -> Decision:
     ],
 )
 def test_one_rule_is_about_reading_from_a_local_address(argv: tuple[str, ...]) -> None:
-    """Options before, between and behind the operand, in clusters and glued."""
+    """Options before, between and after the operand, in clusters and glued."""
     assert decided(held(READ), "curl", *argv) is Decision.ALLOW
 
 
@@ -100,14 +100,14 @@ def test_the_rule_is_about_nothing_else(argv: tuple[str, ...]) -> None:
 
 
 def test_the_shipped_sets_hold_their_examples() -> None:
-    """They take what they say, and a weakened set is noticed."""
+    """They match what they say, and a weakened set is noticed."""
     assert not [one for one in broken_examples() if "option_sets" in one]
     assert operands_of(CURL, ["-d", "x"], HERE) is None
     assert operands_of(option_set("x", ["-d"], {}), ["-d", "x"], HERE) == ["x"]
 
 
 def test_an_own_set_is_read_as_it_is_written() -> None:
-    """Without clusters a glued letter is no option of the set."""
+    """Without clusters a glued letter is not an option of the set."""
     tests = held(rule("allow", "pytest", "<OPTS:tests>", "<PATH>…"), sets={"tests": TESTS})
     for words, wanted in (
         ("-q tests", Decision.ALLOW),
@@ -129,7 +129,7 @@ def test_an_own_set_is_read_as_it_is_written() -> None:
 
 
 def test_options_come_behind_what_precedes_their_element() -> None:
-    """`git -q log` is another thing than `git log -q`."""
+    """`git -q log` differs from `git log -q`."""
     logs = held(rule("allow", "git", "log", "<OPTS:log>"), sets={"log": {"flags": ["-q"]}})
     assert decided(logs, "git", "log", "-q", "-q") is Decision.ALLOW
     assert decided(logs, "git", "log") is Decision.ALLOW
@@ -171,7 +171,7 @@ def test_an_entry_of_the_allowlist_knows_the_shipped_sets() -> None:
     ],
 )
 def test_an_ill_placed_set_says_what_to_write(argv: list[str], words: str) -> None:
-    """An option beside the set could take a word of it as its value."""
+    """An option outside the set could take a word of it as its value."""
     with pytest.raises(ConfigError, match=words):
         ArgvTemplate.of_rule(argv)
 
@@ -192,7 +192,7 @@ def test_an_ill_placed_set_says_what_to_write(argv: list[str], words: str) -> No
     ],
 )
 def test_a_set_that_cannot_be_right_stops_the_load(bad: dict[str, Any], words: str) -> None:
-    """The mistake leads to the set."""
+    """The error names the set."""
     with pytest.raises(BadRule, match=words) as caught:
         held(sets={"mine": bad})
     assert caught.value.path == ("tools", "exec", "optionSets", "mine")
@@ -236,7 +236,7 @@ WORDS = [
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6))
 def test_nothing_is_lost_or_made_up(words: list[str]) -> None:
-    """Operands are words of the vector, in their order; what is forbidden is wider."""
+    """Operands are words of the vector, in order; what is forbidden is wider."""
     found = operands_of(CURL, words, HERE)
     if found is not None:
         left = iter(words)
@@ -248,7 +248,7 @@ def test_nothing_is_lost_or_made_up(words: list[str]) -> None:
 
 
 class Seen(BaseHTTPRequestHandler):
-    """Note each request's method."""
+    """Record each request's method."""
 
     methods: list[str]
 

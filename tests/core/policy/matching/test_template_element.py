@@ -1,4 +1,4 @@
-"""What the templates of rules take and refuse, word by word."""
+"""Check what the templates of rules accept and refuse, word by word."""
 
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
@@ -42,7 +42,7 @@ def may_fit(element: str, word: str) -> bool:
     ],
 )
 def test_a_glob_takes_whole_printable_words(element: str, good: list[str], bad: list[str]) -> None:
-    """No wildcard at its beginning takes an option; brackets and case mean themselves."""
+    """No wildcard at its beginning matches an option; brackets and case mean themselves."""
     assert [word for word in good if not fits(element, word)] == []
     assert [word for word in bad if fits(element, word)] == []
 
@@ -59,7 +59,7 @@ def test_a_glob_agrees_with_fnmatch(pattern: str, word: str) -> None:
 
 
 def test_a_long_word_against_many_wildcards_takes_no_long_time() -> None:
-    """A rule that forbids takes an overlong word, so it is judged at once and never slips by."""
+    """A rule that forbids matches an overlong word, so it is judged at once and never slips by."""
     many = "<GLOB:" + "*a" * 60 + "b>"
     assert not fits(many, "a" * 4096)
     assert may_fit(many, "a" * 200_000)
@@ -200,7 +200,7 @@ def test_no_other_host_is_local(host: str) -> None:
     ],
 )
 def test_an_address_takes_no_tricks(rest: str) -> None:
-    """User names behind the host, other hosts, climbing, encodings, globs of curl, long ones."""
+    """User names after the host, other hosts, climbing, encodings, globs of curl, long ones."""
     assert not fits(LOCAL, f"http://localhost{rest}")
 
 
@@ -208,7 +208,7 @@ def test_an_address_takes_no_tricks(rest: str) -> None:
     "rest", ["/", "/api/x", "/?", "/x?y=1&z=a%20b:c,d", "/x?q=2026-01-01T00:00:00+01:00", "/a.b/c"]
 )
 def test_an_address_takes_paths_and_queries(rest: str) -> None:
-    """Also none: a query is optional where the element has it."""
+    """Or none: a query is optional if the element has it."""
     assert fits(LOCAL, f"http://127.0.0.1:65535{rest}")
     assert not fits(LOCAL, f"https://127.0.0.1:65535{rest}")
     bare = "http://<HOST:local>:<PORT><URL_PATH>"
@@ -270,7 +270,7 @@ ROOTS = {"work": "/srv/app"}
 
 @pytest.mark.parametrize("repeated", ["<PATH:work>…", "<PATH:work>..."])
 def test_a_repeated_path_takes_one_or_more(repeated: str) -> None:
-    """Each on its own below the root, between what stands before and behind."""
+    """Each on its own below the root, between what comes before and after."""
     template = ArgvTemplate.of_rule(["-v", repeated, "<PATH:work>"], ROOTS)
     for words, wanted in (
         (["-v", "a", "b"], True),
@@ -287,7 +287,7 @@ def test_a_repeated_path_takes_one_or_more(repeated: str) -> None:
 
 
 def test_one_of_the_repeated_paths_is_enough_to_forbid() -> None:
-    """`rm -rf x /srv/app/y` names a forbidden path, whatever else it holds."""
+    """`rm -rf x /srv/app/y` names a forbidden path, whatever else it contains."""
     template = ArgvTemplate.of_rule(["rm", "<PATH:work>…"], ROOTS)
     elsewhere = Surroundings("/tmp")
     assert template.may_fit(["rm", "-rf", "x", "/srv/app/y"], elsewhere)
@@ -299,7 +299,7 @@ def test_one_of_the_repeated_paths_is_enough_to_forbid() -> None:
     "elements", [["<PATH>…", "<PATH>…"], ["<PATH>…", "<REST>"], ["<PATH>…", "x", "<REST:any>"]]
 )
 def test_one_element_takes_several_words(elements: list[str]) -> None:
-    """Where the first of two ends could not be told."""
+    """Where the end of the first of two could not be found."""
     with pytest.raises(ConfigError, match="Two elements"):
         ArgvTemplate.of_rule(elements)
 

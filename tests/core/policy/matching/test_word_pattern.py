@@ -1,4 +1,4 @@
-"""Rules about the words of a command, whatever their number (``match.words``)."""
+"""Match the words of a command, whatever their number (``match.words``)."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def decision(pattern: str, *argv: str) -> Decision:
     ],
 )
 def test_a_pattern_spans_words(pattern: str, argv: tuple[str, ...]) -> None:
-    """A star is any run of characters, blanks between words too; names are all that it has."""
+    """A star is any run of characters, including blanks between words; a name is its only word."""
     assert Decision.DENY is decision(pattern, *argv)
 
 
@@ -58,7 +58,7 @@ def test_a_wrapped_command_is_held_to_it() -> None:
 
 
 def test_words_from_standard_input_may_fit() -> None:
-    """`xargs` gives more of them, so a person is asked."""
+    """`xargs` adds more of them, so a person is asked."""
     held = provisions(rule("deny", words="* prod"), rule("allow", "ls", "<REST:any>"))
     plan = plan_of(wrapped("xargs", "ls"))
     found = evaluate(plan, LISTED, Allowlist((), HOME), provisions=held)
@@ -67,6 +67,6 @@ def test_words_from_standard_input_may_fit() -> None:
 
 
 def test_nothing_is_allowed_by_a_pattern() -> None:
-    """Where a blank lies cannot be told from joined words."""
+    """Where a blank is cannot be told from joined words."""
     with pytest.raises(ConfigError, match=r"match\.words asks or denies"):
         provisions(rule("allow", words="git *"))

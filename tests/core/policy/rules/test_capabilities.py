@@ -66,7 +66,7 @@ def test_the_tool_must_be_granted() -> None:
     ],
 )
 def test_paths_below_granted_folders_pass(words: list[str]) -> None:
-    """Relative words lie below the folder, addresses of other machines are no files."""
+    """Relative words are below the folder, addresses of other machines are not files."""
     assert problem(command("cat", *words)) is None
 
 
@@ -133,7 +133,7 @@ def test_what_may_write_stays_below_folders_for_writing(argv: tuple[str, ...]) -
 
 
 def test_what_a_wrapper_runs_is_held_to_the_grants() -> None:
-    """Looked through where that is certain, refused where it is not."""
+    """Unwrapped where that is certain, refused where it is not."""
     assert problem(wrapped("env", "cat", "x")) is None
     assert problem(wrapped("sh", "-c", "ls; cat /etc/passwd")) is not None
     assert "cannot be held" in str(problem(wrapped("sudo", "ls")))
@@ -178,7 +178,7 @@ def test_a_word_of_any_other_program_may_be_a_file(argv: tuple[str, ...]) -> Non
 
 
 def test_arguments_that_nobody_has_seen_are_refused() -> None:
-    """What xargs adds may name anything, unless the command names no file whatever it gets."""
+    """What xargs adds may name anything, unless the command never names a file."""
     assert "from standard input" in str(problem(wrapped("xargs", "cat")))
     assert "from standard input" in str(problem(wrapped("xargs", "-n1", "env")))
     assert "from standard input" in str(problem(wrapped("xargs", "timeout", "5", "cat")))
@@ -191,7 +191,7 @@ def test_a_link_named_echo_is_not_echo() -> None:
 
 
 def test_a_bound_link_counts_by_where_it_leads() -> None:
-    """What the planner looked up is judged by its real path too."""
+    """What the planner looked up is also judged by its real path."""
     script = pinned("/srv/app/x.awk", "/etc/x.awk")
     reader = replace(command("cat", "x.awk"), operands=(script,))
     assert "/etc/x.awk" in str(problem(reader))
@@ -215,7 +215,7 @@ def test_a_link_counts_by_where_it_leads(real: str, refused: str | None) -> None
 
 
 def test_a_link_for_a_writer_leads_to_a_folder_for_writing() -> None:
-    """What may be read only is not written to through a link."""
+    """What is read-only is not written to through a link."""
     links = (("/srv/app/out/l", "/srv/app/x"),)
     written = replace(command("touch", "l"), links=links)
     assert "granted for writing" in str(problem(written, folder="/srv/app/out"))
@@ -244,7 +244,7 @@ def test_a_links_target_is_seen_from_where_the_link_will_lie(words: str) -> None
     "words", ["-s ../../a b", "-s /srv/app/out/x ../l", "-s ../x", "-s a b c .", "-st .. a ../b"]
 )
 def test_links_within_the_granted_folders_are_made(words: str) -> None:
-    """What leads out from nowhere is made as ever."""
+    """What leads out from nowhere is made as usual."""
     assert problem(command("ln", *words.split()), folder="/srv/app/out/1/2/3/4") is None
 
 
@@ -272,7 +272,7 @@ def test_a_root_may_lie_behind_a_link() -> None:
 
 
 def test_grants_widen_nothing() -> None:
-    """What is granted is still asked about when it is not listed."""
+    """What is granted still asks when it is not listed."""
     held = provisions(capabilities=GRANTED)
     found = evaluate(plan_of(command("cal")), LISTED, listed(), provisions=held)
     assert (found.decision, found.reason) == (Decision.ASK, Reason.NOT_LISTED)
@@ -280,7 +280,7 @@ def test_grants_widen_nothing() -> None:
 
 @given(st.lists(st.sampled_from(["/", "..", ".", "a", "-", "=", "srv", "app", "/srv/app/", "etc"])))
 def test_no_spelling_of_a_path_leaves_the_folders(parts: list[str]) -> None:
-    """Whatever a plain reader would open outside every granted folder is refused."""
+    """What a plain reader would open outside every granted folder is refused."""
     word = "".join(parts)
     opened = f"/{normpath(join('/srv/app', word)).lstrip('/')}"
     outside = not any(below(root, opened) for root in ("/srv/app", "/usr/bin"))
@@ -291,7 +291,7 @@ def test_no_spelling_of_a_path_leaves_the_folders(parts: list[str]) -> None:
     "words", [("{}",), ("env", "{}"), ("nice", "{}"), ("env", "A=b", "{}"), ("timeout", "5", "{}")]
 )
 def test_a_program_that_comes_from_standard_input_is_refused(words: tuple[str, ...]) -> None:
-    """`xargs -I{} env {}` starts what it reads: no folder can be held against that."""
+    """`xargs -I{} env {}` starts what it reads: no folder can be checked against that."""
     planned = innermost_unresolved(wrapped("xargs", "-I{}", *words))
     assert "not known before it starts" in str(problem(planned))
 
@@ -321,7 +321,7 @@ def innermost_unresolved(planned: PlannedCommand) -> PlannedCommand:
     ],
 )
 def test_files_that_are_not_named_are_not_read(argv: tuple[str, ...]) -> None:
-    """A link below a granted folder may lead anywhere, and nobody has looked where."""
+    """A link below a granted folder may lead anywhere, and no one has checked where."""
     assert "cannot be held" in str(problem(wrapped(*argv)))
 
 
@@ -337,5 +337,5 @@ def test_files_that_are_not_named_are_not_read(argv: tuple[str, ...]) -> None:
     ],
 )
 def test_what_shows_names_or_follows_no_link_may(argv: tuple[str, ...]) -> None:
-    """The control: names are no contents, and grep -r goes around links."""
+    """The control: names are not contents, and grep -r skips links."""
     assert problem(wrapped(*argv)) is None

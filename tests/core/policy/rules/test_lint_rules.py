@@ -1,4 +1,4 @@
-"""A rule that looks narrow and is not is told."""
+"""Warn about a rule that looks narrow and is not."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def told(*rules: dict[str, Any], **more: Any) -> tuple[str, ...]:
     ],
 )
 def test_a_writer_below_the_working_directory_is_told(argv: tuple[str, ...]) -> None:
-    """An agent chooses its folder: programs that write, run others or are unknown are no limit."""
+    """An agent chooses its folder, which does not limit programs that write or run others."""
     (line,) = told(rule("allow", *argv), roots={"work": "/srv"})
 
     assert "tools.exec.rules[0] allows" in line
@@ -56,7 +56,7 @@ def test_what_is_narrow_or_restricts_is_not(wanted: dict[str, Any]) -> None:
 
 
 def test_a_rule_of_one_agent_is_told_once_by_its_place() -> None:
-    """Shared rules are every agent's, yet named once."""
+    """Shared rules are every agent's, but named once."""
     lines = told(rule("allow", "touch", "<PATH>"), own=(rule("allow", "mkdir", "<PATH>"),))
 
     assert ["tools.exec.rules[0]", "agents.list[coder].tools.exec.rules[0]"] == [
@@ -92,7 +92,7 @@ def test_a_rule_that_never_counts_is_reported(wanted: dict[str, Any], why: str) 
     ],
 )
 def test_what_restricts_a_wrapper_or_may_count_is_not_told(wanted: dict[str, Any]) -> None:
-    """A wrapper can be denied and asked about as itself."""
+    """A wrapper can be denied and asked about in its own right."""
     assert () == idle_rules(compiled(settings(wanted), HOME))
 
 
@@ -118,7 +118,7 @@ def test_an_allowed_effect_is_told_unless_capabilities_bound_it(effect: str, wor
     ],
 )
 def test_a_program_that_nothing_is_named_is_a_mistake(head: str, why: str) -> None:
-    """A denial of it would hold back nothing, so the configuration is refused."""
+    """A denial of it would stop nothing, so the configuration is refused."""
     with pytest.raises(BadRule) as refused:
         compiled(settings(rule("deny", head)), HOME)
 

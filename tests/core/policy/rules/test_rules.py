@@ -30,14 +30,14 @@ def judged(
     patterns: tuple[str, ...] = (),
     **more: Any,
 ) -> Evaluation:
-    """Judge one command of /usr/bin, wrappers looked through, under rules."""
+    """Judge one command of /usr/bin, wrappers unwrapped, under rules."""
     planned = wrapped(*line.split()) if isinstance(line, str) else line
     held = provisions(*rules, **more)
     return evaluate(plan_of(planned), policy, listed(*patterns), provisions=held)
 
 
 def test_a_deny_says_its_reason_and_its_place() -> None:
-    """The agent hears why, and the owner finds the rule."""
+    """The agent is told why, and the owner finds the rule."""
     forbidden = {**rule("deny", "git", "push"), "reason": "Ask for a review first."}
     found = judged("git push", forbidden, patterns=EVERYTHING)
 
@@ -60,7 +60,7 @@ def test_a_deny_wins_over_everything(policy: ExecPolicy, line: str) -> None:
 
 @pytest.mark.parametrize("line", ["rm x", "env rm x", "sudo rm x", "python3 -c x", "xargs rm"])
 def test_rules_that_ask_do_not_count_where_approvals_are_skipped(line: str) -> None:
-    """Neither a question nor what it could not see holds the line back (S0, S1)."""
+    """Neither a question nor what it could not see stops the line (S0, S1)."""
     found = judged(line, rule("ask", glob="/usr/bin/*"), policy=SKIPPED)
 
     assert found.decision is Decision.ALLOW
@@ -69,7 +69,7 @@ def test_rules_that_ask_do_not_count_where_approvals_are_skipped(line: str) -> N
 
 @pytest.mark.parametrize("line", ["sudo ls", "python3 -c x", "mkfs x"])
 def test_a_rule_that_asks_lifts_no_denial(line: str) -> None:
-    """What a rule that denies might concern is denied, though another rule asks about it."""
+    """What a rule that denies might concern is denied, although another rule asks about it."""
     rules = rule("ask", glob="/usr/bin/*"), rule("deny", glob="/usr/bin/mkfs")
     found = judged(line, *rules, policy=SKIPPED)
 
@@ -87,7 +87,7 @@ def test_a_call_gets_the_question_that_it_asks_for(ask: ExecAsk) -> None:
 
 @pytest.mark.parametrize("line", ["sudo rm x", "python3 -c x", "xargs rm"])
 def test_full_security_asks_where_a_rule_cannot_look(line: str) -> None:
-    """What a restricting rule cannot see a person must; without such a rule full is full."""
+    """What a restricting rule cannot see, a person must; without such a rule full is full."""
     denied = rule("deny", "rm", "x")
     assert judged(line, denied, policy=FULL).decision is Decision.ASK
     assert judged(line, rule("allow", "rm", "x"), policy=FULL).decision is Decision.ALLOW
@@ -162,7 +162,7 @@ def test_a_vector_says_nothing_of_arguments_that_nobody_has_seen() -> None:
 
 
 def test_an_allow_rule_lifts_no_unreadable_line_and_no_environment() -> None:
-    """What a shell would read and what a request sets stay with a person."""
+    """What a shell would read and what a request sets remain for a person to decide."""
     held = provisions(rule("allow", "sh", "-c", "ls > x"), rule("allow", glob="/**"))
     shelled = plan_of(command("/bin/sh", "-c", "ls > x"), unreadable=SUBSTITUTION)
     assert evaluate(shelled, LISTED, listed(), provisions=held).decision is Decision.ASK
@@ -183,7 +183,7 @@ def test_a_rule_about_shells_is_about_unreadable_lines() -> None:
 
 
 def test_a_bare_name_allows_what_the_search_path_finds_and_nothing_else() -> None:
-    """A copy elsewhere is another program; to forbid, whatever may be meant by the name counts."""
+    """A copy elsewhere is another program; to forbid, whatever the name may mean counts."""
     allowed, denied = rule("allow", "cal", "x"), rule("deny", "python", "x")
     assert (
         judged(command("cal", "x", path="/usr/local/bin/cal"), allowed).decision is Decision.ALLOW
@@ -232,7 +232,7 @@ def test_a_template_cannot_be_dodged_in_a_rule_that_forbids() -> None:
 def test_effects_are_allowed_when_known_and_forbidden_when_known(
     line: str, decide: str, effect: str, wanted: Decision
 ) -> None:
-    """Where the tables do not know, a person is asked; what only reads is not concerned."""
+    """If the tables do not know, a person is asked; what only reads is not concerned."""
     classical = replace(LISTED, trust=Trust.CLASSICAL)
     patterns = () if decide == "allow" else EVERYTHING
     found = judged(line, rule(decide, effect=effect), policy=classical, patterns=patterns)
@@ -321,7 +321,7 @@ def test_an_agents_own_rules_stand_beside_those_for_all() -> None:
 def test_a_rule_that_cannot_be_right_stops_the_load(
     bad: dict[str, Any], path: str | tuple[str | int, ...], words: str
 ) -> None:
-    """The error leads to the rule and, where an example fails, names it."""
+    """The error names the rule and, if an example fails, the example."""
     with pytest.raises(BadRule, match=words) as caught:
         compiled(settings(rule("ask", "ls"), bad), HOME)
     tail = (path,) if isinstance(path, str) else path
@@ -363,13 +363,13 @@ ASKED = st.builds(
 def test_the_index_agrees_with_looking_at_every_rule(
     rules: list[dict[str, Any]], asked: PlannedCommand
 ) -> None:
-    """The winner is as strict, and as heavy, as the strictest of all rules that match."""
+    """The winner is as strict, and as heavy, as the strictest of all matching rules."""
     held = provisions(*rules).rules
     assert asked.executable is not None
     at = surroundings(asked, "/srv/app")
     looked = held.looked_at(asked.argv, asked.executable, at)
     matched = [(one.decision, one.rule.tier.weight) for one in looked if one.decision is not None]
-    for whole in (held, Rules(held.rules)):  # once cold, once from what was kept
+    for whole in (held, Rules(held.rules)):  # once cold, once from the cache
         won = whole.ruling(asked.argv, asked.executable, at)
         found = None if won is None else (won.decision, won.rule.tier.weight)
         assert found == max(matched, default=None)
@@ -379,7 +379,7 @@ def test_the_index_agrees_with_looking_at_every_rule(
 def test_more_restrictions_never_allow_more(
     rules: list[dict[str, Any]], asked: list[PlannedCommand], security: ExecSecurity
 ) -> None:
-    """Taking the asking and denying rules away never makes a verdict stricter."""
+    """Removing the rules that ask and deny never makes a verdict stricter."""
     plan, policy = plan_of(*asked), replace(LISTED, security=security)
     lax = [one for one in rules if one["decide"] == "allow"]
     strict = evaluate(plan, policy, listed("/usr/bin/*"), provisions=provisions(*rules))
@@ -390,7 +390,7 @@ def test_more_restrictions_never_allow_more(
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_safe_bin_without_a_profile_is_refused(*, own: bool) -> None:
-    """Nothing would come of it; the place and those that can be one are named (S1)."""
+    """It would have no effect; the error names the place and those that can be one (S1)."""
     bins = {"tools": {"exec": {"safeBins": ["jq", "nl"]}}}
     text = {"agents": {"list": [{"id": CODER, **bins}]}} if own else bins
     with pytest.raises(BadRule, match=r"'nl' cannot be a safe bin.*cut, grep") as found:

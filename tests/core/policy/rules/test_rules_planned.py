@@ -1,4 +1,4 @@
-"""A rule that denies holds under full security, however a planned line reaches the program."""
+"""Hold a rule that denies under full security, however a planned line reaches the program."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -114,7 +114,7 @@ def test_what_cannot_reach_it_runs(line: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("line", ["uname", "env uname", "sh -c uname", "./link", "xargs uname"])
 def test_without_the_rule_it_runs(line: str, folder: Path) -> None:
-    """The control: full security holds none of this back by itself."""
+    """The control: full security stops none of this on its own."""
     assert decided(line, folder, ELEVATED) is Decision.ALLOW
 
 
@@ -129,7 +129,7 @@ READS = (
 
 @pytest.mark.parametrize("line", READS)
 def test_a_link_below_a_folder_is_no_way_to_a_denied_file(line: str, folder: Path) -> None:
-    """What follows links, or reads what a file lists, may read the file; nobody is asked here."""
+    """What follows links, or reads what a file lists, may read the file; no one is asked here."""
     (folder / "passwd").symlink_to("/etc/passwd")
     plan = Planner().plan(request(line, cwd=folder), ELEVATED)
     assert isinstance(plan, ExecPlan), plan

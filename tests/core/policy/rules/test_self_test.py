@@ -11,7 +11,7 @@ from core.programs.profiles.tables import Table, section
 
 
 def test_in_file_examples_hold() -> None:
-    """Each shipped profile names its source and accepts and refuses what its own file says."""
+    """Check that each shipped profile names its source and passes its own file's examples."""
     assert broken_examples() == ()
 
 
@@ -27,7 +27,7 @@ def test_in_file_examples_hold() -> None:
 def test_a_wrong_example_is_found(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, object], line: str
 ) -> None:
-    """Negative control: an example that does not hold is named with its file."""
+    """Negative control: an example that fails is named with its file."""
     honest = section
 
     def changed(holder: Table, key: str) -> Table:

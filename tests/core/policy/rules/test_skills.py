@@ -38,7 +38,7 @@ def find(name: str) -> PinnedFile | str:
     ],
 )
 def test_what_a_path_cannot_vouch_for_is_refused_with_a_warning(name: str, why: str) -> None:
-    """Interpreters, shells, wrappers and carriers without profile are no skill programs."""
+    """Interpreters, shells, wrappers and carriers without a profile are not skill programs."""
     found = skills_of([name, "rg"], find)
     assert list(found.pins) == ["/usr/bin/rg"]
     (line,) = found.lint
@@ -47,7 +47,7 @@ def test_what_a_path_cannot_vouch_for_is_refused_with_a_warning(name: str, why: 
 
 
 def test_a_skill_counts_as_listed_for_agents_that_trust_skills() -> None:
-    """``autoAllowSkills`` is per agent; strict trust judges the arguments as ever."""
+    """``autoAllowSkills`` is per agent; strict trust judges the arguments as usual."""
     held = Compiled(skills=skills_of(["mytool", "git"], find))
     main = AgentId("main")
     for line, skilled, wanted in (

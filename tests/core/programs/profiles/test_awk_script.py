@@ -1,4 +1,4 @@
-"""The reading of awk programs against four awks: what it knows writes and starts nothing."""
+"""Hold the reading of awk programs against four awks: a known program writes and starts nothing."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ EVIL = (
     '/"/; system("touch canary"); x = "/"',
     '1 / 2 / system("touch canary") / 3',
 )
-# Strings and regular expressions that only look like it; awks differ about the last one.
+# Strings and regular expressions that only look like it; awks differ on the last one.
 LOOKS = ('"/; system(\\"touch canary\\"); /"', '/system("touch canary")/', '/[/]/; x = "]/"')
 PIECES = (
     *("BEGIN", "END", "{", "}", "(", ")", "[", "]", ";", "\n", ",", " ", "$", "/", "/=", "=", "~"),
@@ -72,7 +72,7 @@ def traces(folder: Path, program: str) -> list[str]:
         try:
             if run(place, awk, program):
                 found.append(awk)
-        except subprocess.TimeoutExpired:  # a loop without an end is no trace
+        except subprocess.TimeoutExpired:  # an infinite loop is not a trace
             continue
     return found
 
@@ -83,7 +83,7 @@ def traces(folder: Path, program: str) -> list[str]:
 def test_a_known_program_leaves_nothing(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str]
 ) -> None:
-    """A program that the reader knows is run by every awk, and no file is there afterwards."""
+    """A program that the reader knows is run by every awk, and no file exists afterwards."""
     program = "".join(pieces)
     if awk_problem(program) is None:
         assert traces(tmp_path_factory.mktemp("run"), program) == [], program
@@ -118,5 +118,5 @@ def test_everyday_programs_are_known(program: str) -> None:
 
 
 def test_known_programs_are_plenty_in_the_fuzz() -> None:
-    """The property is about something: many of the pieces make known programs by themselves."""
+    """The property is meaningful: many of the pieces make known programs on their own."""
     assert sum(awk_problem(piece) is None for piece in PIECES) >= 20

@@ -1,4 +1,4 @@
-"""What one program's profile knows to be harmless, and what the rest of it can do."""
+"""Find what one program's profile knows to be harmless, and what the rest of it can do."""
 
 import tomllib
 
@@ -59,7 +59,7 @@ BARE = profile('reading = "reads"\ncan = "network writes"\nexact = "--version"')
 def test_what_is_not_known_to_be_harmless_is_said(
     known: CarrierProfile, line: str, problem: str | None
 ) -> None:
-    """By the whole list, by the subcommand where there are some, else by the options."""
+    """By the whole list, by the subcommand if there are some, else by the options."""
     assert known.problem(line.split()) == problem
 
 
@@ -78,7 +78,7 @@ def test_what_is_not_known_to_be_harmless_is_said(
 def test_the_rest_can_do_what_its_subcommand_can(
     known: CarrierProfile, line: str, effects: set[Effect] | None
 ) -> None:
-    """Nothing is known of a subcommand that is not listed, nor behind a strange option."""
+    """Nothing is known of a subcommand that is not listed, nor after a strange option."""
     assert known.effects(line.split()) == effects
 
 
@@ -95,5 +95,5 @@ def test_the_rest_can_do_what_its_subcommand_can(
 def test_a_strange_option_may_add_to_what_a_subcommand_does(
     known: CarrierProfile, line: str, bounds: bool
 ) -> None:
-    """Where effects are those of a subcommand; those of a whole program are all it can do."""
+    """If effects are those of a subcommand; those of a whole program are all it can do."""
     assert known.bounds(line.split()) is bounds

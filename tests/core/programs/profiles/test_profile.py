@@ -117,7 +117,7 @@ def test_modes_that_name_no_option_stop_the_load() -> None:
 def test_each_shape_of_arguments(
     profile: dict[str, object], accepted: list[list[str]], refused: list[list[str]]
 ) -> None:
-    """Each key of a profile allows what it says and nothing beside it."""
+    """Each key of a profile allows what it says and nothing else."""
     built = profile_of(profile)
     assert [one for one in accepted if built.problem(one) is not None] == []
     assert [one for one in refused if built.problem(one) is None] == []

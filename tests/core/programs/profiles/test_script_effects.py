@@ -1,4 +1,4 @@
-"""No script that starts programs in an awk or sed of this machine is taken for harmless."""
+"""Never take a script that starts programs in an awk or sed of this machine for harmless."""
 
 import random
 import shutil
@@ -46,7 +46,7 @@ TEMPLATES_OF_SED = (
 
 
 def _runs(argv: list[str], cwd: Path) -> bool:
-    """Return whether a command makes the file that its script is to make."""
+    """Return whether a command makes the file that its script should make."""
     (cwd / "log").write_text("1\na\n")
     subprocess.run(
         argv, cwd=cwd, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL
@@ -59,14 +59,14 @@ def _runs(argv: list[str], cwd: Path) -> bool:
 
 @pytest.mark.parametrize("program", AWK)
 def test_awk_programs_that_hide_a_command_between_slashes(program: str, tmp_path: Path) -> None:
-    """A program that at least one awk here starts others by is known to."""
+    """A program with which at least one awk here starts others is known to do so."""
     assert any(_runs([name, program, "log"], tmp_path) for name in AWKS)
     assert awk_may_run(program)
 
 
 @pytest.mark.parametrize("script", SED)
 def test_sed_scripts_that_hide_a_command_behind_a_letter(script: str, tmp_path: Path) -> None:
-    """A script that sed starts a program by is known to."""
+    """A script with which sed starts a program is known to do so."""
     (tmp_path / "log").write_text("a1\n")
     assert _runs(["sed", script, "log"], tmp_path)
     assert sed_may_run(script)
@@ -94,7 +94,7 @@ def test_no_drawn_awk_program_runs_what_is_taken_for_none(tmp_path: Path) -> Non
 
 @pytest.mark.deep
 def test_no_drawn_sed_script_runs_what_is_taken_for_none(tmp_path: Path) -> None:
-    """The same of sed."""
+    """The same for sed."""
     drawn = _drawn(TEMPLATES_OF_SED, PIECES_OF_SED, 2_000)
     quiet = [one for one in drawn if not sed_may_run(one)]
     assert len(quiet) > 100

@@ -116,9 +116,9 @@ def test_unknown_ones_do_leave_traces(tmp_path: Path, argv: list[str]) -> None:
 
 
 def trace(folder: Path, argv: list[str], seconds: float = 0.5) -> str | None:
-    """Run a program beside two files and say what it changed; endless loops are cut off."""
+    """Run a program next to two files and return what it changed; endless loops are cut off."""
     (folder / "input").write_text("a x 1\nb y 2\n", encoding="utf-8")
-    # `:a;ba` loops for ever, which a run's time limit ends.
+    # `:a;ba` loops forever, which a run's time limit ends.
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(
             argv,

@@ -1,4 +1,4 @@
-"""S4 "ACL location", "Minimal ACL", "Pre-flight validation": exec-acl.toml."""
+"""Load exec-acl.toml by S4 "ACL location", "Minimal ACL", "Pre-flight validation"."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def listing(*argv: Any, **more: Any) -> str:
 
 
 def test_the_minimal_acl_of_the_page_is_read_as_written() -> None:
-    """Every key of S4's example has the value that stands there."""
+    """Every key of S4's example has the value that it has there."""
     table = Acl.parse(PAGE).table
 
     assert (table.enabled, table.max_stdout_bytes, table.max_stderr_bytes) == (
@@ -83,7 +83,7 @@ def test_the_default_path_is_in_etc() -> None:
 
 
 def test_missing_default_acl_means_exec_is_disabled(tmp_path: Path) -> None:
-    """Nothing is an error where nobody named a file; one that is there counts."""
+    """Nothing is an error if no one named a file; an existing one counts."""
     path = tmp_path / "exec-acl.toml"
     assert load_acl(default=path) is None
     path.write_text(PAGE)
@@ -92,13 +92,13 @@ def test_missing_default_acl_means_exec_is_disabled(tmp_path: Path) -> None:
 
 
 def test_a_missing_path_supplied_explicitly_is_an_error(tmp_path: Path) -> None:
-    """Whoever names a file means it."""
+    """A named file must exist."""
     with pytest.raises(ConfigError, match="does not exist"):
         load_acl(tmp_path / "none.toml")
 
 
 def test_an_acl_that_others_may_write_fails_closed(tmp_path: Path) -> None:
-    """Whoever can write the list decides what runs; the same file, private, is taken."""
+    """A user who can write the list decides what runs; the same file, private, is accepted."""
     path = tmp_path / "acl.toml"
     path.write_text(PAGE)
     path.chmod(0o666)
@@ -141,7 +141,7 @@ def _chained_folder(shared: Path, named: Path, path: Path) -> None:
 
 
 def _link_of_another(shared: Path, named: Path, path: Path) -> None:
-    """In a sticky folder, as /tmp is one, others cannot rename what is ours."""
+    """In a sticky folder, such as /tmp, others cannot rename what is ours."""
     shared.chmod(0o1777)
     (shared / "middle").symlink_to(path)
     os.lchown(shared / "middle", 65534, 65534)
@@ -149,7 +149,7 @@ def _link_of_another(shared: Path, named: Path, path: Path) -> None:
 
 
 def _folder_of_another(shared: Path, named: Path, path: Path) -> None:
-    """Nobody but its owner may write there, who is neither we nor root."""
+    """Only its owner may write there, who is neither we nor root."""
     (shared / "middle").symlink_to(path)
     os.chown(shared, 65534, 65534)
     named.symlink_to(shared / "middle")
@@ -159,7 +159,7 @@ def _folder_of_another(shared: Path, named: Path, path: Path) -> None:
 def test_no_link_on_the_way_to_an_acl_may_be_changed_by_others(
     tmp_path: Path, lead: Callable[[Path, Path, Path], None]
 ) -> None:
-    """File and name are ours alone, and still others lead to another list; each is refused."""
+    """File and name are ours alone, but others lead to another list; each is refused."""
     shared, private = tmp_path / "shared", tmp_path / "private"
     for folder in (shared, private):
         folder.mkdir(mode=0o755)
@@ -170,7 +170,7 @@ def test_no_link_on_the_way_to_an_acl_may_be_changed_by_others(
 
     with pytest.raises(ConfigError, match="cannot be trusted"):
         load_acl(named)
-    # The control: the same links, once nobody else can change them.
+    # The control: the same links, once no one else can change them.
     os.chown(shared, 0, 0)
     if (shared / "middle").is_symlink():
         os.lchown(shared / "middle", 0, 0)
@@ -180,7 +180,7 @@ def test_no_link_on_the_way_to_an_acl_may_be_changed_by_others(
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_list_that_would_deny_everything_stops_the_start(stream: str) -> None:
-    """No run keeps nothing of a stream, so a cap of 0 is a mistake; a warning from 0 on is none."""
+    """Every run keeps some of a stream, so a cap of 0 is a mistake; a warning from 0 is not."""
     table = "[exec]\nenabled = true\n"
     assert Acl.parse(f"{table}warn_{stream}_bytes = 0\nmax_{stream}_bytes = 1").table.enabled
     with pytest.raises(ConfigError, match=f"max_{stream}_bytes"):
@@ -189,7 +189,7 @@ def test_a_list_that_would_deny_everything_stops_the_start(stream: str) -> None:
 
 @pytest.mark.parametrize("found", ["a folder", "a link to nothing", "not UTF-8"])
 def test_an_acl_that_cannot_be_read_fails_closed(tmp_path: Path, found: str) -> None:
-    """What is there and is no readable list is never taken for no list."""
+    """A file that exists and is not a readable list is never taken for no list."""
     path = tmp_path / "acl.toml"
     if found == "a folder":
         path.mkdir()
@@ -241,7 +241,7 @@ def test_int_takes_nothing_else(word: str) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/a/b_c-d.e/F9", "/.well-known/x", "/" + "a" * 256])
 def test_url_path_is_an_absolute_path_of_257_characters_at_most(path: str) -> None:
-    """Counting the leading slash; only A-Za-z0-9/_.- are in it."""
+    """Counting the leading slash; it contains only A-Za-z0-9/_.- ."""
     assert allows(PAGE, "curl", "-s", f"http://127.0.0.1:12600{path}")
     assert allows(listing("tool", "<URL_PATH>"), "tool", path)
 
@@ -311,7 +311,7 @@ def test_no_sh_c_and_no_bash_c(shell: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["*.log", "?", "[ab]", "**", "^a$", ".*", "a|b"])
 def test_no_globs_and_no_regex_allowlists(pattern: str) -> None:
-    """A pattern in the list stands for itself, not for what it would match in a shell."""
+    """A pattern in the list means itself, not what it would match in a shell."""
     text = listing("cat", pattern)
 
     for word in ("x.log", "a", "b", "ab"):
@@ -400,7 +400,7 @@ def test_a_malformed_acl_is_refused_with_its_line(text: str, where: str) -> None
     ],
 )
 def test_one_fault_is_told_once_and_in_our_words(text: str, told: str) -> None:
-    """A vector that is refused does not also leave its list empty; nothing of the library's."""
+    """A refused vector does not also leave its list empty; no message of the library's appears."""
     with pytest.raises(ConfigError) as refused:
         Acl.parse(text, "F")
 
@@ -409,7 +409,7 @@ def test_one_fault_is_told_once_and_in_our_words(text: str, told: str) -> None:
 
 @pytest.mark.parametrize("total", [1, 2, 4, 32])
 def test_a_total_alone_is_enough(total: int) -> None:
-    """The cap of an agent that nobody wrote is never above the total that somebody did."""
+    """The default cap of an agent is never above a total that was set."""
     table = Acl.parse(listing("ls", max_concurrent_total=total)).table
 
     assert (table.max_concurrent_total, table.max_concurrent_per_agent) == (total, min(4, total))
@@ -417,7 +417,7 @@ def test_a_total_alone_is_enough(total: int) -> None:
 
 @pytest.mark.parametrize("word", ["a;b", "a<b", "`id`", "x\ny", "a>b<URL_PATH>", "$HOME"])
 def test_what_no_request_can_match_is_warned_of(word: str) -> None:
-    """A word that is refused in each request makes its vector idle; the line is named."""
+    """A word that is refused in each request makes its vector useless; the line is named."""
     acl = Acl.parse(listing("grep", word), "F")
 
     assert not allows(listing("grep", word), "grep", word.replace("<URL_PATH>", "/"))
@@ -426,13 +426,13 @@ def test_what_no_request_can_match_is_warned_of(word: str) -> None:
 
 
 def test_what_can_be_meant_is_not_warned_of() -> None:
-    """Templates, prefixes, empty words and all else that a request may hold."""
+    """Templates, prefixes, empty words and everything else that a request may contain."""
     assert Acl.parse(PAGE).warnings == ()
     assert Acl.parse(listing("tool", "", "<INT>", "a b", "x//<URL_PATH>", "(é)*")).warnings == ()
 
 
 def test_audit_tasklist_id_is_parsed_and_preserved() -> None:
-    """S4 "Audit mirror": read for what comes later; nothing is mirrored now."""
+    """S4 "Audit mirror": read for later; nothing is mirrored now."""
     assert Acl.parse(listing("df", audit_tasklist_id="ops")).table.audit_tasklist_id == "ops"
 
 
@@ -459,7 +459,7 @@ def _corpus() -> list[dict[str, Any]]:
 
 
 def test_the_corpus_is_there() -> None:
-    """Both classes; those with a line or an environment are no S4 requests, which have neither."""
+    """Both classes; those with a line or an environment are not S4 requests, which have neither."""
     assert len(_corpus()) >= 50
 
 

@@ -1,4 +1,4 @@
-"""What a client makes of a host's frames: output kept apart, an end, or a connection lost."""
+"""Turn a host's frames into a client's result: separate output, an end, or a lost connection."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ async def link(end: socket.socket) -> StreamLink:
 
 
 async def told(*frames: AnyFrame) -> tuple[RemoteResult, AnyFrame]:
-    """Answer a call with frames, and hang up; return its result and what it began with."""
+    """Answer a call with frames, and disconnect; return its result and what it began with."""
     ours, theirs = map(link, socket.socketpair())
     client, host = await ours, await theirs
     identity = Identity.new()
@@ -41,7 +41,7 @@ async def told(*frames: AnyFrame) -> tuple[RemoteResult, AnyFrame]:
 
 
 async def test_output_is_kept_apart_until_the_end() -> None:
-    """In the order in which it came on each stream; the end says the rest."""
+    """In order of arrival on each stream; the end says the rest."""
     frames = (
         ACCEPTED,
         Piece.of(OUT, b"one "),
@@ -79,7 +79,7 @@ async def test_a_denial_is_the_end() -> None:
 async def test_without_an_end_the_connection_is_lost(
     frames: Sequence[AnyFrame], kept: bytes
 ) -> None:
-    """What came until then is kept; the command may have run."""
+    """What arrived until then is kept; the command may have run."""
     result, _ = await told(*frames)
 
     assert result.warnings == (Notice.CONNECTION_LOST,)

@@ -1,4 +1,4 @@
-"""Runs under way for other machines: what is refused, what a request finds, what is over."""
+"""Track runs for other machines: what is refused, what a request finds, what is over."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def session(agent: str, request: str) -> Session:
 
 
 async def test_the_caps_count_an_agents_runs_and_all_runs() -> None:
-    """Exactly as many as the cap go on; the next is refused, another agent's is not."""
+    """Exactly as many as the cap continue; the next is refused, another agent's is not."""
     runs = Sessions()
     with runs.holding(session("a", "1")), runs.holding(session("a", "2")):
         assert runs.full(payload("a", "3"), per_agent=3, total=9) is None
@@ -62,7 +62,7 @@ async def test_only_the_pair_that_started_a_run_may_speak_of_it(
 
 
 async def test_a_run_that_ended_is_forgotten_and_logged() -> None:
-    """Its lease is released, whoever waits for its record goes on, and nothing is counted."""
+    """Its lease is released, a waiter for its record continues, and nothing is counted."""
     runs = Sessions()
     own = session("a", "1")
     with runs.holding(own):

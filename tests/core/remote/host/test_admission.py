@@ -1,4 +1,4 @@
-"""S4's six conditions: each refusal, their order, and what becomes of a request without one."""
+"""Admit by S4's six conditions: each refusal, their order, and requests without one."""
 
 import base64
 from collections.abc import Callable
@@ -57,7 +57,7 @@ D = RemoteDenial
 
 @dataclass
 class Case:
-    """A host that admits one client, and a request that is right in every way."""
+    """A host that admits one client, and a request that is valid in every way."""
 
     host: Identity = field(default_factory=Identity.new)
     client: Identity = field(default_factory=Identity.new)
@@ -74,7 +74,7 @@ class Case:
         return Grounds(self.host.machine_id, acl, lambda: contacts, fresh)
 
     def payload(self, **changes: Any) -> Payload:
-        """Return a payload that is right, but for the changes."""
+        """Return a payload that is valid, except for the changes."""
         now = wall_clock_ms() - self.age_ms
         right: dict[str, Any] = {
             "kind": Kind.RUN,
@@ -104,7 +104,7 @@ def verdict(
 
 
 def test_a_request_that_is_right_in_every_way_is_admitted() -> None:
-    """Else nothing below would prove anything."""
+    """Otherwise nothing below would prove anything."""
     case = Case()
 
     assert verdict(case.grounds(), case.request()) is None
@@ -188,7 +188,7 @@ def test_each_condition_refuses_by_its_own_reason_and_only_it_does(
     ],
 )
 def test_without_its_guard_a_bad_request_would_get_through(what: str, guard: Condition) -> None:
-    """Negative control: nothing but the one guard stands between it and the runner.
+    """Negative control: only the one guard is between it and the runner.
 
     A vector and a pair are looked up twice, and a metacharacter is refused by the list as well.
     """
@@ -199,7 +199,7 @@ def test_without_its_guard_a_bad_request_would_get_through(what: str, guard: Con
 
 
 def test_the_conditions_stand_in_the_order_of_the_page() -> None:
-    """Of a request that is wrong in every way the first condition speaks, then the next."""
+    """For a request that is wrong in every way, the first condition answers, then the next."""
     case = Case(caps={"max_stdin_bytes": 1, "max_duration_secs": 1})
     other = Identity.new()
     order = Order(argv=("sh;",), cwd="/", timeout_ms=9_999, stdin_b64="aGVsbG8=")
@@ -229,7 +229,7 @@ def test_the_conditions_stand_in_the_order_of_the_page() -> None:
 
 
 def test_1_the_signature_verifies_the_requester() -> None:
-    """Each byte of the payload is under it: another agent cannot be named, nothing changed."""
+    """Each byte of the payload is covered: another agent cannot be named, nothing changed."""
     case = Case()
     sealed = seal(case.client, case.payload())
     for old, new in (("hello", "hellp"), (case.client.agent_id, Identity.new().agent_id)):
@@ -238,7 +238,7 @@ def test_1_the_signature_verifies_the_requester() -> None:
 
 
 def test_1_a_signature_for_another_purpose_does_not_count() -> None:
-    """The binding is no signature, and the signature no binding: each has its own prefix."""
+    """The binding is not a signature, nor the signature a binding: each has its own prefix."""
     case = Case()
     same = Identity(case.client.agent, case.client.agent)
     grounds = case.grounds()
@@ -260,14 +260,14 @@ def test_2_a_stolen_agent_key_is_of_no_use_on_another_machine() -> None:
 
 
 def test_3_the_local_trust_evaluator_returns_accept() -> None:
-    """Known and rejected is as good as unknown."""
+    """Known and rejected is treated like unknown."""
     rejected = Case(trust=Trust.REJECT)
 
     assert verdict(rejected.grounds(), rejected.request()) is D.UNTRUSTED
 
 
 def test_3_contacts_that_cannot_be_read_trust_nobody() -> None:
-    """A damaged file is no reason to let anybody in."""
+    """A damaged file is no reason to let anyone in."""
 
     def damaged() -> Contacts:
         raise StateError("damaged")
@@ -280,7 +280,7 @@ def test_3_contacts_that_cannot_be_read_trust_nobody() -> None:
 
 
 def test_3_trust_that_was_taken_away_counts_at_once() -> None:
-    """The contacts are asked anew for each envelope, renewals included."""
+    """The contacts are looked up again for each envelope, including renewals."""
     case = Case()
     grounds = case.grounds()
     assert verdict(grounds, case.request()) is None
@@ -302,7 +302,7 @@ def test_4_the_acl_contains_the_exact_pair() -> None:
 
 @pytest.mark.parametrize("how", ["no list", "enabled = false"])
 def test_4_without_a_list_in_force_nothing_runs(how: str) -> None:
-    """A trusted peer hears that it is off; without the guard a list that is off would count."""
+    """A trusted peer is told that it is off; without the guard a list that is off would count."""
     case = Case(caps={"enabled": False})
     grounds = case.grounds()
     if how == "no list":
@@ -348,7 +348,7 @@ def test_a_clock_that_is_set_back_revives_nothing() -> None:
 
 
 def test_a_nonce_is_kept_for_as_long_as_its_request_is_fresh() -> None:
-    """Looked at each second: at no moment is it both fresh and forgotten."""
+    """Checked each second: at no moment is it both fresh and forgotten."""
     fresh, payload = Freshness(started_ms=0), Case().payload()
     issued = payload.issued_ms
     assert fresh.repeated(payload, issued - SKEW_MS) is None
@@ -358,7 +358,7 @@ def test_a_nonce_is_kept_for_as_long_as_its_request_is_fresh() -> None:
 
 
 def test_the_memory_of_nonces_is_bounded_for_each_and_in_all() -> None:
-    """Whoever says too much is told so; the others still are heard, and room comes back."""
+    """A peer that sends too much is told so; the others are still served, and room returns."""
     fresh = Freshness(started_ms=0, most=5, most_of_one=3)
     one, other = Case(), Case()
     now = wall_clock_ms()
@@ -371,7 +371,7 @@ def test_the_memory_of_nonces_is_bounded_for_each_and_in_all() -> None:
 
 
 def test_a_stranger_cannot_fill_the_memory_of_nonces() -> None:
-    """Only who is listed is remembered."""
+    """Only listed peers are remembered."""
     case = Case()
     grounds = case.grounds()
     for _ in range(10):
@@ -398,7 +398,7 @@ def test_the_metacharacters_are_the_nine_of_the_page() -> None:
 
 
 async def test_6_concurrency_is_capped_per_agent_and_in_total() -> None:
-    """The agent's own third run, and anybody's fourth; without the guard both would start."""
+    """The agent's own third run, and any agent's fourth; without the guard both would start."""
     case = Case(caps={"max_concurrent_per_agent": 2, "max_concurrent_total": 3})
     grounds = case.grounds()
     for agent in (case.client.agent_id, "f" * 64):
@@ -488,13 +488,13 @@ def test_a_key_that_is_there_twice_is_refused(inside: bool) -> None:
 )
 @pytest.mark.parametrize("first", [True, False])
 def test_the_same_key_in_another_spelling_is_there_twice(spelt: str, first: bool) -> None:
-    """An escape makes no other key of it, whichever of the two comes first."""
+    """An escape does not make it another key, whichever of the two comes first."""
     text = Case().payload().model_dump_json(exclude_none=True)
     place = '"argv":["rm"],'
     doubled = text.replace(
         '"argv":', f'{place}"{spelt}":' if first else f'"{spelt}":["rm"],"argv":'
     )
-    # The control: a reader that looks at spellings sees two keys, and the escaped one alone is one.
+    # The control: a reader that compares spellings sees two keys, and the escaped one alone is one.
     assert _signed(Case(), text.replace('"argv":', f'"{spelt}":')).opened()
 
     with pytest.raises(BadEnvelope):

@@ -1,4 +1,4 @@
-"""After a crash: each unfinished request one final entry, its processes ended, nothing re-run."""
+"""Recover from a crash: one final entry per unfinished request, processes ended, nothing re-run."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ async def _interrupted(log: ExecLog) -> None:
 
 
 async def test_each_unfinished_request_gets_exactly_one_unknown(tmp_path: Path) -> None:
-    """Asked, started or being cancelled; a second and a third start add nothing."""
+    """Requested, started or being cancelled; a second and a third start add nothing."""
     path = tmp_path / "exec.log"
     log = open_exec_log(path, list)
     await _interrupted(log)
@@ -64,7 +64,7 @@ async def test_each_unfinished_request_gets_exactly_one_unknown(tmp_path: Path) 
 
 
 async def test_a_note_that_does_not_fit_the_log_hides_nothing(tmp_path: Path) -> None:
-    """A wrong, damaged or foreign FILE.settled only means that all of it is looked through."""
+    """A wrong, damaged or foreign FILE.settled only means that all of it is searched."""
     for number, note in enumerate(("999999999", "7", "-1", "junk", "")):
         path = tmp_path / f"{number}.log"
         log = open_exec_log(path, list)
@@ -95,7 +95,7 @@ async def test_an_orderly_stop_settles_only_what_has_ended(tmp_path: Path) -> No
 
 
 async def test_a_log_torn_by_a_power_cut_is_mended_and_looked_through(tmp_path: Path) -> None:
-    """Half an entry was never acknowledged; what stood before it counts."""
+    """Half an entry was never acknowledged; what came before it counts."""
     path = tmp_path / "exec.log"
     log = open_exec_log(path, list)
     await _interrupted(log)
@@ -162,7 +162,7 @@ async def test_a_host_killed_with_a_run_leaves_no_process_and_one_unknown(tmp_pa
 
 
 def _host(folder: Path, vector: list[str]) -> subprocess.Popen[bytes]:
-    """Start a host in a process of its own, with one run under way."""
+    """Start a host in a separate process, with one run in progress."""
     words = [sys.executable, "-c", HOST, str(folder), json.dumps(vector)]
     return subprocess.Popen(words, cwd=Path(__file__).parents[4])
 

@@ -1,4 +1,4 @@
-"""A run that does not start says why: nothing may run, or its start cannot be written down."""
+"""Report why a run does not start: nothing may run, or its start cannot be recorded."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.remote_machines import Machines, two_machines
 
 @dataclass
 class Shut:
-    """A guard that lets nothing run, or closes the log so that no start can be written down."""
+    """A guard that lets nothing run, or closes the log so that no start can be recorded."""
 
     how: str
     hosts: list[Machines] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Shut:
 async def test_a_run_that_may_not_start_says_why(
     tmp_path: Path, how: str, denial: RemoteDenial | None, kinds: list[str]
 ) -> None:
-    """The client hears the reason, and the log has what was decided."""
+    """The client is told the reason, and the log has the decision."""
     guard = Shut(how)
     async with two_machines(tmp_path, guard=guard) as host:
         guard.hosts.append(host)

@@ -1,4 +1,4 @@
-"""What comes while a run lasts renews its lease where it is right, and does nothing else."""
+"""Renew a run's lease by valid frames that arrive while it lasts, and do nothing else."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +24,14 @@ from tests.support.remote_machines import acl_text, contact_of
 
 @dataclass
 class Host:
-    """A host with one run under way, and who started it."""
+    """A host with one run in progress, and its requester."""
 
     service: Service
     session: Session
     client: Identity
 
     def said(self, kind: Kind, request_id: str = "", by: Identity | None = None) -> Sealed:
-        """Return what the client says of a request, by default of the run."""
+        """Return what the client says about a request, by default about the run."""
         sealer = Sealer(by or self.client, self.service.grounds.machine_id)
         return sealer.seal(kind, request_id or self.session.request_id, wall_clock_ms())
 
@@ -59,7 +59,7 @@ async def test_who_started_a_run_renews_and_cancels_it(host: Host) -> None:
 
 
 async def test_nothing_else_renews_it(host: Host) -> None:
-    """No payload, a stranger's, the same once more, or one about another run."""
+    """No payload, a stranger's, the same again, or one about another run."""
     right = host.said(Kind.RENEW)
     assert host.service.take(right, host.session)
 

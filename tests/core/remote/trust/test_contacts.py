@@ -74,7 +74,7 @@ def test_a_name_or_an_agent_stands_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_contacts_file_is_refused(tmp_path: Path, text: str) -> None:
-    """Unknown and doubled keys, ill ids and words, and TLS without a fingerprint."""
+    """Unknown and doubled keys, malformed ids and words, and TLS without a fingerprint."""
     path = tmp_path / FILE
     path.write_text(text)
     path.chmod(0o600)
@@ -84,7 +84,7 @@ def test_a_malformed_contacts_file_is_refused(tmp_path: Path, text: str) -> None
 
 
 def test_a_contacts_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
-    """Whoever writes it says who is trusted."""
+    """The writer of the file says who is trusted."""
     ContactsFile(tmp_path).write(Contacts())
     (tmp_path / FILE).chmod(0o660)
 

@@ -1,4 +1,4 @@
-"""The carrier: sizes, silence, floods and peers that do not read."""
+"""Test the carrier: sizes, silence, floods and peers that do not read."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ D = RemoteDenial
 
 
 async def told(host: Machines, data: bytes) -> End:
-    """Send raw bytes on a connection of their own; return what the host says to them."""
+    """Send raw bytes on a new connection; return what the host answers."""
     link = await host.link()
     try:
         link.writer.write(data)
@@ -82,14 +82,14 @@ _QUICK_S = 0.5
 
 
 def _many(begin: bytes, each: bytes, end: bytes) -> bytes:
-    """Return a frame that is as long as one may be, of one thing over and over."""
+    """Return a frame of the maximum length, of one thing over and over."""
     room = LARGEST - len(PREFIX) - len(begin) - len(end)
     body = PREFIX + begin + each * (room // len(each)) + end
     return HEADER.pack(len(body)) + body
 
 
 def _in_payload(payload: str) -> bytes:
-    """Return an envelope around a payload that nobody signed."""
+    """Return an envelope around an unsigned payload."""
     return encode(Sealed(payload=payload, signature="0" * 128, binding="0" * 128))
 
 
@@ -105,7 +105,7 @@ def _in_payload(payload: str) -> bytes:
     ids=["warnings", "objects", "lists", "words of a payload", "objects of a payload"],
 )
 async def test_a_stranger_occupies_nobody_by_countless_values(tmp_path: Path, data: bytes) -> None:
-    """Before it has proven anything: one frame held the host up for 6 s."""
+    """Before it has proven anything: one frame stalled the host for 6 s."""
     async with two_machines(tmp_path) as host:
         began = time.process_time()
         assert (await told(host, data)).denial_reason is D.BAD_REQUEST
@@ -114,14 +114,14 @@ async def test_a_stranger_occupies_nobody_by_countless_values(tmp_path: Path, da
 
 
 async def test_as_many_words_as_a_request_may_have_are_read(tmp_path: Path) -> None:
-    """With commas and quotes in each: what is within a word is no value."""
+    """With commas and quotes in each: what is inside a word is not a value."""
     async with two_machines(tmp_path) as host:
         words = ('"a,b",{[' * 16,) * 255
         assert (await host.run("echo", *words)).denial_reason is not D.BAD_REQUEST
 
 
 async def test_random_bytes_are_survived(tmp_path: Path) -> None:
-    """Two hundred seeded bodies behind a right length and prefix; each is denied in words."""
+    """Two hundred seeded bodies after a correct length and prefix; each is denied in words."""
     dice = random.Random(5)
     async with two_machines(tmp_path) as host:
         host.service.strangers = Strangers(burst=1000, _left=1000)
@@ -139,7 +139,7 @@ async def test_random_bytes_are_survived(tmp_path: Path) -> None:
 
 
 async def test_a_silent_peer_is_hung_up_on(tmp_path: Path) -> None:
-    """Neither nothing nor half a frame holds a connection for longer than the patience."""
+    """Neither silence nor half a frame holds a connection for longer than the patience."""
     async with two_machines(tmp_path, first_frame_s=0.2) as host:
         half = encode(host.sealed("echo", "hello"))[:-10]
         for data in (b"", half):
@@ -152,7 +152,7 @@ async def test_a_silent_peer_is_hung_up_on(tmp_path: Path) -> None:
 
 
 async def test_connections_are_bounded_and_room_comes_back(tmp_path: Path) -> None:
-    """The third of two runs hears nothing; once one has gone, the next is served."""
+    """The third of two runs gets no answer; once one has gone, the next is served."""
     async with two_machines(tmp_path, most_connections=2) as host:
         first, second = await host.link(), await host.link()
         for one in (first, second):
@@ -183,7 +183,7 @@ sys.stdin.read()
 
 @contextmanager
 def _silent(host: Machines, number: int, how: str) -> Iterator[None]:
-    """Have another user hold connections that ask for nothing; ``how``: TLS is agreed on or not."""
+    """Have another user hold connections that ask for nothing; ``how``: TLS negotiated or not."""
     port = host.listener.addresses[0].port
     with doing(UID, _SILENT, port, number, how) as said:
         assert said == "held\n"
@@ -191,20 +191,20 @@ def _silent(host: Machines, number: int, how: str) -> Iterator[None]:
 
 
 async def _entered(stack: AsyncExitStack, block: AbstractContextManager[None]) -> None:
-    """Enter a block in a thread: the host serves meanwhile."""
+    """Enter a block in a thread: the host serves in the meantime."""
     await asyncio.to_thread(block.__enter__)
     stack.push(block.__exit__)
 
 
 async def test_who_asks_for_nothing_keeps_nobody_out(tmp_path: Path) -> None:
-    """Although TLS is agreed on: nobody has proven anything by that."""
+    """Although TLS is negotiated: that proves nothing about anyone."""
     async with two_machines(tmp_path) as host, AsyncExitStack() as stack:
         await _entered(stack, _silent(host, 64, "agreed"))
         assert (await host.run("echo", "hello")).code == 0
 
 
 async def test_another_users_connections_end_none_of_ours(tmp_path: Path) -> None:
-    """All users of the machine have one address; whoever has most connections loses one."""
+    """All users of the machine have one address; the one with the most connections loses one."""
     async with two_machines(tmp_path) as host, AsyncExitStack() as stack:
         port = host.listener.addresses[0].port
         assert port is not None
@@ -236,7 +236,7 @@ async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_pat
 
 
 async def test_strangers_beyond_a_burst_hear_and_write_nothing(tmp_path: Path) -> None:
-    """Else whoever reaches the port fills the log; who is known is served all the while."""
+    """Else any client of the port fills the log; a known one is served throughout."""
     async with two_machines(tmp_path) as host:
         host.service.strangers = Strangers(burst=3, a_second=0.001, _left=3)
         junk = HEADER.pack(5) + b"hello"
@@ -251,7 +251,7 @@ async def test_strangers_beyond_a_burst_hear_and_write_nothing(tmp_path: Path) -
 
 
 def test_strangers_are_heard_again_after_a_while() -> None:
-    """The allowance comes back by itself, up to the burst."""
+    """The allowance is refilled on its own, up to the burst."""
     strangers = Strangers(burst=2, a_second=0.1, _left=2)
     assert [strangers.answered() for _ in range(3)] == [True, True, False]
     strangers._at -= 10
@@ -269,7 +269,7 @@ def test_a_frame_is_bounded_when_written_as_well() -> None:
 
 
 async def test_the_memory_for_a_frame_grows_only_as_it_arrives() -> None:
-    """A header alone, however large it says the frame is, takes no memory."""
+    """A header alone, however large a frame it announces, takes no memory."""
     reader = asyncio.StreamReader(limit=LARGEST)
     reader.feed_data(HEADER.pack(LARGEST))
     link = StreamLink(reader, None, "test")  # type: ignore[arg-type]  # it only reads
@@ -279,7 +279,7 @@ async def test_the_memory_for_a_frame_grows_only_as_it_arrives() -> None:
 
 
 async def test_a_socket_on_which_somebody_answers_is_left_alone(tmp_path: Path) -> None:
-    """Two hosts do not share one; what a dead one left behind is replaced."""
+    """Two hosts do not share one; a dead one's leftover is replaced."""
     async with two_machines(tmp_path / "a", unix=True) as host:
         taken, other = host.contact.place, Listener(host.service.serve)
         with pytest.raises(StateError, match="Address already in use"):

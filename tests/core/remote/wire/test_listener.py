@@ -1,4 +1,4 @@
-"""Strangers are counted by whoever can have many connections: a user here, a network elsewhere."""
+"""Count strangers by who can have many connections: a user here, a network elsewhere."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ _OURS = ("198.51.100.1", 7443)
 
 
 def test_who_is_on_this_machine_is_counted_as_its_user() -> None:
-    """Whatever address of loopback it takes."""
+    """Whatever loopback address it takes."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         own = listening.getsockname()
         for source in ("127.0.0.1", "127.0.0.2"):
@@ -18,7 +18,7 @@ def test_who_is_on_this_machine_is_counted_as_its_user() -> None:
 
 
 def test_who_is_elsewhere_is_counted_by_its_network() -> None:
-    """One that floods must not have the connections of all others ended."""
+    """One that floods must not end the connections of all others."""
     first, second = (counted_as((f"203.0.113.{last}", 40_000), _OURS) for last in (7, 8))
     assert first != second
     near, other, far = (

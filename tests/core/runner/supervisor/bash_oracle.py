@@ -1,4 +1,4 @@
-"""Compare how pipelines are run with bash."""
+"""Compare with bash how pipelines are run."""
 
 import asyncio
 from pathlib import Path

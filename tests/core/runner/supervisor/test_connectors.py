@@ -36,7 +36,7 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 async def test_a_line_runs_as_in_bash(runner: Runner, tmp_path: Path, line: str) -> None:
-    """Order, short circuit, pipes, streams and status are those of the shell."""
+    """Run order, short circuit, pipes, streams and status as the shell does."""
     await agrees_with_bash(runner, line, tmp_path)
 
 
@@ -53,12 +53,12 @@ async def test_any_chain_runs_as_in_bash(runner: Runner, tmp_path: Path) -> None
 
 
 def test_the_words_for_connectors_are_the_models() -> None:
-    """The supervisor may not import the model, so its words are held equal here."""
+    """The supervisor may not import the model, so its words are compared here."""
     assert {pipeline.PIPE, pipeline.AND, pipeline.OR, pipeline.THEN} == set(Connector)
 
 
 def test_pipes_bind_tightest() -> None:
-    """Commands are grouped into pipelines, each with what stands before it."""
+    """Commands are grouped into pipelines, each with what comes before it."""
     assert pipeline.pipelines(["|", "&&", "|", "||", ";"], 6) == [
         (";", range(2)),
         ("&&", range(2, 4)),

@@ -1,4 +1,4 @@
-"""``$?`` in a line is what it is to a shell: the digits are put in when the command starts."""
+"""Treat ``$?`` in a line as a shell does: the digits are filled in when the command starts."""
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 async def test_the_digits_are_those_of_bash(runner: Runner, tmp_path: Path, line: str) -> None:
-    """Codes, signals, pipes, what is passed over, folders and loops."""
+    """Codes, signals, pipes, skipped commands, folders and loops."""
     (tmp_path / "sub").mkdir()
     await agrees_with_bash(runner, line, tmp_path)
 
@@ -67,7 +67,7 @@ async def test_a_signal_counts_from_128(runner: Runner, tmp_path: Path, number: 
 
 
 async def test_a_plan_without_its_places_is_another_one(runner: Runner, tmp_path: Path) -> None:
-    """They are bound by the digest; bound anew without them, the sign is printed as text."""
+    """They are bound by the digest; bound again without them, the sign is printed as text."""
     plan = planned(request("false; echo $?", cwd=tmp_path))
     bare = replace(plan, commands=tuple(replace(one, late=()) for one in plan.commands))
     with pytest.raises(PlanDrift):
@@ -91,13 +91,13 @@ def test_the_places_are_part_of_the_plan(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["echo $?", "cd / && echo $?", "false; cd /; echo $?"])
 def test_what_is_certain_is_put_in_at_once(line: str, tmp_path: Path) -> None:
-    """At the start and behind a change of folder the status is 0, to be judged as such."""
+    """At the start and after a change of folder the status is 0, to be judged as such."""
     last = planned(request(line, cwd=tmp_path)).commands[-1]
     assert (last.argv, last.late) == (("echo", "0"), ())
 
 
 def test_a_wrapper_under_that_name_is_not_looked_through(tmp_path: Path) -> None:
-    """The places are those of the vector as it stands, so it stays as it stands."""
+    """The places are those of the vector as it is, so it stays as it is."""
     (tmp_path / "echo").symlink_to("/usr/bin/env")
     planner = Planner((str(tmp_path), *os.defpath.split(":")))
     one = planned(request("false; echo ls a$?", cwd=tmp_path), planner).commands[1]

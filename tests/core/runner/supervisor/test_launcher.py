@@ -19,7 +19,7 @@ from tests.support.waiting import until
 ROOT = Path(__file__).parents[4]
 SUPERVISOR = ROOT / "core" / "runner" / "supervisor"
 LEAVES = ("core.files.file_identity", "core.shell.placeholders")
-"""All that the supervisor imports of ours besides itself; pyproject's contract says the same."""
+"""Everything of ours that the supervisor imports besides itself, as in pyproject's contract."""
 LEAN = {
     *("core", "core.files", "core.runner", "core.shell", *LEAVES),
     *(
@@ -51,12 +51,12 @@ async def test_the_launcher_imports_little() -> None:
 
 
 def waiting(folder: Path) -> ExecRequest:
-    """Return a request of a command that goes on when there is a file `go`."""
+    """Return a request of a command that continues once a file `go` exists."""
     return request("sh -c 'until [ -e go ]; do sleep 0.02; done; echo done'", cwd=folder)
 
 
 async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
-    """Nobody saw the end, and that is the result; the launcher ends what was adopted."""
+    """The end was not seen, and that is the result; the launcher ends what was adopted."""
     watcher, run_id = Watcher(), new_run()
     script = "setsid sleep 60 & sleep 60"
     task = asyncio.create_task(
@@ -75,7 +75,7 @@ async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
 
 
 async def test_a_launcher_without_descriptors_ends_what_was_left(runner: Runner) -> None:
-    """It keeps one back to see its children by; there is none besides, not even for a socket."""
+    """It keeps one back to see its children with; there is no other, not even for a socket."""
     watcher, run_id = Watcher(), new_run()
     wish = planned(request(argv=("/bin/sh", "-c", "setsid sleep 60 & sleep 60")))
     task = asyncio.create_task(runner.run(run_id, wish, watcher))
@@ -94,7 +94,7 @@ async def test_a_launcher_without_descriptors_ends_what_was_left(runner: Runner)
 
 
 async def test_a_killed_launcher_is_replaced(runner: Runner, tmp_path: Path) -> None:
-    """Runs that have begun go on to their end, and later ones start as before."""
+    """Started runs complete, and later ones start as before."""
     watcher = Watcher()
     before = runner.launcher_pid
     task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), watcher))
@@ -125,7 +125,7 @@ async def test_dead_idle_supervisors_are_passed_over(runner: Runner) -> None:
 
 
 def _sleeps(pid: int) -> bool:
-    """Return whether a supervisor waits for its job; while it starts a process it does not."""
+    """Return whether a supervisor waits for its job; while starting a process it does not."""
     found = procfs.process(pid)
     return found is not None and found.state == "S"
 
@@ -180,7 +180,7 @@ async def test_a_runner_starts_and_stops_again(runner: Runner) -> None:
 
 @pytest.mark.parametrize("room", [True, False])
 def test_a_report_waits_for_no_reader(room: bool) -> None:
-    """A failure is written to the log where the pipe has room, and else to nobody."""
+    """A failure is written to the log if the pipe has room, and otherwise not at all."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
     with suppress(BlockingIOError):

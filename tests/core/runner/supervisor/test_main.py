@@ -1,4 +1,4 @@
-"""A supervisor takes another job only while nothing of the one before could touch it."""
+"""Let a supervisor take another job only while nothing of the last one could touch it."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.runs import Watcher, new_run, planned, request, shell
 
 
 async def served_by(runner: Runner) -> int:
-    """Return the number of the supervisor that ran a harmless command."""
+    """Return the pid of the supervisor that ran a harmless command."""
     result = await shell(runner, "echo $PPID")
     return int(result.output.text)
 
@@ -37,7 +37,7 @@ until [ -s there ]; do sleep 0.05; done
     ],
 )
 async def test_a_disturbed_supervisor_retires(runner: Runner, tmp_path: Path, trouble: str) -> None:
-    """What left a child that stayed, printed much or hit its supervisor is not followed there."""
+    """A supervisor of a run that left a child, printed much or hit it is not reused."""
     seen = {await served_by(runner) for _ in range(8)}
     result = await shell(runner, f"cd {tmp_path}; echo $PPID; {trouble}")
     disturbed = int(result.output.text.split()[0]) if result.output.text[0].isdigit() else None
@@ -50,7 +50,7 @@ async def test_a_disturbed_supervisor_retires(runner: Runner, tmp_path: Path, tr
 
 
 async def test_a_run_that_was_ended_ends_its_supervisor(runner: Runner) -> None:
-    """A word of ours that may still be on its way never reaches the next run."""
+    """A message of ours that may still be in transit never reaches the next run."""
     watcher, run_id = Watcher(), new_run()
     plan = planned(request("sleep 60 ; true"))
     task = asyncio.create_task(runner.run(run_id, plan, watcher))

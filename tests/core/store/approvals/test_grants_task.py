@@ -1,4 +1,4 @@
-"""A grant of a task is there for its agent and task alone; the mutants of grants run these."""
+"""Keep a task's grant for its agent and task alone; the mutants of grants run these."""
 
 import asyncio
 from dataclasses import replace
@@ -14,7 +14,7 @@ MAIN, FIX = AgentId("main"), TaskId("fix")
 
 
 async def _held(folder: Path) -> dict[str, int]:
-    """Let Alice allow one task, and count what holds where."""
+    """Let Alice allow one task, and count what applies where."""
     store = await open_store(f"sqlite:///{folder}/state.db")
     question = draft()
     question = replace(question, plan=replace(question.plan, task=FIX))

@@ -1,4 +1,4 @@
-"""Time passes by the steady clock, whatever the wall clock does, and never goes back."""
+"""Let time pass by the steady clock, whatever the wall clock does, and never go back."""
 
 import time
 from pathlib import Path
@@ -16,7 +16,7 @@ HOUR = 60 * MINUTE
 
 
 def test_a_step_back_stops_nothing() -> None:
-    """With the wall clock an hour back, time goes on by the steady clock."""
+    """With the wall clock an hour back, time follows the steady clock."""
     wall, steady = ManualClock(), ManualClock(0)
     clock = HighWater(wall, steady)
     begun = clock()
@@ -26,7 +26,7 @@ def test_a_step_back_stops_nothing() -> None:
 
 
 def test_a_step_forward_ends_nothing() -> None:
-    """With the wall clock an hour ahead, time goes on by the steady clock."""
+    """With the wall clock an hour ahead, time follows the steady clock."""
     wall, steady = ManualClock(), ManualClock(0)
     clock = HighWater(wall, steady)
     begun = clock()
@@ -36,14 +36,14 @@ def test_a_step_forward_ends_nothing() -> None:
 
 
 def test_the_steady_clock_counts_a_sleep() -> None:
-    """It is the kernel's clock that goes on while the machine is suspended."""
+    """It is the kernel's clock that keeps running while the machine is suspended."""
     before = time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
     found = steady_ms()
     assert int(before) <= found <= time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
 
 
 def test_a_mark_from_the_future_is_kept() -> None:
-    """The database saw a later time than the wall clock tells: nothing is resurrected."""
+    """The database saw a later time than the wall clock shows: nothing is resurrected."""
     wall, steady = ManualClock(), ManualClock(7)
     clock = HighWater(wall, steady)
     clock.take_up(Mark(wall.ms + HOUR))
@@ -90,7 +90,7 @@ def test_a_start_at_which_nothing_waits_takes_a_later_wall_clock_up() -> None:
 
 @pytest.mark.parametrize("waits", [True, False])
 async def test_a_store_knows_whether_something_waits(tmp_path: Path, *, waits: bool) -> None:
-    """An open prompt keeps its whole time over a restart behind a step forward."""
+    """An open prompt keeps its whole time over a restart after a step forward."""
     url = f"sqlite:///{tmp_path}/state.db"
     store = await open_store(url)
     if waits:
@@ -107,7 +107,7 @@ async def test_a_store_knows_whether_something_waits(tmp_path: Path, *, waits: b
 
 
 async def test_a_restart_behind_a_step_back_resurrects_nothing(tmp_path: Path) -> None:
-    """The deadline had come; the clock is set back an hour and the gateway restarted."""
+    """The deadline had passed; the clock is set back an hour and the gateway restarted."""
     clock, url = ManualClock(), f"sqlite:///{tmp_path}/state.db"
     store = await open_store(url, clock=clock)
     question = draft(timeout_ms=HALF_HOUR)

@@ -1,4 +1,4 @@
-"""Which errors say that the database is away, and in which words people read them."""
+"""Map the errors that say that the database is away, and the words for them."""
 
 import sqlite3
 
@@ -26,7 +26,7 @@ from core.store.engine.errors import is_away, translated
     ids=lambda error: f"{type(error).__module__}.{type(error).__name__}",
 )
 def test_the_database_is_away(error: BaseException) -> None:
-    """A connection that is lost, refused or not to be had; a disk that fails."""
+    """A lost, refused or unavailable connection; a failing disk."""
     assert is_away(error)
 
 
@@ -42,7 +42,7 @@ def test_the_database_is_away(error: BaseException) -> None:
     ids=lambda error: f"{type(error).__module__}.{type(error).__name__}",
 )
 def test_another_error_is_the_operations_own(error: BaseException) -> None:
-    """Trying the same again later would not help."""
+    """Retrying later would not help."""
     assert not is_away(error)
 
 
@@ -55,7 +55,7 @@ def test_another_error_is_the_operations_own(error: BaseException) -> None:
     ],
 )
 def test_an_error_that_says_nothing_is_named(error: Exception, words: str) -> None:
-    """A driver that runs out of time raises an error without a word."""
+    """A driver that runs out of time raises an error without a message."""
     said = translated(error, "the database x")
 
     assert isinstance(said, StoreAway)

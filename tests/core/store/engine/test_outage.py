@@ -1,4 +1,4 @@
-"""An outage of the database is told once, and ended by what really worked after it."""
+"""Report an outage of the database once, and end it by what really worked after it."""
 
 import logging
 
@@ -11,7 +11,7 @@ AWAY = StoreAway("refused")
 
 
 class Clock:
-    """Seconds, moved by hand."""
+    """Seconds, advanced by hand."""
 
     def __init__(self) -> None:
         self.at = 100.0
@@ -29,20 +29,20 @@ def clock() -> Clock:
 
 @pytest.fixture
 def outage(clock: Clock, caplog: pytest.LogCaptureFixture) -> Outage:
-    """Return an outage that has not begun."""
+    """Return an outage that has not started."""
     caplog.set_level(logging.INFO)
     return Outage(clock)
 
 
 def fail(outage: Outage, clock: Clock, *, lasts: float = 1.0, write: bool = True) -> None:
-    """Let an operation fail after so many seconds."""
+    """Make an operation fail after this many seconds."""
     began = clock.at
     clock.at += lasts
     outage.failed(AWAY, began, write=write)
 
 
 def work(outage: Outage, clock: Clock, *, write: bool = True) -> None:
-    """Let an operation work at once."""
+    """Make an operation work at once."""
     outage.worked(clock.at, write=write)
 
 
@@ -65,7 +65,7 @@ def test_one_line_each_and_a_count(
 def test_what_began_before_a_failure_proves_nothing(
     outage: Outage, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An answer that was on its way when the database went does not end the outage."""
+    """An answer in transit when the database went away does not end the outage."""
     early = clock.at
     fail(outage, clock)
     outage.worked(early, write=True)
@@ -76,7 +76,7 @@ def test_what_began_before_a_failure_proves_nothing(
 def test_a_late_failure_begins_no_new_outage(
     outage: Outage, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An operation that was tried again until the database was back belongs to what is over."""
+    """An operation retried until the database was back belongs to the past outage."""
     late = clock.at
     fail(outage, clock)
     clock.at += 1
@@ -90,7 +90,7 @@ def test_a_late_failure_begins_no_new_outage(
 def test_a_reading_does_not_end_an_outage_of_writes(
     outage: Outage, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A disk that is readable may still take no writes: no line for each change of mind."""
+    """A readable disk may still accept no writes: not every change of state gets a line."""
     fail(outage, clock)
     for _ in range(5):
         clock.at += 1

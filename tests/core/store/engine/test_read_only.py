@@ -1,4 +1,4 @@
-"""Read a store beside its gateway: on both engines, and never write."""
+"""Read a store next to its gateway, on both engines, without ever writing."""
 
 import asyncio
 import time
@@ -70,7 +70,7 @@ async def test_nothing_can_be_written(bench: OpenStore) -> None:
 
 
 async def test_it_has_the_gateways_time(tmp_path: Path) -> None:
-    """Somebody set the wall clock an hour ahead: what counts for the gateway counts here."""
+    """The wall clock was set an hour ahead: what counts for the gateway counts here."""
     url = f"sqlite:///{tmp_path}/state.db"
     store = await open_store(url)
     began = await store.write(now_ms)
@@ -90,7 +90,7 @@ async def test_another_schema_is_not_guessed(bench: OpenStore) -> None:
 
 
 async def test_what_is_no_store_is_said(tmp_path: Path) -> None:
-    """No file, another file, an unknown engine, a server that is not there."""
+    """No file, another file, an unknown engine, a missing server."""
     other = tmp_path / "notes.db"
     other.write_text("no database at all, " * 100, encoding="utf-8")
     for url, words in (
@@ -121,7 +121,7 @@ async def test_a_plan_in_another_shape_is_left_out(tmp_path: Path) -> None:
 
 
 def forget(conn: Connection) -> None:
-    """Try to delete what was asked."""
+    """Try to delete a question."""
     conn.execute(delete(approvals))
 
 

@@ -1,4 +1,4 @@
-"""Whoever waits is woken by its own notes, each once, and by nothing that is another's."""
+"""Wake a waiter by its own notes, each once, and by no one else's."""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +9,7 @@ from core.store.engine.wakeups import Wakeups, wakeups
 
 
 async def test_a_commit_wakes_whoever_waits_for_its_note(tmp_path: Path) -> None:
-    """A note of a committed write is heard inside the block, another's note is not."""
+    """A note of a committed write arrives inside the block, another's note does not."""
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
     try:
         with wakeups(store, "run:a") as heard:
@@ -45,7 +45,7 @@ async def test_a_kind_and_a_resync_are_heard() -> None:
 
 
 async def test_a_wait_that_is_cancelled_loses_no_wakeup() -> None:
-    """The next wait hears what came while nobody waited any more."""
+    """The next wait gets what arrived while no one waited."""
     heard = Wakeups(frozenset({"run:a"}))
     waiting = asyncio.create_task(heard.wait(10))
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What goes into a column comes out of it."""
+"""Return from a column what was put into it."""
 
 import pytest
 from hypothesis import given
@@ -20,13 +20,13 @@ def test_any_text_survives_in_a_plan(words: str) -> None:
 
 
 def test_an_evaluation_survives() -> None:
-    """Enums come back as enums."""
+    """Enums are returned as enums."""
     made = evaluation("/usr/bin/git push", "/bin/ls")
     assert load(Evaluation, dump(made)) == made
 
 
 def test_a_lone_surrogate_is_a_bad_request() -> None:
-    """It is no text; no database could keep it."""
+    """It is not text; no database could keep it."""
     with pytest.raises(BadRequest, match="not valid Unicode"):
         dump(Target("telegram", "\udc80"))
 

@@ -1,4 +1,4 @@
-"""A migrated database and a new one have the same shape, on both engines."""
+"""Give a migrated database and a new one the same shape, on both engines."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ from tests.support.store_records import run_draft
 
 
 def _shape(conn: object) -> dict[str, object]:
-    """Describe all that a schema fixes: columns, keys, uniqueness, indexes with conditions."""
+    """Describe everything that a schema fixes: columns, keys, uniqueness, conditional indexes."""
     looked = inspect(conn)
     assert looked is not None
     return {
@@ -78,7 +78,7 @@ async def test_a_migration_keeps_what_is_there(tmp_path: Path) -> None:
 
 
 async def test_migrated_and_created_postgres_are_alike(postgres_server: PostgresServer) -> None:
-    """The same on the other engine, its clock function included."""
+    """The same on the other engine, including its clock function."""
     shapes = []
     for statements in (baseline("postgres"), []):
         url = await asyncio.to_thread(postgres_server.create)

@@ -1,4 +1,4 @@
-"""What becomes of a prompt that is not run, and who hears its id."""
+"""Report what happens to a prompt that is not run, and who gets its id."""
 
 import os
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _caller() -> Caller:
 
 
 async def test_who_waits_hears_the_id_first(tmp_path: Path) -> None:
-    """A caller that can be told gets the id of what it waits for; another gets the answer alone."""
+    """A caller that can be notified gets the id of what it waits for; another only the answer."""
     heard: list[ApprovalId] = []
     caller = _caller()
     async with gate_at(tmp_path, REFUSING) as gate:
@@ -46,7 +46,7 @@ async def test_who_waits_hears_the_id_first(tmp_path: Path) -> None:
 async def test_a_prompt_that_cannot_be_run_is_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A failure of Sayso is told, a refusal is not: it stands in the history."""
+    """A failure of Sayso is reported, a refusal is not: it is in the history."""
     async with gate_at(tmp_path, REFUSING) as gate:
         methods = PromptMethods(gate, Askers(gate.store))
         refused = await methods.prompt(_wish(tmp_path, wait=False), _caller())

@@ -1,4 +1,4 @@
-"""Who may open a terminal unasked, and type, by the methods: with real executors."""
+"""Let a listed user open a terminal unasked, and type, by the methods: with real executors."""
 
 import os
 from collections.abc import AsyncIterator
@@ -45,7 +45,7 @@ class Front:
     methods: TerminalMethods
 
     async def open(self, caller: Caller) -> tuple[str, str]:
-        """Ask for a terminal; return its id, and what became of the request."""
+        """Ask for a terminal; return its id, and the outcome of the request."""
         params = {"session": "main", "cwd": str(self.desk.folder), "shell": "/bin/sh"}
         answer = await self.methods.open(OpenParams.model_validate(params), caller)
         return answer.terminal_id, answer.status
@@ -103,7 +103,7 @@ async def test_what_a_run_started_is_asked_about_at_a_terminal_too(front: Front)
 
 
 async def test_a_question_about_a_terminal_is_withdrawn(front: Front) -> None:
-    """By who asked, before anybody answered; from elsewhere there is no such terminal."""
+    """By the requester, before anyone answered; from elsewhere there is no such terminal."""
     caller = of_peer(_peer(os.getpid()))
     run_id, status = await front.open(caller)
     assert status == "pending"
@@ -136,7 +136,7 @@ async def test_no_other_question_is_withdrawn_as_a_terminals(front: Front) -> No
 
 
 async def test_a_user_of_the_shared_socket_is_asked_about(front: Front) -> None:
-    """It is an agent's, wherever it runs and whatever its number."""
+    """It is an agent's, wherever it runs and whatever its pid."""
     with terminal(*SLEEP) as (process, _):
         peer = _peer(process.pid)
         wait_until("the foreground", lambda: unix_peer.at_terminal(peer))

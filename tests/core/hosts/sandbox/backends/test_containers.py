@@ -1,4 +1,4 @@
-"""Containers are removed by a real podman that refuses for a while, as busy engines do."""
+"""Remove containers with a real podman that refuses for a while, as busy engines do."""
 
 import logging
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ exec {podman} "$@"
 
 @pytest.fixture
 def podman() -> Iterator[Podman]:
-    """Yield a real podman with a container of ours and one of somebody else."""
+    """Yield a real podman with a container of ours and a foreign one."""
     with a_podman() as one:
         for name, label in (("ours", LABEL), ("theirs", "sayso-run=0other")):
             options = ("--network", "none", "--label", label, "--name", name, *OPTIONS)
@@ -33,7 +33,7 @@ def podman() -> Iterator[Podman]:
 
 
 def busy(podman: Podman, folder: Path, refused: str, times: int) -> tuple[str, Path]:
-    """Return an engine that refuses one of its commands so many times, and where it says so."""
+    """Return an engine that refuses one of its commands this many times, and where it says so."""
     said, binary = folder / "said", folder / "engine.sh"
     said.touch()
     text = BUSY.format(refused=refused, said=said, times=times, podman=podman.binary)
@@ -43,7 +43,7 @@ def busy(podman: Podman, folder: Path, refused: str, times: int) -> tuple[str, P
 
 
 def names(podman: Podman) -> list[str]:
-    """Return the names of all containers there are."""
+    """Return the names of all existing containers."""
     return podman("ps", "--all", "--format", "{{.Names}}").stdout.split()
 
 
@@ -51,7 +51,7 @@ def names(podman: Podman) -> list[str]:
 async def test_an_engine_that_is_busy_is_asked_again(
     refused: str, podman: Podman, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What it refused twice it does at last; others' containers stay (the control)."""
+    """What it refused twice it finally does; foreign containers stay (the control)."""
     engine, said = busy(podman, tmp_path, refused, 2)
     async with running() as runner:
         await Containers(runner, engine, {}).remove(LABEL)

@@ -1,4 +1,4 @@
-"""The backend docker: its vectors word by word, and podman for real."""
+"""Test the backend docker: its vectors word by word, and podman for real."""
 
 import asyncio
 import os
@@ -72,7 +72,7 @@ def test_a_container_without_a_workspace() -> None:
 
 
 def test_a_container_with_a_workspace(tmp_path: Path) -> None:
-    """The workspace alone is mounted to be changed, and compared before the command starts."""
+    """Only the workspace is mounted writable, and compared before the command starts."""
     places = Places((*PRIVATE, ("/usr", Kind.SYSTEM)), (), workspace=str(tmp_path))
     container = Container(rootfs="/srv/root", options=("--cgroups=disabled",), network=True)
     first, second = vectors("cat a | /usr/bin/head -1", container, places, tmp_path)
@@ -108,7 +108,7 @@ def test_no_value_of_the_environment_is_in_a_vector(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["two\nlines", "x\nLD_PRELOAD=/evil"])
 def test_a_value_that_would_become_another_is_refused(value: str, tmp_path: Path) -> None:
-    """An environment file has one line a name."""
+    """An environment file has one line per name."""
     backend = Docker(Runner(), "/usr/bin/docker", Places(PRIVATE, ()), Container("x"), "owner")
     plan = sandboxed(request("id", cwd=tmp_path, env=(("NAME", value),)))
 
@@ -138,7 +138,7 @@ def podman() -> Iterator[Podman]:
 
 
 async def test_podman_encloses(podman: Podman, tmp_path: Path) -> None:
-    """For real: proven, the workspace changed and nothing else, all rights dropped, none left."""
+    """For real: proven, only the workspace changed, all rights dropped, nothing left."""
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir(mode=0o700)
     work.mkdir()
@@ -173,7 +173,7 @@ UNCONFINED = ("--security-opt", "seccomp=unconfined")
 async def test_a_container_leaves_nothing_that_lends_rights(
     held: bool, podman: Podman, tmp_path: Path
 ) -> None:
-    """No bit by any system call, and what is protected is as it was; else (control) both work."""
+    """No bit by any system call, and what is protected is unchanged; else (control) both work."""
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir(mode=0o700)
     (hooks := work / ".git" / "hooks").mkdir(parents=True)
@@ -204,12 +204,12 @@ async def test_a_container_leaves_nothing_that_lends_rights(
 
 
 class Late(Docker):
-    """Notes what is to be swept instead of doing it, so that the test sees what it is good for."""
+    """Records what is to be swept instead of sweeping, so that the test sees why it is needed."""
 
     asked: tuple[ApprovalId | None, Finished | None] | None = None
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
-        """Note it."""
+        """Record it."""
         self.asked = (run_id, done)
 
 
@@ -249,7 +249,7 @@ wait
 async def test_an_engine_that_says_0_when_it_is_stopped_leaves_none(
     ends: str, podman: Podman, tmp_path: Path
 ) -> None:
-    """As podman does that has started the container and not begun to pass signals on."""
+    """As with a podman that has started the container and does not yet pass signals on."""
     home, work, engine = tmp_path / "home", tmp_path / "work", tmp_path / "engine.sh"
     home.mkdir(mode=0o700)
     work.mkdir()
@@ -278,7 +278,7 @@ async def test_an_engine_that_says_0_when_it_is_stopped_leaves_none(
 
 
 async def test_the_next_gateway_ends_what_a_dead_one_left(podman: Podman, tmp_path: Path) -> None:
-    """Only containers with this gateway's own mark; those of others stay (the control)."""
+    """Only containers with this gateway's own mark; foreign ones stay (the control)."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     async with running() as runner:

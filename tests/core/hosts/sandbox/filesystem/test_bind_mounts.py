@@ -1,4 +1,4 @@
-"""What is guarded is no workspace under any of its names."""
+"""Reject what is guarded as a workspace under any of its names."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def workspace_of(top: Path, source: str, point: str, folder: str) -> bool:
 def test_a_guarded_folder_is_no_workspace_by_another_name(
     source: str, point: str, folder: str, may: bool, tmp_path: Path
 ) -> None:
-    """Where it, one above or one in it is mounted a second time; what else is (control) stays."""
+    """If it, a parent or a child is mounted a second time; anything else (control) stays."""
     assert workspace_of(tmp_path, source, point, folder) is may
 
 

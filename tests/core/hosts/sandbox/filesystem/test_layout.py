@@ -1,4 +1,4 @@
-"""What a sandboxed command sees, and which folder a request may have changed."""
+"""Define what a sandboxed command sees, and which folder a request may change."""
 
 import os
 import socket
@@ -51,12 +51,12 @@ PLACES = Places(
     ],
 )
 def test_which_folder_a_request_may_have_changed(folder: str, may: bool) -> None:
-    """A project's; never what holds more, belongs to the system, or leads to the gateway."""
+    """A project's; never one that holds more, belongs to the system, or leads to the gateway."""
     assert (PLACES.view(folder).workspace == folder) is may
 
 
 def test_a_configured_workspace_is_the_only_one() -> None:
-    """Then no request chooses; where its command is run makes no difference."""
+    """Then no request chooses; where its command runs makes no difference."""
     places = Places(PLACES.fixed, PLACES.guarded, workspace="/work/agents")
 
     assert {places.view(cwd).workspace for cwd in ("/", "/tmp/x", f"{HOME}/p")} == {"/work/agents"}
@@ -78,12 +78,12 @@ def test_a_configured_workspace_is_the_only_one() -> None:
     ],
 )
 def test_what_is_seen(path: str, seen: bool) -> None:
-    """The system and the workspace, but for what is hidden in them."""
+    """The system and the workspace, except for what is hidden in them."""
     assert PLACES.view(f"{HOME}/project").sees(path) is seen
 
 
 def test_the_innermost_place_decides() -> None:
-    """What is shown in a hidden place is seen, and what is hidden in that is not."""
+    """What is shown in a hidden place is visible, and what is hidden in that is not."""
     view = View(
         (("/a", Kind.PRIVATE), ("/a/b", Kind.SHOWN), ("/a/b/c", Kind.EMPTIED)), workspace=None
     )
@@ -94,7 +94,7 @@ def test_the_innermost_place_decides() -> None:
 
 
 def test_hidden_files_are_hidden_in_the_workspace_too(tmp_path: Path) -> None:
-    """And a folder in which one lies deeper is no workspace: it could be moved from under it."""
+    """And a folder with one deeper inside is not a workspace: it could be moved away."""
     (tmp_path / "deep").mkdir()
     for name in ("secret", "deep/secret"):
         (tmp_path / name).write_text("x")
@@ -120,7 +120,7 @@ def test_a_socket_in_sight_is_hidden(tmp_path: Path) -> None:
 
 
 def test_this_machines_places(tmp_path: Path) -> None:
-    """The gateway's own, its code and its Python are guarded; only the system is shown."""
+    """The gateway's own folder, its code and its Python are guarded; only the system is shown."""
     home, own = tmp_path / "user", tmp_path / "state"
     home.mkdir()
     own.mkdir()
@@ -135,9 +135,9 @@ def test_this_machines_places(tmp_path: Path) -> None:
 
 
 def test_why_a_project_is_no_workspace(tmp_path: Path) -> None:
-    """What bars it is said, not what hides it: a private home says the same of every project.
+    """It says what bars it, not what hides it: a private home says the same of every project.
 
-    The control is a project beside it, which is the workspace.
+    The control is a project next to it, which is the workspace.
     """
     home, other = tmp_path / "user", tmp_path / "user/shop"
     own = home / "app/.sayso"

@@ -1,4 +1,4 @@
-"""A folder that is not inside is refused with the reason and a way out."""
+"""Refuse a folder that is not inside, with the reason and a solution."""
 
 import pytest
 
@@ -26,14 +26,14 @@ VIEW = View(
     ],
 )
 def test_why_a_folder_is_not_seen(folder: str, why: str) -> None:
-    """Each says what is there in its place, and what to do."""
+    """Each says what is in its place, and what to do."""
     assert not VIEW.enters(folder)
     assert VIEW.why_unseen(folder).startswith(why)
     assert VIEW.why_unseen(folder).endswith("or set sandbox.workspace or sandbox.show")
 
 
 def test_places_in_the_workspace_are_named_from_there() -> None:
-    """The workspace itself is none, and a neighbour whose name begins alike lies outside."""
+    """The workspace itself is not one, and a neighbour whose name begins alike is outside."""
     beside = View((*VIEW.places, ("/home/ana/shop2", Kind.SHOWN)), VIEW.workspace)
 
     assert beside.in_its_workspace() == (".sayso",)
@@ -76,7 +76,7 @@ def test_beside_another_system_this_machines_own_places_do_not_matter() -> None:
     ],
 )
 def test_the_innermost_place_decides_what_is_seen(path: str, *, seen: bool, mounted: bool) -> None:
-    """And what would be if the workspace were none."""
+    """And what it would be without a workspace."""
     assert VIEW.sees(path) is seen
     assert VIEW.sees_without_mount(path) is mounted
     assert VIEW.in_workspace(path) is path.startswith("/home/ana/shop/")

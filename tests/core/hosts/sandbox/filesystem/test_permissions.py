@@ -1,4 +1,4 @@
-"""What another user may do to a folder, compared with what the kernel lets that user do."""
+"""Compare what another user may do to a folder with what the kernel allows that user."""
 
 import os
 import struct
@@ -31,7 +31,7 @@ def listed(user: int, group: int, mask: int, other: int = 0) -> bytes:
 
 
 def kernel_lets(path: Path) -> bool:
-    """Try it as that user, in a process of its own."""
+    """Try it as that user, in a separate process."""
     child = os.fork()
     if child == 0:
         os._exit(0 if tried(path) else 1)
@@ -39,7 +39,7 @@ def kernel_lets(path: Path) -> bool:
 
 
 def tried(path: Path) -> bool:
-    """Become that user; tell whether it can list, enter and write to a folder."""
+    """Become that user; return whether it can list, enter and write to a folder."""
     os.setgroups([GID, EXTRA])
     os.setgid(GID)
     os.setuid(UID)
@@ -101,7 +101,7 @@ def test_it_says_what_the_kernel_does(case: str, above: int) -> None:
 
 
 def test_another_folder_at_the_path_counts_for_nothing(tmp_path: Path) -> None:
-    """A link, and a folder that was swapped for the one that was pinned."""
+    """A link, and a folder that was swapped for the pinned one."""
     with TemporaryDirectory() as name:
         top = Path(name)
         for one in (top, top / "open", top / "meant"):

@@ -1,4 +1,4 @@
-"""What is protected in a workspace, and where protected links lead."""
+"""Find what is protected in a workspace, and where protected links lead."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A sweep looks into each folder of a workspace."""
+"""Sweep each folder of a workspace."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ def test_a_marked_file_is_found_at_any_depth(tmp_path: Path) -> None:
 
 
 def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
-    """What lies outside the workspace is not the run's."""
+    """What is outside the workspace is not the run's."""
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     outside.mkdir()
     inside.mkdir()

@@ -1,4 +1,4 @@
-"""What a run may not leave in its workspace is moved away, named, or told."""
+"""Move away, name or report what a run may not leave in its workspace."""
 
 import os
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _begun(checks: Checks, work: Path, *, binds: bool = True) -> Iterator[Check]
 
 
 async def test_a_run_that_leaves_nothing_is_told_nothing(checks: Checks, work: Path) -> None:
-    """Its own files are no business of the check."""
+    """Its own files are not the check's concern."""
     await checks.prepare(str(work))
     with _begun(checks, work) as check:
         (work / "made").write_text("by the run")
@@ -64,7 +64,7 @@ async def test_a_run_that_leaves_nothing_is_told_nothing(checks: Checks, work: P
 
 
 async def test_what_appeared_at_a_protected_path_is_moved_away(checks: Checks, work: Path) -> None:
-    """Nothing is lost: the finding says what it is called now."""
+    """Nothing is lost: the finding gives its new name."""
     await checks.prepare(str(work))
     with _begun(checks, work) as check:
         (work / ".envrc").write_text("evil")
@@ -78,7 +78,7 @@ async def test_what_appeared_at_a_protected_path_is_moved_away(checks: Checks, w
 
 
 async def test_what_was_replaced_though_it_was_not_held_is_told(checks: Checks, work: Path) -> None:
-    """A backend that cannot bind leaves it writable; what the owner wrote before is not told."""
+    """A backend that cannot bind leaves it writable; the owner's earlier files stay unreported."""
     await checks.prepare(str(work))
     (work / ".git/config").write_text("[core]\n")
     with _begun(checks, work, binds=False) as check:
@@ -102,9 +102,9 @@ async def test_a_set_user_id_bit_is_removed(checks: Checks, work: Path) -> None:
 
 
 async def test_a_repository_that_a_run_makes_is_harmless(checks: Checks, work: Path) -> None:
-    """It was not there before, so what git would obey in it is put away.
+    """It was not there before, so what git would obey in it is moved away.
 
-    The control: where nobody looked before, it may have been the owner's, and is told only.
+    The control: without an earlier scan it may have been the owner's, and is only reported.
     """
     await checks.prepare(str(work))
     with _begun(checks, work) as check:
@@ -126,7 +126,7 @@ async def test_a_repository_that_a_run_makes_is_harmless(checks: Checks, work: P
 async def test_a_repository_that_was_there_is_held_by_the_first_run(
     checks: Checks, work: Path
 ) -> None:
-    """The workspace was looked through before; another look is not taken while it is known."""
+    """The workspace was scanned before; no second scan happens while it is known."""
     deep = _repository(work / "deep/below")
     await checks.prepare(str(work))
     later = _repository(work / "later")
@@ -144,7 +144,7 @@ async def test_a_repository_that_was_there_is_held_by_the_first_run(
 async def test_without_git_to_protect_nobody_looks_for_repositories(
     work: Path, protected: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor where there is no workspace, or none that can be opened: the run itself says so."""
+    """Nor if there is no workspace, or none that can be opened: the run itself says so."""
     walked: list[object] = []
     monkeypatch.setattr(Checks, "walk", lambda _self, sweep: walked.append(sweep))
     checks = Checks(Protection(protected))
@@ -157,7 +157,7 @@ async def test_without_git_to_protect_nobody_looks_for_repositories(
 
 
 async def test_a_run_without_a_workspace_has_nothing_to_be_checked(checks: Checks) -> None:
-    """Its check never began, and nothing is to be closed."""
+    """Its check never began, and nothing needs to be closed."""
     with checks.run() as check:
         assert await check.finish() == ()
 
@@ -165,7 +165,7 @@ async def test_a_run_without_a_workspace_has_nothing_to_be_checked(checks: Check
 async def test_what_an_earlier_overlapping_run_made_is_new_for_the_later_one(
     checks: Checks, work: Path
 ) -> None:
-    """Runs that overlap cannot hand it to each other as what was there."""
+    """Overlapping runs cannot pass it to each other as something that already existed."""
     await checks.prepare(str(work))
     with _begun(checks, work) as first:
         (work / ".envrc").write_text("evil")
@@ -177,7 +177,7 @@ async def test_what_an_earlier_overlapping_run_made_is_new_for_the_later_one(
 
 
 async def test_what_stands_before_a_run_begins_is_the_owners(checks: Checks, work: Path) -> None:
-    """Also where an earlier run, which is over, was looked at: nothing of it is remembered."""
+    """Even if an earlier run, now over, was scanned: nothing of it is remembered."""
     await checks.prepare(str(work))
     with _begun(checks, work) as check:
         await check.finish()
@@ -192,7 +192,7 @@ async def test_what_stands_before_a_run_begins_is_the_owners(checks: Checks, wor
 async def test_many_findings_are_bounded_and_the_rest_is_in_the_log(
     checks: Checks, work: Path, caplog: pytest.LogCaptureFixture, marked: int, more: int
 ) -> None:
-    """Ten are told, and no name can disguise another in them."""
+    """Ten are reported, and no name can disguise another among them."""
     await checks.prepare(str(work))
     with _begun(checks, work) as check:
         for number in range(marked):
@@ -209,7 +209,7 @@ async def test_many_findings_are_bounded_and_the_rest_is_in_the_log(
 async def test_a_large_workspace_is_walked_to_its_end_all_the_same(
     checks: Checks, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What does not fit into the moment before a run goes on in a thread."""
+    """What does not fit into the moment before a run continues in a thread."""
     monkeypatch.setattr(workspace_check, "_AT_ONCE_S", 0)
     _repository(work / "deep/below")
     await checks.prepare(str(work))
@@ -222,7 +222,7 @@ async def test_a_large_workspace_is_walked_to_its_end_all_the_same(
 async def test_a_look_that_was_cut_short_replaces_no_whole_one(
     checks: Checks, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a repository of before would be taken for one that a run made."""
+    """Else an earlier repository would be taken for one that a run made."""
     await checks.prepare(str(work))
     monkeypatch.setattr(workspace_check, "_AT_ONCE_S", 0)
     monkeypatch.setattr(workspace_check, "_MOST_S", 0)

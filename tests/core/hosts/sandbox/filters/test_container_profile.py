@@ -1,4 +1,4 @@
-"""The profile of containers beside the filter of bubblewrap: it lets nothing through that is held.
+"""Compare the containers' profile with bubblewrap's filter: nothing that is held passes.
 
 That engines load it and what it does is in test_docker.py, with podman for real.
 """
@@ -27,7 +27,7 @@ def rules(machine: str) -> list[dict[str, Any]]:
 
 
 def answer(machine: str, name: str, *words: int) -> str | int:
-    """Return what becomes of a call: the first rule whose conditions hold, else ENOSYS."""
+    """Return the result of a call: the first rule whose conditions hold, else ENOSYS."""
     arguments = dict(enumerate(words))
     for rule in rules(machine):
         holds = all(
@@ -61,7 +61,7 @@ def test_no_call_sets_an_id(machine: str, bits: int) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_what_the_filter_names_is_never_allowed_outright(machine: str) -> None:
-    """The list of what is allowed has nothing that bubblewrap's commands are refused or held to."""
+    """The list of allowed calls has nothing that bubblewrap's commands are refused or held to."""
     free = {name for rule in rules(machine) if not rule.get("args") for name in _allowed(rule)}
     named = set(MACHINES[machine].numbers) - {"ioctl"}  # no container has a terminal
 
@@ -76,7 +76,7 @@ def _allowed(rule: dict[str, Any]) -> list[str]:
 
 
 def test_what_falls_back_is_answered_so() -> None:
-    """What callers try first, and go on without, is answered as where a kernel does not have it."""
+    """What callers try first, and can do without, is answered as by a kernel without it."""
     found = [answer("x86_64", one) for one in ("clone3", "openat2", "setxattr", "mount", "unheard")]
 
     assert found == [38, 38, 95, 1, 38]
@@ -85,7 +85,7 @@ def test_what_falls_back_is_answered_so() -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_threads_share_their_descriptors(machine: str) -> None:
-    """As bubblewrap's filter has it, in each call that could give a thread its own."""
+    """As in bubblewrap's filter, in each call that could give a thread its own."""
     shared, own, namespace = 0x3D0F00, 0x3D0B00, 0x10000000
     asked = (("clone", shared), ("clone", 17), ("unshare", 0x200), ("close_range", 3, 9, 4))
     refused = (

@@ -1,4 +1,4 @@
-"""Landlock lets a sandboxed command write where the mounts say, and nowhere else."""
+"""Let a sandboxed command write where the mounts say, and nowhere else (Landlock)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ WRITES = "import os\nfor one in {places}:\n    open(os.path.join(one, 'x'), 'w')
 
 @pytest.mark.parametrize("landlock", [True, False], ids=["landlock", "control"])
 async def test_landlock_restricts_what_mounts_do_not(landlock: bool, tmp_path: Path) -> None:
-    """A folder that bubblewrap lets be changed by mistake; the places that may be stay writable."""
+    """A folder that bubblewrap makes writable by mistake; the writable places stay so."""
     mistake = tmp_path / "mistake"
     mistake.mkdir()
     also = ("--bind", str(mistake), "/mnt/mistake")
@@ -41,7 +41,7 @@ async def test_landlock_restricts_what_mounts_do_not(landlock: bool, tmp_path: P
 
 
 async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
-    """Where it is hidden the host is denied, and the setting that helps is named."""
+    """If it is hidden the host is denied, and the setting that helps is named."""
     async with sandbox(tmp_path) as house:
         places = replace(
             places_for(house.home), fixed=(("/bin", Kind.LINK), ("/tmp", Kind.PRIVATE))
@@ -59,7 +59,7 @@ async def test_landlock_needs_python_in_sight(tmp_path: Path) -> None:
 def test_the_workspace_stays_writable_where_it_is_bound(
     workspace: str | None, bound: bool, also: tuple[str, ...]
 ) -> None:
-    """It need not lie below a private folder; one that is only seen is read-only here, too."""
+    """It need not be below a private folder; one that is only visible is read-only here, too."""
     view = View((("/", Kind.SYSTEM), ("/tmp", Kind.PRIVATE)), workspace)
     writable = ("/dev", "/tmp", *also)
 

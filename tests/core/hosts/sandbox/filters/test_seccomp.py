@@ -1,4 +1,4 @@
-"""The filter, run by a small interpreter of BPF; the kernel runs it in test_sandbox_escape."""
+"""Run the filter in a small interpreter of BPF; the kernel runs it in test_sandbox_escape."""
 
 import errno
 import re
@@ -41,7 +41,7 @@ def followed(
     arch: int | None = None,
     unix_sockets: bool = False,
 ) -> tuple[int, int]:
-    """Return that, and after how many operations (linux/filter.h)."""
+    """Return the filter's result, and after how many operations (linux/filter.h)."""
     program = filter_for(machine, unix_sockets=unix_sockets)
     assert program is not None
     words = [MACHINES[machine].arch if arch is None else arch, 0, 0]
@@ -94,7 +94,7 @@ def test_what_is_named_is_refused_and_nothing_else(machine: str, numbers: dict[s
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_another_architecture_is_killed(machine: str) -> None:
-    """Its numbers mean other calls; those of x32 are told by a bit."""
+    """Its numbers mean other calls; those of x32 are recognised by a bit."""
     assert ruled(machine, 0, arch=0x40000003) == KILL
     if machine == "x86_64":
         assert ruled(machine, 0x40000000 | 39) == KILL
@@ -162,7 +162,7 @@ def test_unix_sockets_can_be_let_through(machine: str) -> None:
 
 
 def known(machine: str, places: dict[str, int]) -> list[tuple[int, list[int]]]:
-    """Return the numbers of calls that a machine has, each with its arguments before the place."""
+    """Return the numbers of a machine's calls, each with the arguments before the place."""
     numbers = MACHINES[machine].numbers
     return [(numbers[name], [0] * at) for name, at in places.items() if name in numbers]
 
@@ -180,7 +180,7 @@ def test_modes_that_give_rights(machine: str, mode: int) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_other_modes(machine: str) -> None:
-    """They pass, and so does an open that makes no file, whatever its register holds."""
+    """They pass, and so does an open that makes no file, whatever its register contains."""
     for number, before in known(machine, MODES):
         assert ruled(machine, number, *before, 0o1777) == ALLOW
     for number, before in known(machine, OPENING):

@@ -66,7 +66,7 @@ def test_head_and_tail_are_those_of_the_whole(text: str, chunk: int) -> None:
 
 @pytest.mark.timeout(10)
 def test_a_survivor_cannot_hold_up_the_end() -> None:
-    """Finishing takes what is in the pipe and leaves, though another process holds its end."""
+    """Finishing takes what is in the pipe and leaves, although another process holds its end."""
     drain = Drain(select.poll())
     held = os.dup(drain.inlet)
     os.write(held, b"last words")
@@ -78,7 +78,7 @@ def test_a_survivor_cannot_hold_up_the_end() -> None:
 
 
 def drained(cpu_s: float, seconds: float) -> int:
-    """Return how many bytes of `yes` a drain takes in a time, under a CPU limit."""
+    """Return how many bytes of `yes` a drain takes in some time, under a CPU limit."""
     poll = select.poll()
     drain = Drain(poll)
     drain.pace(cpu_s)
@@ -93,12 +93,12 @@ def drained(cpu_s: float, seconds: float) -> int:
 
 
 def test_draining_spares_the_cpu_limit() -> None:
-    """Draining counts against the commands' own limit: when half is spent, a read a second is left.
+    """Draining counts against the commands' own limit: past half, one read a second is left.
 
     This process has spent more than nothing, and less than a day.
     """
     paced = drained(0.0, 1.5)
-    free = max(drained(24 * 60 * 60, 0.5) for _ in range(3))  # the machine may stand still
+    free = max(drained(24 * 60 * 60, 0.5) for _ in range(3))  # the machine may freeze
 
     assert 0 < paced < 20_000_000
     assert free > 3 * paced

@@ -1,4 +1,4 @@
-"""What a run prints is taken from one pipe, from one for each stream, or from a terminal."""
+"""Take a run's output from one pipe, from one for each stream, or from a terminal."""
 
 import os
 import select
@@ -17,7 +17,7 @@ def shelf() -> tuple[Shelf, int]:
 
 
 def test_streams_are_apart_with_a_shelf_for_each() -> None:
-    """Each is kept and counted by itself; the text has both."""
+    """Each is kept and counted on its own; the text has both."""
     drain = Drain(select.poll())
     (out, out_memory), (err, err_memory) = shelf(), shelf()
     drain.keep([out, err])

@@ -77,13 +77,13 @@ async def test_without_it_there_is_none(runner: Runner) -> None:
 
 
 async def test_nobody_types(runner: Runner) -> None:
-    """A command that reads sees the end at once, as nobody sits there."""
+    """A command that reads sees the end at once, because no one is there."""
     assert (await seen(runner, "cat; echo over")).output.text == "over\r\n"
 
 
 @pytest.mark.parametrize("typed", [b"abc\nde\n", b"abc\nde", b""])
 async def test_what_was_bound_is_typed(runner: Runner, typed: bytes) -> None:
-    """Input arrives as lines, a last one without its end too, and then the end."""
+    """Input arrives as lines, including a last one without its end, and then the end."""
     done = await seen(runner, "stty -echo; cat; echo over", typed)
 
     assert done.output.text.endswith(typed.decode().replace("\n", "\r\n") + "over\r\n")
@@ -91,7 +91,7 @@ async def test_what_was_bound_is_typed(runner: Runner, typed: bytes) -> None:
 
 
 async def test_much_is_typed_as_fast_as_it_is_read(runner: Runner) -> None:
-    """Input beyond what a terminal holds waits for its reader, and does not hold the run up."""
+    """Input beyond what a terminal holds waits for its reader, and does not delay the run."""
     typed = b"a line of forty characters, with its end\n" * 4000
 
     done = await seen(runner, "stty -echo; sleep 0.1; wc -c", typed)
@@ -111,14 +111,14 @@ async def test_the_last_words_are_kept(runner: Runner) -> None:
 
 @pytest.fixture
 def kept_terminals() -> Iterator[None]:
-    """Fail when terminals are left over; tests that run beside this one have some of their own."""
+    """Fail if terminals are left over; tests that run at the same time have some of their own."""
     before = terminals()
     yield
     wait_until("the end of the terminals", lambda: terminals() <= before)
 
 
 def terminals() -> set[str]:
-    """Return which terminals this process and its descendants have open, `ptmx` among them."""
+    """Return which terminals this process and its descendants have open, including `ptmx`."""
     found = set()
     for pid in (os.getpid(), *procfs.descendants(os.getpid())):
         for one in Path("/proc").glob(f"{pid}/fd/*"):
@@ -141,7 +141,7 @@ def test_what_is_kept_would_be_seen() -> None:
 
 @pytest.mark.parametrize("deaf", ["TERM", "TERM HUP", "TERM HUP INT QUIT PIPE TTOU TSTP"])
 async def test_a_run_that_is_deaf_to_hangup_ends(deaf: str, kept_terminals: None) -> None:
-    """After the time and the grace nothing is left, nor of children with sessions of their own."""
+    """After the time limit and grace nothing is left, nor children in other sessions."""
     text = f"trap '' {deaf}; setsid sleep 60 & (setsid sleep 60 &) ; while :; do sleep 1; done"
     async with running(Limits(grace_ms=200)) as runner:
         run_id = new_run()
@@ -154,7 +154,7 @@ async def test_a_run_that_is_deaf_to_hangup_ends(deaf: str, kept_terminals: None
 
 
 async def test_a_terminal_is_cancelled(kept_terminals: None) -> None:
-    """A person ends an interactive program that waits for ever."""
+    """A person ends an interactive program that waits forever."""
     async with running() as runner:
         run_id, watcher = new_run(), Watcher()
         plan = planned(request(argv=("sleep", "60"), stdio=TERMINAL))
@@ -204,7 +204,7 @@ def test_a_shell_is_one_command() -> None:
 
 
 def test_the_sandbox_gives_no_terminal() -> None:
-    """There the request is refused, before anybody is asked."""
+    """There the request is refused, before anyone is asked."""
     refusal = PLANNER.plan(request("ls", stdio=TERMINAL), ExecPolicy(host=ExecHost.SANDBOX))
 
     assert isinstance(refusal, Refusal)

@@ -1,4 +1,4 @@
-"""A file that was approved is known by its names, and by what is read where it is gone."""
+"""Identify an approved file by its names, and by what is read if it is gone."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ def bound(path: Path) -> Bound:
 
 
 def test_it_is_there_while_its_name_leads_to_it(tmp_path: Path) -> None:
-    """Not once it is gone, nor where another file has its name."""
+    """Not once it is gone, nor if another file has its name."""
     path = tmp_path / "x"
     path.write_text("one")
     one = bound(path)

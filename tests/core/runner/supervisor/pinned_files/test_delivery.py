@@ -1,4 +1,4 @@
-"""A command finds its bound files as they were approved, and what it writes itself."""
+"""Give a command its bound files as they were approved, and what it writes itself."""
 
 import asyncio
 import itertools
@@ -21,14 +21,14 @@ GOOD, EVIL = "echo good\n", "echo evil\n"
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Return a folder with a script, and a slow shell that says when it has started."""
+    """Return a folder with a script, and a slow shell that reports its start."""
     script(tmp_path / "x.sh", GOOD)
     script(tmp_path / "wait", "#!/bin/sh\ntouch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n")
     return tmp_path
 
 
 async def printed(runner: Runner, line: str, place: Path, change: Callable[[], object]) -> str:
-    """Run a line whose first command waits; make a change meanwhile."""
+    """Run a line whose first command waits; make a change in the meantime."""
     plan = planned(request(line, cwd=place, timeout_ms=60_000))
     task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
     await until((place / "ready").exists)
@@ -43,7 +43,7 @@ def replaced(place: Path) -> None:
 
 
 def moved(place: Path) -> None:
-    """Put another folder in the folder's place."""
+    """Replace the folder with another."""
     shutil.copytree(place, place.with_name("copy"))
     script(place.with_name("copy") / "x.sh", EVIL)
     place.rename(place.with_name("old"))
@@ -51,7 +51,7 @@ def moved(place: Path) -> None:
 
 
 def test_this_machine_can_deliver() -> None:
-    """The kernel has what it takes; where it has not, the tests of this file fail."""
+    """The kernel has what it needs; otherwise the tests of this file fail."""
     assert open_notifier.fault() == ""
 
 
@@ -69,7 +69,7 @@ def test_this_machine_can_deliver() -> None:
     ],
 )
 async def test_a_script_is_what_was_approved_however_late(place: Path, line: str) -> None:
-    """A shell that reads it seconds after its start, by whatever name."""
+    """A shell that reads it seconds after its start, by any name."""
     async with running() as runner:
         said = await printed(
             runner, line.format(place=place, name=place.name), place, lambda: replaced(place)
@@ -79,7 +79,7 @@ async def test_a_script_is_what_was_approved_however_late(place: Path, line: str
 
 
 async def test_root_reads_another_users_script_as_approved(place: Path) -> None:
-    """The file itself, under a lease; for others than root it would be a copy (swaps.py)."""
+    """The file itself, under a lease; for users other than root it would be a copy (swaps.py)."""
     os.chown(place / "x.sh", 65534, -1)
     script(place / "x.sh", GOOD)
     async with running() as runner:
@@ -89,7 +89,7 @@ async def test_root_reads_another_users_script_as_approved(place: Path) -> None:
 
 
 async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> None:
-    """The name leads to another folder, in which there is another script."""
+    """The name leads to another folder, which contains another script."""
     async with running() as runner:
         plan = planned(request(f"./wait $(true); sh {place}/x.sh", cwd=place))
         task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
@@ -114,7 +114,7 @@ async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> Non
     ],
 )
 async def test_a_command_reads_what_it_wrote_itself(place: Path, line: str) -> None:
-    """The text that was approved says what becomes of the file."""
+    """The approved text says what happens to the file."""
     (place / "evil").write_text(EVIL)
     async with running() as runner:
         plan = planned(request(line.format(name=place.name), cwd=place))
@@ -132,7 +132,7 @@ async def test_a_mode_that_is_changed_is_no_other_content(place: Path) -> None:
 
 
 async def test_content_that_others_wrote_meanwhile_is_not_read(place: Path) -> None:
-    """In place, after the time for which writers wait: nothing of it runs, and it is said."""
+    """In place, after the time for which writers wait: nothing of it runs, and it is reported."""
 
     def overwrite() -> None:
         (place / "x.sh").write_text(EVIL)
@@ -145,7 +145,7 @@ async def test_content_that_others_wrote_meanwhile_is_not_read(place: Path) -> N
 
 
 async def test_a_script_sees_its_own_name_and_file(place: Path) -> None:
-    """`$0`, the vector and a lock on the file itself are as ever."""
+    """`$0`, the vector and a lock on the file itself are as usual."""
     script(
         place / "x.sh",
         '#!/bin/sh -e\necho "$0 $*"\nexec 9<"$0"; flock -n 9; stat -Lc %i /dev/fd/9\n',
@@ -159,7 +159,7 @@ async def test_a_script_sees_its_own_name_and_file(place: Path) -> None:
 
 
 async def test_nothing_comes_about_where_nothing_was(place: Path) -> None:
-    """A script that was missing is missing, whoever puts one there meanwhile."""
+    """A script that was missing is missing, even if one appears in the meantime."""
     async with running() as runner:
         plan = planned(request("sh absent.sh", cwd=place))
         watcher = Watcher(before_claim=lambda: script(place / "absent.sh", EVIL))
@@ -171,7 +171,7 @@ async def test_nothing_comes_about_where_nothing_was(place: Path) -> None:
 
 @pytest.mark.parametrize("streams", ["", "2>&1 | cat"])
 async def test_many_processes_open_many_files(place: Path, streams: str) -> None:
-    """Every opening of a whole tree is answered, in parallel too, and programs end as ever."""
+    """Every opening of a whole tree is answered, in parallel too, and programs end as usual."""
     (place / "files").mkdir()
     for number in range(200):
         (place / "files" / str(number)).write_text("x\n")
@@ -195,7 +195,7 @@ async def test_a_terminal_is_the_commands_own(place: Path) -> None:
 
 
 async def test_what_a_supervisor_cannot_look_at_is_not_opened(place: Path) -> None:
-    """Without a free descriptor it lets no call through to what lies at the name by then."""
+    """Without a free descriptor it lets no call through to what the name means by then."""
     watcher = Watcher()
     async with running() as runner:
         plan = planned(request("./wait $(true); sh x.sh", cwd=place, timeout_ms=60_000))

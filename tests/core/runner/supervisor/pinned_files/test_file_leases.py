@@ -1,4 +1,4 @@
-"""Leases on files of one's own, of others, and on none."""
+"""Take leases on one's own files, on others', and on none."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ print(is_exposed(os.fstat(fd)), repr(take(fd)))
 
 
 def test_a_writer_is_told_to_wait_until_the_lease_is_given_back(tmp_path: Path) -> None:
-    """An opening for writing that may not wait is refused meanwhile, reading is not."""
+    """An opening for writing that may not wait is refused in that time, reading is not."""
     path = tmp_path / "tool"
     path.write_text("good")
     fd = os.open(path, os.O_RDONLY)
@@ -34,7 +34,7 @@ def test_a_writer_is_told_to_wait_until_the_lease_is_given_back(tmp_path: Path) 
 
     drop(fd)
     os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-    drop(fd)  # once more does no harm
+    drop(fd)  # repeating it does no harm
     os.close(fd)
 
 
@@ -59,7 +59,7 @@ def test_what_belongs_to_another_user(tmp_path: Path, mode: int, said: str) -> N
 
 
 def test_own_files_are_exposed(tmp_path: Path) -> None:
-    """Whoever owns a file can give itself the right to write to it."""
+    """A file's owner can grant itself the right to write to it."""
     path = tmp_path / "tool"
     path.write_text("good")
     path.chmod(0o444)

@@ -1,4 +1,4 @@
-"""A script's first line is read as the kernel reads it, and its interpreter is held to the plan."""
+"""Read a script's first line as the kernel does, and hold its interpreter to the plan."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ def opened(head: bytes, *pins: Pin) -> tuple[bool, list[str]]:
     ],
 )
 def test_the_interpreter_and_its_one_argument_are_opened(head: bytes, words: list[str]) -> None:
-    """All behind the first blank is one argument; the line may end in the last byte of the head."""
+    """All after the first blank is one argument; the line may end in the last byte of the head."""
     assert opened(head, pin(SHELL)) == (True, words)
 
 
@@ -53,12 +53,12 @@ def test_the_interpreter_and_its_one_argument_are_opened(head: bytes, words: lis
     ],
 )
 def test_without_a_whole_first_line_the_kernel_does_it(head: bytes) -> None:
-    """Nothing is opened, for nothing of it is known."""
+    """Nothing is opened, because nothing of it is known."""
     assert opened(head, pin(SHELL)) == (False, [])
 
 
 def test_a_script_as_interpreter_is_the_kernels(tmp_path: Path) -> None:
-    """It has a first line of its own; nothing is opened here even where it was approved."""
+    """It has its own first line; nothing is opened here even if it was approved."""
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
 
@@ -66,7 +66,7 @@ def test_a_script_as_interpreter_is_the_kernels(tmp_path: Path) -> None:
 
 
 def test_another_interpreter_than_the_approved_one_is_refused() -> None:
-    """Whatever the name says by now."""
+    """Whatever the name means by now."""
     with pytest.raises(OSError, match="changed after it was approved") as refused:
         opened(b"#!/bin/sh\n", pin("/usr/bin/env"))
 

@@ -1,4 +1,4 @@
-"""The numbers of the calls that are seen, and what the filter lets through."""
+"""Check the numbers of the observed calls, and what the filter lets through."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from core.runner.supervisor.pinned_files import open_filter
 def test_the_sandbox_knows_the_calls_by_the_same_numbers(
     arch: int, numbers: dict[str, int]
 ) -> None:
-    """Two tables, written down apart."""
+    """Two tables, written independently."""
     own = open_filter._NUMBERS[arch]
     shared = own.keys() & numbers.keys()
 
@@ -21,7 +21,7 @@ def test_the_sandbox_knows_the_calls_by_the_same_numbers(
 
 
 def test_each_call_that_names_a_file_to_open_or_replace_is_seen() -> None:
-    """On each architecture, by its old and its new form where it has both."""
+    """On each architecture, in its old and its new form if it has both."""
     for numbers in open_filter._NUMBERS.values():
         assert {"openat", "openat2", "renameat2", "linkat", "symlinkat", "unlinkat"} <= set(numbers)
         assert len(set(numbers.values())) == len(numbers)

@@ -1,4 +1,4 @@
-"""A run is ended where it has more processes than it may have, and not a moment before."""
+"""End a run when it has more processes than it may have, and not a moment before."""
 
 import os
 import signal
@@ -14,12 +14,12 @@ from core.runner.supervisor.processes.fork_bomb import ProcessLimit
 from tests.support.waiting import until
 
 TREE = "import os, time\nfor _ in range(3): os.fork()\ntime.sleep(60)"
-"""Eight processes: itself and seven that stem from it."""
+"""Eight processes: itself and seven descendants."""
 
 
 @pytest.fixture
 async def own() -> AsyncIterator[int]:
-    """Yield how many processes stem from this one while some do."""
+    """Yield the number of this process's descendants while there are some."""
     argv = (sys.executable, "-I", "-S", "-c", TREE)
     head = subprocess.Popen(argv, start_new_session=True)  # noqa: ASYNC220 - it only sleeps
     try:
@@ -31,14 +31,14 @@ async def own() -> AsyncIterator[int]:
 
 
 def _looks(most: int) -> bool:
-    limit = ProcessLimit()  # that of a machine without any process: each look counts
+    limit = ProcessLimit()  # that of a machine without any process: each check counts
     limit.begin(most, time.monotonic() - 1)
     return limit.is_there()
 
 
 async def test_one_more_than_the_limit_is_too_many(own: int) -> None:
-    """As many as the limit says are let be."""
-    for _ in range(20):  # what another test started may end meanwhile
+    """As many as the limit allows are left alone."""
+    for _ in range(20):  # what another test started may end in the meantime
         now = procfs.count_descendants(os.getpid(), 1000)
         seen = [_looks(now - 1), _looks(now), _looks(now + 1)]
         if now == procfs.count_descendants(os.getpid(), 1000):
@@ -48,7 +48,7 @@ async def test_one_more_than_the_limit_is_too_many(own: int) -> None:
 
 
 async def test_it_is_looked_at_now_and_then(own: int) -> None:
-    """Not before the next look is due, whatever is there."""
+    """Not before the next check is due, whatever exists."""
     limit, now = ProcessLimit(), time.monotonic()
     limit.begin(own - 1, now + 60)
 
@@ -58,7 +58,7 @@ async def test_it_is_looked_at_now_and_then(own: int) -> None:
 
 
 async def test_what_the_machine_had_before_is_not_counted(own: int) -> None:
-    """A machine with many processes that has no more of them by now is not searched."""
+    """A machine with many processes whose number has not grown is not searched."""
     limit = ProcessLimit()
     limit.settle()
     limit.begin(procfs.threads(), time.monotonic() - 1)

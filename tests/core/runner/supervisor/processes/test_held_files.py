@@ -1,4 +1,4 @@
-"""What a run holds of a disk is counted once, and never taken for less than it may be."""
+"""Count what a run holds of a disk once, and never for less than it may be."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ MIB = 1024 * 1024
 
 
 def look(lacks: str = "") -> Look:
-    """Return a look with time enough; ``lacks``: what the disk lacks."""
+    """Return a check with enough time; ``lacks``: what the disk lacks."""
     found = Look(lambda: lacks)
     found.lacking = lacks
     return found
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def blocks(path: Path) -> int:
-    """Return what a path has of the disk."""
+    """Return a path's use of the disk."""
     return path.stat().st_blocks * 512
 
 
@@ -44,7 +44,7 @@ def test_a_file_with_two_names_is_counted_once(folder: Path) -> None:
 
 
 def test_all_that_it_may_hold_is_not_too_much(folder: Path) -> None:
-    """One byte less of a limit is; then it is not counted on."""
+    """One byte less of a limit is; then counting stops."""
     size = held(str(folder), 100 * MIB, 0, look())
 
     assert held(str(folder), size, 0, look()) == size
@@ -52,11 +52,11 @@ def test_all_that_it_may_hold_is_not_too_much(folder: Path) -> None:
 
 
 def test_without_time_it_is_taken_to_hold_what_the_disk_grew_by(folder: Path) -> None:
-    """Nothing is known of what was not looked at; the control has time."""
+    """Nothing is known of what was not checked; the control has time."""
     assert held(str(folder), 100 * MIB, 7 * MIB, look("space")) == 7 * MIB
     assert held(str(folder), 100 * MIB, 7 * MIB, look()) < 7 * MIB
 
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    """It was removed with all that was in it."""
+    """It was removed with everything in it."""
     assert held(str(tmp_path / "gone"), MIB, 7 * MIB, look()) == 0

@@ -7,7 +7,7 @@ from core.runner.supervisor.processes import procfs
 from tests.support.waiting import until
 
 TREE = "import os, time\nfor _ in range(3): os.fork()\ntime.sleep(60)"
-"""Eight processes: itself and seven that stem from it."""
+"""Eight processes: itself and seven descendants."""
 
 
 async def test_descendants_are_counted() -> None:
@@ -45,14 +45,14 @@ for look in (procfs.own_children, procfs.processes, procfs.threads, procfs.boot_
 
 
 def test_who_cannot_look_sees_no_absence() -> None:
-    """Without a descriptor every look fails; none of them finds that nothing is there."""
+    """Without a descriptor every check fails; none of them finds that nothing is there."""
     argv = (sys.executable, "-c", BLIND)
     told = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     assert told.splitlines() == ["Too many open files"] * 6
 
 
 def test_who_kept_a_descriptor_back_sees_its_children() -> None:
-    """The same process without any, but for the one that it holds back; again and again."""
+    """The same process without any, except the one that it holds back; again and again."""
     kept = BLIND.replace("(3, 3))", "(4, 4))").replace(
         "resource.set", "procfs.keep_spare()\nresource.set"
     )

@@ -1,4 +1,4 @@
-"""Children that are not spared are killed and reaped, however they hide."""
+"""Kill and reap children that are not spared, however they hide."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ print(json.dumps({
 
 
 def test_all_but_the_spared_are_killed_and_their_ends_are_known() -> None:
-    """In the own group and in one of their own; who is spared is not waited for."""
+    """In the own group and in one of their own; a spared one is not waited for."""
     said = subprocess.run(
         [sys.executable, "-I", "-S", "-c", KILLING, str(ROOT)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What a gateway believes of the database's clock."""
+"""Correct the database's clock as a gateway believes it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ class Answers:
     made: list[dict[str, Any]] = field(default_factory=list)
 
     def execute(self, _statement: object, values: dict[str, Any] | None = None) -> "Answers":
-        """Note a correction; a query is answered by ``one``."""
+        """Record a correction; a query is answered by ``one``."""
         if values is not None:
             self.made.append(values)
         return self
@@ -30,14 +30,14 @@ class Answers:
 
 @pytest.fixture
 def followed() -> Followed:
-    """Return a clock that was seen at 1,000,000 ms, with a steady clock that stands at 0."""
+    """Return a clock that was seen at 1,000,000 ms, with a steady clock at 0."""
     one = Followed(lambda: 0)
     one.now(Answers([(1_000_000, 1_000_000, 0)]))  # type: ignore[arg-type]
     return one
 
 
 def corrected(one: Followed, seen: int) -> None:
-    """Take a step back, as the transaction of a correction does, and commit it."""
+    """Undo a step, as the transaction of a correction does, and commit it."""
     back = Answers([(seen, 1_000_000, 0), (1_000_000, 1_000_000, 1_000_000 - seen)])
     one.believe(one.correct(back))  # type: ignore[arg-type]
     assert back.made[0]["p_by"] == 1_000_000 - seen
@@ -54,7 +54,7 @@ def test_an_answer_from_before_a_correction_is_not_believed(followed: Followed, 
 
 
 def test_an_answer_after_a_correction_is_believed(followed: Followed) -> None:
-    """The control: its offset is new as well, and its time goes on; so is another gateway's."""
+    """The control: its offset is new as well, and its time runs; so is another gateway's."""
     corrected(followed, 1_000_000 + HOUR_MS)
     for offset in (-HOUR_MS, -HOUR_MS + 3):
         answer = Answers([(1_000_010, 1_000_000, offset)])
@@ -70,7 +70,7 @@ def test_a_correction_is_not_believed_before_it_is_committed(followed: Followed)
 
 
 def test_a_mark_that_is_further_is_believed() -> None:
-    """A gateway whose steady clock stood still goes by what the others have kept."""
+    """A gateway whose steady clock stopped follows what the others have kept."""
     one = Followed(lambda: 0)
     one.now(Answers([(1_000_000, 1_000_000, 0)]))  # type: ignore[arg-type]
     later = (1_000_000 + HOUR_MS, 1_000_000 + HOUR_MS - 20, 0)

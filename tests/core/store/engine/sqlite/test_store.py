@@ -1,4 +1,4 @@
-"""The SQLite runner: one gateway, a private file, groups of commits, clear errors."""
+"""Test the SQLite runner: one gateway, a private file, groups of commits, clear errors."""
 
 import asyncio
 import os
@@ -52,7 +52,7 @@ async def test_a_second_gateway_is_refused_by_name(tmp_path: Path) -> None:
 
 
 async def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
-    """What it leads to keeps its content, and the message names the link."""
+    """Its target keeps its content, and the message names the link."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / "state.db.lock").symlink_to(victim)
@@ -63,7 +63,7 @@ async def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> Non
 
 
 async def test_a_link_in_the_place_of_the_ballast_is_replaced(tmp_path: Path) -> None:
-    """The file that it leads to keeps its content and size."""
+    """Its target keeps its content and size."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     ballast = tmp_path / "state.db.ballast"
@@ -135,7 +135,7 @@ async def test_a_failing_operation_does_not_undo_its_neighbours(tmp_path: Path) 
 
 
 async def test_no_result_comes_before_the_commit(tmp_path: Path) -> None:
-    """What a caller was told is in the file, read by a connection of its own."""
+    """What a caller was told is in the file, read through a separate connection."""
     store = await open_store(_url(tmp_path))
     raw = sqlite3.connect(tmp_path / "state.db")
     for _ in range(20):
@@ -147,7 +147,7 @@ async def test_no_result_comes_before_the_commit(tmp_path: Path) -> None:
 
 
 async def test_a_caller_that_gives_up_does_not_undo(tmp_path: Path) -> None:
-    """Cancelled while waiting: the operation stands, the store goes on."""
+    """Cancelled while waiting: the operation is done, the store continues."""
     store = await open_store(_url(tmp_path))
     run = run_draft()
     waiting = asyncio.ensure_future(store.write(runs.begin, run))
@@ -160,7 +160,7 @@ async def test_a_caller_that_gives_up_does_not_undo(tmp_path: Path) -> None:
 
 
 async def test_a_foreign_lock_is_a_store_error_and_passes(tmp_path: Path) -> None:
-    """Somebody's shell holds a write lock: the write fails clearly, later ones work."""
+    """A shell holds a write lock: the write fails clearly, later ones work."""
     store = await open_store(_url(tmp_path))
     await store.write(_impatient)
     raw = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
@@ -205,7 +205,7 @@ async def test_reading_cannot_write(tmp_path: Path) -> None:
 
 
 async def test_a_failing_listener_keeps_no_wake_up_from_the_others(tmp_path: Path) -> None:
-    """One subscriber breaks, the next hears; unsubscribed, it hears no more."""
+    """One subscriber breaks, the next is notified; unsubscribed, it gets no more."""
     store = await open_store(_url(tmp_path))
     heard: list[str] = []
     broken = store.subscribe(_raise)
@@ -238,7 +238,7 @@ def _raise(_words: str) -> None:
 
 @pytest.mark.parametrize("beside", [True, False])
 async def test_no_read_waits_for_a_long_one_beside_it(tmp_path: Path, beside: bool) -> None:
-    """Nor does the start of another; the control: on the one reader it waits."""
+    """Nor does another start; the control: with only one reader it waits."""
     store = await open_store(_url(tmp_path))
     going, may_end = threading.Event(), threading.Event()
 
