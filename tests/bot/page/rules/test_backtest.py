@@ -69,6 +69,7 @@ def test_a_draft_may_ask_more(home: ApiGateway, ana: PageBrowser) -> None:
 
 def test_the_draft_is_kept_and_can_be_saved(home: ApiGateway, admin: PageBrowser) -> None:
     """With the base that was read, so another person's save in between is not overwritten."""
+    home.ask("seq 3", wait=20)
     text = _tried(admin, add="/usr/bin/sha1sum", ask="always").text
     assert "/usr/bin/sha1sum</textarea>" in text
     assert '<option value="always" selected>' in text
