@@ -70,7 +70,7 @@ def register(commands: "Commands") -> None:
         arg("session", metavar="SESSION", help="the session's key"),
         arg("--ack", type=int, metavar="N", help="acknowledge up to N first"),
         arg("--limit", type=count, default=100, help="events at most (default: 100)"),
-        json="print one JSON object a line",
+        json="print one JSON object per line",
     )
     under(commands, "Requests")
     _add_people(commands)

@@ -65,7 +65,7 @@ def register(commands: "Commands") -> None:
         arg("--gateway", metavar="HOST:PORT", help="the gateway; needed once, then kept"),
         arg("--gateway-key", metavar="KEY", help="its key, from `sayso node key` there"),
         arg("--name", metavar="NAME", help="the display name to ask for (default: host name)"),
-        json="log one JSON object a line",
+        json="log one JSON object per line",
     )
     _add_service(inner)
     purpose = "revoke a node: it takes no commands until it is paired again"

@@ -127,7 +127,7 @@ class PlanPages:
         """Answer one command through the method, as its own page would."""
         found = known.get(ref)
         if found is None:
-            return Said("", "", done=False, sentence="It does not wait here any more.")
+            return Said("", "", done=False, sentence="It is no longer waiting here.")
         card = build_prompt(found, self.render.zone)
         alone = _alone(card)
         command = card.command.text[:200]

@@ -35,7 +35,7 @@ class BotRequest(HTTPXRequest):
             if not isinstance(answer, dict):
                 raise TypeError(type(answer).__name__)
         except UNREADABLE as error:
-            words = f"the answer is no object of JSON: {payload[:_LONGEST]!r}"
+            words = f"the answer is not a JSON object: {payload[:_LONGEST]!r}"
             raise TelegramError(words) from error
         return answer
 

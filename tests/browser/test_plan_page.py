@@ -37,7 +37,7 @@ def test_a_burst_comes_as_one_card_and_is_ticked(home: ApiGateway, chromium: Bro
         expect(page.get_by_role("status").first).to_contain_text("Allowed once")
         assert _states(home, asked) == ["allowed", "allowed", "pending", "pending"]
         page.get_by_role("button", name="Deny all 2").click()
-        expect(page.get_by_text("Nothing of it waits any more.")).to_be_visible()
+        expect(page.get_by_text("Nothing in it is waiting any more.")).to_be_visible()
         assert _states(home, asked)[2:] == ["denied", "denied"]
         assert opened.complaints == []
 
@@ -68,5 +68,5 @@ def test_a_plan_is_answered_without_javascript(home: ApiGateway, chromium: Brows
         page.get_by_role("button", name="Allow those ticked, once").click()
         expect(page.get_by_role("status").first).to_contain_text("Allowed once")
         page.get_by_role("button", name="Allow all 3 once").click()
-        expect(page.get_by_text("Nothing of it waits any more.")).to_be_visible()
+        expect(page.get_by_text("Nothing in it is waiting any more.")).to_be_visible()
         assert _states(home, asked) == ["allowed"] * 4

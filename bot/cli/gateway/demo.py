@@ -25,7 +25,7 @@ def register(commands: "Commands") -> None:
         _EXAMPLES,
         demo,
         arg("--answer", choices=_ANSWERS, help="the person's answer (default: ask you)"),
-        json="print one JSON object a step",
+        json="print one JSON object per step",
     )
     under(commands, "The gateway")
 

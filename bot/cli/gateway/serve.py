@@ -28,7 +28,7 @@ sayso serve --exec-acl ./exec-acl.toml
 def register(commands: "Commands") -> None:
     """Add the command to the parser."""
     acl = arg("--exec-acl", metavar="F", help="the access list of remote exec; it must exist")
-    log = "log one JSON object a line"
+    log = "log one JSON object per line"
     command(commands, "serve", "run the gateway", _EXAMPLES, serve, acl, json=log)
     under(commands, "The gateway")
 

@@ -49,7 +49,7 @@ def register(commands: "Commands") -> None:
         arg("--app-token-file", metavar="F", type=Path, help=app),
         arg("--yes", action="store_true", help=every),
         arg("--seconds", type=seconds, default=_SECONDS, help=waits),
-        json="print one JSON object a step",
+        json="print one JSON object per step",
     )
     under(commands, "The gateway")
 

@@ -82,7 +82,7 @@ def test_one_that_is_decided_elsewhere_says_so_and_the_others_count(
     ticks = {f"tick-{one}": "yes" for one in asked}
     said = ana.submit(f"/plan/{asked[0]}", decision="allow-once", **ticks)
     assert said.status_code == 409
-    assert "does not wait here any more" in said.text
+    assert "is no longer waiting here" in said.text
     assert _states(home, asked) == ["allowed", "denied", "allowed"]
 
 
