@@ -23,11 +23,14 @@ class Inline:
     """What is known about the code that one program takes, under each of its names.
 
     ``patterns`` are searched in the arguments with a NUL before, between and after them.
+    ``modes`` are the first operands that are not a script, ``None`` if a script does not end the
+    program's own options.
     """
 
     options: tuple[tuple[str, str], ...]
     patterns: tuple[tuple[str, re.Pattern[str]], ...]
     scripts: tuple[tuple[str, Profile], ...]
+    modes: frozenset[str] | None
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Name the argument that carries code or a program to run, ``None`` if there is none."""
@@ -35,8 +38,15 @@ class Inline:
 
     def looked_for(self, arguments: Sequence[str]) -> str | None:
         """Return the same, without the cache."""
-        found = inline_code(self.options, arguments) if self.options else None
-        return found or self._by_pattern(arguments) or self._by_script(arguments)
+        own = arguments[:1] if self.ends_at_script(arguments) else arguments
+        found = inline_code(self.options, own) if self.options else None
+        return found or self._by_pattern(own) or self._by_script(own)
+
+    def ends_at_script(self, arguments: Sequence[str]) -> bool:
+        """Return whether the first argument is a script, which gets all others: `node x.js -e`."""
+        if self.modes is None or not arguments:
+            return False
+        return arguments[0][:1] not in {"", "-"} and arguments[0] not in self.modes
 
     def _by_pattern(self, arguments: Sequence[str]) -> str | None:
         if not self.patterns:
@@ -69,7 +79,19 @@ def inline_of(names: frozenset[str]) -> Inline | None:
     options = tuple(one for one in inline_options(names) if one[0] not in replaced)
     patterns = tuple((name, one) for name in sorted(names) for one in _patterns().get(name, ()))
     scripts = tuple((name, one) for name in sorted(names) for one in _scripts().get(name, ()))
-    return Inline(options, patterns, scripts) if options or patterns or scripts else None
+    known = frozenset(one[0] for one in (*options, *patterns, *scripts))
+    return Inline(options, patterns, scripts, _modes_of(known)) if known else None
+
+
+def _modes_of(names: frozenset[str]) -> frozenset[str] | None:
+    found = [_modes().get(name) for name in names]
+    return None if None in found else frozenset(mode for one in found for mode in one or ())
+
+
+@cache
+def _modes() -> dict[str, tuple[str, ...]]:
+    known = section(table("inline"), "ends_at_script")
+    return {name: words(known, names) for names in known for name in names.split()}
 
 
 @cache

@@ -318,7 +318,7 @@ def _by_profile(program: str) -> str:
 def _with_inline(note: str | None, names: frozenset[str], arguments: Sequence[str]) -> str | None:
     """Add what needs an answer although the source allows it: code among further arguments."""
     known = inline_of(names)
-    if known is None:
+    if known is None or (known.ends_at_script(arguments) and _is_name(arguments[0])):
         return note
     if known.options:
         listed = " ".join(dict.fromkeys(option for _, option in known.options))

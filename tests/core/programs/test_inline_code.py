@@ -311,12 +311,26 @@ puppet apply -e 'exec{}'
 java -javaagent:x Main
 gs -dNOSAFER f
 perl -d:x a.pl
+perl -w a.pl -e 1
+perl - -e 1
+node -r ./a x.js -e 1
+node inspect -e 1
+node - -e 1
+node '' -e 1
+node data:text/javascript,1 -e 1
 python3 -Bc x
 python3 -W ignore -c x
 python3 -X dev -Ic x
 ruby -rne x
 """.strip().splitlines()
 PLAIN = r"""
+node x.js -e 1
+node server.js -p 3000 --eval --print
+node x.js --import=data:text/javascript,id
+perl a.pl -e -E -d:x -Mx=y
+ruby a.rb -e 1
+php a.php -r 1
+lua a.lua -e 1
 awk '{print $1}' f
 awk -F'|' '{print $2}' f
 awk -F, '/a|b/{print $2}' f
