@@ -218,12 +218,9 @@ class Stream:
         return behind or not readable or self._take()
 
     def _take(self) -> bool:
-        try:
-            data = os.read(self._master, _CHUNK)
-        except BlockingIOError:
-            return True
-        except OSError:  # EIO: the last process that had the terminal has ended
-            return False
+        data, open_still = self._shown()
+        if not data:
+            return open_still
         with self._lock:
             self._kept.append(data)
             self.total += len(data)
@@ -233,7 +230,26 @@ class Stream:
             if self._recording is not None:
                 self._recording.shown(data)
         self._tell()
-        return bool(data)
+        return open_still
+
+    def _shown(self) -> tuple[bytes, bool]:
+        """Read what is shown by now, a chunk at most, and whether a process has the terminal.
+
+        A read returns at most 4 KiB (the kernel's ``N_TTY_BUF_SIZE``); to keep and announce each of
+        them alone would take turns from the event loop.
+        """
+        shown = bytearray()
+        while len(shown) < _CHUNK:
+            try:
+                data = os.read(self._master, _CHUNK - len(shown))
+            except BlockingIOError:
+                return bytes(shown), True
+            except OSError:  # EIO: the last process that had the terminal has ended
+                return bytes(shown), False
+            if not data:
+                return bytes(shown), False
+            shown += data
+        return bytes(shown), True
 
     def _type(self) -> None:
         with self._lock:
