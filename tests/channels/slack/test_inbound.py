@@ -119,11 +119,12 @@ async def test_a_slow_commit_is_acknowledged_in_time_and_reported_after_it(
     await setup.channel.stop()
 
 
+@pytest.mark.parametrize("times", [1, 2])
 async def test_a_failing_store_is_asked_again_and_the_member_knows(
-    setup: SlackWorkspace, inbox: RecordingInbox
+    setup: SlackWorkspace, inbox: RecordingInbox, times: int
 ) -> None:
-    """A press that could not be stored is kept, and counted when the store is back."""
-    inbox.failures = [BROKEN_STORE] * 2
+    """A press that could not be stored is kept, and counted when the store is back; said once."""
+    inbox.failures = [BROKEN_STORE] * times
     await setup.channel.start(inbox)
     message = await setup.channel.post(setup.target, build_prompt(approval()))
     await setup.press(message, ApprovalReply.DENY)

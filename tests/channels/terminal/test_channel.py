@@ -1,5 +1,6 @@
 """Run the terminal channel on a real pseudo-terminal, and on plain streams."""
 
+import asyncio
 import io
 import os
 import termios
@@ -323,3 +324,20 @@ async def test_answers_can_come_from_a_file(tmp_path: Path, inbox: RecordingInbo
         await channel.stop()
 
     assert inbound.command == Approve("7k3f9q", ApprovalReply.DENY, "too broad")
+
+
+async def test_a_stopped_channel_leaves_the_terminal_to_others(inbox: RecordingInbox) -> None:
+    """What is typed once it stopped is for who reads next; while it reads, that is the channel."""
+    reader_end, writer_end = os.pipe()
+    os.set_blocking(reader_end, False)
+    with os.fdopen(reader_end) as reader:
+        channel = TerminalChannel(reader, io.StringIO())
+        await channel.start(inbox)
+        os.write(writer_end, b"d 7K3F9Q\n")
+        await inbox.take()
+        await channel.stop()
+        os.write(writer_end, b"ls\n")
+        await asyncio.sleep(0.05)  # a loop that still watched it would read it now
+
+        assert os.read(reader_end, 99) == b"ls\n"
+    os.close(writer_end)

@@ -4,10 +4,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
-from core.store.engine.postgres.wall_clock import ClockStepped, Followed
+from core.store import open_store
+from core.store.engine.postgres.wall_clock import SLACK_MS, ClockStepped, Followed
+from core.store.schema.tables import clock
 
-HOUR_MS = 3_600_000
+HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 
 
 @dataclass
@@ -75,3 +78,22 @@ def test_a_mark_that_is_further_is_believed() -> None:
     one.now(Answers([(1_000_000, 1_000_000, 0)]))  # type: ignore[arg-type]
     later = (1_000_000 + HOUR_MS, 1_000_000 + HOUR_MS - 20, 0)
     assert one.now(Answers([later])) == later[0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("further", [0, SLACK_MS])
+async def test_a_step_is_undone_where_the_mark_is_not_further_than_the_slack(
+    postgres_url: str, further: int
+) -> None:
+    """Such a mark is not believed either, so the step would be: nobody else is left to undo it."""
+
+    def stepped(conn: Connection) -> int:
+        one = Followed(lambda: 0)
+        before = one.now(conn)
+        conn.execute(clock.update().values(offset_ms=HOUR_MS, high_ms=before + further))
+        return one.correct(conn).wall - before
+
+    store = await open_store(postgres_url)
+    try:
+        assert abs(await store.write(stepped)) < MINUTE_MS
+    finally:
+        await store.close()
