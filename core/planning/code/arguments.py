@@ -57,7 +57,7 @@ def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the code words of each interpreter named; a name may be a value: `sudo -u sh`."""
-    known = (place for place, word in enumerate(argv) if place and interpreter_of(word))
+    known = (place for place, word in enumerate(argv) if interpreter_of(word))
     for count, place in enumerate(islice(known, _MOST_STARTED)):
         inner = interpreter_of(argv[place])
         if inner is not None:
