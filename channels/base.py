@@ -129,8 +129,8 @@ class Inbox(Protocol):
 
         Raises:
             Stopping: nothing was decided and the gateway stops; the channel leaves the event with a
-            platform that sends it again, or else replies ``STOPPING`` to the person. SaysoError:
-            nothing was decided; the channel keeps the event and retries it.
+            platform that sends it again, or else replies ``STOPPING`` to the person.
+            SaysoError: nothing was decided; the channel keeps the event and retries it.
         """
 
 
