@@ -89,6 +89,13 @@ STOPPING = Reply(
     Tone.REFUSED,
 )
 """The reply to a person on ``Stopping``, if the platform does not redeliver."""
+BROKEN = Reply(
+    Redacted(
+        "Internal error: this answer was not recorded and changed nothing. Contact the operator."
+    ),
+    Tone.REFUSED,
+)
+"""The reply to a person after a fault of ours."""
 
 
 @dataclass(frozen=True, slots=True)
