@@ -50,21 +50,21 @@ def method_table(
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
-    asking = table_of((RunMethods(gate, askers), OutlookMethods(gate, health)))
+    runs, outlook = RunMethods(gate, askers), OutlookMethods(gate, health)
     return table_of(
         (
-            RunMethods(gate, askers),
+            runs,
             QuestionMethods(gate, page_url),
             ApprovalsFileMethods(gate.rulebook, journal, askers),
             RecordMethods(store),
-            OutlookMethods(gate, health),
+            outlook,
             PeopleMethods(store, journal, askers, gate.broker.seals),
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
             LoginMethods(store, journal, askers, page_url, config),
             NodeMethods(store, journal, askers, node_host),
-            NodeCommandMethods(store, journal, askers, asking, node_host),
+            NodeCommandMethods(store, journal, askers, table_of((runs, outlook)), node_host),
             ToolMethods(gate, askers),
             PromptMethods(gate, askers),
             InsightMethods(store, zone),
