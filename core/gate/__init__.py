@@ -14,7 +14,7 @@
     record            what became of requests: refused, answered, expired, allowed for good
     deferred          results and records that the store or the journal cannot take yet
     closing           a gateway that stops: nothing new, and an end of what has begun
-    guards            lockdown and the gateway's self-test, checked before each spawn
+    guards            lockdown and the gate proof's marks, checked before each spawn
     tools             what agents may call by name, Exec among it (S3)
     journal_records   the journal's records, redacted
 """

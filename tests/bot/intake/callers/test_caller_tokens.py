@@ -61,7 +61,7 @@ async def refusal(method: AnyMethod, caller: Caller) -> type[Exception] | None:
 
 
 async def test_every_method_asks_for_its_scopes(api: Api) -> None:
-    """Each method, each scope, each way in: admitted exactly if the method says so.
+    """Each method, each scope, each entry point: admitted exactly if the method says so.
 
     What it says is on docs/reference/methods.md, so that no scope changes unseen.
     """
