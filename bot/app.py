@@ -3,9 +3,8 @@
 ::
 
     ground: journal, store, what an earlier gateway left ─▶ machines: guard, runner, hosts ─▶ gate
-          ─▶ channels ─▶ outbox, dispatch, clock ─▶ entry points: nodes, remote exec, socket,
-          network ─▶
-          proof
+          ─▶ channels ─▶ outbox, dispatch, clock
+          ─▶ entry points: nodes, remote exec, socket, network ─▶ proof
 
 The entry points open last, so that no half-started gateway answers; everything stops in reverse.
 """

@@ -159,7 +159,7 @@ class Client:
         return result
 
     def lost(self, error: OSError, sent: "str | None" = None) -> "NoReturn":
-        """Close the connection, and return the error that there is no answer.
+        """Close the connection, and raise the error that there is no answer.
 
         ``sent`` is the method that the gateway may have acted on, ``None`` for the last one.
 

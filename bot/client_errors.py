@@ -22,6 +22,7 @@ _HARMLESS = frozenset(
         "exec.approval.copies",
         "exec.approval.evidence",
         "exec.approval.resolve",
+        "exec.approval.waitDecision",
         "exec.approvals.set",
         "exec.approvals.node.set",
         "exec.cancel",

@@ -4,18 +4,24 @@
 
     base             the Channel protocol, and the Inbox that answers go to
     cards            prompt, outcome and notice for every platform, from the bound plan
+    card_summary     what a command does and why a person is asked, in a sentence each
     card_text        the words in cards: programs, endings, durations, digests
     commands         what people may ask for in a chat;  grammar  how it is typed (pure)
     argument_values  durations and settings in commands
     button_payload   what a button means, in at most 58 bytes
     background       tasks that nobody waits for, until the channel stops; replies that await their
-    turn pacing           when a message may be sent, by a platform's rate shown_text       what a
-    prompt shows, as text kept as evidence payload_preview  what a platform would be sent, for
-    `sayso prompt render` registry         name → class; entry points `sayso.channels` plugin the
-    settings of a third party's channel utf16            text counted as Telegram and Discord count
-    it memory           a channel inside this process (demo, tests) terminal/        this terminal
-    companion/       a companion that listens on this machine push/ notifications of browsers, by
-    web push slack/  telegram/  discord/  webhook/
+                     turn
+    pacing           when a message may be sent, by a platform's rate
+    shown_text       what a prompt shows, as text kept as evidence
+    payload_preview  what a platform would be sent, for `sayso prompt render`
+    registry         name → class; entry points `sayso.channels`
+    plugin           the settings of a third party's channel
+    utf16            text counted as Telegram and Discord count it
+    memory           a channel inside this process (demo, tests)
+    terminal/        this terminal
+    companion/       a companion that listens on this machine
+    push/            notifications of browsers, by web push
+    slack/  telegram/  discord/  webhook/
 
 The three chat platforms have the same file names for the same roles::
 

@@ -89,6 +89,13 @@ STOPPING = Reply(
     Tone.REFUSED,
 )
 """The reply to a person on ``Stopping``, if the platform does not redeliver."""
+BROKEN = Reply(
+    Redacted(
+        "Internal error: this answer was not recorded and changed nothing. Contact the operator."
+    ),
+    Tone.REFUSED,
+)
+"""The reply to a person after a fault of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +136,8 @@ class Inbox(Protocol):
 
         Raises:
             Stopping: nothing was decided and the gateway stops; the channel leaves the event with a
-            platform that sends it again, or else replies ``STOPPING`` to the person. SaysoError:
-            nothing was decided; the channel keeps the event and retries it.
+            platform that sends it again, or else replies ``STOPPING`` to the person.
+            SaysoError: nothing was decided; the channel keeps the event and retries it.
         """
 
 

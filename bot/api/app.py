@@ -38,7 +38,7 @@ _ANSWERS_S = 0.5
 class Parts:
     """The parts of the API. ``health`` is what ``health.get`` reports.
 
-    ``proving`` is the token with which the gateway proves these ways in (``bot.gate_proof``).
+    ``proving`` is the token with which the gateway proves these entry points (``bot.gate_proof``).
     ``pages`` creates what people open in a browser, ``None`` if there is nothing to open.
     """
 

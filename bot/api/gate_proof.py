@@ -20,7 +20,7 @@ from bot.api.websocket.connection import PATH
 from bot.gate_proof.entry_points import Answer, params_of, read_answer
 from bot.gate_proof.rpc import frame_of, result_of
 from core.errors import SaysoError
-from core.gate.guards.canary import Mark
+from core.gate.guards.marks import Mark
 
 _LARGEST_ANSWER = 1 << 20
 _ROUTE = "/v1/requests"
@@ -28,7 +28,7 @@ _ROUTE = "/v1/requests"
 
 @dataclass(frozen=True, slots=True)
 class RestWay:
-    """The way in by ``POST /v1/requests``."""
+    """The entry point ``POST /v1/requests``."""
 
     listening: Listening
     token: ProvingToken
@@ -69,7 +69,7 @@ class RestWay:
 
 @dataclass(frozen=True, slots=True)
 class WebSocketWay:
-    """The way in by the WebSocket."""
+    """The entry point WebSocket."""
 
     listening: Listening
     token: ProvingToken

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.base import Channel, Growing
-from core.model.identity import CODE_LENGTH, AgentId, ApprovalId
+from core.model.identity import AgentId, ApprovalId, code_of
 from core.model.result import Denied, Finished, Pending, Submission, Unknown
 from core.store.outbox.agent_messages import AgentMessage
 from core.text.render import Redacted, own_lines, phrase, printed, redact
@@ -38,7 +38,7 @@ class Speaker:
 
     def head(self, status: str, part: int = 1) -> str:
         """Return the first line of a message."""
-        code = redact(self.run_id[:CODE_LENGTH].upper()).text if self.run_id else ""
+        code = redact(code_of(self.run_id)).text if self.run_id else ""
         numbered = f" ({part})" if part > 1 else ""
         names = " \u00b7 ".join(filter(None, (code, redact(self.agent, strict=True).text)))
         shown = redact(status, strict=True).text

@@ -12,7 +12,7 @@ from channels.base import Inbound, Reply, Tone
 from channels.commands import AgentList, PromptAgent, StopAgent
 from core.gate import Gate
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
-from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, Intake, Requester
+from core.model.identity import AgentId, ApprovalId, Intake, Requester, code_of
 from core.model.policy import ExecHost
 from core.store.sessions import origins
 from core.store.sessions.agent_threads import AgentThread
@@ -107,7 +107,7 @@ class AgentPrompts:
             if command.ref:
                 return Reply(phrase(_NO_PROMPT, redact(command.ref)), Tone.REFUSED)
             return _refusal(_NOTHING)
-        code = redact(run_id[:CODE_LENGTH].upper())
+        code = redact(code_of(run_id))
         note = f"stopped by {actor.name or actor.account} ({actor.channel})"
         if await self.threads.cancel(run_id, note):
             return Reply(phrase("{} is being stopped.", code), Tone.OK)

@@ -29,34 +29,34 @@ class Answers:
         """Answer, or show what may be answered."""
         match inbound.command:
             case Approve() as command:
-                return await self.typed(inbound, command)
+                return await self._named(inbound, command)
             case BareReply() as command:
-                return await self.bare(inbound, command)
+                return await self._bare(inbound, command)
             case Choose() as command:
-                return await self.choices(inbound, command)
+                return await self._choices(inbound, command)
             case _:
                 return None
 
-    async def typed(self, inbound: Inbound, command: Approve) -> Reply:
-        """Take an answer that names its approval."""
+    async def _named(self, inbound: Inbound, command: Approve) -> Reply:
+        """Take an answer that names its approval: typed, or the press of a button."""
         answered = await self.gate.answer(_answer(inbound, command))
         # A message without our button may be anybody's; only a press proves that it is this prompt.
         if answered.approval is not None and inbound.replied_to and not command.typed:
             await self._adopt(answered.approval, inbound)
         return _reply_for(answered)
 
-    async def bare(self, inbound: Inbound, command: BareReply) -> Reply:
+    async def _bare(self, inbound: Inbound, command: BareReply) -> Reply:
         """Accept a plain yes or no only as the reply to one prompt message (Hermes #27352)."""
         found = await self.store.read(approval_of, inbound.place, inbound.replied_to)
         if found is not None:
             named = Approve(found, command.reply, command.note, command.terms)
-            return await self.typed(inbound, named)
+            return await self._named(inbound, named)
         if await self.store.read(members, inbound.place, inbound.replied_to):
             words = "That message shows several prompts. Press a button, or send /approve CODE …"
             return Reply(Redacted(words), Tone.REFUSED)
         return Reply(Redacted("That message is not a Sayso prompt; nothing changed."))
 
-    async def choices(self, inbound: Inbound, command: Choose) -> Reply:
+    async def _choices(self, inbound: Inbound, command: Choose) -> Reply:
         """Show exactly what allow-always would store, and offer the durations."""
         asked = Answer(ref=command.ref, reply=_ALWAYS, actor=inbound.actor)
         offered = await self.gate.offer(asked)

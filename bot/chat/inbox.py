@@ -63,7 +63,8 @@ class GateInbox:
 
         Raises:
             Stopping: the gateway stops; nothing was decided, and the channel reports it or keeps
-            the event. SaysoError: nothing was decided.
+            the event.
+            SaysoError: nothing was decided.
         """
         if self.gate.closed:
             raise Stopping

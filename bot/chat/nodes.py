@@ -72,7 +72,7 @@ class NodePairing:
         await self._record(actor, "approve", code)
         node = await self.store.write(nodes.approve, code, actor.ref)
         await self._record(actor, "paired", f"{node.name} {node.id}")
-        return f"The node {node.name} is paired. What may run there is for policy to say."
+        return f"The node {node.name} is paired. Policy decides what may run there."
 
     async def _deny(self, code: str, actor: Actor) -> str:
         asked = await self.store.write(nodes.deny, code)

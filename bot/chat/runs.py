@@ -15,7 +15,7 @@ from core.approvals.messages import ran
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.command import ExecRequest
-from core.model.identity import CODE_LENGTH, ApprovalId, Intake, Requester, SessionKey, Target
+from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target, code_of
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
 from core.store import Store, outbox
 from core.store.runs import runs
@@ -89,7 +89,7 @@ class ChatRuns:
         run_id = await self.store.read(runs.by_request_key, request.request_key or "")
         if run_id is None:
             return Reply(redact("Submitted; the result will be posted here."))
-        return Reply(phrase("Running as {}.", redact(_code(run_id))), choices=_handles(run_id))
+        return Reply(phrase("Running as {}.", redact(code_of(run_id))), choices=_handles(run_id))
 
     def _follow(self, place: Target, key: str, submitted: asyncio.Future[Submission]) -> None:
         task = asyncio.create_task(self._report_end(place, key, submitted))
@@ -124,7 +124,7 @@ class ChatRuns:
             return _no_run(command.ref)
         live = await self.gate.tail(run_id)
         if live is not None:
-            head = redact(f"{_code(run_id)} printed {live.total_bytes:,} bytes so far:")
+            head = redact(f"{code_of(run_id)} printed {live.total_bytes:,} bytes so far:")
             return Reply(phrase("{}\n{}", head, printed(live.text)), choices=_handles(run_id))
         status = await self.gate.status(run_id)
         return _no_run(command.ref) if status is None else _reply_for(status)
@@ -138,7 +138,7 @@ class ChatRuns:
             return _no_run(command.ref)
         note = f"stopped by {inbound.actor.name or inbound.actor.account} ({inbound.actor.channel})"
         if await self.gate.cancel(run_id, note):
-            return Reply(phrase("{} is being stopped.", redact(_code(run_id))), Tone.OK)
+            return Reply(phrase("{} is being stopped.", redact(code_of(run_id))), Tone.OK)
         status = await self.gate.status(run_id)
         return _no_run(command.ref) if status is None else _reply_for(status)
 
@@ -166,7 +166,7 @@ def _reply_for(end: Submission) -> Reply:
 
 def _words(end: Submission, stopped: str = "") -> str:
     """Describe in one sentence the status of a request or how it ended; ``stopped``: by whom."""
-    code = _code(end.run_id)
+    code = code_of(end.run_id)
     match end:
         case Finished():
             by = f", {stopped}" if end.cancelled and stopped else ""
@@ -183,7 +183,3 @@ def _words(end: Submission, stopped: str = "") -> str:
 
 def _said(end: Finished) -> str:
     return end.output.tail if end.output.truncated else end.output.text
-
-
-def _code(run_id: ApprovalId) -> str:
-    return run_id[:CODE_LENGTH].upper()

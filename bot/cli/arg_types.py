@@ -6,6 +6,8 @@ if TYPE_CHECKING:
 
 LONGEST_S = 86_400
 """One day, in seconds: no run and no wait may last longer."""
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_MOST_DIGITS = 9
 
 
 def seconds_of(text: str) -> float | None:
@@ -27,6 +29,16 @@ def seconds(text: str) -> float:
     if found is None:
         _refuse(f"{text!r}: give seconds, more than 0 and {LONGEST_S:,} (one day) at most")
     return found
+
+
+def span_of(text: str) -> int | None:
+    """Return the seconds that a number with a unit means, such as ``30m``; ``None`` if none is."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not (number.isascii() and number.isdigit()):
+        return None
+    if number[0] == "0" or len(number) > _MOST_DIGITS:
+        return None
+    return int(number) * _UNITS[unit]
 
 
 def count(text: str) -> int:

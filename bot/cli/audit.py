@@ -2,13 +2,12 @@
 
 import argparse
 import json
-import re
 import sys
 import time
 from pathlib import Path
 
 from bot.cli import remark
-from bot.cli.arg_types import count
+from bot.cli.arg_types import count, span_of
 from bot.cli.call import print_json
 from bot.cli.parser import arg, command, group, under
 
@@ -28,7 +27,6 @@ sayso audit rotate                        begin a new segment, also while the ga
 sayso audit export --since 7d week.jsonl  evidence of a week; verify.py next to it checks it
 """
 _BROKEN = 3
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _PATIENCE_S = 30.0
 _Line = tuple[str, int, bytes]
 """A line of the journal: its file, its line number, its bytes."""
@@ -200,9 +198,9 @@ def _moment(text: str) -> int:
     """Return the epoch ms of a point in time, or of a duration before now."""
     from datetime import UTC, datetime  # noqa: PLC0415
 
-    ago = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text, re.ASCII)
+    ago = span_of(text)
     if ago is not None:
-        return round((time.time() - int(ago[1]) * _UNITS[ago[2]]) * 1000)
+        return max(0, round((time.time() - ago) * 1000))
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

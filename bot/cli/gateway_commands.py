@@ -1,11 +1,10 @@
 """Offer the commands that are one call to the gateway each, as a table."""
 
 import argparse
-import re
 import sys
 
 from bot.cli import listings
-from bot.cli.arg_types import count
+from bot.cli.arg_types import count, span_of
 from bot.cli.call import Call, finish, print_json
 from bot.cli.parser import arg, command, group, meant, under
 from bot.cli.paths import socket_path
@@ -35,7 +34,6 @@ _SCOPES = ("request", "approve", "admin", "read")
 _MOST_SESSIONS = 1_000
 _SHORTEST_S, _LONGEST_S = 60, 10 * 366 * 86_400
 """What the gateway accepts (``bot.intake.methods.tokens``)."""
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _APPROVE = """\
 sayso approve K3F7QZ allow-once
 sayso approve K3F7QZ 30m
@@ -264,10 +262,9 @@ def _link(made: "Mapping[str, Any]") -> str:
 
 
 def _seconds(text: str) -> int:
-    found = re.fullmatch(r"([1-9][0-9]{0,8})([smhdw])", text, re.ASCII)
-    if found is None:
+    seconds = span_of(text)
+    if seconds is None:
         raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 30d")
-    seconds = int(found[1]) * _UNITS[found[2]]
     if not _SHORTEST_S <= seconds <= _LONGEST_S:
         raise argparse.ArgumentTypeError("a token lasts 60s at least and 10 years at most")
     return seconds

@@ -2,11 +2,10 @@
 
 import argparse
 import os
-import re
 import time
 
 from bot.cli import remark
-from bot.cli.arg_types import count
+from bot.cli.arg_types import count, span_of
 from bot.cli.call import show as printed
 from bot.cli.listings import how_to_answer, indented, moment, one_line, programs, table
 from bot.cli.parser import arg, command, under
@@ -33,7 +32,6 @@ _STATES = {"running": "started", "finished": "done"} | {
     for state in ("pending", "allowed", "denied", "expired", "cancelled", "failed", "unknown")
 }
 """The names of states: people's, and the gateway's."""
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _HASH_SHOWN = 12
 _DECIDED = {"allow-once": "allowed once", "allow-always": "always allowed", "deny": "denied"}
 
@@ -59,10 +57,10 @@ def register(commands: "Commands") -> None:
 
 
 def _since(text: str) -> int:
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text, re.ASCII)
-    if found is None:
+    seconds = span_of(text)
+    if seconds is None:
         raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 7d")
-    return round((time.time() - int(found[1]) * _UNITS[found[2]]) * 1000)
+    return max(0, round((time.time() - seconds) * 1000))
 
 
 def history(args: argparse.Namespace) -> int:

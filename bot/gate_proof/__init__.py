@@ -13,6 +13,7 @@
     remote        remote exec, as a separate machine, if it is open
     rpc           the JSON-RPC frames of a proof
     prover        one round: all entry points in parallel, in bounded time
+    test_prompt   the sessions of test prompts, which are no proofs
     alarm         report a lockdown to people, the journal and the log
 
 ``bot.api.gate_proof`` has REST and WebSocket, ``bot.wiring.gate_proof`` gives a gateway all this.

@@ -12,7 +12,7 @@ from channels.base import Inbound, Inbox, Tone
 from channels.commands import RunLine
 from core.approvals.routing.principals import Listing
 from core.errors import SaysoError
-from core.gate.guards.canary import SESSION, Mark
+from core.gate.guards.marks import SESSION, Mark
 from core.model.identity import Actor, Target
 
 _PLACE = Target(SESSION, "proof")
@@ -34,7 +34,7 @@ class ProvingSender:
 
 
 class ChatWay:
-    """The way in by ``/run`` in a chat."""
+    """The entry point ``/run`` in a chat."""
 
     name = "chat"
 

@@ -5,22 +5,22 @@ from enum import StrEnum
 from typing import Protocol
 
 from core.errors import SaysoError
-from core.gate.guards.canary import SESSION, Mark
+from core.gate.guards.marks import SESSION, Mark
 
 
 class Answer(StrEnum):
-    """What a way in answered to a marked command, according to its own text."""
+    """What an entry point answered to a marked command, according to its own text."""
 
     HELD = "held"
     RAN = "ran"
 
 
 ORDER = ("socket", "chat", "tool", "rest", "websocket", "remote")
-"""The kinds of ways in, in the order of all lists; a name begins with its kind."""
+"""The kinds of entry points, in the order of all lists; a name begins with its kind."""
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return names of ways in, in the order of all lists; unknown kinds come last."""
+    """Return names of entry points, in the order of all lists; unknown kinds come last."""
     known = {kind: place for place, kind in enumerate(ORDER)}
     return sorted(names, key=lambda name: (known.get(name.split(" ")[0], len(ORDER)), name))
 

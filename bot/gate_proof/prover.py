@@ -1,4 +1,4 @@
-"""Prove every way in: create a mark, send it, check that it is held; else lock down."""
+"""Prove every entry point: create a mark, send it, check that it is held; else lock down."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.gate_proof.alarm import Alarm
 from bot.gate_proof.entry_points import Answer, WayIn
 from core.errors import SaysoError
-from core.gate.guards.canary import FOLDER, Mark, is_number
+from core.gate.guards.marks import FOLDER, Mark, is_number
 from core.gate.guards.spawn_guard import Guard
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Reason
@@ -35,7 +35,7 @@ class ProofState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One proof of one way in: how it ended, when (epoch ms), after how long, and why."""
+    """One proof of one entry point: how it ended, when (epoch ms), after how long, and why."""
 
     way: str
     state: ProofState
@@ -46,7 +46,7 @@ class Proof:
 
 @dataclass(slots=True)
 class Prover:
-    """Proves the ways in of one gateway, one round at a time.
+    """Proves the entry points of one gateway, one round at a time.
 
     ``home`` is where the witnesses would be; ``patience_s`` limits each way, and so the round.
     """
@@ -133,7 +133,7 @@ class Prover:
             (self.home / FOLDER / name).unlink()
 
     async def _one(self, way: WayIn, program: str, folder: str) -> Proof:
-        """Prove a way in; if the machine may only have been suspended, do so once more.
+        """Prove an entry point; if the machine may only have been suspended, do so once more.
 
         Use another mark, because to the gate a known one is an ordinary command.
         """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from bot.gate_proof.entry_points import Answer
 from core.errors import SaysoError
-from core.gate.guards.canary import Mark, Marks
+from core.gate.guards.marks import Mark, Marks
 from core.remote.acl.acl import Acl, AclEntry
 from core.remote.denials import RemoteDenial
 from core.remote.host.admission import Condition, Grounds
@@ -79,7 +79,7 @@ def _watched(marks: Marks, condition: Condition) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class RemoteWay:
-    """The way in by one address of remote exec; ``host`` is this machine, as others know it."""
+    """One address of remote exec; ``host`` is this machine, as others know it."""
 
     peer: ProvingPeer
     host: Contact

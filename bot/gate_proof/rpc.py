@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from bot.gate_proof.entry_points import params_of
 from core.errors import SaysoError
-from core.gate.guards.canary import SESSION, Mark
+from core.gate.guards.marks import SESSION, Mark
 from core.model.identity import AgentId
 from core.policy.rules.capabilities import TOOL
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from bot.gate_proof.entry_points import Answer, read_answer
 from bot.gate_proof.rpc import frame_of, result_of
-from core.gate.guards.canary import Mark
+from core.gate.guards.marks import Mark
 
 _LARGEST_ANSWER = 1 << 20
 
 
 class SocketWay:
-    """The way in by ``$SAYSO_HOME/gateway.sock``."""
+    """The entry point ``$SAYSO_HOME/gateway.sock``."""
 
     name = "socket"
 

@@ -15,7 +15,7 @@ from bot.gate_proof.entry_points import Answer
 from bot.gate_proof.rpc import tool_frame_of
 from bot.gate_proof.socket import asked
 from core.errors import SaysoError
-from core.gate.guards.canary import FOLDER, SESSION, Mark
+from core.gate.guards.marks import FOLDER, SESSION, Mark
 from core.gate.tools.protocol import ToolError
 from core.model.identity import AgentId
 from core.policy.rules.capabilities import TOOL, Capabilities
@@ -23,7 +23,7 @@ from core.policy.rules.compiled import Compiled, Provisions
 
 
 def is_offered(compiled: Compiled) -> bool:
-    """Return whether an owner granted Exec to any agent; otherwise this way in does not exist."""
+    """Return whether an owner granted Exec to any agent; else it is no entry point."""
     granted = (one.capabilities for one in compiled.agents.values())
     return any(limits is not None and TOOL in limits.tools for limits in granted)
 
@@ -47,7 +47,7 @@ class ProvingAgent:
 
 
 class ToolWay:
-    """The way in by the tool Exec."""
+    """The entry point the tool Exec."""
 
     name = "tool"
 

@@ -1,4 +1,4 @@
-"""Check what guards the gate: the last proof of each way in, and the lockdown."""
+"""Check what guards the gate: the last proof of each entry point, and the lockdown."""
 
 import time
 from collections.abc import Sequence

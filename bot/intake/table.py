@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from bot.gate_proof.prover import Prover
 from bot.intake.callers.terminal import Askers
-from bot.intake.methods.approvals import QuestionMethods
+from bot.intake.methods.approvals import ApprovalMethods
 from bot.intake.methods.approvals_file import ApprovalsFileMethods
 from bot.intake.methods.executors.prompts import PromptMethods
 from bot.intake.methods.executors.terminals import TerminalMethods
-from bot.intake.methods.explain import OutlookMethods
 from bot.intake.methods.grants import GrantMethods
-from bot.intake.methods.history import RecordMethods
+from bot.intake.methods.history import HistoryMethods
 from bot.intake.methods.insight import InsightMethods
 from bot.intake.methods.lockdown import LockdownMethods
 from bot.intake.methods.login import LoginMethods
 from bot.intake.methods.node_commands import NodeCommandMethods
 from bot.intake.methods.nodes import NodeMethods
 from bot.intake.methods.people import PeopleMethods
+from bot.intake.methods.policy import PolicyMethods
 from bot.intake.methods.runs import RunMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
@@ -50,21 +50,21 @@ def method_table(
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
-    asking = table_of((RunMethods(gate, askers), OutlookMethods(gate, health)))
+    runs, policy = RunMethods(gate, askers), PolicyMethods(gate, health)
     return table_of(
         (
-            RunMethods(gate, askers),
-            QuestionMethods(gate, page_url),
+            runs,
+            ApprovalMethods(gate, page_url),
             ApprovalsFileMethods(gate.rulebook, journal, askers),
-            RecordMethods(store),
-            OutlookMethods(gate, health),
+            HistoryMethods(store),
+            policy,
             PeopleMethods(store, journal, askers, gate.broker.seals),
             GrantMethods(store, gate.rulebook, journal),
             LockdownMethods(lockdown, askers, prover),
             TokenMethods(store, journal, askers),
             LoginMethods(store, journal, askers, page_url, config),
             NodeMethods(store, journal, askers, node_host),
-            NodeCommandMethods(store, journal, askers, asking, node_host),
+            NodeCommandMethods(store, journal, askers, table_of((runs, policy)), node_host),
             ToolMethods(gate, askers),
             PromptMethods(gate, askers),
             InsightMethods(store, zone),

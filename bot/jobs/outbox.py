@@ -5,7 +5,7 @@
     claim ─▶ lanes, one per place, in parallel ─▶ delivery ─▶ sent | retried | dropped
 
 A row is claimed, sent and marked; it survives restarts, waits as long as a platform says, and is
-never blindly repeated if a repeat could mislead (``research: store §3.4``). A place that is slow or
+never blindly repeated if a repeat could mislead, as a second prompt would. A place that is slow or
 limited delays only itself; what accumulates there in the meantime is sent together.
 """
 

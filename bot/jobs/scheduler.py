@@ -3,7 +3,7 @@
 Whatever happens at fixed intervals, or at a deadline, is timed by the event loop, whose clock
 nobody can set. Only calendar times (a time of day, a day of the week) are APScheduler's, and are
 recomputed when the wall clock is set. Correctness is ensured in SQL: losing a wake-up only costs a
-delay (``research: store §4``).
+delay.
 """
 
 import asyncio

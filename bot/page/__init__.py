@@ -12,6 +12,7 @@
     cards | live               cards of what waits; what changed, pushed to open pages
       ▼
     visit                      one request: cookie, CSRF, form; the headers of every answer
+    session_cookie             the cookie, sealed for one browser and its Unix user
       ▼
     render | assets            templates and files, by a name that changes with their content
 

@@ -164,5 +164,5 @@ def _groups(parts: Mapping[str, Any]) -> list[tuple[str, int]]:
         for name, one in parts.items()
         if not name.startswith("gate proof") and name != "lockdown"
     ]
-    counted = (("parts", others), ("ways in proved", proofs))
+    counted = (("parts", others), ("entry points proved", proofs))
     return [(word, sum(found)) for word, found in counted if found]

@@ -88,7 +88,8 @@ class OwnApprovals:
 
         Raises:
             BadRequest: the entry could never count, or it is idle and cannot be distinguished from
-            another. SaysoError: see ``change``.
+            another.
+            SaysoError: see ``change``.
         """
 
         def added(raw: Raw) -> tuple[AllowlistEntry, bool]:

@@ -7,5 +7,5 @@
     unit      the text of the unit, with the reason of each line
     other_systems  a node's service for macOS and Windows, printed only
     install   write, check, compare and remove the unit
-    systemctl ask systemd
+    systemctl ask systemd;  own_program  run it, or another system program
 """

@@ -43,8 +43,8 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
 
     Raises:
         InvalidConfig: one line for each unknown, duplicate or ill-typed key, or for a rule that is
-        malformed or fails one of its examples. StateError: the home or the file could be rewritten
-        by somebody else.
+        malformed or fails one of its examples.
+        StateError: the home or the file could be rewritten by somebody else.
     """
     check_home(home)
     document = in_our_spelling(_read_document(home / CONFIG_NAME), SHAPE)

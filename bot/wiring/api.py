@@ -97,7 +97,7 @@ class Network:
     ) -> str | None:
         """Serve until the stack ends; return the base URL, ``None`` if the API is off.
 
-        Both ways in are added to the prover.
+        Both entry points are added to the prover.
 
         Raises:
             StateError: the address cannot listen, or the certificate cannot be used.

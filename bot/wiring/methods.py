@@ -8,7 +8,7 @@ from bot.factories.remote_exec import RemoteExec
 from bot.gate_proof.prover import Prover
 from bot.health import Health
 from bot.intake.methods.audit import AuditMethods
-from bot.intake.methods.explain import BacktestMethods
+from bot.intake.methods.policy import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table
 from bot.intake.table import method_table

@@ -10,7 +10,7 @@ from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.discord.connection import Line
 from channels.discord.connection_status import Status
 from channels.discord.gateway_session import SessionFile
-from channels.discord.inbound import Answers
+from channels.discord.inbound import Receiver
 from channels.discord.inbound_events import NAME
 from channels.discord.outbound import Deliveries, calling
 from channels.discord.presses import Presses
@@ -62,10 +62,10 @@ class DiscordChannel:
         if self._running is not None:
             return
         status = Status()
-        self._answers = Answers(inbox, self._presses)
+        self._receiver = Receiver(inbox, self._presses)
 
         def make() -> GatewayClient:
-            return GatewayClient(self._settings, self._answers, self._kept, status)
+            return GatewayClient(self._settings, self._receiver, self._kept, status)
 
         self._line = Line(self._settings, make, status, make())
         self._running = asyncio.create_task(self._line.run())
@@ -80,7 +80,7 @@ class DiscordChannel:
         self._line, self._running = None, None
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        await self._answers.finish()
+        await self._receiver.finish()
         await line.client.leave()
 
     async def check(self) -> Health:

@@ -13,7 +13,7 @@ from functools import partial
 import discord
 
 from channels.background import finish, patiently
-from channels.base import STOPPING, Inbound, Inbox, Reply, Tone
+from channels.base import BROKEN, STOPPING, Inbound, Inbox, Reply, Tone
 from channels.discord.errors import FAILURES, translate
 from channels.discord.presses import Presses
 from channels.discord.render.messages import Message, nonce, render_reply
@@ -29,13 +29,10 @@ _LONGEST_RETRY_S = 15.0
 _KEPT_S = 600.0
 _MOST_FAULTS = 3
 _LATE = Redacted("Sayso could not store this answer, so it changed nothing. Answer again.")
-_BROKEN = Redacted(
-    "Internal error: this answer was not recorded and changed nothing. Contact the operator."
-)
 
 
 @dataclass(slots=True)
-class Answers:
+class Receiver:
     """What people did that has no reply yet.
 
     Discord sends an event once and forgets it, so if the inbox fails, it is asked again from here,
@@ -107,7 +104,7 @@ class Answers:
                 _log.exception("Cannot process an answer")
                 faults += 1
                 if faults == _MOST_FAULTS:
-                    return Reply(_BROKEN, Tone.REFUSED)
+                    return BROKEN
             await asyncio.sleep(wait)
         return Reply(_LATE, Tone.REFUSED)
 

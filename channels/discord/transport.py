@@ -22,7 +22,7 @@ from channels.discord.application_commands import register, typed
 from channels.discord.connection_status import Status
 from channels.discord.errors import FAILURES, translate
 from channels.discord.gateway_session import InHand, Session, SessionFile
-from channels.discord.inbound import Answers
+from channels.discord.inbound import Receiver
 from channels.discord.inbound_events import from_command, from_message, from_press, placed
 from channels.discord.rate_limits import keep_limits
 from channels.discord.render.buttons import ours, under_reply
@@ -51,7 +51,7 @@ class GatewayClient(discord.Client):
     """The library's client, as lean as it can be: no caches, no members, no message store."""
 
     def __init__(
-        self, settings: DiscordSettings, answers: Answers, kept: SessionFile, status: Status
+        self, settings: DiscordSettings, receiver: Receiver, kept: SessionFile, status: Status
     ) -> None:
         # Suppress two warnings about voice, which is not used here.
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
@@ -68,7 +68,7 @@ class GatewayClient(discord.Client):
         parsers.update({event: _tolerant(event, parse) for event, parse in parsers.items()})
         self._status = status
         self._settings = settings
-        self._answers = answers
+        self._receiver = receiver
         self._kept = kept
         self._in_hand = InHand()
         self._saved_at = 0.0
@@ -159,8 +159,8 @@ class GatewayClient(discord.Client):
             us = self.user
             inbound = from_message(message, us, self._settings) if us is not None else None
             if inbound is not None:
-                self._answers.hold()
-                await self._answers.said(message, await placed(self, message, inbound))
+                self._receiver.hold()
+                await self._receiver.said(message, await placed(self, message, inbound))
 
     @contextmanager
     def _taking(self, event: int) -> Iterator[None]:
@@ -178,12 +178,12 @@ class GatewayClient(discord.Client):
         inbound = from_press(interaction, custom_id, self._settings) if ours(custom_id) else None
         if inbound is not None:
             of_reply = under_reply(custom_id)
-            await self._answers.pressed(interaction, inbound, of_reply=of_reply)
+            await self._receiver.pressed(interaction, inbound, of_reply=of_reply)
 
     async def _take_command(self, interaction: discord.Interaction) -> None:
         inbound = from_command(interaction, typed(interaction), self._settings)
         if inbound is not None:
-            await self._answers.pressed(interaction, inbound)
+            await self._receiver.pressed(interaction, inbound)
 
     async def _follow(self, *, initial: bool) -> None:
         session = self._kept.load(self._owner())

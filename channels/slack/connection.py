@@ -13,13 +13,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import UNREADABLE, Inbox, failure_of
 from channels.slack.errors import FAILURES, translate
-from channels.slack.inbound import Intake
+from channels.slack.inbound import Receiver
 from channels.slack.inbound_events import Heard, Identity, heard
 from channels.slack.log_redaction import library_logger
 from channels.slack.membership import Membership
 from channels.slack.outbound import Deliveries
 from channels.slack.person_names import PersonNames
-from channels.slack.replies import Notes
+from channels.slack.replies import Replies
 from channels.slack.settings import Mode, SlackSettings
 from channels.slack.transport import HttpLine, Line, SocketLine
 from channels.slack.web_api import CALL_TIMEOUT, Calls, web_client
@@ -41,9 +41,9 @@ class Connection:
         self._session = aiohttp.ClientSession(timeout=CALL_TIMEOUT)
         self._calls = Calls(self._client(settings.bot_token.get_secret_value()))
         self._deliveries = Deliveries(self._calls)
-        self._notes = Notes(self._calls)
+        self._replies = Replies(self._calls)
         groups = Membership(self._calls, settings.groups)
-        self._intake = Intake(inbox, groups, PersonNames(self._calls), self._notes)
+        self._receiver = Receiver(inbox, groups, PersonNames(self._calls), self._replies)
         self._line: Line | None = None
         self._problem = "connecting"
 
@@ -95,8 +95,8 @@ class Connection:
     async def close(self) -> None:
         """Stop listening, let events in progress be committed, close every connection."""
         await self._hang_up()
-        await self._intake.finish()
-        await self._notes.background.finish()
+        await self._receiver.finish()
+        await self._replies.background.finish()
         await self._session.close()
 
     def _known(self) -> None:
@@ -168,7 +168,7 @@ class Connection:
             return BoltResponse(status=_TAKEN if error.permanent else _SEND_AGAIN)
         if found is None or not concerns_us:
             return BoltResponse(status=_TAKEN)
-        committed = await self._intake.take(found)
+        committed = await self._receiver.take(found)
         # Slack redelivers an event, but never a press or a command.
         again = "event" in body and not committed
         return BoltResponse(status=_SEND_AGAIN if again else _TAKEN)
@@ -177,7 +177,7 @@ class Connection:
         """Return whether a reply is below one of our messages, if its event leaves that out."""
         if not found.unproved:
             return True
-        return await self._calls.author(found.asker.channel, found.asker.thread) == us.user
+        return await self._calls.author(found.reply_to.channel, found.reply_to.thread) == us.user
 
     def _client(self, token: str | None) -> AsyncWebClient:
         return web_client(self._settings.api_base_url, self._session, token)

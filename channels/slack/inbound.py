@@ -6,11 +6,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
 from channels.background import finish
-from channels.base import STOPPING, Inbox, Reply, Tone
+from channels.base import BROKEN, STOPPING, Inbox, Reply
 from channels.slack.inbound_events import Heard
 from channels.slack.membership import Membership
 from channels.slack.person_names import PersonNames
-from channels.slack.replies import Notes
+from channels.slack.replies import Replies
 from core.errors import SaysoError, Stopping
 from core.text.render import Redacted
 
@@ -23,14 +23,11 @@ _LONGEST_RETRY_S = 10.0
 _MOST_FAULTS = 3
 _REMEMBERED = 1_000
 _STOP_PATIENCE_S = 1.0
-_BROKEN = Redacted(
-    "Internal error: this answer was not recorded and changed nothing. Contact the operator."
-)
 _WAITS = Redacted("Sayso cannot store this answer yet; nothing has changed so far. Retrying.")
 
 
 @dataclass(slots=True)
-class Intake:
+class Receiver:
     """The events being answered, and those answered recently.
 
     An inbox that raises ``SaysoError`` (store unreachable, disk full) has decided nothing: it is
@@ -41,7 +38,7 @@ class Intake:
     inbox: Inbox
     membership: Membership
     names: PersonNames
-    notes: Notes
+    replies: Replies
     _open: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
@@ -70,7 +67,7 @@ class Intake:
         self._done[heard.inbound.key] = None
         while len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
-        self.notes.send(heard.asker, reply)
+        self.replies.send(heard.reply_to, reply)
 
     async def _received(self, heard: Heard) -> Reply:
         wait, faults, notified = _FIRST_RETRY_S, 0, False
@@ -82,11 +79,11 @@ class Intake:
             except SaysoError as error:
                 _log.warning("An answer is waiting: %s", error)
                 if not notified:
-                    self.notes.send(heard.asker, Reply(_WAITS))
+                    self.replies.send(heard.reply_to, Reply(_WAITS))
                 notified = True
             except Exception:  # noqa: BLE001 - a fault of ours must not lose the next answer
                 _log.exception("Cannot process an answer")
                 faults += 1
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST_RETRY_S)
-        return Reply(_BROKEN, Tone.REFUSED)
+        return BROKEN

@@ -36,8 +36,8 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """The person who gets a private reply, and where.
+class ReplyPlace:
+    """Who gets a private reply, and where.
 
     ``response_url`` accepts the answer to a slash command, or to a choice below a reply: then
     ``replaces`` means that the answer replaces that reply and its buttons.
@@ -58,7 +58,7 @@ class Heard:
     """
 
     inbound: Inbound
-    asker: Asker
+    reply_to: ReplyPlace
     unproved: bool = False
 
 
@@ -95,7 +95,7 @@ def _pressed(body: Body) -> Heard | None:
     if action.get("url"):
         return None
     command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
-    place = Asker(
+    place = ReplyPlace(
         channel=str(channel["id"]),
         user=str(user["id"]),
         thread=str(message.get("thread_ts") or container.get("thread_ts", "")),
@@ -112,10 +112,10 @@ def _commanded(body: Body, us: Identity) -> Heard:
     text = f"{body['command']} {body.get('text', '')}"
     command = parse(text, bot_name=us.name) or Malformed()
     url = str(body.get("response_url", ""))
-    place = Asker(str(body["channel_id"]), str(body["user_id"]), response_url=url)
+    place = ReplyPlace(str(body["channel_id"]), str(body["user_id"]), response_url=url)
     actor = Actor(NAME, place.user, str(body.get("user_name", "")))
     key = f"{NAME}:{body['trigger_id']}"
-    # Only this member sees its answer, as with the one to a message: `Notes`.
+    # Only this member sees its answer, as with the one to a message: `Replies`.
     return Heard(Inbound(actor, _target(place), command, key, private=True), place)
 
 
@@ -125,7 +125,7 @@ def _written(event: Body, us: Identity) -> Heard | None:
         return None
     if event.get("bot_id") or event.get("app_id"):
         return None
-    place = Asker(str(event["channel"]), str(user), str(event.get("thread_ts", "")))
+    place = ReplyPlace(str(event["channel"]), str(user), str(event.get("thread_ts", "")))
     # A mention's event does not say whose message the thread began with, nor does each message's.
     begun_by = event.get("parent_user_id")
     ours = bool(place.thread) and (begun_by == us.user or event["type"] == "app_mention")
@@ -145,7 +145,7 @@ def _written(event: Body, us: Identity) -> Heard | None:
     return Heard(inbound, place, unproved=not ours and alone is None)
 
 
-def _target(place: Asker) -> Target:
+def _target(place: ReplyPlace) -> Target:
     # A direct message is named by its member, as in a target's `to`, whatever Slack calls it.
     to = place.user if place.channel.startswith("D") else place.channel
     return Target(NAME, to, thread=place.thread)

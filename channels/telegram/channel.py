@@ -11,7 +11,7 @@ from channels.base import Health, Inbox, Proof, failure_of
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import SLASH_COMMANDS
 from channels.telegram.errors import FAILURES, translate
-from channels.telegram.inbound import Intake
+from channels.telegram.inbound import Receiver
 from channels.telegram.inbound_events import NAME, Identity
 from channels.telegram.outbound import Sender
 from channels.telegram.polling import PollWatch
@@ -24,7 +24,7 @@ from channels.telegram.render.messages import (
     render_outcome,
     render_prompt,
 )
-from channels.telegram.replies import Answers
+from channels.telegram.replies import Replies
 from channels.telegram.self_check import prove
 from channels.telegram.settings import Mode, TelegramSettings
 from channels.telegram.transport import (
@@ -75,7 +75,7 @@ class TelegramChannel:
         self._handled = Handled()
         self._app, self._line = self._make_line()
         self._sender = Sender(self._app.bot)
-        self._answers = Answers(self._sender)
+        self._replies = Replies(self._sender)
         self._connecting = asyncio.create_task(self._connect(self._app, inbox, tried))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(tried.wait(), _START_PATIENCE_S)
@@ -91,7 +91,7 @@ class TelegramChannel:
         await self._line.close()
         if app.running:
             await app.stop()
-        await self._answers.background.finish()
+        await self._replies.background.finish()
         await app.shutdown()
         await app.bot.shutdown()
 
@@ -202,8 +202,8 @@ class TelegramChannel:
         await app.initialize()
         if not app.running:
             us = Identity(app.bot.id, app.bot.username or "")
-            intake = Intake(inbox, us, self._handled, self._answers)
-            app.add_handler(TypeHandler(Update, lambda update, _: intake.take(update)))
+            receiver = Receiver(inbox, us, self._handled, self._replies)
+            app.add_handler(TypeHandler(Update, lambda update, _: receiver.take(update)))
             await app.start()
         await self._line.open()
 

@@ -7,24 +7,20 @@ from dataclasses import dataclass, field
 
 from telegram import Update
 
-from channels.base import UNREADABLE, Inbound, Inbox, Reply, Tone
+from channels.base import BROKEN, UNREADABLE, Inbound, Inbox, Reply
 from channels.telegram.errors import translate
 from channels.telegram.inbound_events import Identity, inbound_from
-from channels.telegram.replies import Answers
+from channels.telegram.replies import Replies
 from channels.telegram.update_ack import Handled
 from core.errors import SaysoError
-from core.text.render import Redacted
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 2.0
 _MOST_TRIES = 3
-_BROKEN = Redacted(
-    "Internal error: this answer was not recorded and changed nothing. Contact the operator."
-)
 
 
 @dataclass(slots=True)
-class Intake:
+class Receiver:
     """The handler of every update.
 
     An inbox that raises ``SaysoError`` (store unreachable, disk full) has decided nothing: the
@@ -36,7 +32,7 @@ class Intake:
     inbox: Inbox
     us: Identity
     handled: Handled
-    answers: Answers
+    replies: Replies
     _tries: Counter[int] = field(default_factory=Counter)
 
     async def take(self, update: Update) -> None:
@@ -53,21 +49,21 @@ class Intake:
         if reply is not None:
             self._tries.pop(update.update_id, None)
             self.handled.note(update)
-            self.answers.send(update, reply)
+            self.replies.send(update, reply)
 
     async def _received(self, update: Update, inbound: Inbound) -> Reply | None:
         receiving = asyncio.ensure_future(self.inbox.receive(inbound))
         try:
             done, _ = await asyncio.wait({receiving}, timeout=_PATIENCE_S)
             if not done:
-                self.answers.acknowledge(update)
+                self.replies.acknowledge(update)
             return await receiving
         except SaysoError as error:
             _log.warning("An answer is waiting at Telegram: %s", error)
-            self.answers.acknowledge(update)
+            self.replies.acknowledge(update)
             return None
         except Exception:  # noqa: BLE001 - a fault of ours must not stop the poller
             _log.exception("Cannot process an answer")
             self._tries[update.update_id] += 1
             given_up = self._tries[update.update_id] >= _MOST_TRIES
-            return Reply(_BROKEN, Tone.REFUSED) if given_up else None
+            return BROKEN if given_up else None

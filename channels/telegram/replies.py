@@ -21,8 +21,8 @@ _MOST_UNITS = CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
 
 
 @dataclass(slots=True)
-class Answers:
-    """The answers being sent."""
+class Replies:
+    """The replies being sent."""
 
     sender: Sender
     _acknowledged: set[int] = field(default_factory=set)

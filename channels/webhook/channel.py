@@ -9,7 +9,7 @@ import aiohttp
 from channels.base import Health, Inbox, Proof
 from channels.cards import NoticeCard, OutcomeCard, PromptCard
 from channels.webhook import messages
-from channels.webhook.inbound import PATH, Intake
+from channels.webhook.inbound import PATH, Receiver
 from channels.webhook.messages import NAME, body_of
 from channels.webhook.settings import WebhookSettings
 from channels.webhook.signing import Direction, sign
@@ -30,7 +30,7 @@ class WebhookChannel:
     settings: WebhookSettings
     name: str = NAME
     _session: aiohttp.ClientSession | None = None
-    _intake: Intake | None = None
+    _receiver: Receiver | None = None
     _trouble: str = "not started"
 
     async def start(self, inbox: Inbox) -> None:
@@ -40,23 +40,23 @@ class WebhookChannel:
             ChannelError: the address of ``listen`` cannot be used.
         """
         patience = aiohttp.ClientTimeout(total=_PATIENCE_S)
-        intake = Intake(self.settings.secret.get_secret_value(), inbox)
+        receiver = Receiver(self.settings.secret.get_secret_value(), inbox)
         try:
-            await intake.open(*self.settings.address)
+            await receiver.open(*self.settings.address)
         except OSError as error:
-            await intake.close()
+            await receiver.close()
             where = f"channels.webhook.listen {self.settings.listen} cannot be used"
             raise ChannelError(f"{where}: {error.strerror}", permanent=True) from error
         self._session = aiohttp.ClientSession(timeout=patience, trust_env=False)
-        self._intake, self._trouble = intake, ""
+        self._receiver, self._trouble = receiver, ""
 
     async def stop(self) -> None:
         """Stop listening; a service that retries reaches us after the next ``start``."""
-        intake, self._intake = self._intake, None
+        receiver, self._receiver = self._receiver, None
         session, self._session = self._session, None
         self._trouble = "not started"
-        if intake is not None:
-            await intake.close()
+        if receiver is not None:
+            await receiver.close()
         if session is not None:
             await session.close()
 

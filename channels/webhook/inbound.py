@@ -21,7 +21,7 @@ _PATIENCE_S = 10.0
 
 
 @dataclass(slots=True)
-class Intake:
+class Receiver:
     """The listener for answers. A repeated body gets the same answer as before."""
 
     secret: str

@@ -16,6 +16,7 @@ from core.model.identity import (
     NETWORK,
     PUSH_CHANNEL,
     Actor,
+    AgentId,
     Intake,
     Target,
 )
@@ -123,7 +124,7 @@ class Asking:
         near = await self._near(request, own)
         ladder = near.join(self._ladder(request, origin, timing, own))
         ladder = (await self._pushed(request, own)).join(ladder)
-        local = self._unprompted(request, own)
+        local = bool(self.unprompted(request.requester.intake, request.agent, own))
         if not ladder.routes and not local and own:
             fallback = self._alone(request, origin, timing, fallback)
         for _ in range(_CODE_TRIES):
@@ -178,20 +179,20 @@ class Asking:
         """Deny where only the requester could be asked, and say so: askFallback is for outages."""
         nobody: frozenset[str] = frozenset()
         places = self._ladder(request, origin, timing, nobody).routes
-        if not places and not self._unprompted(request, nobody):
+        if not places and not self.unprompted(request.requester.intake, request.agent, nobody):
             return fallback
         who = request.requester.account
         return Fallback(ApprovalState.DENIED, _ONLY_APPROVER.format(who))
 
-    def _unprompted(self, request: ExecRequest, own: frozenset[str]) -> bool:
-        """Return whether anybody who reads the list, here or with a token, may answer.
+    def unprompted(
+        self, intake: Intake, agent: AgentId, own: frozenset[str] = frozenset()
+    ) -> list[str]:
+        """Return where anybody who reads the list may answer: here, and with a token.
 
         A request from the network is not answered here (see ``Approvers.eligibility``).
         """
-        channels = [API_CHANNEL]
-        if request.requester.intake not in NETWORK:
-            channels.append(self.local)
-        return any(self.approvers.anybody(one, request.agent, own) for one in channels)
+        channels = (API_CHANNEL,) if intake in NETWORK else (self.local, API_CHANNEL)
+        return [one for one in channels if self.approvers.anybody(one, agent, own)]
 
     async def _origin(self, request: ExecRequest) -> Target | None:
         """Return the chat that a request came from, else the one that its session remembers."""

@@ -7,9 +7,14 @@
     sessions          what people set for one chat session: /exec, /elevated
     two_judges        what a node and this gateway say about one plan: the stricter verdict holds
     apply_grants      what people allowed for a while, before anybody is asked again
+    grant_preview     what an allow-always would have let run, for whoever is about to give it
     run_status        the status of requests, and the callers that wait for an end
     execution         claim, run and report; at most once (invariant 6)
-    guards            lockdown and the gateway's self-test, checked before each spawn
+    claims            the one right to start a run, from policy or from people
+    record            what became of requests: refused, answered, expired, allowed for good
+    deferred          results and records that the store or the journal cannot take yet
+    closing           a gateway that stops: nothing new, and an end of what has begun
+    guards            lockdown and the gate proof's marks, checked before each spawn
     tools             what agents may call by name, Exec among it (S3)
     journal_records   the journal's records, redacted
 """

@@ -1,4 +1,4 @@
-"""The straight line: what was asked goes in, an answer or a question comes out.
+"""Take a request along one straight line: to an answer, or to a question to people.
 
 ::
 
@@ -26,7 +26,7 @@ from core.gate.claims import Claim, NewRun, QueuedRun
 from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Chunks, Execution
-from core.gate.guards.canary import Mark
+from core.gate.guards.marks import Mark
 from core.gate.record import Remembering, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers

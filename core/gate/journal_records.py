@@ -60,7 +60,7 @@ def resolved(
         "reply": end.reply if end is not None else None,
         "terms": limits(end.terms) if end is not None and end.terms is not None else None,
         "votes": [vote.by.ref for vote in approval.votes],
-        "by": f"{by.channel}:{by.account}" if by is not None else None,
+        "by": by.ref if by is not None else None,
         "note": redact(end.note).text if end is not None else "",
         "decided_ms": end.at_ms if end is not None else None,
         "deadline_ms": approval.deadline_ms,

@@ -35,19 +35,19 @@ class Waiters:
         self._store = store
         self._running = running
         self._deferred = deferred
-        self._here: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
+        self._futures: dict[ApprovalId, set[asyncio.Future[ExecResult]]] = {}
         self._closed = False
 
     def settle(self, run_id: ApprovalId, result: ExecResult) -> None:
         """Hand a result to everybody who waits for it."""
-        for future in self._here.pop(run_id, ()):
+        for future in self._futures.pop(run_id, ()):
             if not future.done():
                 future.set_result(result)
 
     def close(self) -> None:
         """Send away whoever waits for what does not run here, now and from now on."""
         self._closed = True
-        for run_id, futures in self._here.items():
+        for run_id, futures in self._futures.items():
             if run_id not in self._running:
                 for future in futures:
                     if not future.done():
@@ -83,7 +83,7 @@ class Waiters:
             raise _stopping(run_id)
         seconds = None if timeout_ms is None else timeout_ms / 1000
         future: asyncio.Future[ExecResult] = asyncio.get_running_loop().create_future()
-        self._here.setdefault(run_id, set()).add(future)
+        self._futures.setdefault(run_id, set()).add(future)
         watch = asyncio.ensure_future(self._watch(run_id, future))
         try:
             with suppress(TimeoutError):
@@ -94,11 +94,11 @@ class Waiters:
             self._forget(run_id, future)
 
     def _forget(self, run_id: ApprovalId, future: asyncio.Future[ExecResult]) -> None:
-        waiting = self._here.get(run_id)
+        waiting = self._futures.get(run_id)
         if waiting is not None:
             waiting.discard(future)
             if not waiting:
-                del self._here[run_id]
+                del self._futures[run_id]
 
     async def _watch(self, run_id: ApprovalId, future: asyncio.Future[ExecResult]) -> None:
         """Check the store at each change: the run may end on another gateway, or be denied."""

@@ -27,6 +27,7 @@ from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.model.stdio import Capture
 from core.ports import RunWatcher, SpawnGuard
+from core.runner.claim import claim
 from core.runner.runner import Runner
 
 _log = logging.getLogger(__name__)
@@ -88,8 +89,7 @@ class CompanionRunner:
         by = (await watcher.basis()).by
         self._there[run_id] = None
         try:
-            if not await watcher.claim():
-                raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
+            await claim(run_id, watcher)
             order = RunOrder(id=run_id, digest=plan.digest, by=by, plan=plan)
             outcome = await self._ordered(address, order)
         finally:

@@ -47,6 +47,7 @@ from core.nodes.questions import Questions
 from core.nodes.selection import NoNode, select
 from core.planning.planner import Refusal
 from core.ports import RunWatcher
+from core.runner.claim import claim
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
 from core.trust.passkeys import PasskeyProof
@@ -140,8 +141,7 @@ class NodeHost:
         """
         self._connection(plan)
         basis = await watcher.basis()
-        if not await watcher.claim():
-            raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
+        await claim(run_id, watcher)
         connection = self._connection(plan)  # it may be a different one by now
         node_id = connection.node.id
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:

@@ -10,4 +10,11 @@
     errors        what can be wrong with a frame
     peer          who is at the other end, according to the kernel
     users         the names of this machine's users
+    strict_model  a frame into its model
+
+Limits, so that one client does not keep the others out::
+
+    connection_slots  the connections of a socket;  door  TCP connections by strangers
+    fair_turns        the requests that each user of a shared socket begins at a time
+    room              the bytes of requests in memory;  allowance  the bytes read of one peer
 """

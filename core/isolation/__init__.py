@@ -10,6 +10,9 @@
     executors      a runner for each user, whose supervisors executors start, one for each run
     pool           starts executors, up to a limit; keeps a spare; ends what a crash left
     tokens         session tokens: one use, an expiry, a rate
+    executor       one executor: whose it is, what it does, how far it has got
+    terminal/      terminals in executors
+    call_audit     each call between gateway and executor, in the journal
     client         JSON-RPC to one executor; the kernel says whose process it is
     fair_turns     places for runs, given to sessions in turn
     upkeep         waiting for a place; whether the right one answers; what one left behind

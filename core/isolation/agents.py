@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.errors import CancelledFirst, HostUnavailable, SaysoError, SpawnError
+from core.errors import HostUnavailable, SaysoError
 from core.isolation import wire
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
@@ -34,6 +34,7 @@ from core.model.result import (
     Submission,
 )
 from core.ports import RunWatcher, SpawnGuard
+from core.runner.claim import cancelled, claim
 from core.runner.supply import Order
 
 _log = logging.getLogger(__name__)
@@ -226,7 +227,7 @@ class Agents:
         try:
             async with self._executors.turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
-                    raise _cancelled(run_id)
+                    raise cancelled(run_id)
                 return await self._run(run, runtime, watcher)
         finally:
             del self._runs[run_id]
@@ -280,8 +281,7 @@ class Agents:
         waiting = self._waiting.get(call)
         if waiting is None or waiting.permitted:
             raise HostUnavailable(_GONE)
-        if not await watcher.claim():
-            raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
+        await claim(run_id, watcher)
         waiting.permitted = True
         return Finished(run_id, 0, None, Output(_WENT_ON, _WENT_ON, len(_WENT_ON)), 0)
 
@@ -292,9 +292,8 @@ class Agents:
             if self._guard is not None:
                 self._guard.check(run.plan)
             if run.unwanted.is_set():
-                raise _cancelled(run.run_id)
-            if not await watcher.claim():
-                raise SpawnError(f"run {run.run_id} could not be claimed, so nothing ran")
+                raise cancelled(run.run_id)
+            await claim(run.run_id, watcher)
             run.executor = executor
             stopping = asyncio.ensure_future(self._stop_when_unwanted(run, executor))
             try:
@@ -394,7 +393,3 @@ def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -
         cancelled=cancelled,
         token_usage=tuple(sorted(wire.counts(answer.get("token_usage")).items())),
     )
-
-
-def _cancelled(run_id: ApprovalId) -> CancelledFirst:
-    return CancelledFirst(f"run {run_id} was cancelled before it started")

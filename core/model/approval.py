@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from core.model.command import ExecPlan
 from core.model.decision import Content, DenialReason, Evaluation, Promise
-from core.model.identity import CODE_LENGTH, Actor, ApprovalId, PersonId, Requester, Target
+from core.model.identity import Actor, ApprovalId, PersonId, Requester, Target, code_of
 
 
 class ApprovalReply(StrEnum):
@@ -103,7 +103,7 @@ class Approval:
     @property
     def code(self) -> str:
         """Return the short code that people type: the id's first characters, upper-case."""
-        return self.id[:CODE_LENGTH].upper()
+        return code_of(self.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,11 @@ CODE_LENGTH = 6
 """Characters of an id that make its short code; upper-case when shown to people."""
 
 
+def code_of(ref: str) -> str:
+    """Return the short code that people type: the id's first characters, upper-case."""
+    return ref[:CODE_LENGTH].upper()
+
+
 def is_name(text: str) -> bool:
     """Return whether something may be called so."""
     return len(text) <= LONGEST_NAME and NAME.fullmatch(text) is not None

@@ -9,5 +9,7 @@
     ledger      which runs a node was ordered to make, and how each ended
     frames      the messages of both sides; link, listener, member and fleet carry them
     envelope    what was allowed, signed by the gateway
+    questions   what is asked of a connected node, and its answer
+    approver_keys  what passkeys signed, checked on the node
     backoff     how long a node waits before it connects again
 """

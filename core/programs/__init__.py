@@ -2,9 +2,13 @@
 
 ::
 
-    wrappers, unwrap, shell_payload   the commands inside wrappers and shells
+    program                           all that the tables say about one program
+    wrappers, wrapper_grammar, unwrap, shell_payload   the commands inside wrappers and shells
     carriers, find_exec, inline_code  programs that run others, or code from their arguments
     safe_bins, implicit_reads         what a program reads besides its operands
+    required_operands                 how many operands a program needs to do anything
+    shims                             files that choose the program that really runs
+    neutral_environment               variables that switch off what it would obey besides
     actions, summary                  what a command does, in words for people
     profiles                          the shipped tables (``data``) of programs and arguments
 """

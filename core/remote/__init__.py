@@ -12,4 +12,5 @@
     wire     frames, and the link that they go through; TLS on loopback and Unix sockets here
     acl      exec-acl.toml: who may run which vectors here, and the caps
     trust    the keys of this agent and this machine, contacts, signed requests, replays
+    denials  why a request did not run;  result  how one that ran has ended
 """

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from core.errors import CancelledFirst, SpawnError
+from core.errors import SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
@@ -12,6 +12,7 @@ from core.planning.direct_exec import as_started
 from core.planning.verify import change_before, is_warm, verify, warm
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.active_run import Progress
+from core.runner.claim import cancelled, claim
 from core.runner.concurrency import TakesTurns, Turns
 from core.runner.enclosure import Enclosure, enclose
 from core.runner.job import equipped, job_of
@@ -139,7 +140,7 @@ class Runner:
         try:
             async with self._turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
-                    raise _cancelled(run_id)
+                    raise cancelled(run_id)
                 if not is_warm(plan):
                     await asyncio.to_thread(warm, plan)
                 link = await self._start(run_id, plan, watcher, run)
@@ -175,7 +176,7 @@ class Runner:
             try:
                 if self._guard is not None and not run.own:
                     self._guard.check(plan)
-                await _claim(run_id, watcher, run)
+                await claim(run_id, watcher, run.unwanted)
             except BaseException:
                 self._pool.put_back(link)
                 raise
@@ -257,14 +258,3 @@ async def _bind_again(plan: ExecPlan, due: Next, run: Progress, link: Link) -> N
         link.halt(why)
     else:
         link.go_on()
-
-
-async def _claim(run_id: ApprovalId, watcher: RunWatcher, run: Progress) -> None:
-    if not await watcher.claim():
-        raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
-    if run.cancelled:
-        raise _cancelled(run_id)
-
-
-def _cancelled(run_id: ApprovalId) -> CancelledFirst:
-    return CancelledFirst(f"run {run_id} was cancelled before it started")

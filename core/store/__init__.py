@@ -12,6 +12,7 @@ One set of operations (plain functions of SQLAlchemy Core), two runners: SQLite 
     people     named people, their accounts and tokens
     sessions   events, origins, overrides, threads
     engine     the protocol of a store, its clock; sqlite and postgres
+    open       the store that a URL names;  retention  forget what is old
     schema     tables and records; migrations/ brings an older database to them
 """
 

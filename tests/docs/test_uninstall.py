@@ -17,7 +17,7 @@ from bot.service.install import unit_path
 from bot.service.unit import Scope
 from bot.setup.chosen import SECRETS
 from bot.wiring.storage import RESULTS
-from core.gate.guards import canary, lockdown
+from core.gate.guards import lockdown, marks
 from core.nodes import ledger, node_file, prepared
 from core.remote.trust import contacts
 from core.trust import identity
@@ -38,7 +38,7 @@ def named() -> set[str]:
 def test_every_name_that_the_code_has_is_on_the_page() -> None:
     """Files and folders of the home; the socket and the units elsewhere."""
     secrets = {one.file for each in SECRETS.values() for one in each}
-    own = {RESULTS, LOG_NAME, weekly_report.NAME, lockdown.NAME, canary.FOLDER, contacts.FILE}
+    own = {RESULTS, LOG_NAME, weekly_report.NAME, lockdown.NAME, marks.FOLDER, contacts.FILE}
     own |= {node_file.NODE_FILE, ledger.FOLDER, prepared.FOLDER}
     keys = {identity.AGENT_KEY, identity.MACHINE_KEY, node_file.NODE_KEY}
     assert {*FILES, *secrets, *own, *keys} - named() == set()

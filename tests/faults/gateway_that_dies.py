@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.cli import main
+from bot.intake import socket
 from bot.intake.callers.caller import Caller
-from bot.intake.registry.method import Method
+from bot.intake.registry.method import AnyMethod, invoke
 from core.gate.gate import Begun, Gate
 from core.model.command import ExecRequest
 from core.model.result import Submission
 
 DIE = Path(os.environ["SAYSO_HOME"]) / "die"
 RUN = "exec.run"
-_call, _submit = Method.call, Gate.submit
+_submit = Gate.submit
 
 
 def _die(method: str, moment: str) -> None:
@@ -28,12 +29,12 @@ def _die(method: str, moment: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def _dying_call(self: Method, raw: Mapping[str, object], caller: Caller) -> object:  # type: ignore[type-arg]
-    if self.name != RUN:
-        _die(self.name, "before")
-    answer = await _call(self, raw, caller)
-    if self.name != RUN:
-        _die(self.name, "after")
+async def _dying_invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -> object:
+    if method.name != RUN:
+        _die(method.name, "before")
+    answer = await invoke(method, raw, caller)
+    if method.name != RUN:
+        _die(method.name, "after")
     return answer
 
 
@@ -47,6 +48,6 @@ async def _dying_submit(self: Gate, request: ExecRequest, begun: Begun | None = 
 
 
 if __name__ == "__main__":
-    Method.call = _dying_call  # type: ignore[method-assign]
+    socket.invoke = _dying_invoke  # type: ignore[attr-defined]
     Gate.submit = _dying_submit  # type: ignore[method-assign]
     sys.exit(main())

@@ -13,7 +13,7 @@ from bot.api.rest.route import Route
 from bot.api.rest.routes import ROUTES
 from bot.factories.remote_exec import RemoteExec
 from bot.intake.methods.audit import AuditMethods, Rotate
-from bot.intake.methods.explain import BacktestMethods
+from bot.intake.methods.policy import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import AnyMethod, Table
 from bot.intake.table import method_table

@@ -14,7 +14,7 @@ _FORBIDDEN = re.compile(
     re.IGNORECASE,
 )
 _NOWHERE = re.compile(
-    r"\bDESIGN\b|\bresearch/|\bresearch notes\b|\bbypasses\.md\b|(?<![\w}])/lockdown\b"
+    r"\bDESIGN\b|\bresearch[/:]|\bresearch notes\b|\bseeds/|\bbypasses\.md\b|(?<![\w}])/lockdown\b"
 )
 _SPECIFICATION = re.compile(r"\bS[0-4]\b")
 """How code and decisions cite the specifications, which docs/glossary.md names once."""

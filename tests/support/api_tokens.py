@@ -8,7 +8,7 @@ from bot.factories.remote_exec import RemoteExec
 from bot.intake.callers.bearer import Bearers
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.audit import AuditMethods, Rotate
-from bot.intake.methods.explain import BacktestMethods
+from bot.intake.methods.policy import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table, invoke
 from bot.intake.table import method_table

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from bot.intake.callers.caller import Caller
-from core.gate.guards.canary import SESSION
+from core.gate.guards.marks import SESSION
 from core.model.access import Scope
 from core.model.identity import API_CHANNEL, DEFAULT_AGENT, Intake, Requester
 

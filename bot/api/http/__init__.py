@@ -10,4 +10,5 @@
     bodies             a body, bounded and strictly parsed
     errors             one shape for every failure
     metrics            counters and times, in the format of Prometheus
+    gauges             the state of the gateway's parts, for alert rules
 """

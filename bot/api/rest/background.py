@@ -141,7 +141,7 @@ class Asking:
         return await self.wakes.store.read(owners.agent_of, run_id) is not None
 
     async def _state(self, call: Call, run_id: ApprovalId) -> object:
-        return await self.table["exec.wait"].call({"id": run_id, "timeoutMs": 0}, call.caller)
+        return await invoke(self.table["exec.wait"], {"id": run_id, "timeoutMs": 0}, call.caller)
 
     def _ended(self, task: asyncio.Future[object]) -> None:
         self._started.discard(task)

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.intake.callers.caller import Caller
-from bot.intake.registry.method import Table, bound, permit
+from bot.intake.registry.method import Table, bound, invoke, permit
 from bot.intake.registry.params import SessionParams, read
 from core.errors import BadRequest, NotFound
 from core.ipc.jsonrpc import Notify
@@ -120,7 +120,7 @@ class Subscriptions:
 
     async def _push_events(self, session: str, caller: Caller) -> None:
         raw = {"session": session, "seq": self._sessions[session], "limit": _PAGE}
-        answer = await self.table["events.drain"].call(raw, caller)
+        answer = await invoke(self.table["events.drain"], raw, caller)
         found = answer["events"] if isinstance(answer, dict) else []
         for event in found:
             await self.notify(event["kind"], {"session": session, **event})
@@ -131,7 +131,7 @@ class Subscriptions:
     async def _push_approval(self, approval_id: str, caller: Caller) -> None:
         """Report once that a question was asked, and once how it ended."""
         try:
-            asked = await self.table["exec.approval.get"].call({"id": approval_id}, caller)
+            asked = await invoke(self.table["exec.approval.get"], {"id": approval_id}, caller)
         except NotFound:
             return  # another agent's
         if not isinstance(asked, dict):

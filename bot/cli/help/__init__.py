@@ -6,5 +6,5 @@
     topics      what applies to every command: exit codes, environment, files
     man         the man page, from the parsers
     completion  what can be typed at the cursor, from the parsers and the gateway; a script per
-    shell
+                shell
 """

@@ -181,7 +181,7 @@ class Following:
             case "exec.output":
                 self._print(frame["params"])
             case "exec.state":
-                return self._stand(frame["params"])
+                return self._note_status(frame["params"])
             case None if frame.get("id") in (self._main, None):
                 return self._answered(frame)
             case None if frame["id"] == self._where and self._spinner is not None:
@@ -215,7 +215,7 @@ class Following:
             self.wipe()
             self._outlets.take(params["stream"], a2b_base64(params["data"]))
 
-    def _stand(self, status: "Answer") -> "Answer | None":
+    def _note_status(self, status: "Answer") -> "Answer | None":
         """Record the status, which is the answer for a caller that does not wait."""
         self.run_id, self._until = status["id"], 0.0
         if not self._waits:

@@ -36,7 +36,7 @@ READS = frozenset({Scope.READ})
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionMethods:
+class ApprovalMethods:
     """The methods about approvals."""
 
     gate: Gate

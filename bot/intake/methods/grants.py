@@ -15,7 +15,7 @@ from core.errors import NotFound
 from core.gate.effective_policy import Rulebook
 from core.gate.grant_preview import Previews
 from core.model.access import PEOPLES_SCOPES
-from core.model.identity import CODE_LENGTH, AgentId, TaskId
+from core.model.identity import CODE_LENGTH, AgentId, TaskId, code_of
 from core.ports import Journal
 from core.store import Store
 from core.store.approvals import grants
@@ -101,7 +101,7 @@ class GrantMethods:
         await self.journal.append("people", record)
         if await self.store.write(grants.revoke, params.id):
             return ChangeAnswer.of(
-                f"Grant {params.id.upper()[:6]} is revoked; people are asked again."
+                f"Grant {code_of(params.id)} is revoked; people are asked again."
             )
         raise NotFound(safe(_NONE.format(params.id)))
 

@@ -31,7 +31,7 @@ from core.store.views import owners, references
 
 
 @dataclass(frozen=True, slots=True)
-class RecordMethods:
+class HistoryMethods:
     """The methods about past records."""
 
     store: Store

@@ -1,7 +1,7 @@
 """Show, engage and lift the lockdown.
 
 Everybody may engage it: it can only make Sayso stricter. Only a person at a terminal of this
-machine may lift it (docs/decisions/0009), and only if the proof of every way in then passes.
+machine may lift it (docs/decisions/0009), and only if the proof of every entry point then passes.
 """
 
 import logging
@@ -91,7 +91,7 @@ class LockdownMethods:
         return ChangeAnswer.of(locked.sentence, done=known is None)
 
     async def lift(self, _params: NoParams, caller: Caller) -> ChangeAnswer:
-        """Lift the lockdown for a person at a terminal, if the proof of every way in passes."""
+        """Lift the lockdown for a person at a terminal, if every entry point passes its proof."""
         locked = self.lockdown.state()
         if locked is None:
             return ChangeAnswer.of("Not locked down.")

@@ -161,7 +161,7 @@ class NodeMethods:
         await self._record(caller, "approve", params.code)
         node = await self.store.write(nodes.approve, params.code, caller.ref, params.name)
         await self._record(caller, "paired", f"{node.name} {node.id}")
-        sentence = f"The node {node.name} is paired. What may run there is for policy to say."
+        sentence = f"The node {node.name} is paired. Policy decides what may run there."
         return PairedNodeAnswer(
             done=True, sentence=safe(sentence), id=node.id, name=safe(node.name)
         )
@@ -179,7 +179,7 @@ class NodeMethods:
         node = await meant(self.store, params.id)
         await self._record(caller, "rename", f"{node.name} {node.id} to {params.name}")
         await self.store.write(nodes.rename, node.id, params.name)
-        return ChangeAnswer.of(f"The node {node.name} is called {params.name} now.")
+        return ChangeAnswer.of(f"The node {node.name} is now called {params.name}.")
 
     async def revoke(self, params: NodeRefParams, caller: Caller) -> ChangeAnswer:
         """Revoke a node; every local process may.

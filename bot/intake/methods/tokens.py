@@ -100,7 +100,14 @@ class TokenMethods:
             by=caller.ref,
             life_ms=None if params.expires_s is None else params.expires_s * 1000,
         )
-        await self._record(caller, "create", draft)
+        await self._record(
+            caller,
+            "create",
+            draft.name,
+            scopes=sorted(draft.scopes),
+            agent=safe(draft.agent or ""),
+            person=safe(draft.person or ""),
+        )
         made = await self.store.write(tokens.create, draft)
         sentence = f"Token {made.token.name} was created. Save it now: it cannot be shown again."
         return NewTokenAnswer(done=True, sentence=safe(sentence), token=made.text, id=made.token.id)
@@ -119,26 +126,14 @@ class TokenMethods:
         known = await self.store.read(tokens.listed)
         if not any(params.token in {one.id, one.name} for one in known):
             raise _unknown(params.token)
-        record: dict[str, object] = {
-            "by": caller.ref,
-            "what": "revoke",
-            "name": safe(params.token),
-        }
-        await self.journal.append("token", record)
+        await self._record(caller, "revoke", params.token)
         gone = await self.store.write(tokens.revoke, params.token)
         if gone is None:
             raise _unknown(params.token)
         return ChangeAnswer.of(f"Token {gone.name} is revoked and no longer valid.")
 
-    async def _record(self, caller: Caller, what: str, draft: TokenDraft) -> None:
-        record: dict[str, object] = {
-            "by": caller.ref,
-            "what": what,
-            "name": safe(draft.name),
-            "scopes": sorted(draft.scopes),
-            "agent": safe(draft.agent or ""),
-            "person": safe(draft.person or ""),
-        }
+    async def _record(self, caller: Caller, what: str, name: str, **more: object) -> None:
+        record = {"by": caller.ref, "what": what, "name": safe(name), **more}
         await self.journal.append("token", record)
 
 

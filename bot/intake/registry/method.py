@@ -48,15 +48,6 @@ class Method(Generic[P, R_co]):
     of_all: bool = False
     sifts: bool = False
 
-    async def call(self, raw: Mapping[str, object], caller: Caller) -> object:
-        """Check the caller, read the params and call the handler; called by ``invoke``."""
-        permit(self, caller)
-        params = bound(read(self.params, raw), caller)
-        if caller.sight is not None and not self.sifts and _names_none(params):
-            raise Forbidden(f"{self.name} covers all agents here. Name one that you approve for.")
-        answer = await self.handler(params, caller)
-        return answer.as_json()
-
 
 AnyMethod: TypeAlias = Method[Any, Any]
 """A method with any params."""
@@ -93,7 +84,12 @@ async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -
         BadRequest: the params are not valid.
         SaysoError: what the handler raises.
     """
-    return await method.call(raw, caller)
+    permit(method, caller)
+    params = bound(read(method.params, raw), caller)
+    if caller.sight is not None and not method.sifts and _names_none(params):
+        raise Forbidden(f"{method.name} covers all agents here. Name one that you approve for.")
+    answer: Result = await method.handler(params, caller)
+    return answer.as_json()
 
 
 def permit(method: AnyMethod, caller: Caller) -> None:

@@ -17,7 +17,7 @@ from core.errors import StoreError
 from core.gate import Gate
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason
-from core.model.identity import API_CHANNEL, CODE_LENGTH, LOCAL_CHANNEL, NETWORK, ApprovalId
+from core.model.identity import ApprovalId, code_of
 from core.model.result import (
     Denied,
     Finished,
@@ -185,7 +185,7 @@ class CancelledAnswer(Answer):
     @classmethod
     def of(cls, status: Submission, *, done: bool) -> "CancelledAnswer":
         """Return whether something was ended, and what; ``status`` is the one before."""
-        code = status.run_id[:CODE_LENGTH].upper()
+        code = code_of(status.run_id)
         match status:
             case Pending():
                 words = f"{code} is cancelled; the command will not run."
@@ -285,8 +285,4 @@ async def _answers(gate: Gate, run_id: ApprovalId) -> list[str] | None:
         return None
     if question is None:
         return None
-    # What came in over the network cannot be answered here (see ``Approvers.eligibility``).
-    away = question.requester.intake in NETWORK
-    channels = (API_CHANNEL,) if away else (LOCAL_CHANNEL, API_CHANNEL)
-    people, agent = gate.broker.asking.approvers, question.plan.agent
-    return [channel for channel in channels if people.anybody(channel, agent)]
+    return gate.broker.asking.unprompted(question.requester.intake, question.plan.agent)

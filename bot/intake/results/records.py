@@ -105,7 +105,7 @@ class HistoryRowAnswer(Answer):
             command=safe(row.text),
             source=row.source,
             state=row.state,
-            by=f"{row.by.channel}:{row.by.account}" if row.by is not None else None,
+            by=row.by.ref if row.by is not None else None,
             decision=row.reply,
             terms=limits(row.terms) if row.terms is not None else None,
             how=past(row.state, end, row.reason),

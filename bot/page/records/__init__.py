@@ -6,5 +6,5 @@
     story         one request, step by step
     insight       what prompts cost;  plots  the same, computed as numbers
     lists         people, tokens, grants, channels, sessions;  list_actions  what may be done to a
-    row
+                  row
 """

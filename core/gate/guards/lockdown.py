@@ -31,7 +31,7 @@ LIFT = "`sayso lockdown off` at a terminal tests the gate and lifts it."
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """Since when (epoch ms), why in one sentence, by whom, and which way in failed its proof.
+    """Since when (epoch ms), why in one sentence, by whom, and which entry point failed its proof.
 
     ``passes``: it ends on its own with its cause, and nobody can lift it earlier.
     """

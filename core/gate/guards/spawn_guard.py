@@ -8,8 +8,8 @@ import logging
 from dataclasses import dataclass, field
 
 from core.errors import LockedDown
-from core.gate.guards.canary import Mark, Marks
 from core.gate.guards.lockdown import Lockdown
+from core.gate.guards.marks import Mark, Marks
 from core.model.command import ExecPlan, ExecRequest
 
 _log = logging.getLogger(__name__)
@@ -43,6 +43,6 @@ class Guard:
     def trip(self, mark: Mark) -> None:
         """Lock down because a marked command ran or was about to."""
         mark.started = True
-        why = f"the gate let a command through that it had to hold, by the way in {mark.way!r}."
+        why = f"the gate had to hold a command and let it through, at the entry point {mark.way!r}."
         _log.critical("locked down: %s", why)
         self.lockdown.engage(why, by=PROVER, way=mark.way)

@@ -3,9 +3,12 @@
 ::
 
     registry     Tools: is it granted, is it known, is it in the journal
-    answers      what a call says, and what it is answered
+    protocol     what a call says, and what it is answered
     builtin      Which, and the seam that leaves Exec out
     arguments    the arguments of Exec, checked one by one
+    files        whether the agent's file grants cover the program and the folder
+    redaction    an argument vector for the journal
+    results      the result of a run as S3 has it
     exec_tool    Exec: from arguments to Gate.submit, from the end of a run to S3's result
 
 A tool is a way in, not a way around: Exec takes the same straight line as all else.

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import (
-    CancelledFirst,
     HostUnavailable,
     JournalError,
     SaysoError,
@@ -35,6 +34,7 @@ from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.planning.environment import RUN_MARK
 from core.ports import Journal, RunWatcher, SpawnGuard
+from core.runner.claim import cancelled, claim
 from core.runner.supply import Order
 
 _END_PATIENCE_S = 15.0
@@ -187,7 +187,7 @@ class Terminals:
         try:
             async with self._executors.turns.turn(terminal.unwanted, plan.session) as begun:
                 if not begun:
-                    raise CancelledFirst(f"run {run_id} was cancelled before it started")
+                    raise cancelled(run_id)
                 await self._run(terminal, watcher)
         finally:
             terminal.ended = terminal.ended or "it was not opened"
@@ -235,8 +235,7 @@ class Terminals:
         try:
             if self._guard is not None:
                 self._guard.check(plan)
-            if not await watcher.claim():
-                raise SpawnError(f"run {terminal.run_id} could not be claimed, so nothing ran")
+            await claim(terminal.run_id, watcher)
             terminal.stream = stream = await self._opened(terminal, executor)
             stream.start()
             try:

@@ -1,4 +1,4 @@
-"""Decide where a shell's payload is run without the shell, and ask where it is not and time passes.
+"""Decide whether a shell's payload runs without the shell, or whether its later commands ask.
 
 A shell that runs several commands re-checks nothing between them. So a line that is nothing
 but ``sh -c PAYLOAD`` is run as the payload itself, command by command, each bound again before it

@@ -1,4 +1,4 @@
-"""Read an awk program and know it to compute and print only: nothing written, nothing run.
+"""Read an awk program, to establish that it only computes and prints: it writes and runs nothing.
 
 This is a positive reading of POSIX awk, checked against gawk 5.2, mawk 1.3.4, one-true-awk and
 busybox. What is not listed is unknown: pipes, redirections, ``getline``, ``system``, ``close``,

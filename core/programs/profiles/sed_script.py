@@ -1,4 +1,4 @@
-"""Read a sed script and know it to print only: no file written, no program run.
+"""Read a sed script, to establish that it only prints: it writes no file and runs no program.
 
 This is a positive reading of GNU sed 4.9 and POSIX sed: ``e``, ``r``, ``R``, ``w``, ``W``, the
 ``e`` and ``w`` flags of ``s``, text (``a``, ``i``, ``c``) and anything else that is not listed are

@@ -26,7 +26,15 @@ from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles fo
 from core.errors import StoreError
 from core.model.approval import GrantTerms
 from core.model.decision import Evaluation, Promise
-from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, SessionKey, TaskId
+from core.model.identity import (
+    CODE_LENGTH,
+    Actor,
+    AgentId,
+    ApprovalId,
+    SessionKey,
+    TaskId,
+    code_of,
+)
 from core.store.people import people
 from core.store.schema.json_columns import dump, load, plain
 from core.store.schema.people_tables import grants
@@ -102,7 +110,7 @@ class Grant:
     @property
     def code(self) -> str:
         """Return the short code that people type."""
-        return self.id[:CODE_LENGTH].upper()
+        return code_of(self.id)
 
 
 def give(

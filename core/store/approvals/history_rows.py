@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from core.model.approval import ApprovalReply, ApprovalState, GrantTerms
 from core.model.decision import DenialReason
-from core.model.identity import CODE_LENGTH, AgentId, ApprovalId, SessionKey, TaskId
+from core.model.identity import AgentId, ApprovalId, SessionKey, TaskId, code_of
 from core.model.result import Finished, Output
 from core.store.approvals.narrowing import Narrowing
 from core.store.approvals.queries import actor_of
@@ -216,7 +216,7 @@ def _history_row(row: RowMapping) -> HistoryRow:
         reason = DenialReason.PLAN_DRIFT
     return HistoryRow(
         id=ApprovalId(row["id"]),
-        code=row["id"][:CODE_LENGTH].upper(),
+        code=code_of(row["id"]),
         at_ms=row["created_ms"],
         agent=AgentId(row["agent"]),
         session=SessionKey(row["session"]),

@@ -18,6 +18,7 @@ from core.model.identity import (
     PersonId,
     Requester,
     Target,
+    code_of,
 )
 from core.store.outbox.enqueue import enqueue_notice
 from core.store.people import people
@@ -133,7 +134,7 @@ def notify(
     who = vote.by.name or vote.by.account
     needed = quorum - counted
     words = (
-        f"{who} ({vote.by.channel}) allowed {approval_id[:6].upper()}: {counted} of {quorum} "
+        f"{who} ({vote.by.channel}) allowed {code_of(approval_id)}: {counted} of {quorum} "
         f"people; {'one more is' if needed == 1 else f'{needed} more are'} needed."
     )
     for text in conn.execute(_SHOWN_AT, {"p_id": approval_id}).scalars().all():

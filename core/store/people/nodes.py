@@ -16,6 +16,7 @@ from typing import Final
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
 from core.errors import BadRequest, NotFound
+from core.model.identity import CODE_LENGTH
 from core.model.node import SHORTEST_PREFIX, Node, NodeId, PairingRequest, normalised
 from core.store.engine.clock import now_ms
 from core.store.engine.notifications import note
@@ -29,7 +30,6 @@ CHANGED: Final = "nodes"
 REQUEST_LIFE_MS: Final = 5 * 60_000
 MOST_REQUESTS: Final = 64
 """Requests that may wait at a time; more are refused, as anybody who reaches the port may ask."""
-CODE_LENGTH: Final = 6
 MOST_OF_ADDRESS: Final = 8
 """Of these from one address: one machine must leave room for others."""
 _RENAME_IT: Final = "Give it another: sayso node approve CODE --name NAME, or sayso node rename."

@@ -1,4 +1,4 @@
-"""Prove a gate's ways in over real parts: its socket, its inbox, its store, its journal."""
+"""Prove a gate's entry points over real parts: its socket, its inbox, its store, its journal."""
 
 import json
 import sqlite3
@@ -28,7 +28,7 @@ from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
 from core.gate import Gate
 from core.gate.effective_policy import Rulebook
-from core.gate.guards.canary import Mark
+from core.gate.guards.marks import Mark
 from core.ipc.unix import listen
 from core.model.command import ExecPlan
 from core.model.decision import Decision, Evaluation
@@ -45,12 +45,12 @@ PEOPLE = Approvers({"memory": frozenset({"ana"})})
 SENDERS = Listing({"memory": frozenset({"ana"})})
 CODER = Capabilities(frozenset({TOOL}), ("/usr/bin",), ())
 GRANTED = Compiled(agents={AgentId("coder"): Provisions(capabilities=CODER)})
-"""An owner granted Exec to an agent, so that this way in is open."""
+"""An owner granted Exec to an agent, so that this entry point is open."""
 
 
 @dataclass
 class Proving:
-    """A gate with its ways in, and the prover that proves them."""
+    """A gate with its entry points, and the prover that proves them."""
 
     gate: Gate
     prover: Prover
@@ -173,7 +173,7 @@ class Forgetful(OrderedDict[str, Mark]):
 
 @dataclass
 class Way:
-    """A test's way in: whatever it does with a marked command."""
+    """A test's entry point: whatever it does with a marked command."""
 
     name: str
     does: Callable[[Mark], Awaitable[Answer]]

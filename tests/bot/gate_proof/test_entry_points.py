@@ -1,4 +1,4 @@
-"""List ways in in one order, whatever was added first."""
+"""List entry points in one order, whatever was added first."""
 
 import re
 from itertools import permutations

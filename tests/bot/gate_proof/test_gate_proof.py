@@ -1,4 +1,4 @@
-"""Prove that every way in holds; one that lets a marked command through is locked down."""
+"""Prove that every entry point holds; one that lets a marked command through is locked down."""
 
 import asyncio
 import os
@@ -16,8 +16,8 @@ from channels.memory import MemoryChannel
 from core.approvals.ids import new_id
 from core.errors import SaysoError
 from core.gate.claims import NewRun
-from core.gate.guards.canary import FOLDER, SESSION, Mark
 from core.gate.guards.lockdown import NAME, Lockdown
+from core.gate.guards.marks import FOLDER, SESSION, Mark
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
 from core.model.identity import Intake, Requester, SessionKey

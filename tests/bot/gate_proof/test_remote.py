@@ -15,8 +15,8 @@ from bot.gate_proof.entry_points import Answer
 from bot.gate_proof.prover import ProofState
 from bot.gate_proof.remote import RemoteWay, watched
 from bot.settings import load
-from core.gate.guards.canary import FOLDER, Mark
 from core.gate.guards.lockdown import NAME, Lockdown
+from core.gate.guards.marks import FOLDER, Mark
 from core.remote.denials import RemoteDenial
 from core.remote.host.admission import ORDER, SENDER, Condition, Grounds, matches
 from core.remote.host.service import Service
@@ -41,7 +41,7 @@ class Door:
 
     @property
     def way(self) -> RemoteWay:
-        """Return the first door's way in."""
+        """Return the first door's entry point."""
         way = self.world.prover.ways[0]
         assert isinstance(way, RemoteWay)
         return way

@@ -1,4 +1,4 @@
-"""Prove the tool Exec as a way in, with a separate agent, where an owner granted it."""
+"""Prove the tool Exec as an entry point, with a separate agent, where an owner granted it."""
 
 import asyncio
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.gate_proof.prover import ProofState
-from core.gate.guards.canary import FOLDER
 from core.gate.guards.lockdown import NAME, Lockdown
+from core.gate.guards.marks import FOLDER
 from core.gate.tools.exec_tool import ExecTool, Line
 from core.gate.tools.protocol import Ready, ToolAnswer, ToolCall, ToolDone, ToolError, ToolRefused
 from core.gate.tools.registry import Tools

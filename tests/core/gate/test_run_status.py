@@ -91,7 +91,7 @@ async def test_a_gate_that_closes_sends_away_who_waits_for_what_does_not_run(
         await until(lambda: gate.running)
         (run_id,) = gate.running
         waiting = [asyncio.create_task(gate.wait(one)) for one in (asked.run_id, run_id)]
-        await until(lambda: set(gate._waiters._here) == {asked.run_id, run_id})
+        await until(lambda: set(gate._waiters._futures) == {asked.run_id, run_id})
         gate.close()
         sent_away, ended = await asyncio.gather(*waiting, return_exceptions=True)
         stands = await gate.wait(asked.run_id, 0)

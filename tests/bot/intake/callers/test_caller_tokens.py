@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from bot.intake.callers.caller import Caller, of_peer
-from bot.intake.methods.explain import OutlookMethods
+from bot.intake.methods.policy import PolicyMethods
 from bot.intake.registry.method import AnyMethod, Method, invoke, permit, table_of
 from bot.intake.results.answer import ChangeAnswer
 from core.approvals.routing.approvers import Approvers
@@ -61,7 +61,7 @@ async def refusal(method: AnyMethod, caller: Caller) -> type[Exception] | None:
 
 
 async def test_every_method_asks_for_its_scopes(api: Api) -> None:
-    """Each method, each scope, each way in: admitted exactly if the method says so.
+    """Each method, each scope, each entry point: admitted exactly if the method says so.
 
     What it says is on docs/reference/methods.md, so that no scope changes unseen.
     """
@@ -566,7 +566,7 @@ def other(character: str) -> str:
 
 async def test_two_methods_never_share_a_name(api: Api) -> None:
     """A name that occurs twice prevents the start, so that none is silently replaced."""
-    part_ = OutlookMethods(api.gate, no_health)
+    part_ = PolicyMethods(api.gate, no_health)
     with pytest.raises(ValueError, match=r"health\.get"):
         table_of((part_, part_))
 

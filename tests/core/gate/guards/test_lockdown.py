@@ -9,8 +9,8 @@ import pytest
 
 from core.approvals.ids import new_id
 from core.errors import LockedDown, StateError
-from core.gate.guards.canary import SESSION, Marks
 from core.gate.guards.lockdown import NAME, Lockdown, Locked
+from core.gate.guards.marks import SESSION, Marks
 from core.gate.guards.spawn_guard import Guard
 from core.model.approval import ApprovalReply
 from core.model.command import ExecOverrides, ExecRequest

@@ -1,4 +1,4 @@
-"""Check the ten acceptance criteria of S3, in its order and under its words (seeds/S3 §8)."""
+"""Check the ten acceptance criteria of S3, in its order and under its words (S3 §8)."""
 
 import ast
 import time

@@ -1,4 +1,4 @@
-"""Describe the gateway, explain what it would do, and what a draft policy would have changed."""
+"""Explain what policy would do, report the gateway's health, and try a draft on the past."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ _LONGEST = span_ms("30d")
 
 
 @dataclass(frozen=True, slots=True)
-class OutlookMethods:
-    """The methods that only read. ``health`` answers ``health.get``."""
+class PolicyMethods:
+    """The methods about policy and health, which only read. ``health`` answers ``health.get``."""
 
     gate: Gate
     health: Callable[[], Awaitable[dict[str, object]]]

@@ -1,4 +1,4 @@
-"""Mark the commands by which a gateway proves to itself that its ways in hold.
+"""Mark the commands by which a gateway proves to itself that its entry points hold.
 
 A mark is one exact command with a random number in it, drawn by this process, good for one judging.
 Anyone who names the same session, agent or program without that number asks like anyone else, and a
