@@ -114,7 +114,7 @@ class NodeHost:
             )
         if isinstance(answer, Unprepared):
             return Refusal(answer.reason, f"node {node.name}: {answer.why}")
-        fault = fault_of(answer.plan, node, request, policy)
+        fault = fault_of(answer, node, request, policy)
         if fault:
             return Refusal(
                 DenialReason.HOST_UNAVAILABLE,
