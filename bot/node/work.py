@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 
 from bot.node.commands import NodeCommands
 from bot.node.judge import Judge
-from core.errors import HostUnavailable, JournalError, SaysoError, SpawnError, StateError
+from core.errors import (
+    CancelledFirst,
+    HostUnavailable,
+    JournalError,
+    SaysoError,
+    SpawnError,
+    StateError,
+)
 from core.gate import journal_records
 from core.hosts.failures import reason_of
 from core.model.command import ExecPlan
@@ -72,6 +79,7 @@ class NodeWork:
     approvers: ApproverKeys | None = None
     _joined: Joined | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
+    _unwanted: set[ApprovalId] = field(default_factory=set)
     _started: dict[ApprovalId, float] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
@@ -102,7 +110,7 @@ class NodeWork:
             case Run():
                 await self._take(joined, frame)
             case Cancel():
-                await self.host.cancel(frame.run_id)
+                await self._cancel(frame.run_id)
             case Noted():
                 self._start(asyncio.to_thread(self.ledger.note, frame.run_id))
             case Query():
@@ -117,7 +125,21 @@ class NodeWork:
     async def dismissed(self) -> None:
         """End everything that runs for a gateway that revoked this node."""
         for run_id in tuple(self._ordered):
-            await self.host.cancel(run_id)
+            await self._cancel(run_id)
+
+    async def _cancel(self, run_id: ApprovalId) -> None:
+        """End a run, or keep it from starting: its host may not know it yet."""
+        if not await self.host.cancel(run_id) and run_id in self._ordered:
+            self._unwanted.add(run_id)
+
+    def refuse_unwanted(self, run_id: ApprovalId) -> None:
+        """Let nothing start that the gateway has cancelled.
+
+        Raises:
+            CancelledFirst: it has.
+        """
+        if run_id in self._unwanted:
+            raise CancelledFirst(f"run {run_id} was cancelled before it started")
 
     async def stop(self) -> None:
         """Wait until what is under way has ended; the runner has been stopped."""
@@ -199,6 +221,7 @@ class NodeWork:
             await self._deliver(order.run_id, order.digest, ending)
         finally:
             self._ordered.discard(order.run_id)
+            self._unwanted.discard(order.run_id)
             self._started.pop(order.run_id, None)
 
     async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
@@ -310,6 +333,7 @@ class _Watcher:
     async def claim(self) -> bool:
         """Write the decision to the journal and the run to the ledger, before anything starts."""
         run_id, work = self.order.run_id, self.work
+        work.refuse_unwanted(run_id)
         who = Requester(Intake.REMOTE, f"gateway:{work.gateway}")
         decided = journal_records.decided(run_id, who, self.plan, self.verdict)
         signed = bool(self.order.proofs)

@@ -7,6 +7,7 @@ is a POST with the CSRF token of the session, from our own origin.
 import hashlib
 import hmac
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -161,7 +162,11 @@ class Visit:
         if kind not in {_FORM, b""}:
             raise Fault(FaultCode.WRONG_TYPE, _NO_FORM)
         most = min(_LARGEST_FORM, self.section.limits.body_bytes)
+        began = time.monotonic()
         body = await read_body(self.scope, self.receive, most, self.section.limits.patience)
+        login = self.scope["state"].get("login")
+        if login is not None and self.caller is not None:
+            self.caller = await login.after(self.caller, began)
         if body and not kind:
             raise Fault(FaultCode.WRONG_TYPE, _NO_FORM)
         return _pairs(body, "The form")

@@ -193,7 +193,7 @@ class Answering:
                 return found
             if _wants_step_up(answer, found.approval) and (found.app or found.passkeys):
                 return found
-            return _ballot(answer, found, _Proven(), channels)
+            return self._ballot(answer, found, _Proven(), channels)
 
         op: decision.FindAndAnswer[Answered | _Authorised] = decision.FindAndAnswer(authorise)
         return await self._edited(self._store.write(op, answer.ref, answer.actor))
@@ -268,11 +268,30 @@ class Answering:
     async def _resolve(
         self, answer: Answer, found: _Authorised, proven: _Proven
     ) -> Answered | None:
-        ballot = _ballot(answer, found, proven, self._editable())
+        ballot = self._ballot(answer, found, proven, self._editable())
         decided = await self._edited(self._store.write(decision.answer, ballot))
         if decided is None:
             return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
         return _answered(answer, decided)
+
+    def _ballot(
+        self, answer: Answer, found: _Authorised, proven: _Proven, channels: Collection[str]
+    ) -> approvals.Ballot:
+        return approvals.Ballot(
+            found.approval.id,
+            answer.reply,
+            answer.actor,
+            answer.key,
+            answer.note,
+            answer.terms,
+            found.person,
+            answer.process,
+            proven.step,
+            proven.passkey,
+            _looked(answer, found.approval),
+            channels,
+            self._approvers.listing(found.approval.plan.agent).may_admit,
+        )
 
     def _editable(self) -> Collection[str]:
         return () if self.editor is None else self.editor.editable()
@@ -290,25 +309,6 @@ class Answering:
         decided = writing.result()
         if isinstance(decided, StoredAnswer) and decided.edits:
             self.editor.edit(decided.edits)
-
-
-def _ballot(
-    answer: Answer, found: _Authorised, proven: _Proven, channels: Collection[str]
-) -> approvals.Ballot:
-    return approvals.Ballot(
-        found.approval.id,
-        answer.reply,
-        answer.actor,
-        answer.key,
-        answer.note,
-        answer.terms,
-        found.person,
-        answer.process,
-        proven.step,
-        proven.passkey,
-        _looked(answer, found.approval),
-        channels,
-    )
 
 
 def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:

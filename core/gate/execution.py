@@ -62,6 +62,7 @@ class Execution:
     deferred: Deferred
     guard: Guard = field(default_factory=Guard)
     closed: bool = False
+    _watchers: dict[ApprovalId, "_Watcher"] = field(default_factory=dict)
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> Refusal | None:
         """Return why a plan would give the requester more rights than their own, or ``None``."""
@@ -90,7 +91,7 @@ class Execution:
             JournalError: the decision could not be written down, so nothing ran.
             Stopping: the gateway stops, so nothing ran.
         """
-        watcher = _Watcher(self, run_id, claim, plan)
+        watcher = self._watchers[run_id] = _Watcher(self, run_id, claim, plan)
         try:
             self.guard.check(plan)
             host = self.hosts.pick(plan)
@@ -111,6 +112,7 @@ class Execution:
             raise
         finally:
             watcher.close()
+            del self._watchers[run_id]
         await asyncio.gather(
             self.deferred.append("finish", journal_records.finished(finished)),
             self.deferred.finish(run_id, finished, self.owner, plan.agent),
@@ -136,9 +138,13 @@ class Execution:
         return Denied(run_id, reason, why)
 
     async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:
-        """End a running command; ``False`` if it does not run here."""
+        """End a running command, or keep one from starting; ``False`` if it does not run here."""
         host = self.hosts.pick(plan)
-        return host is not None and await host.cancel(run_id)
+        if host is not None and await host.cancel(run_id):
+            return True
+        # A host may prepare for seconds before it knows the run.
+        watcher = self._watchers.get(run_id)
+        return watcher is not None and watcher.cancel()
 
     async def tail(self, run_id: ApprovalId, plan: ExecPlan) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""
@@ -166,6 +172,8 @@ class _Watcher:
     claim_on: Claim
     plan: ExecPlan
     lost: bool = False
+    claimed: bool = False
+    unwanted: bool = False
     closed: bool = False
     _timers: list[asyncio.TimerHandle] = field(default_factory=list)
     _notes: set[asyncio.Future[object]] = field(default_factory=set)
@@ -175,13 +183,25 @@ class _Watcher:
         if self.execution.closed:
             raise Stopping
         self.execution.guard.check(self.plan)
+        self._refuse_unwanted()
         taken = await self.claim_on.take()
-        self.lost = not taken
+        self.claimed, self.lost = True, not taken
+        if taken:
+            self._refuse_unwanted()
         if taken and self.plan.host is not ExecHost.NODE:  # a node reports its runs itself
             seconds = self.execution.notice_after_ms / 1000
             notice = self.execution.store.write
             self._later(seconds, lambda: notice(runs.running, self.run_id, round(seconds)))
         return taken
+
+    def cancel(self) -> bool:
+        """Keep a run from starting; ``False`` if it is claimed: only its host can end it now."""
+        self.unwanted = self.unwanted or not self.claimed
+        return not self.claimed
+
+    def _refuse_unwanted(self) -> None:
+        if self.unwanted:
+            raise CancelledFirst(f"run {self.run_id} was cancelled before it started")
 
     async def basis(self) -> Basis:
         return await self.claim_on.basis()

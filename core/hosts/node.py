@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from core.errors import BadRequest, HostUnavailable, SpawnError, StoreError
+from core.errors import BadRequest, CancelledFirst, HostUnavailable, SpawnError, StoreError
 from core.hosts.failures import failure_of
 from core.hosts.node_answers import NodeRuns, away, bounded, fault_of
 from core.hosts.node_orders import Orders
@@ -115,7 +115,7 @@ class NodeHost:
             )
         if isinstance(answer, Unprepared):
             return Refusal(answer.reason, f"node {node.name}: {answer.why}")
-        fault = fault_of(answer.plan, node, request, policy)
+        fault = fault_of(answer, node, request, policy)
         if fault:
             return Refusal(
                 DenialReason.HOST_UNAVAILABLE,
@@ -138,6 +138,7 @@ class NodeHost:
             HostUnavailable: the node is not connected, or it refused; nothing ran.
             PlanDrift: what was approved is not what is there now; nothing ran.
             SpawnError: the command could not be started, or another caller has the claim.
+            CancelledFirst: it was cancelled while it was being claimed; nothing ran.
         """
         self._connection(plan)
         basis = await watcher.basis()
@@ -145,6 +146,8 @@ class NodeHost:
         connection = self._connection(plan)  # it may be a different one by now
         node_id = connection.node.id
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:
+            if ordered.cancelled:
+                raise CancelledFirst(f"run {run_id} was cancelled before it was ordered")
             await self._order(connection, run_id, plan, basis)
             ending = await ordered.ending
         self._orders.settle(node_id, ending, _STORED_AFTER_S)

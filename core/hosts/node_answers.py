@@ -7,16 +7,22 @@ from dataclasses import replace
 from typing import Protocol
 
 from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import DenialReason
+from core.model.decision import DenialReason, Evaluation
 from core.model.identity import ApprovalId
 from core.model.node import Node, NodeId
 from core.model.policy import ExecHost, ExecPolicy
-from core.nodes.frames import Ended, NotRun
+from core.nodes.frames import Ended, NotRun, Prepared
 from core.planning.digest import digest_of
 from core.planning.planner import Refusal
+from core.planning.request_checks import LARGEST_COMMAND
 
 _MOST_TEXT, _MOST_TAIL = 200_000, 20_000
 _MOST_WORDS, _MOST_FINDINGS = 2_000, 100
+_MOST_SAID, _MOST_ARGUMENTS = 2 * LARGEST_COMMAND, 8 * LARGEST_COMMAND
+"""Characters that a plan says of a command, and those of its arguments, wrapped ones counted again.
+
+Each mebibyte takes a second to mask and to show, in which nothing else is served.
+"""
 
 
 class NodeRuns(Protocol):
@@ -54,9 +60,9 @@ def away(why: str) -> Refusal:
     return Refusal(DenialReason.HOST_UNAVAILABLE, why)
 
 
-def fault_of(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolicy) -> str:
+def fault_of(answer: Prepared, node: Node, request: ExecRequest, policy: ExecPolicy) -> str:
     """Return what in a node's plan differs from what was asked, ``""`` if nothing does."""
-    text = request.line
+    plan, text = answer.plan, request.line
     bound = {
         "host": plan.host is ExecHost.NODE,
         "node": plan.node == node.id and plan.node_name == node.name,
@@ -64,11 +70,25 @@ def fault_of(plan: ExecPlan, node: Node, request: ExecRequest, policy: ExecPolic
         "agent": (plan.agent, plan.session, plan.task)
         == (request.agent, request.session, request.task),
         "environment": set(plan.requested_env) == {name for name, _ in request.env},
+        "user": not plan.run_as and plan.part is None,
         "input": plan.stdio == request.stdio and plan.cpu_s == request.cpu_s,
         "timeout": plan.timeout_ms <= policy.timeout_ms,
+        "length": _is_short(plan, answer.verdict),
         "digest": plan.digest == digest_of(plan),
     }
     return ", ".join(name for name, well in bound.items() if not well)
+
+
+def _is_short(plan: ExecPlan, verdict: Evaluation) -> bool:
+    """Return whether a plan is no longer than our own could be; people are shown all of it."""
+    read = plan.unreadable
+    said = [verdict.why, *(one.rule for one in verdict.segments)]
+    said += [] if read is None else [read.rule, read.detail]
+    words = sum(len(word) for one in verdict.segments for word in one.argv)
+    for one in (inner for command in plan.commands for inner in command.all_of_it):
+        said += [one.problem, one.exposed, one.writers, one.steered, one.unsettled, one.replaces]
+        words += sum(map(len, (*one.argv, *one.bound)))
+    return sum(map(len, said)) <= _MOST_SAID and words <= _MOST_ARGUMENTS
 
 
 def _argv(plan: ExecPlan) -> tuple[str, ...]:

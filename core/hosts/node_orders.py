@@ -53,9 +53,14 @@ class Orders:
 
     @contextmanager
     def waiting(self, run_id: ApprovalId, node_id: NodeId, session: str) -> Iterator[Ordered]:
-        """Take the ending of a run for as long as the block lasts."""
-        ordered = Ordered(node_id, session, asyncio.get_running_loop().create_future())
-        self._open[run_id] = ordered
+        """Take the ending of a run for as long as the block lasts.
+
+        Between its claim and its order it looks like one that an earlier gateway left there.
+        """
+        ending: asyncio.Future[Ended | NotRun] = asyncio.get_running_loop().create_future()
+        ordered = self._open[run_id] = Ordered(node_id, session, ending)
+        ordered.cancelled = run_id in self._left_cancelled
+        self._left_cancelled.discard(run_id)
         try:
             yield ordered
         finally:

@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from core.errors import HostUnavailable, SaysoError
 from core.isolation import wire
@@ -14,7 +13,6 @@ from core.isolation.process import unavailable
 from core.planning.environment import RUN_MARK
 
 _log = logging.getLogger(__name__)
-_FOR_STUCK_S = 10.0
 _STUCK = (
     "executor %s of %s cannot be ended, and keeps its place until it has: it, or %s processes that "
     "it left, wait for a device"
@@ -58,18 +56,17 @@ async def failure(
     return ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Patience:
     """How a user waits for a place; ``stuck`` are all users' executors that cannot be ended.
 
     Those count against their own user only: a command may stop its user's executors (SIGSTOP)
-    while they start, and must not lock the other users out. A run that waits for such a place gives
-    up after a short time, because the runs queued after it wait as well.
+    while they start, and must not lock the other users out. No run of that user waits for a place,
+    because it would keep the runs that are queued after it waiting.
     """
 
     user: str
     stuck: Collection[Executor]
-    _ends: float = field(default_factory=lambda: time.monotonic() + _FOR_STUCK_S)
 
     def is_full(self, live: Collection[Executor], most: int) -> bool:
         """Return whether no place is left, of ``most`` for all users."""
@@ -79,15 +76,12 @@ class Patience:
         """Wait until some executor has ended.
 
         Raises:
-            HostUnavailable: none has, and this user's own may keep their places for ever.
+            HostUnavailable: this user's own may keep their places for ever.
         """
-        left = max(0.0, self._ends - time.monotonic())
-        try:
-            async with asyncio.timeout(left if self._held else None):
-                await gone.wait()
-        except TimeoutError:
+        if self._held:
             why = f"{self._held} of its executors cannot be ended and keep their places"
-            raise HostUnavailable(unavailable(self.user, why)) from None
+            raise HostUnavailable(unavailable(self.user, why))
+        await gone.wait()
 
     @property
     def _held(self) -> int:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from core.errors import BadRequest, StoreError
 from core.ipc.allowance import Allowance
 from core.model.node import Node, NodeId, PairingRequest
+from core.nodes.elapsed import elapsed_s
 from core.nodes.frames import (
     LARGEST,
     AnyFrame,
@@ -50,7 +51,7 @@ MOST_UNKNOWN = 64
 
 
 def _offset_s() -> float:
-    return time.time() - time.monotonic()
+    return time.time() - elapsed_s()
 
 
 class Changes(Protocol):
@@ -125,7 +126,7 @@ class Connection:
     """One node that was admitted. ``session`` names this connection in what is signed for it.
 
     ``caps`` are the commands that the node accepts. ``offset_s`` is the time of our clock when the
-    connection began, minus our monotonic clock: the node counts in the same way, so setting a clock
+    connection began, minus the time elapsed: the node counts in the same way, so setting a clock
     in between makes no order late.
     """
 
@@ -138,7 +139,7 @@ class Connection:
 
     def now_ms(self) -> int:
         """Return the time that both sides use, epoch ms."""
-        return round((time.monotonic() + self.offset_s) * 1000)
+        return round((elapsed_s() + self.offset_s) * 1000)
 
 
 @dataclass(slots=True)
@@ -228,7 +229,7 @@ class Fleet:
 
     async def _let_in(self, link: NodeLink) -> Connection | None:
         offset_s = _offset_s()
-        auth = await self._authenticated(link, round((time.monotonic() + offset_s) * 1000))
+        auth = await self._authenticated(link, round((elapsed_s() + offset_s) * 1000))
         if auth is None:
             return None
         node_id = NodeId(auth.node_id)

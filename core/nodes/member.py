@@ -6,12 +6,12 @@ receives nothing.
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.nodes.backoff import Backoff
+from core.nodes.elapsed import elapsed_s
 from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting, Welcome, proof
 from core.nodes.link import LinkLost, NodeLink, WrongKey, connect
 from core.nodes.node_file import NodeFile
@@ -28,7 +28,7 @@ class Joined:
     """One connection to the gateway. ``session`` names it in what the gateway signs for it.
 
     ``name`` is what the gateway calls this node. ``offset_s`` is the time of the gateway's clock at
-    the start, minus our monotonic clock: a wall clock that is wrong or set changes nothing.
+    the start, minus the time elapsed: a wall clock that is wrong or set changes nothing.
     """
 
     link: NodeLink
@@ -38,7 +38,7 @@ class Joined:
 
     def now_ms(self) -> int:
         """Return the gateway's time as epoch ms."""
-        return round((time.monotonic() + self.offset_s) * 1000)
+        return round((elapsed_s() + self.offset_s) * 1000)
 
 
 class Work(Protocol):
@@ -110,7 +110,7 @@ class Member:
         hello = await link.receive(_HELLO_S)
         if not isinstance(hello, Hello) or hello.gateway != self.file.gateway_key:
             raise BadFrame("the gateway did not begin with hello")
-        offset_s = hello.now_ms / 1000 - time.monotonic()
+        offset_s = hello.now_ms / 1000 - elapsed_s()
         session = new_id()
         await link.send(self._auth(hello, session))
         while True:

@@ -23,7 +23,7 @@ class Progress:
     reported that it takes another job. ``asked``: messages were sent to it that may still be on
     their way. ``awaited``: someone already watches. ``live``: what it printed, if that is wanted.
     ``own``: the gateway's own command, which no one asked for. ``private``: the folder that is its
-    own.
+    own. ``patience``: how long its supervisor is waited for, once it has its job.
     """
 
     enclosure: Enclosure | None = None
@@ -36,6 +36,7 @@ class Progress:
     asked: bool = False
     awaited: bool = False
     live: LiveBuffer | None = None
+    patience: asyncio.Timeout | None = None
     unwanted: asyncio.Event = field(default_factory=asyncio.Event)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)

@@ -75,10 +75,9 @@ class Runner:
         """End every run (TERM, grace, KILL), wait for that, and end the launcher."""
         for run_id in tuple(self._runs):
             await self.cancel(run_id)
-        patience_s = (self._limits.grace_ms + self._backstop_ms) / 1000
         waits = [asyncio.ensure_future(run.over.wait()) for run in self._runs.values()]
         if waits:
-            _, late = await asyncio.wait(waits, timeout=patience_s)
+            _, late = await asyncio.wait(waits, timeout=self._end_s)
             for wait in late:
                 wait.cancel()
         await self._pool.stop()
@@ -93,7 +92,23 @@ class Runner:
         if run is None:
             return False
         run.cancel()
+        self._hurry(run)
         return True
+
+    def _hurry(self, run: Progress) -> None:
+        """Wait no longer for the end of a cancelled run than that takes.
+
+        A command can stop its own supervisor (SIGSTOP), which then ends nothing.
+        """
+        patience = run.patience
+        if run.cancelled and patience is not None and not patience.expired():
+            until = asyncio.get_running_loop().time() + self._end_s
+            patience.reschedule(min(until, patience.when() or until))
+
+    @property
+    def _end_s(self) -> float:
+        """Return how long the end of a run may take, its supervisor's silence included."""
+        return (self._limits.grace_ms + self._backstop_ms) / 1000
 
     async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
         """Return what a run printed last; ``None`` if it does not run here, or ends first."""
@@ -209,14 +224,16 @@ class Runner:
         self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
     ) -> Finished:
         """Listen to the supervisor until the run has ended."""
-        patience_ms = plan.timeout_ms + self._limits.grace_ms + self._backstop_ms
         timed_out = False
         try:
-            async with asyncio.timeout(patience_ms / 1000):
+            async with asyncio.timeout(plan.timeout_ms / 1000 + self._end_s) as run.patience:
+                self._hurry(run)
                 ended = await self._listen(plan, watcher, run, link)
         except TimeoutError:
             self._pool.kill(link.pid)
-            ended, timed_out = None, True
+            ended, timed_out = None, not run.cancelled
+        finally:
+            run.patience = None
         if run.live is not None:
             run.live.end("" if ended is None else ended["text"])
         if ended is None:

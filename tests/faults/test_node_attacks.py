@@ -172,6 +172,21 @@ async def test_a_clock_that_is_set_makes_no_order_late(
     assert "too late" in refused.why
 
 
+async def test_an_order_that_a_node_slept_on_is_late(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits in the kernel of a closed laptop: no other clock counts that time."""
+    found, real = await bench.plan("true"), time.clock_gettime
+    order = bench.order(found.plan, new_run())
+    with monkeypatch.context() as asleep:
+        hour = {time.CLOCK_BOOTTIME: 3_600.0}
+        asleep.setattr(time, "clock_gettime", lambda clock: real(clock) + hour.get(clock, 0.0))
+        refused = await bench.says(order)
+    assert isinstance(refused, NotRun)
+    assert "too late" in refused.why
+    assert isinstance(await bench.says(bench.order(found.plan, new_run())), Ended)
+
+
 async def test_a_node_that_is_revoked_while_it_prepares(bench: Bench, store: Store) -> None:
     """Its later answer counts for nothing, and what it made before is not run."""
     earlier, work = await bench.plan("true"), _work(bench)

@@ -53,6 +53,16 @@ class Login:
         """
         return await self._check(self._token, self._intake)
 
+    async def after(self, caller: Caller, began: float) -> Caller:
+        """Return the caller, checked again where what it sent began to arrive long before (s).
+
+        A client may take seconds to send a body, in which its token may end.
+
+        Raises:
+            Unauthenticated: the token has expired or was revoked.
+        """
+        return caller if time.monotonic() - began < _FRESH_S else await self.caller()
+
 
 @dataclass(slots=True)
 class Recent:

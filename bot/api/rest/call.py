@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import UnionType
@@ -81,7 +82,10 @@ async def understood(
     params.update(_typed(query, method.params, route))
     if route.has_body:
         limits = section.limits
+        began = time.monotonic()
         body = await read_body(scope, receive, limits.body_bytes, limits.patience)
+        caller = await state["login"].after(caller, began)
+        permit(method, caller)
         found = read_json(scope, body)
         _only(found, route)
         params.update(found)

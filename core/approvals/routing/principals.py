@@ -38,6 +38,12 @@ class Listing:
             return False
         return f"{_PERSON}:{person}" in listed | self.everywhere
 
+    def may_admit(self, actor: Actor, person: PersonId) -> bool:
+        """Return whether an actor whose groups are not known now may be listed."""
+        entries = self.everywhere | self._listed(actor.channel)
+        kinds = (f"{actor.channel}:group:", f"{actor.channel}:role:")
+        return self.admits(actor, person) or any(one.startswith(kinds) for one in entries)
+
     def anybody(self, channel: str, but: AbstractSet[str] = frozenset()) -> bool:
         """Return whether somebody may be listed for a channel; a named person may be in any.
 

@@ -77,7 +77,7 @@ class Ballot:
     person proved a step-up with, ``passkey`` what a passkey signed instead. ``views`` are what the
     actor looked at before. ``channels`` are those whose edits the caller sends itself, where this
     ends the question; a process that dies before it has done so leaves claims that end like any
-    other.
+    other. ``counts`` says whose earlier votes still count.
     """
 
     approval_id: ApprovalId
@@ -92,6 +92,7 @@ class Ballot:
     passkey: PasskeySpend | None = None
     views: Sequence[View] = ()
     channels: Collection[str] = ()
+    counts: votes.Counts = votes.every
 
     @property
     def allows(self) -> bool:
@@ -255,6 +256,7 @@ def _vote(conn: Connection, asked: _Case) -> Answer:
         return _decide(conn, asked)
     vote = Vote(asked.known.person, ballot.actor, asked.reply, now_ms(conn), asked.terms)
     votes.cast(conn, approval_id, vote)
+    votes.drop(conn, approval_id, ballot.counts)
     counted = votes.counting(conn, approval_id, asked.requester)
     if len(counted) < asked.quorum:
         remember(conn, ballot.key, approval_id, Recorded.COUNTED)

@@ -1,10 +1,12 @@
 """Count people where several must allow: one vote per person, the last one counts.
 
 The owner of a vote's account is looked up again each time, so that linking two accounts makes
-their two votes one, and a revoked person's vote no longer counts.
+their two votes one, and a revoked person's vote no longer counts. Whoever counts says who is still
+listed.
 """
 
 import json
+from collections.abc import Callable
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
@@ -55,6 +57,15 @@ _SHOWN_AT = (
 )
 
 
+Counts = Callable[[Actor, PersonId], bool]
+"""Return whether the vote of an account, and of the person whose it is, still counts."""
+
+
+def every(_actor: Actor, _person: PersonId) -> bool:
+    """Count every vote."""
+    return True
+
+
 def requester_person(conn: Connection, requester: Requester) -> PersonId | None:
     """Return who asked in a chat or with a token; ``None`` where a program asked over the socket.
 
@@ -103,6 +114,14 @@ def counting(conn: Connection, approval_id: str, requester: Requester) -> tuple[
         if not known.revoked and known.person != asked:
             counted[known.person] = vote
     return tuple(sorted(counted.values(), key=lambda vote: vote.at_ms))
+
+
+def drop(conn: Connection, approval_id: ApprovalId, counts: Counts) -> None:
+    """Forget the votes of those who were taken off the list since."""
+    cast_ = recorded(conn, approval_id)
+    kept = tuple(one for one in cast_ if counts(one.by, people.known_as(conn, one.by).person))
+    if len(kept) < len(cast_):
+        keep_only(conn, approval_id, kept)
 
 
 def keep_only(conn: Connection, approval_id: str, counted: tuple[Vote, ...]) -> None:

@@ -18,7 +18,16 @@ from core.model.node import NodePlan
 from core.model.policy import ExecHost
 from core.model.result import Finished
 from core.model.stdio import Capture, Stdio
-from core.nodes.frames import AnyFrame, Ended, NotRun, Prepare, Prepared, Query, Unprepared
+from core.nodes.frames import (
+    AnyFrame,
+    Cancel,
+    Ended,
+    NotRun,
+    Prepare,
+    Prepared,
+    Query,
+    Unprepared,
+)
 from core.nodes.member import Joined, Member
 from core.planning.digest import bind
 from core.planning.planner import Refusal
@@ -285,6 +294,22 @@ async def test_a_cancelled_run_ends(bench: Bench) -> None:
     result = await asyncio.wait_for(running, 10)
     assert (result.cancelled, result.exit_code) == (True, None)
     assert not await bench.host.cancel(run_id)
+
+
+async def test_a_cancel_that_arrives_with_its_order_counts(bench: Bench, tmp_path: Path) -> None:
+    """The node reads both at once, and no host knows the run yet. Without it, the run starts."""
+    found, link = await bench.plan(f"touch {tmp_path}/ran"), bench.connection.link
+    stopped = new_run()
+    await link.send(bench.order(found.plan, stopped))
+    await link.send(Cancel(run_id=stopped))
+    await until(lambda: bench.endings(stopped))
+    (ending,) = bench.endings(stopped)
+    assert isinstance(ending, NotRun)
+    assert ending.reason is DenialReason.CANCELLED
+    assert not (tmp_path / "ran").exists()
+
+    assert isinstance(await bench.says(bench.order(found.plan, new_run())), Ended)
+    assert (tmp_path / "ran").exists()
 
 
 async def test_a_lost_link_is_said_and_the_ending_comes_back(bench: Bench, tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ attempt that fails for another reason is seen.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -230,3 +232,26 @@ def test_guessing_gets_slow(tmp_path_factory: pytest.TempPathFactory) -> None:
         assert answers == [403, 403, 403, 429, 429]
         ana = PageBrowser.signed_in(home)
         assert ana.get("/").status_code == 200
+
+
+def _slowly(body: str, meanwhile: Callable[[], object]) -> Iterator[bytes]:
+    """Yield a form in two pieces; something happens between them."""
+    yield body[:10].encode()
+    time.sleep(0.5)
+    meanwhile()
+    yield body[10:].encode()
+
+
+def test_a_session_that_ends_while_its_form_arrives_answers_nothing(home: ApiGateway) -> None:
+    """The person signs out in another window between the head and the end of the body."""
+    states = []
+    for signs_out in (False, True):
+        ana, asked = PageBrowser.signed_in(home), str(home.ask("git push origin slowly")["id"])
+        body = f"csrf={ana.csrf()}&decision=deny"
+        sent = _slowly(body, partial(ana.submit, "/logout") if signs_out else lambda: None)
+        headers = {"Origin": home.url, "Content-Type": "application/x-www-form-urlencoded"}
+        ana.http.post(f"/approve/{asked}/answer", content=sent, headers=headers)
+        states.append(home.client("person").get(f"/v1/approvals/{asked}").json()["state"])
+        home.client("agent").delete(f"/v1/requests/{asked}")
+
+    assert states == ["denied", "pending"], "the first is the control"

@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from core.approvals.answer import Answer, Answered, Answering, AnswerOutcome
 from core.approvals.routing.approvers import Approvers
 from core.model.approval import HALF_HOUR, ApprovalReply, ApprovalState
@@ -96,6 +98,32 @@ async def test_two_people_must_allow_and_each_is_told(tmp_path: Path) -> None:
         second.sentence,
     )
     assert "was allowed for 30 minutes by Bob (telegram)" in late.sentence
+
+
+@pytest.mark.parametrize(
+    ("now", "counts"),
+    [
+        ({"telegram": frozenset({"43"})}, False),
+        ({"telegram": frozenset({"42", "43"})}, True),
+        ({"telegram": frozenset({"43", "role:7"})}, True),
+        ({"telegram": frozenset({"43"}), "slack": frozenset({"group:S1"})}, False),
+    ],
+    ids=["taken off", "control", "a role that it may have had", "a group of another channel"],
+)
+async def test_the_vote_of_who_is_no_longer_listed_does_not_count(
+    tmp_path: Path, now: dict[str, frozenset[str]], *, counts: bool
+) -> None:
+    """Alice allows, a reload takes her off the list, and Bob allows: one person is too few."""
+    before = Approvers({"telegram": frozenset({"42", "43"})}, quorum=2)
+    async with answering(tmp_path, before) as (store, people_may, asked):
+        await people_may.answer(Answer(asked, ONCE, ALICE, "k1"))
+        reloaded = Answering(store, Approvers(now, quorum=2), Seals(tmp_path / SEALING_KEY))
+        second = await reloaded.answer(Answer(asked, ONCE, BOB, "k2"))
+        found = await store.read(approvals.get, asked)
+
+    assert second.outcome is (AnswerOutcome.ACCEPTED if counts else AnswerOutcome.COUNTED)
+    assert found is not None
+    assert [one.by.account for one in found.votes] == (["42", "43"] if counts else ["43"])
 
 
 async def test_a_redelivered_loser_is_told_that_it_lost(tmp_path: Path) -> None:

@@ -4,15 +4,36 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from core.approvals.answer import AnswerOutcome
 from core.gate import Gate
+from core.hosts.gateway import GatewayHost
+from core.hosts.router import HostRouter
 from core.model.approval import ApprovalReply
+from core.model.command import ExecPlan
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, SessionKey
-from core.model.result import Denied, Pending
+from core.model.policy import ExecHost
+from core.model.result import Denied, Finished, Pending
+from core.ports import RunWatcher
+from core.runner.runner import Runner
 from core.store.sessions import events
 from tests.support.gate import gate_at, request, says
 from tests.support.waiting import until
+
+
+class SlowHost(GatewayHost):
+    """A host that looks through a workspace, or for a companion, before its runner has the run."""
+
+    begun: asyncio.Event
+    ready: asyncio.Event
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+        """Prepare until the test lets it go on."""
+        self.begun.set()
+        await self.ready.wait()
+        return await super().run(run_id, plan, watcher)
 
 
 async def allowed(gate: Gate, line: str) -> ApprovalId:
@@ -52,3 +73,29 @@ async def test_what_is_cancelled_between_its_approval_and_its_start_is_cancelled
     texts = [one.text for one in told]
     assert any("cancelled" in text and second[:6] in text for text in texts), texts
     assert not any("spawn_failed" in text for text in texts)
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_what_is_cancelled_while_its_host_prepares_never_starts(
+    tmp_path: Path, *, is_cancelled: bool
+) -> None:
+    """There was nothing to cancel, and then it ran. Nobody who cancels it: it runs."""
+    runner = Runner()
+    await runner.start()
+    async with gate_at(tmp_path) as gate:
+        host = SlowHost(runner)
+        host.begun, host.ready = asyncio.Event(), asyncio.Event()
+        gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+        run_id = await allowed(gate, f"touch {tmp_path}/ran")
+        running = asyncio.create_task(gate.run_approved(run_id, dict(await gate.queued())[run_id]))
+        await host.begun.wait()
+        if is_cancelled:
+            assert await gate.cancel(run_id, "no longer wanted")
+        host.ready.set()
+        ended = await running
+        again = await gate.cancel(run_id, "too late")
+    await runner.stop()
+
+    assert isinstance(ended, Denied if is_cancelled else Finished)
+    assert (tmp_path / "ran").exists() is not is_cancelled
+    assert not again

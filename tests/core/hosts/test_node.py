@@ -1,15 +1,46 @@
 """Report commands that run on a gateway's nodes."""
 
+import asyncio
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from core.errors import CancelledFirst
+from core.model.identity import ApprovalId
+from core.model.node import NodeId
 from core.nodes.frames import Ended
 from core.store import open_store
-from tests.support.node_bench import node_bench
-from tests.support.runs import new_run
+from tests.support.node_bench import NoRuns, node_bench
+from tests.support.runs import Watcher, new_run
 from tests.support.waiting import until
+
+
+class OneRun(NoRuns):
+    """A store in which a run is claimed for a node, and no more is known."""
+
+    def __init__(self, node_id: NodeId) -> None:
+        super().__init__([])
+        self._node_id = node_id
+
+    async def node_of(self, _run: ApprovalId) -> NodeId | None:
+        """Return the node."""
+        return self._node_id
+
+
+@dataclass
+class Claims(Watcher):
+    """Takes as long for a claim as a busy store."""
+
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    ends: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def claim(self) -> bool:
+        """Take the claim once the test lets it."""
+        self.began.set()
+        await self.ends.wait()
+        return True
 
 
 async def test_only_a_node_that_is_away_is_said_to_be(tmp_path: Path) -> None:
@@ -27,6 +58,33 @@ async def test_only_a_node_that_is_away_is_said_to_be(tmp_path: Path) -> None:
     assert [one is None for one in seen] == [True, False, True]
     assert seen[1] is not None
     assert seen[1].text.startswith("running (node unreachable since ")
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_a_run_that_is_cancelled_while_it_is_claimed_is_not_ordered(
+    tmp_path: Path, *, is_cancelled: bool
+) -> None:
+    """The store knows it as a run of its node by then, and its order has not been sent."""
+    store = await open_store(f"sqlite:///{tmp_path}/state.db")
+    run_id, claims = new_run(), Claims()
+    try:
+        async with node_bench(tmp_path, store) as bench:
+            found = await bench.plan(f"touch {tmp_path}/ran")
+            bench.host.runs = bench.host._orders.runs = OneRun(bench.connection.node.id)
+            running = asyncio.ensure_future(bench.host.run(run_id, found.plan, claims))
+            await claims.began.wait()
+            if is_cancelled:
+                assert await bench.host.cancel(run_id)
+            claims.ends.set()
+            if is_cancelled:
+                with pytest.raises(CancelledFirst):
+                    await running
+            else:
+                assert (await running).exit_code == 0
+    finally:
+        await store.close()
+
+    assert (tmp_path / "ran").exists() is not is_cancelled
 
 
 def _ended(run_id: str, /, **result: object) -> str:

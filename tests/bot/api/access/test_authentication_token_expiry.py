@@ -1,7 +1,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -154,3 +154,25 @@ def test_a_long_poll_is_not_answered_after_its_token(tmp_path: Path) -> None:
             end.join()
             assert answer.status_code == status
             assert ("too late" in answer.text) is not revoke
+
+
+def test_a_token_that_ends_while_its_body_arrives_asks_for_nothing(tmp_path: Path) -> None:
+    """The head was accepted, and the body may take seconds: nothing may start after `revoke`."""
+    with api_gateway(tmp_path / "home") as home:
+        codes: list[int] = []
+        client, kind = home.client("agent"), {"Content-Type": "application/json"}
+        for ends in (lambda: None, partial(home.revoke, "agent")):
+            wish = {"command": "true", "cwd": str(tmp_path)}
+            sent = client.post("/v1/requests", content=slowly(wish, ends), headers=kind)
+            codes.append(sent.status_code)
+
+    assert codes == [201, 401], "the first is the control"
+
+
+def slowly(wish: dict[str, str], meanwhile: Callable[[], None]) -> Iterator[bytes]:
+    """Yield a body in two pieces; something happens between them."""
+    body = json.dumps(wish).encode()
+    yield body[:10]
+    time.sleep(0.5)
+    meanwhile()
+    yield body[10:]

@@ -165,6 +165,29 @@ async def test_a_silent_supervisor_is_killed_at_the_backstop() -> None:
     assert marked(run_id) == []
 
 
+async def test_who_stops_its_supervisor_is_ended_when_it_is_cancelled() -> None:
+    """A command can do that, and had half an hour left, whoever wanted it to end."""
+    quick = Runner(Limits(grace_ms=100), backstop_ms=300)
+    await quick.start()
+    watcher, run_id = Watcher(), new_run()
+    script = ("/bin/sh", "-c", "sleep 0.5; kill -STOP $PPID; sleep 60")
+    try:
+        task = asyncio.create_task(quick.run(run_id, planned(request(argv=script)), watcher))
+        await watcher.started.wait()
+        assert watcher.identity is not None
+        stopped = Path(f"/proc/{watcher.identity[0]}/stat")
+        await until(lambda: stopped.read_text().rpartition(")")[2].split()[0] == "T")
+        assert await quick.cancel(run_id)
+        async with asyncio.timeout(10):
+            done = await task
+        await until(lambda: marked(run_id) == [])
+    finally:
+        await quick.stop()
+
+    assert (done.exit_code, done.signal) == (None, None)
+    assert (done.cancelled, done.timed_out) == (True, False)
+
+
 async def test_a_runner_starts_and_stops_again(runner: Runner) -> None:
     """Stopping leaves no launcher; a second runner is independent of the first."""
     other = Runner()
