@@ -149,7 +149,9 @@ def _add_people(commands: "Commands") -> None:
     inner = group(commands, "people", "link people's accounts, revoke people", bare=listed)
     command(inner, "list", "print people and their accounts", "sayso people list --json", listed)
     account = arg("account", metavar="CHANNEL:ACCOUNT", help="such as telegram:1001")
-    name = arg("name", metavar="NAME", help="letters, digits, dots, dashes, underscores")
+    name = arg(
+        "name", metavar="NAME", help="1 to 32 lowercase letters, digits, dashes, underscores"
+    )
     both = "sayso people revoke ana\nsayso people revoke telegram:1001"
     for action, purpose, example, given in (
         ("add", "add a person", "sayso people add ana", name),

@@ -31,7 +31,7 @@ def prove_channels(settings: Settings) -> tuple[Finding, ...]:
 async def _prove_all(settings: Settings) -> tuple[Finding, ...]:
     channels = make_channels(settings, None)
     if not channels:
-        why = f"none is configured; see {document('docs/how-to')}"
+        why = f"no chat platform is configured; see {document('docs/how-to')}"
         return (Finding(Verdict.WARN, "channels", why),)
     proofs = await asyncio.gather(
         *(_prove(name, channel, _people(settings, name)) for name, channel in channels.items())

@@ -72,7 +72,9 @@ def disk(home: Path) -> Finding:
         return Finding(Verdict.FAIL, "disk", f"{home}: {error.strerror}")
     free = space.f_bavail * space.f_frsize
     words = f"{free // 2**20} MiB free{_reserve(home)}"
-    return Finding.when(free >= _LOW_DISK_BYTES, "disk", words)
+    low = free < _LOW_DISK_BYTES
+    least = f"; below {_LOW_DISK_BYTES // 2**20} MiB is too little: free some space" if low else ""
+    return Finding.when(not low, "disk", words + least)
 
 
 def _reserve(home: Path) -> str:

@@ -57,20 +57,31 @@ def program(environ: Mapping[str, str]) -> Path:
     candidates = [*named, *([Path(on_path)] if on_path else []), beside]
     found = next((one for one in candidates if os.access(one, os.X_OK)), None)
     if found is None:
-        raise StateError("No program sayso was found. Install it: uv tool install sayso")
+        raise StateError("No program sayso was found. Install Sayso: `make install` in its clone")
     place = str(found.absolute())
     if any(part in place for part in _PASSING) and not (Path(place).parent / "activate").exists():
         raise StateError(
             f"{place} may be gone tomorrow: it is in a temporary folder or a cache. Install Sayso "
-            "(uv tool install sayso, or pipx install sayso), and run this command of that one."
+            "elsewhere (`make install` in a clone), and run this command of that one."
         )
     changeable = changeable_on_the_way(place)
     if changeable:
-        raise StateError(
-            f"Others may write to {changeable} or own it, and could replace {place}. Run: "
-            f"chmod go-w '{changeable}'"
-        )
+        raise StateError(_replaceable(changeable, place))
     return Path(place)
+
+
+def _replaceable(on_the_way: str, place: str) -> str:
+    owner = os.lstat(on_the_way).st_uid
+    if owner in {0, os.geteuid()}:
+        return (
+            f"Others may write to {on_the_way}, and could replace {place}. Run: "
+            f"chmod go-w '{on_the_way}'"
+        )
+    whose = "root owns, such as /opt/sayso" if os.geteuid() == 0 else "you own"
+    return (
+        f"{on_the_way} belongs to uid {owner}, who could replace {place}. Install Sayso in a clone "
+        f"that {whose}, and run this command of that one."
+    )
 
 
 def unit_state(path: Path, text: str) -> UnitState:

@@ -142,7 +142,7 @@ def check_content(line: bytes, frame: dict[str, object], frame_id: Id | None) ->
         if depth > MAX_NESTING:
             raise FrameError(Code.PARSE_ERROR, "the frame is nested too deeply", frame_id)
         if isinstance(value, str) and not is_clean(value):
-            message = "a string contains NUL or a lone surrogate"
+            message = "a string contains NUL or bytes that are not UTF-8; correct it"
             raise FrameError(Code.INVALID_PARAMS, message, frame_id)
         if isinstance(value, dict):
             left.extend((part, depth + 1) for pair in value.items() for part in pair)

@@ -54,7 +54,7 @@ class ForwardMode(StrEnum):
 class TargetEntry(Section):
     """``approvals.exec.targets[]``: a place in a channel that prompts go to."""
 
-    channel: Word = Field(description="the channel: telegram, slack, discord or terminal")
+    channel: Word = Field(description="the channel: telegram, slack, discord, webhook or terminal")
     to: PlatformId = Field(
         description="the place in it, as the platform names it, such as a chat id"
     )

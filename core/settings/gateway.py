@@ -14,6 +14,7 @@ _LARGEST_UID = (1 << 32) - 2
 _QUARTER_OF_AN_HOUR = 900
 _PATIENCE = 5
 _SMALLEST_SEGMENT = 1 << 16
+_STORE_URLS = ("sqlite:///", "postgresql://", "postgres://")
 DEFAULT_RETENTION_DAYS = 30
 _ScopeWord = Annotated[Scope, Field(strict=False)]
 
@@ -148,10 +149,16 @@ class NodeSection(Section):
         return self.remote_approvals and not self.passkeys
 
 
+def _store_url(url: SecretStr) -> SecretStr:
+    if not url.get_secret_value().startswith(_STORE_URLS):
+        raise ValueError("must begin with sqlite:/// or postgresql://")
+    return url
+
+
 class StoreSection(Section):
     """``store``: where approvals, runs and events are kept."""
 
-    url: SecretStr | None = Field(
+    url: Annotated[SecretStr, AfterValidator(_store_url)] | None = Field(
         default=None,
         description="a sqlite: or postgresql: URL, as a secret; null: state.db in $SAYSO_HOME",
     )

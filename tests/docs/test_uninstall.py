@@ -11,6 +11,7 @@ import pytest
 
 from bot.cli.help.topics import FILES
 from bot.cli.paths import SHARED_SOCKET
+from bot.executor_setup import sudoers
 from bot.factories.remote_exec import LOG_NAME
 from bot.jobs import weekly_report
 from bot.service.install import unit_path
@@ -18,9 +19,11 @@ from bot.service.unit import Scope
 from bot.setup.chosen import SECRETS
 from bot.wiring.storage import RESULTS
 from core.gate.guards import lockdown, marks
+from core.isolation import process
+from core.isolation.terminal import recording
 from core.nodes import ledger, node_file, prepared
 from core.remote.trust import contacts
-from core.trust import identity
+from core.trust import certificate, identity, sealing
 from tests.docs.blocks import ROOT, blocks
 from tests.support.gateway_process import GatewayProcess, write_config
 
@@ -40,10 +43,13 @@ def test_every_name_that_the_code_has_is_on_the_page() -> None:
     secrets = {one.file for each in SECRETS.values() for one in each}
     own = {RESULTS, LOG_NAME, weekly_report.NAME, lockdown.NAME, marks.FOLDER, contacts.FILE}
     own |= {node_file.NODE_FILE, ledger.FOLDER, prepared.FOLDER}
-    keys = {identity.AGENT_KEY, identity.MACHINE_KEY, node_file.NODE_KEY}
+    own |= {recording.FOLDER, certificate.TLS_FILE}
+    keys = {identity.AGENT_KEY, identity.MACHINE_KEY, node_file.NODE_KEY, sealing.SEALING_KEY}
     assert {*FILES, *secrets, *own, *keys} - named() == set()
     text = PAGE.read_text()
-    assert f"`{SHARED_SOCKET}`" in text
+    elsewhere = (SHARED_SOCKET, sudoers.PATH, process.EXECUTOR, Path(process.INTERPRETER).parent)
+    for place in elsewhere:
+        assert f"`{place}`" in text
     for scope in Scope:
         assert str(unit_path(scope, {"HOME": "~"})) in text
 

@@ -64,12 +64,23 @@ def _asked(client: Client) -> "dict[str, Any]":
             if name.startswith(_CHANNEL)
         },
         "failing": {name: part["detail"] for name, part in parts.items() if not part["ok"]},
-        "waiting": client.call("exec.approval.list", {"limit": 1000}, _PATIENCE_S)["pending"],
-        "started": client.call("history.list", running, _PATIENCE_S)["history"],
+        "waiting": _listed(client, "exec.approval.list", {"limit": 1000}, "pending"),
+        "started": _listed(client, "history.list", running, "history"),
         "lockdown": health.get("lockdown"),
         "proofs": proofs,
         "nodes": health.get("nodes", {}),
     }
+
+
+def _listed(client: Client, method: str, params: "Row", key: str) -> "list[Row] | None":
+    """Return what the store holds; ``None`` while it cannot be read, which health reports."""
+    from core.errors import StoreError  # noqa: PLC0415 - 4 ms
+
+    try:
+        rows: list[Row] = client.call(method, dict(params), _PATIENCE_S)[key]
+    except StoreError:
+        return None
+    return rows
 
 
 def _stopped(why: str) -> "dict[str, Any]":
@@ -124,8 +135,10 @@ def _node(row: "Row") -> str:
     return f"{paint('away', YELLOW)}, {seen}"
 
 
-def _some(rows: "list[Row]", worded: "Callable[[Row], str]", more: str) -> str:
+def _some(rows: "list[Row] | None", worded: "Callable[[Row], str]", more: str) -> str:
     """Format how many there are, and the first of them."""
+    if rows is None:
+        return "unknown: the store cannot be read"
     left = len(rows) - _SHOWN
     lines = [str(len(rows) or "nothing"), *map(worded, rows[:_SHOWN])]
     return "\n".join([*lines, *([f"and {left} more; see `{more}`"] if left > 0 else [])])
@@ -136,7 +149,7 @@ def _waiting(row: "Row") -> str:
     return f"{paint(row['code'], YELLOW)}  {row['agent']}  {left}s left  {_line(row['command'])}"
 
 
-def _answer(rows: "list[Row]") -> str:
+def _answer(rows: "list[Row] | None") -> str:
     """Return the line to type to answer the first question, if there is one."""
     if not rows:
         return ""

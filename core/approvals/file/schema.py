@@ -6,6 +6,7 @@ key, an entry with a condition that we do not know. Other unknown keys are kept 
 
 import json
 import math
+import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -187,9 +188,11 @@ def _unusable(name: str, place: str, what: str) -> ApprovalsFileError:
     said = what if what.endswith("?") else f"{what}."
     if name == NEW_TEXT:
         return ApprovalsFileError(f"{name}, {place}: {said} Nothing was changed; correct it.")
+    copy = f"{name}.last-good"
+    restore = f", or restore the last good copy: cp -p '{copy}' '{name}'"
     return ApprovalsFileError(
         f"{name}, {place}: {said} Nothing is allowed from this file until it is fixed. "
-        f"Edit it, or restore the last good copy: cp -p '{name}.last-good' '{name}'"
+        f"Edit it{restore if os.path.lexists(copy) else '.'}"
     )
 
 

@@ -48,7 +48,7 @@ class Locked:
         since = datetime.fromtimestamp(self.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         why = self.why.rstrip(".")
         after = "" if self.passes else f" {LIFT}"
-        return f"Sayso is locked down since {since}, so nothing runs: {why}.{after}"
+        return f"Sayso has been locked down since {since}: {why}. Nothing runs.{after}"
 
 
 class Lockdown:

@@ -71,8 +71,8 @@ def translated(error: BaseException, where: str) -> BaseException:
     if isinstance(error, _DATABASE) or type(error).__module__.startswith("asyncpg."):
         kind = StoreAway if is_away(error) else StoreError
         return kind(
-            f"The database {where} failed: {words_of(error)}. Nothing runs until it "
-            "works; check store.url and the disk."
+            f"The database {where} failed: {words_of(error)}. Nothing runs until it works; "
+            + ("check its server and store.url." if "://" in where else "check its disk.")
         )
     return error
 

@@ -169,6 +169,9 @@ def test_a_home_that_is_gone_has_no_room(tmp_path: Path) -> None:
     """Recorded, not raised."""
     assert disk(tmp_path).ok
     assert not disk(tmp_path / "gone").ok
+    none_free = disk(Path("/proc"))
+    assert not none_free.ok
+    assert none_free.detail == "0 MiB free; below 64 MiB is too little: free some space"
 
 
 async def test_a_proof_that_is_late_or_failed_shows(tmp_path: Path) -> None:

@@ -130,5 +130,27 @@ def test_a_passing_or_open_program_is_refused(
     passing.write_text("#!/bin/sh\n")
     passing.chmod(0o755)
     monkeypatch.setattr(sys, "argv", [str(passing)])
-    with pytest.raises(StateError, match="may be gone tomorrow"):
+    with pytest.raises(StateError, match="may be gone tomorrow") as refused:
+        program({})
+    assert "`make install` in a clone" in str(refused.value)
+    assert "tool install" not in str(refused.value), "no package index has a project of this name"
+
+
+def test_a_program_that_others_may_replace_names_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mode is changed by chmod; what belongs to somebody else needs another place."""
+    folder = tmp_path / "venv"
+    folder.mkdir()
+    for name in ("sayso", "activate"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(folder / "sayso")])
+    assert program({}) == folder / "sayso", "the control"
+    folder.chmod(0o777)
+    with pytest.raises(StateError, match=f"Run: chmod go-w '{folder}'$"):
+        program({})
+    folder.chmod(0o755)
+    os.chown(folder, 12345, -1)
+    with pytest.raises(StateError, match=r"belongs to uid 12345, .* in a clone that root owns"):
         program({})

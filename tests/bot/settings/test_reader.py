@@ -409,6 +409,14 @@ def test_a_malformed_secret_names_what_it_was_read_from(tmp_path: Path) -> None:
         assert str(failed.value).startswith("config.json5:2: channels.telegram.token: must look")
 
 
+def test_a_store_of_another_kind_is_a_mistake_and_its_password_is_not_shown(home: Path) -> None:
+    """`sayso config check` finds it, not only the start."""
+    said = "config.json5:1: store.url: must begin with sqlite:/// or postgresql://"
+    assert told(home, '{store: {url: "mysql://u:hunter2@db/x"}}') == [said]
+    for url in ("sqlite:////x/y.db", "postgresql://u:p@db/x", "postgres://db/x"):
+        assert loaded(home, f'{{store: {{url: "{url}"}}}}').store_url == url
+
+
 def test_without_a_file_a_mistake_is_never_in_it(tmp_path: Path) -> None:
     """What is missing next to a variable is reported there."""
     variable = "SAYSO_CHANNELS__TELEGRAM__APIBASEURL"

@@ -61,6 +61,6 @@ def test_countless_wrong_values_are_counted_and_not_told() -> None:
 
 def test_a_request_holds_nothing_that_no_program_could_be_given() -> None:
     """Its reader is that of requests."""
-    with pytest.raises(FrameError, match="NUL"):
+    with pytest.raises(FrameError, match="NUL or bytes that are not UTF-8; correct it"):
         read_model(SAID, b'{"text":"a\\u0000b"}', read_object)
     assert read_model(SAID, b'{"text":"ab"}', read_object) == Said(text="ab")

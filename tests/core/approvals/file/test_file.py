@@ -227,6 +227,14 @@ def test_bytes_that_are_not_utf8_are_refused(path: Path) -> None:
         file.read()
 
 
+def test_a_copy_that_does_not_exist_is_not_offered(path: Path) -> None:
+    """A file that was never good has no last good copy to restore."""
+    path.write_text("{bad")
+    path.chmod(0o600)
+    with pytest.raises(ApprovalsFileError, match=r"until it is fixed\. Edit it\.$"):
+        ApprovalsFile(path).read()
+
+
 def test_a_bad_edit_denies_until_it_is_mended(path: Path) -> None:
     """A file that was good and is corrupt now yields nothing of its old content."""
     file = write(path, SEED)

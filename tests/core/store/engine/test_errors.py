@@ -46,6 +46,15 @@ def test_another_error_is_the_operations_own(error: BaseException) -> None:
     assert not is_away(error)
 
 
+def test_what_to_check_is_what_the_database_needs() -> None:
+    """A server has an address; a file has a disk."""
+    gone = ConnectionRefusedError("refused")
+    server = str(translated(gone, "postgresql://u:***@db/x"))
+    assert server.endswith("Nothing runs until it works; check its server and store.url.")
+    file = str(translated(gone, "/home/ana/.sayso/state.db"))
+    assert file.endswith("Nothing runs until it works; check its disk.")
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
