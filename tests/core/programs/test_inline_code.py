@@ -367,6 +367,9 @@ make 'CFLAGS=;id;' a
 make 'ARGS=`id`' test
 make LDFLAGS='-wrapper ./x' a
 make CC='gcc -wrapper ./x' a
+make CXX='g++ -wrapper ./x' a
+make CC='ccache ./x' a
+make CC='python3 x' a
 make AR=./x 'l.a(a.o)'
 make COMPILE.c=./x a.o
 gcc -Wp,-fplugin=./x.so a.c
@@ -405,6 +408,9 @@ vim -p2c ':!id' f
 perl '-F/,/);`>x`;(/,/' -an f
 perl '-Mstrict;`id`' x.pl
 perl -lne id f
+perl -ge id
+perl '-w -e' id
+perl '-i.b -e' id
 perl -W -I lib -e id
 prove -e./x t
 prove -ve./x t
@@ -432,6 +438,9 @@ npx -y tsx -e id
 npm exec -c=id
 npx -yc=id
 npm -yc id exec
+npm exec --c=id
+npm --c id exec
+npm exec ---call=id
 npm exe -c id
 npm explo pkg -- id
 npm --she ./x explore pkg
@@ -443,6 +452,9 @@ sqlite3 x "select \"edit\"('a','id')"
 sqlite3 x "select [edit]('a','id')"
 sqlite3 x "select edit/**/('a','id')"
 duckdb x '.shell id'
+sqlite3 x '."shell" id'
+sqlite3 x '. shell id'
+sqlite3 x '. once |id' 'select 1'
 psql --o='|id' -c 'select 1'
 psql -v 'PROMPT1=%`id`'
 mysql '-vesystem id'
