@@ -6,7 +6,7 @@ a script (awk, sed) a profile of the arguments whose code starts no other progra
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -96,7 +96,7 @@ def _modes() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _patterns() -> dict[str, tuple[re.Pattern[str], ...]]:
-    """Return the patterns of each program; ``<NAME>`` in one means that piece.
+    """Return the patterns of each program; ``<NAME>`` in one, or in a piece, means that piece.
 
     Raises:
         KeyError: a pattern names a piece that does not exist.
@@ -106,14 +106,14 @@ def _patterns() -> dict[str, tuple[re.Pattern[str], ...]]:
     found: dict[str, tuple[re.Pattern[str], ...]] = {}
     known = section(holder, "patterns")
     for names in known:
-        texts = [
-            _PLACEHOLDER.sub(lambda piece: "".join(words(pieces, piece[1])), one)
-            for one in words(known, names)
-        ]
-        built = tuple(re.compile(one) for one in texts)
+        built = tuple(re.compile(_filled(one, pieces)) for one in words(known, names))
         for name in names.split():
             found[name] = found.get(name, ()) + built
     return found
+
+
+def _filled(pattern: str, pieces: Mapping[str, object]) -> str:
+    return _PLACEHOLDER.sub(lambda one: _filled("".join(words(pieces, one[1])), pieces), pattern)
 
 
 @cache

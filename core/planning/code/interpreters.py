@@ -70,6 +70,12 @@ MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)
 AWK: Final = Reader("[fEi]", frozenset(("file", "exec", "include")), program=True, prefix="-W")
 CMAKE: Final = Reader("[PC]", frozenset(("toolchain",)), speaks=True, enters=True)
 CTEST: Final = Reader("SP?", frozenset(("script", "script-new-process")), speaks=True, enters=True)
+GDB: Final = Reader(
+    "(?:x|com[a-z]*|(?:early-)?init-c[a-z]*)=?",
+    frozenset(("command", "init-command")),
+    fed=True,
+    speaks=True,
+)
 _ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
 _CODE_OF_PERL: Final = re.compile(r"-[aclnpwWtTX]*[eE]")
 
@@ -83,6 +89,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
             modules=True,
         ),
     ),
+    (re.compile(r"(?:pdb|pydoc)[0-9.]*"), Interpreter(_NEVER, _NEVER)),
     (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),
     *(
         (re.compile(rf"{name}[0-9.]*"), Interpreter(_ALONE_IN_PERL, _CODE_OF_PERL, library=name))
@@ -123,7 +130,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         ),
     ),
     (
-        re.compile(r"groovy|elixir|escript|m4"),
+        re.compile(r"groovy|elixir|escript|m4|jshell"),
         Interpreter(re.compile(r"--[a-z-]+=.*|-[DIU].+"), re.compile(r"-e")),
     ),
     (re.compile(r"cmake3?"), CMAKE),
@@ -161,15 +168,8 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         ),
     ),
     (re.compile(r"g?make"), MAKE),
-    (
-        re.compile(r"gdb"),
-        Reader(
-            "(?:x|com[a-z]*|init-c[a-z]*)=?",
-            frozenset(("command", "init-command")),
-            fed=True,
-            speaks=True,
-        ),
-    ),
+    (re.compile(r"json_pp"), Reader("(?!)", frozenset(), asks=re.compile(r"(?:--?f=)?\s*eval"))),
+    (re.compile(r"gdb"), GDB),
     (
         re.compile(r"(?:g?vim(?:\.\w+)?|n?vi|nvim|view|[gr]?vimdiff)"),
         Reader(
@@ -186,19 +186,23 @@ def interpreter_of(path: str) -> Interpreter | Reader | None:
     return next((reader for names, reader in _KNOWN if names.fullmatch(name)), None)
 
 
+_INCLUDES_IN_GIT: Final = re.compile(
+    r"(?:-[A-Za-z0-9]*c|--c[a-z]*=)?(?is:include(?:if\..*)?\.path=(.+))"
+)
 _CONFIGURED: Final = (
-    (re.compile(r"ssh|slogin|autossh|scp|sftp|sshfs"), Reader("F", frozenset())),
+    (re.compile(r"sftp"), Reader("[Fb]", frozenset())),
+    (re.compile(r"ssh|slogin|autossh|scp|sshfs"), Reader("F", frozenset())),
     (re.compile(r"tmux"), Reader("f", frozenset())),
     (re.compile(r"screen"), Reader("c", frozenset())),
     (
         re.compile(r"git"),
-        Reader("(?!)", frozenset(), setting=re.compile(r"(?is:include(?:if\..*)?\.path=(.+))")),
+        Reader("(?!)", frozenset(), setting=_INCLUDES_IN_GIT),
     ),
     (
         re.compile(
             r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|cpp|clang|clang\+\+|ld|ar|rustc|javac)(?:-[0-9.]+)?"
         ),
-        Reader("(?!)", frozenset(("specs",)), setting=re.compile(r"@(.+)", re.DOTALL)),
+        Reader("(?!)", frozenset(("specs",)), setting=re.compile(r"(?:@|-specs=)(.+)", re.DOTALL)),
     ),
 )
 """Programs that start others if a file of options, which their words name, says so."""

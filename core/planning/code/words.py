@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from os.path import normpath
 from typing import Final
 from urllib.parse import unquote
@@ -34,6 +35,7 @@ _INPUT: Final = re.compile(r"(?:^|/)(?:dev/stdin|fd/[\d\0]+)$")
 _OWN_ROOT: Final = re.compile(r"(?:.*/)?proc/[^/]+/(?:task/[^/]+/)?(cwd|root)(/.*)", re.DOTALL)
 _URL: Final = re.compile(r"file:(?://[^/]*)?(/.*)", re.DOTALL | re.IGNORECASE)
 _DOTS: Final = re.compile(r"/(?:\.?/)+")
+_READ_BY_SED: Final = re.compile(r"(?<![A-Za-z])[rR](?=([\w./][^\n]*))")
 _LONGEST_CLUSTER: Final = 9
 _LONGEST_START: Final = 16
 _LONGEST_ADDRESS: Final = 8
@@ -142,6 +144,9 @@ def fed_names(words: Sequence[str], commands: Sequence[str]) -> Iterator[str]:
     yield from pieces
     yield from (part for word in words for part in _fine(word))
     yield from (part for word in words for part in in_cluster(word))
+    yield from (
+        one[1] for word in words for one in islice(_READ_BY_SED.finditer(word), _MOST_PARTS)
+    )
     yield from packed(pieces, commands)
 
 

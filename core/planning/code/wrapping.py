@@ -10,6 +10,7 @@ from core.planning.code.inputs import takes_input
 from core.planning.code.interpreters import (
     CMAKE,
     CTEST,
+    GDB,
     SHELL,
     Interpreter,
     Reader,
@@ -67,7 +68,9 @@ _FIND_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
 _LIST_OF_FIND: Final = "-files0-from"
 _STARTS_OF_CMAKE: Final = frozenset(("env", "time", "chdir", "__run_co_compile"))
-_STARTS_OF_CTEST: Final = "--test-command"
+_BEHIND: Final = re.compile(r"--(?:test-command|launch)|--?args")
+"""The words of ctest and gdb behind which a command follows."""
+
 _SPLITS: Final = re.compile(r"(?:-[A-Za-z]*?S|--s[a-z-]*=?)(.*)", re.DOTALL)
 """The option of ``env`` that splits its value into words, alone or with the value."""
 
@@ -89,11 +92,12 @@ def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def command_of_build(reader: Interpreter | Reader, argv: Sequence[str]) -> Sequence[str]:
-    """Return the words of cmake or ctest from the one that a command follows, ``()`` if none is."""
+    """Return the words of cmake, ctest or gdb from the one that a command follows, or ``()``."""
     if reader is CMAKE and argv[1:2] and argv[1] == "-E" and argv[2:3]:
         return argv[2:] if argv[2] in _STARTS_OF_CMAKE else ()
-    if reader is CTEST and _STARTS_OF_CTEST in argv:
-        return argv[argv.index(_STARTS_OF_CTEST) :]
+    if reader in {CTEST, GDB}:
+        at = next((at for at, word in enumerate(argv) if _BEHIND.fullmatch(word)), len(argv))
+        return argv[at:]
     return ()
 
 

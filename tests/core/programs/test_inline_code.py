@@ -2,13 +2,17 @@
 
 import shlex
 from dataclasses import replace
+from time import process_time
 
 import pytest
 
 from core.model.decision import Decision
 from core.model.policy import ExecPolicy, Trust
 from core.policy.judge.evaluate import evaluate
+from core.programs.inline_code import inline_of
 from core.programs.profiles.script_effects import awk_may_run, sed_may_run
+from core.programs.wrappers import names_of
+from tests.support.pace import slowness
 from tests.support.plans import LISTED, command, listed, plan_of
 
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
@@ -322,6 +326,157 @@ python3 -Bc x
 python3 -W ignore -c x
 python3 -X dev -Ic x
 ruby -rne x
+git --shallow-file x -c alias.z='!id' z
+git -c diff.renames -c alias.z='!id' z
+git -c commit.gpgsign=false -c alias.z='!id' z
+git -c core.pager=cat -c alias.z='!id' z
+git -c core.editor=true -c core.pager=id log
+git -c pager.log=id log
+git clone -qu id ./r y
+git clone -4u id ./r y
+git clone -q4c core.sshCommand=id ssh://h/x
+git clone --u id h:x
+git clone --up=id h:x
+git ls-remote --u=id h:x
+git push --e=id h:x
+git push --ex id h:x
+git archive --e=id --remote=h:x HEAD
+git send-pack --rec=id h:x
+git grep --op=id x
+git grep -3Oid x
+git submodule--helper foreach id
+git bisect--helper --bisect-run id
+git merge-index ./x -a
+git svn fetch --authors-p ./x
+git send-email --sendmail-c=id x
+git config --global alias.z '!id'
+gdb -batch -eiex 'shell id'
+gdb -batch -early-init-e 'shell id'
+ctest --launch -- id
+cmake -S p -B b '-DCMAKE_C_FLAGS=-wrapper ./x'
+cmake -S p -B b -DCMAKE_CXX_FLAGS=-fplugin=./x.so
+cmake -S p -B b -DCMAKE_C_COMPILE_OBJECT=id
+cmake -S p -B b -DCMAKE_C_COMPILER=./clang
+cmake -S p -B b '-DCMAKE_C_COMPILER=gcc;-wrapper;./x'
+cmake -S p -B b -DCMAKE_STRIP=./x
+cmake -S p -B b -DCMAKE_EXE_LINKER_FLAGS=-B./x
+cmake --build b -- CC=./x
+make CC=./x a
+make CC='sh -c id #' a
+make 'CFLAGS=;id;' a
+make 'ARGS=`id`' test
+make LDFLAGS='-wrapper ./x' a
+make CC='gcc -wrapper ./x' a
+make CXX='g++ -wrapper ./x' a
+make CC='ccache ./x' a
+make CC='python3 x' a
+make AR=./x 'l.a(a.o)'
+make COMPILE.c=./x a.o
+gcc -Wp,-fplugin=./x.so a.c
+gcc -Xpreprocessor -fplugin=./x.so a.c
+nm --pl ./x.so a.o
+ranlib --p ./x.so a.a
+ld.bfd -plugin ./x.so a.o
+opt --load ./x.so a.ll
+llvm-reduce --test=./x a.ll
+apt-get -s --solver ./x install y
+apt-get -o APT::Solver=./x install y
+apt-get -o Dpkg::Options::=--pre-invoke=id install y
+apt-get --OPTION=Dpkg::Pre-Invoke=id install y
+dpkg-buildpackage --hook-init=id
+mmdebstrap --setup-hook=id bookworm x
+debconf-apt-progress -- id
+tar cbf 20 h:x f
+zip -T -9TT id a.zip f
+ssh -o ' ProxyCommand=id' h
+ssh -o '"ProxyCommand" id' h
+ssh '-o ProxyCommand=id' h
+ssh -o =ProxyCommand=id h
+ssh -vI ./x.so h
+ssh h -I ./x.so
+ssh -p 22 -I ./x.so h
+scp -o ' ProxyCommand=id' a h:b
+scp -rS id a h:b
+sftp -o' ProxyCommand=id' h
+sshfs -o reconnect,ssh_command=id h: m
+ssh-add -vs ./x.so
+rsync -4e id a h:b
+wget -e u_s_e_askpass=./x u
+wget -4e use_askpass=./x u
+curl --en x u
+vim -p2c ':!id' f
+perl '-F/,/);`>x`;(/,/' -an f
+perl '-Mstrict;`id`' x.pl
+perl -lne id f
+perl -ge id
+perl '-w -e' id
+perl '-i.b -e' id
+perl -W -I lib -e id
+prove -e./x t
+prove -ve./x t
+json_pp -f eval
+json_pp -f=eval
+python3 -m imaplib -s id
+python3 -m cProfile -m runpy timeit id
+python3 -m trace --count --modul timeit id
+python3 -m pdb --co '!id' x.py
+python3 /usr/lib/python3.11/timeit.py id
+python3 manage.py shell -c id
+pdb3 -c '!id' x.py
+pip --py ./x list
+pip config --edit ./x edit
+mypy --python-executable ./x f
+pylint --init-hook=id f
+tox -x testenv.commands=id
+uv run --python ./x f
+uv run python -c id
+uv run python -X dev -c id
+poetry run sh -c id
+bundle exec ruby -e id
+npx sh -c id
+npx -y tsx -e id
+npm exec -c=id
+npx -yc=id
+npm -yc id exec
+npm exec --c=id
+npm --c id exec
+npm exec ---call=id
+npm exe -c id
+npm explo pkg -- id
+npm --she ./x explore pkg
+jps -J-agentpath:./x.so
+jar -J-XX:OnError=id tf x
+sqlite3 x '.once "\174id"' 'select 1'
+sqlite3 x '.import "\174id" t'
+sqlite3 x "select \"edit\"('a','id')"
+sqlite3 x "select [edit]('a','id')"
+sqlite3 x "select edit/**/('a','id')"
+duckdb x '.shell id'
+sqlite3 x '."shell" id'
+sqlite3 x '. shell id'
+sqlite3 x '. once |id' 'select 1'
+psql --o='|id' -c 'select 1'
+psql -v 'PROMPT1=%`id`'
+mysql '-vesystem id'
+openssl list -provider=./x.so
+openssl rand -engine=./x.so 1
+gpg --dirm ./x --recv-keys 1
+gpgsm --agent-program ./x -K
+gpgtar --gpg ./x -t f
+msgexec -i x.po id
+msgfilter -i x.po id
+concurrently id
+chromium --renderer-cmd-prefix=id u
+podman --runtime ./x info
+cargo rustc -- -C linker=./x
+bazel test --run_under=id //x
+protoc --plugin=protoc-gen-x=./x --x_out=. a.proto
+php artisan tinker --execute=id
+php -d auto_prepend_file=data:x y.php
+rails runner id
+rpm --dbpath '%(id)' -qa
+rpm -q --qf '%{lua:id}' x
+node inspect -e id
 """.strip().splitlines()
 PLAIN = r"""
 node x.js -e 1
@@ -462,6 +617,56 @@ kubectl get pods
 java -jar x.jar
 bat f
 nc -vz h 1
+ssh -oIdentitiesOnly=yes h
+ssh -i k h ls -I x
+ssh h grep -rIn x /etc
+scp -oStrictHostKeyChecking=no a h:b
+sftp -oStrictHostKeyChecking=no h
+ssh-add -D
+bat --paging=never f
+delta --paging=never
+rg --pretty x
+rg --pre-glob x y
+cmake -B b -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=/usr/bin/clang++-14
+cmake -B b -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+cmake -B b -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_C_FLAGS='-O2 -Wall'
+cmake -B b -DENABLE_CLANG_TIDY=OFF -DCMAKE_LINKER_TYPE=LLD
+make CC=clang CXX=g++-12 CFLAGS='-O2 -g'
+make CC='ccache gcc' AR=/usr/bin/llvm-ar
+make ARGS='-k foo' PYTHON=.venv/bin/python test
+make RM='rm -f' clean
+git -c core.pager=cat log
+git -c core.editor=true rebase --continue
+git -c pager.diff=false -c core.fsmonitor=false diff
+git -c core.hooksPath=/dev/null commit -m x
+git -c http.sslVerify=false fetch
+git clone -b cu u
+git grep -l Output
+git ls-remote --exit-code u
+git push -u origin main
+man -P cat ls
+man --pager=cat ls
+pip download --python-version 3.9 x
+npm exec -- eslint -c x .
+npm version --git-tag-version=false patch
+node server.js -p 3000
+ruby x.rb -e production
+php x.php -r y
+perl x.pl -e
+perl -Ilib -MTest::More x.t
+perl -F, x.pl
+perl -F'/,/' x.pl
+rpm -qa --qf '%{NAME} %{INSTALLTIME:date}\n'
+apt-get -o Dpkg::Options::=--force-confold -y install x
+apt-get -o Dpkg::Use-Pty=0 install x
+sqlite3 a.db 'select a.read, b.load from a, b'
+uv run pytest -c x
+uv venv --python 3.12
+poetry run python x.py -c y
+npx tsx x.ts -e y
+tar cbf 20 a.tar x
+podman --runtime crun info
+pandoc x --pdf-engine=xelatex
 """.strip().splitlines()
 
 
@@ -476,6 +681,38 @@ def test_code_in_arguments_asks_under_either_trust(line: str, policy: ExecPolicy
     """Short, long, glued, clustered and abbreviated spellings of code all ask."""
     found = evaluate(plan_of(command(*split(line))), policy, listed("/usr/bin/*"))
     assert found.decision is Decision.ASK
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("git", "-C"),
+        ("git", "-c", "user.x"),
+        ("git", "clone", "config", "-c"),
+        ("python3", "-W"),
+        ("python3", "-WX"),
+        ("python3", "-m", "trace"),
+        ("perl", "-I"),
+        ("perl", "-F/"),
+        ("ssh", "-o"),
+        ("npm", "-a", "x"),
+        ("uv", "sh", "-o", "x"),
+        ("cmake", "-DFLAGS= -FL"),
+        ("make", "A.B=", "CC="),
+        ("ip", "n"),
+    ],
+)
+def test_repeated_options_are_judged_at_once(words: tuple[str, ...]) -> None:
+    """No word can be read in two ways, of which a pattern would try each combination."""
+    name, *repeated = words
+    inline = inline_of(names_of(name))
+    assert inline is not None
+    arguments = repeated * (2040 // len(" ".join(repeated) + " "))
+    started = process_time()
+
+    inline.looked_for(arguments)
+
+    assert process_time() - started < 0.1 * slowness()
 
 
 @pytest.mark.parametrize("line", PLAIN)
