@@ -696,6 +696,7 @@ def test_code_in_arguments_asks_under_either_trust(line: str, policy: ExecPolicy
         ("perl", "-F/"),
         ("ssh", "-o"),
         ("npm", "-a", "x"),
+        ("npm", "-c=x"),
         ("uv", "sh", "-o", "x"),
         ("cmake", "-DFLAGS= -FL"),
         ("make", "A.B=", "CC="),
