@@ -12,4 +12,5 @@
     questions   what is asked of a connected node, and its answer
     approver_keys  what passkeys signed, checked on the node
     backoff     how long a node waits before it connects again
+    elapsed     the time that both ends of a connection use; setting a clock does not change it
 """
