@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import HostUnavailable
 from core.isolation import incoming
 from core.isolation import pool as pools
 from core.isolation.containment import Containment, delegated
@@ -86,9 +87,12 @@ async def test_what_no_mark_and_no_family_leads_to_is_ended(
 
 @contextmanager
 def asleep() -> Iterator["subprocess.Popen[bytes]"]:
-    """Yield a process."""
+    """Yield a process, and end it."""
     with subprocess.Popen(["sleep", "600"]) as process:
-        yield process
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @contextmanager
@@ -118,14 +122,13 @@ async def test_what_cannot_be_killed_keeps_its_place(
             (executor.cgroup.folder / "cgroup.procs").write_text(str(stuck.pid))
             world.pool.drop(executor)
             await until(lambda: world.pool._stuck)
-            waiting = asyncio.ensure_future(world.pool.take(USER))
-            for _ in range(10):
-                await asyncio.sleep(0)
-            assert not waiting.done()
+            with pytest.raises(HostUnavailable, match="1 of its executors cannot be ended"):
+                await world.pool.take(USER)
             assert world.pool.live == 1
             uncover()
-            await waiting
-            assert stuck.wait(60) == -signal.SIGKILL
+            assert await asyncio.to_thread(stuck.wait, 60) == -signal.SIGKILL
+            await until(lambda: world.pool.live == 0)
+            await world.pool.take(USER)
         assert world.pool.live == 1
 
 

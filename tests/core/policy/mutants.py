@@ -373,7 +373,7 @@ PROFILES = (
     Mutant(
         "scripts in operands are no code",
         "programs/inline_code.py",
-        "or self._by_script(arguments)",
+        "or self._by_script(own)",
         "or None",
         "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
     ),
