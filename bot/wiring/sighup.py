@@ -57,8 +57,16 @@ class Hangup:
 
     @staticmethod
     def end() -> None:
-        """Stop handling signals: a process that ended in order must not die from one."""
+        """Ignore signals from now on: a process that ended in order must not die from one.
+
+        Blocking alone is not enough: a library's thread may still take one, and once the loop has
+        closed, SIGINT would raise ``KeyboardInterrupt`` here.
+        """
         signal.pthread_sigmask(signal.SIG_BLOCK, ALL)
+        loop = asyncio.get_running_loop()
+        for number in ALL:
+            loop.remove_signal_handler(number)  # closing the loop would restore the default
+            signal.signal(number, signal.SIG_IGN)
 
     def hear(self, stop: asyncio.Event) -> None:
         """Handle SIGHUP."""

@@ -67,7 +67,7 @@ def test_without_javascript_lists_and_plots_are_whole(home: ApiGateway, chromium
         sign_in(page, home.url, link_for(home, scopes=ADMIN_SCOPES))
         page.goto(f"{home.url}/lists/people")
         page.get_by_label("Add a person").fill("dana")
-        press_through(page.get_by_role("button", name="Add"))
+        press_through(page.get_by_role("button", name="Add", exact=True))
         press_through(page.get_by_role("link", name="Back"))
         press_through(page.get_by_role("button", name="Revoke dana"))
         expect(page.get_by_role("heading")).to_contain_text("Revoke dana")

@@ -17,9 +17,11 @@ _DEAF = """
 import signal, sys
 signal.pthread_sigmask = lambda how, which: set()
 from bot.cli import main
+from bot.wiring.sighup import Hangup
+Hangup.end = staticmethod(lambda: None)
 sys.exit(main(["serve"]))
 """
-"""A gateway that blocks no signal, as it was before."""
+"""A gateway that blocks no signal and ignores none, as it was before."""
 _SERVE = "import sys; from bot.cli import main; sys.exit(main(['serve']))"
 _STARTED_S = 0.3
 """The interpreter itself has started by then, but the gateway has not."""
