@@ -305,4 +305,5 @@ def _must_be_known(client: Client, session: str) -> None:
         return
     from core.errors import NotFound  # noqa: PLC0415 - 4 ms that only a mistake needs
 
-    raise NotFound(f"No request has named the session {session!a}{meant(session, known)}")
+    hint = meant(session, known) or "; `sayso history --json` shows the session of each request"
+    raise NotFound(f"No request has named the session {session!a}{hint}")

@@ -7,6 +7,7 @@ and could put another command under a finger that is already on its way.
 """
 
 import asyncio
+import contextlib
 import os
 import select
 import termios
@@ -35,6 +36,10 @@ _LETTERS = {
 _USAGE = "Not understood. Type a (allow once), A (allow always), d (deny), or /approve CODE …"
 _SEVERAL = "Several prompts are open. Name one: /approve CODE allow-once, or `a CODE`."
 _NONE_OPEN = "No prompt is open here."
+_END_OF_INPUT = Redacted(
+    "End of input: no answer is read here any more. Answer with `sayso approve` in another "
+    "terminal, or stop with Ctrl-C."
+)
 _TOO_SOON = "The question changed just now; read it and press again."
 UNREAD_S = 1.0
 """Seconds after a change of the open questions in which nobody can have read the new ones."""
@@ -125,10 +130,16 @@ class TerminalChannel:
             return
         except OSError:  # the other end of a pseudo-terminal is gone
             data = b""
-        if not data:
-            self._ended = True
-            self._unwatch()
         self._take(data)
+        if not data:
+            self._end()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._unwatch()
+        if self.input.isatty():
+            with contextlib.suppress(ChannelError):  # the whole terminal may be gone
+                self._say(_END_OF_INPUT)
 
     def _read_all(self) -> None:
         while not self._ended:

@@ -4,6 +4,7 @@ import argparse
 import os
 import pwd
 import sys
+from pathlib import Path
 
 from bot.cli.call import print_json
 from bot.cli.parser import arg, command, group, under
@@ -122,7 +123,8 @@ def _take(args: argparse.Namespace, steps: "Sequence[Step]") -> int:
     from core.errors import BadRequest  # noqa: PLC0415 - slow to import
 
     if os.geteuid() != 0 and not args.dry_run:
-        raise BadRequest("This changes the machine; run it as root: `sudo sayso executor …`.")
+        sayso = Path(sys.executable).with_name("sayso")  # sudo has a search path of its own
+        raise BadRequest(f"This changes the machine; run it as root: `sudo {sayso} executor …`.")
     taken: list[dict[str, object]] = []
     for what, needed in take(steps, dry_run=args.dry_run):
         taken.append({"step": what, "needed": needed})

@@ -106,6 +106,7 @@ def test_events_of_an_unknown_session_are_a_mistake(sayso: Sayso) -> None:
         f"sayso: No request has named the session '{known}x'; did you mean '{known}'?\n"
     )
     assert sayso("events", "drain", known)[0] == 0
+    assert "`sayso history --json`" in sayso("events", "drain", "quite-another")[2]
     assert json.loads(sayso("events", "drain", "nope", "--json")[2])["error"]["type"] == "NotFound"
 
 

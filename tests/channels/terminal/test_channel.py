@@ -81,6 +81,20 @@ class TestTerminal(ChannelContract):
         assert ["7k3f9q"] == refs(inbox.got)
         assert inbox.reply in setup.look()
 
+    async def test_the_end_of_the_input_says_how_to_answer_now(
+        self, setup: TerminalSetup, inbox: RecordingInbox
+    ) -> None:
+        """Ctrl-D ends reading for good, so what was typed before counts and the screen says so."""
+        await setup.channel.start(inbox)
+        await setup.channel.post(setup.target, build_prompt(approval()))
+        await setup.type("d 7K3F9Q")
+        os.write(setup.master, b"\x04")
+
+        await setup.sees("End of input")
+        assert ["7k3f9q"] == refs(await inbox.take())
+        assert not (await setup.channel.check()).ok
+        await setup.channel.stop()
+
     async def test_a_letter_with_two_prompts_open_answers_none(
         self, setup: TerminalSetup, inbox: RecordingInbox
     ) -> None:
