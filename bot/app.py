@@ -25,7 +25,7 @@ from bot.factories.agents import prompt_folders
 from bot.factories.channels import Console, approvers, make_channels, senders
 from bot.factories.push import push_of
 from bot.factories.remote_exec import remote_exec
-from bot.gate_proof.chat import ChatWay, ProvingSender
+from bot.gate_proof.chat import ChatEntryPoint, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
 from bot.health import Health, Kept
@@ -212,7 +212,7 @@ def _inbox(
     threads = AgentThreads(gate, channels)
     around = Surroundings(threads, prompt_folders(settings), network.page_url)
     inbox = inbox_of(gate, approvers(settings), may_send, elevated=elevated, surroundings=around)
-    prover.add(ChatWay(inbox, sender))
+    prover.add(ChatEntryPoint(inbox, sender))
     return inbox
 
 

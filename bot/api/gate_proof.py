@@ -27,7 +27,7 @@ _ROUTE = "/v1/requests"
 
 
 @dataclass(frozen=True, slots=True)
-class RestWay:
+class RestEntryPoint:
     """The entry point ``POST /v1/requests``."""
 
     listening: Listening
@@ -68,7 +68,7 @@ class RestWay:
 
 
 @dataclass(frozen=True, slots=True)
-class WebSocketWay:
+class WebSocketEntryPoint:
     """The entry point WebSocket."""
 
     listening: Listening

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.gate_proof.prover import Prover
-from bot.gate_proof.remote import ProvingPeer, RemoteWay, watched
+from bot.gate_proof.remote import ProvingPeer, RemoteEntryPoint, watched
 from bot.settings import Settings
 from core.errors import ConfigError
 from core.model.address import Address
@@ -108,7 +108,7 @@ async def remote_exec(
         try:
             fingerprint = await _open(listener, settings)
             for address in listener.addresses:
-                prover.add(RemoteWay(peer, _here(identity, address, fingerprint)))
+                prover.add(RemoteEntryPoint(peer, _here(identity, address, fingerprint)))
             remote.service, remote.listening = service, tuple(listener.addresses)
             yield remote
         finally:

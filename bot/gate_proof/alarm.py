@@ -88,7 +88,7 @@ class Alarm:
             "state": "on",
             "why": redact(locked.why).text,
             "by": redact(locked.by).text,
-            "way": locked.way,
+            "way": locked.entry_point,
         }
         await self.note(record, locked.sentence, f"lockdown:{locked.at_ms}")
         self._announced = locked

@@ -33,7 +33,7 @@ class ProvingSender:
         return Listing({**senders.by_channel, channel: own}, senders.everywhere)
 
 
-class ChatWay:
+class ChatEntryPoint:
     """The entry point ``/run`` in a chat."""
 
     name = "chat"

@@ -25,20 +25,20 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (known.get(name.split(" ")[0], len(ORDER)), name))
 
 
-class WayIn(Protocol):
-    """One way by which requests come in. The part that serves one adds it to the prover."""
+class EntryPoint(Protocol):
+    """One place at which requests arrive. The part that serves one adds it to the prover."""
 
     @property
     def name(self) -> str:
         """Return its name, as health and lockdown show it: ``socket``, ``chat``, ``http``."""
 
     async def submit(self, mark: Mark) -> Answer:
-        """Send the marked command as a client of this way would, and read the answer.
+        """Send the marked command as a client of this entry point would, and read the answer.
 
         It may be cancelled at any time, and then closes what it opened.
 
         Raises:
-            SaysoError: there was no answer, or not one that this way gives.
+            SaysoError: there was no answer, or not one that it gives.
             OSError: it cannot be reached.
         """
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from bot.gate_proof.alarm import Alarm
-from bot.gate_proof.entry_points import Answer, WayIn
+from bot.gate_proof.entry_points import Answer, EntryPoint
 from core.errors import SaysoError
 from core.gate.guards.marks import FOLDER, Mark, is_number
 from core.gate.guards.spawn_guard import Guard
@@ -21,12 +21,12 @@ from core.ports import Journal
 _log = logging.getLogger(__name__)
 _PROGRAM = "touch"
 _MISSES = 3
-"""Number of rounds in which a way may fail to answer before people are notified."""
+"""Number of rounds in which an entry point may fail to answer before people are notified."""
 _HELD = {Decision.ASK: "a person would be asked", Decision.DENY: "denied"}
 
 
 class ProofState(StrEnum):
-    """How one proof of one way ended."""
+    """How one proof of one entry point ended."""
 
     HELD = "held"
     RAN = "ran"
@@ -37,7 +37,7 @@ class ProofState(StrEnum):
 class Proof:
     """One proof of one entry point: how it ended, when (epoch ms), after how long, and why."""
 
-    way: str
+    entry_point: str
     state: ProofState
     detail: str
     at_ms: int
@@ -48,7 +48,7 @@ class Proof:
 class Prover:
     """Proves the entry points of one gateway, one round at a time.
 
-    ``home`` is where the witnesses would be; ``patience_s`` limits each way, and so the round.
+    ``home`` is where the witnesses would be; ``patience_s`` limits each proof, and so the round.
     """
 
     guard: Guard
@@ -57,14 +57,14 @@ class Prover:
     home: Path
     search_path: tuple[str, ...]
     patience_s: float
-    ways: list[WayIn] = field(default_factory=list)
+    entry_points: list[EntryPoint] = field(default_factory=list)
     last: dict[str, Proof] = field(default_factory=dict)
     _misses: dict[str, int] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def add(self, way: WayIn) -> None:
-        """Add a way to prove from the next round on."""
-        self.ways.append(way)
+    def add(self, entry: EntryPoint) -> None:
+        """Add an entry point to prove from the next round on."""
+        self.entry_points.append(entry)
 
     async def by_time(self) -> None:
         """Prove once more; a failed round is logged, and the next one comes all the same."""
@@ -74,22 +74,22 @@ class Prover:
             _log.exception("the gate proof failed")
 
     async def prove(self) -> tuple[Proof, ...]:
-        """Prove every way once and return how it ended; what ran locks everything down.
+        """Prove every entry point once and return how it ended; what ran locks everything down.
 
         Raises:
             SaysoError: the round, or the lockdown that it caused, could not be recorded.
         """
         async with self._turn:
             proofs = await self._round()
-        self.last.update((proof.way, proof) for proof in proofs)
+        self.last.update((proof.entry_point, proof) for proof in proofs)
         await self.alarm.sound()
         await self._report_misses(proofs)
-        ways = {proof.way: f"{proof.state}: {proof.detail}" for proof in proofs}
-        await self.journal.append("proof", {"ways": ways})
+        ended = {proof.entry_point: f"{proof.state}: {proof.detail}" for proof in proofs}
+        await self.journal.append("proof", {"ways": ended})
         return proofs
 
     async def lift(self, by: str) -> str:
-        """Lift the lockdown if the proof of every way now passes; return the result.
+        """Lift the lockdown if the proof of every entry point now passes; return the result.
 
         Raises:
             SaysoError: it could not be proved, lifted or recorded; it stays locked.
@@ -99,7 +99,9 @@ class Prover:
             return ""
         alarms = lockdown.alarms
         proofs = await self.prove()
-        failed = [f"{one.way}: {one.detail}" for one in proofs if one.state is not ProofState.HELD]
+        failed = [
+            f"{one.entry_point}: {one.detail}" for one in proofs if one.state is not ProofState.HELD
+        ]
         if failed or not proofs or lockdown.alarms != alarms:
             return "; ".join(failed) or "it was locked down again in the meantime"
         lockdown.lift()
@@ -107,13 +109,17 @@ class Prover:
         return ""
 
     async def _round(self) -> tuple[Proof, ...]:
-        ways = tuple(self.ways)
+        entries = tuple(self.entry_points)
         try:
             program, folder = self._prepared()
             self._look_for_late()
         except (SaysoError, OSError) as failure:
-            return tuple(_proof(way.name, ProofState.INCOMPLETE, str(failure)) for way in ways)
-        return tuple(await asyncio.gather(*(self._one(way, program, folder) for way in ways)))
+            return tuple(
+                _proof(entry.name, ProofState.INCOMPLETE, str(failure)) for entry in entries
+            )
+        return tuple(
+            await asyncio.gather(*(self._one(entry, program, folder) for entry in entries))
+        )
 
     def _prepared(self) -> tuple[str, str]:
         found = SearchPath(self.search_path).find(_PROGRAM, "/")
@@ -132,30 +138,30 @@ class Prover:
             self.guard.trip(mark)
             (self.home / FOLDER / name).unlink()
 
-    async def _one(self, way: WayIn, program: str, folder: str) -> Proof:
+    async def _one(self, entry: EntryPoint, program: str, folder: str) -> Proof:
         """Prove an entry point; if the machine may only have been suspended, do so once more.
 
         Use another mark, because to the gate a known one is an ordinary command.
         """
-        proof = await self._tried(way, program, folder)
+        proof = await self._tried(entry, program, folder)
         if proof.state is ProofState.INCOMPLETE:
-            return await self._tried(way, program, folder)
+            return await self._tried(entry, program, folder)
         return proof
 
-    async def _tried(self, way: WayIn, program: str, folder: str) -> Proof:
-        mark = self.guard.marks.draw(way.name, program, folder)
+    async def _tried(self, entry: EntryPoint, program: str, folder: str) -> Proof:
+        mark = self.guard.marks.draw(entry.name, program, folder)
         began = time.monotonic()
-        answer, why = await self._submitted(way, mark)
+        answer, why = await self._submitted(entry, mark)
         took_ms = round((time.monotonic() - began) * 1000)
         return self._seen(mark, answer, why, took_ms)
 
-    async def _submitted(self, way: WayIn, mark: Mark) -> tuple[Answer | None, str]:
+    async def _submitted(self, entry: EntryPoint, mark: Mark) -> tuple[Answer | None, str]:
         try:
             async with asyncio.timeout(self.patience_s):
-                return await way.submit(mark), ""
+                return await entry.submit(mark), ""
         except TimeoutError:
             return None, "no answer in time"
-        except Exception as failure:  # noqa: BLE001 - whatever a way does, the others are proved
+        except Exception as failure:  # noqa: BLE001 - whatever one does, the others are proved
             return None, str(failure) or type(failure).__name__
 
     def _seen(self, mark: Mark, answer: Answer | None, why: str, took_ms: int) -> Proof:
@@ -165,27 +171,29 @@ class Prover:
             self.guard.trip(mark)
             Path(mark.witness).unlink(missing_ok=True)
         if mark.started:
-            return _proof(mark.way, ProofState.RAN, "the marked command was let through", took_ms)
+            return _proof(
+                mark.entry_point, ProofState.RAN, "the marked command was let through", took_ms
+            )
         if answer is None or mark.judged is None or mark.reason is Reason.EXECUTABLE_NOT_FOUND:
             detail = why or "the marked command did not reach the policy"
-            return _proof(mark.way, ProofState.INCOMPLETE, detail, took_ms)
+            return _proof(mark.entry_point, ProofState.INCOMPLETE, detail, took_ms)
         detail = f"{_HELD[mark.judged]} ({mark.reason})"
-        return _proof(mark.way, ProofState.HELD, detail, took_ms)
+        return _proof(mark.entry_point, ProofState.HELD, detail, took_ms)
 
     async def _report_misses(self, proofs: tuple[Proof, ...]) -> None:
-        """Notify people of a way that could not be proved three times in a row, once."""
+        """Notify people of an entry point that could not be proved three times in a row, once."""
         for proof in proofs:
             missed = proof.state is ProofState.INCOMPLETE
-            misses = self._misses.get(proof.way, 0) + 1 if missed else 0
-            self._misses[proof.way] = misses
+            misses = self._misses.get(proof.entry_point, 0) + 1 if missed else 0
+            self._misses[proof.entry_point] = misses
             if misses == _MISSES:
                 words = (
-                    f"The gate proof of the entry point {proof.way!r} failed {_MISSES} times in a "
-                    f"row: {proof.detail}. Run `sayso doctor`."
+                    f"The gate proof of the entry point {proof.entry_point!r} failed {_MISSES} "
+                    f"times in a row: {proof.detail}. Run `sayso doctor`."
                 )
                 _log.error("%s", words)
-                await self.alarm.notify(words, f"proof:{proof.way}:{proof.at_ms}")
+                await self.alarm.notify(words, f"proof:{proof.entry_point}:{proof.at_ms}")
 
 
-def _proof(way: str, state: ProofState, detail: str, took_ms: int = 0) -> Proof:
-    return Proof(way, state, detail, time.time_ns() // 1_000_000, took_ms)
+def _proof(entry_point: str, state: ProofState, detail: str, took_ms: int = 0) -> Proof:
+    return Proof(entry_point, state, detail, time.time_ns() // 1_000_000, took_ms)

@@ -78,7 +78,7 @@ def _watched(marks: Marks, condition: Condition) -> Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteWay:
+class RemoteEntryPoint:
     """One address of remote exec; ``host`` is this machine, as others know it."""
 
     peer: ProvingPeer

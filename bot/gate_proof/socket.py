@@ -13,7 +13,7 @@ from core.gate.guards.marks import Mark
 _LARGEST_ANSWER = 1 << 20
 
 
-class SocketWay:
+class SocketEntryPoint:
     """The entry point ``$SAYSO_HOME/gateway.sock``."""
 
     name = "socket"

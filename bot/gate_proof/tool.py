@@ -46,7 +46,7 @@ class ProvingAgent:
         return replace(compiled, agents={**compiled.agents, self.id: own})
 
 
-class ToolWay:
+class ToolEntryPoint:
     """The entry point the tool Exec."""
 
     name = "tool"

@@ -33,10 +33,10 @@ class GateLook:
 
     async def __call__(self) -> Sequence[Finding]:
         """Return one finding for each entry point, and one for the lockdown."""
-        ways = in_order(way.name for way in self.prover.ways)
-        return (lockdown(self.prover.guard.lockdown), *map(self._way, ways))
+        names = in_order(one.name for one in self.prover.entry_points)
+        return (lockdown(self.prover.guard.lockdown), *map(self._proof, names))
 
-    def _way(self, name: str) -> Finding:
+    def _proof(self, name: str) -> Finding:
         subject, proof = f"gate proof {name}", self.prover.last.get(name)
         if proof is None:
             early = time.monotonic() - self._since < _FIRST_S
@@ -56,7 +56,7 @@ class GateLook:
         if locked is not None:
             why = redact(locked.why).text
             by = redact(locked.by).text
-            shut = {"sinceMs": locked.at_ms, "why": why, "by": by, "way": locked.way}
+            shut = {"sinceMs": locked.at_ms, "why": why, "by": by, "way": locked.entry_point}
         proofs = {name: _proof(self.prover.last[name]) for name in in_order(self.prover.last)}
         return {"gateProofs": proofs, "lockdown": shut}
 

@@ -105,7 +105,7 @@ class Network:
         if self.meters is None:
             return None
         from bot.api.app import Parts, api  # noqa: PLC0415 - loaded where it is wanted only
-        from bot.api.gate_proof import RestWay, WebSocketWay  # noqa: PLC0415 - as above
+        from bot.api.gate_proof import RestEntryPoint, WebSocketEntryPoint  # noqa: PLC0415 - as above
         from bot.page.app import Furnishing, pages_of  # noqa: PLC0415 - as above
 
         stopped = threading.Event()
@@ -119,6 +119,6 @@ class Network:
         )
         listening = await stack.enter_async_context(api(parts))
         self.listening_url = listening.url
-        prover.add(RestWay(listening, parts.proving))
-        prover.add(WebSocketWay(listening, parts.proving))
+        prover.add(RestEntryPoint(listening, parts.proving))
+        prover.add(WebSocketEntryPoint(listening, parts.proving))
         return listening.url

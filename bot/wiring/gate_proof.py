@@ -6,8 +6,8 @@ from pathlib import Path
 from bot.factories.channels import approver_references, forwarding
 from bot.gate_proof.alarm import Alarm, Audience, audience_of
 from bot.gate_proof.prover import Prover
-from bot.gate_proof.socket import SocketWay
-from bot.gate_proof.tool import ProvingAgent, ToolWay, is_offered
+from bot.gate_proof.socket import SocketEntryPoint
+from bot.gate_proof.tool import ProvingAgent, ToolEntryPoint, is_offered
 from bot.jobs.scheduler import Clock
 from bot.settings import Settings
 from channels.base import Channel
@@ -44,24 +44,24 @@ def prover_of(
         search_path=settings.tools.exec.search_path,
         patience_s=settings.proof.patience,
     )
-    add_socket_ways(prover, gate, settings.home, agent)
+    add_sockets(prover, gate, settings.home, agent)
     return prover
 
 
-def add_socket_ways(
-    prover: Prover, gate: Gate, home: Path, agent: ProvingAgent | None = None
-) -> None:
+def add_sockets(prover: Prover, gate: Gate, home: Path, agent: ProvingAgent | None = None) -> None:
     """Prove gateway.sock, and the tool Exec over it if an owner granted it to any agent."""
     agent = agent or ProvingAgent()
-    prover.add(SocketWay(home / "gateway.sock"))
-    add_tool_way(prover, gate.rulebook.compiled, home, agent)
+    prover.add(SocketEntryPoint(home / "gateway.sock"))
+    add_tool(prover, gate.rulebook.compiled, home, agent)
     gate.rulebook.compiled = with_proving_agent(gate.rulebook.compiled, home, agent)
 
 
-def add_tool_way(prover: Prover, compiled: Compiled, home: Path, agent: ProvingAgent) -> None:
+def add_tool(prover: Prover, compiled: Compiled, home: Path, agent: ProvingAgent) -> None:
     """Prove the tool Exec from the next round on, if it is offered; added once."""
-    if is_offered(compiled) and not any(isinstance(way, ToolWay) for way in prover.ways):
-        prover.add(ToolWay(home / "gateway.sock", agent))
+    if is_offered(compiled) and not any(
+        isinstance(one, ToolEntryPoint) for one in prover.entry_points
+    ):
+        prover.add(ToolEntryPoint(home / "gateway.sock", agent))
 
 
 def with_proving_agent(compiled: Compiled, home: Path, agent: ProvingAgent) -> Compiled:

@@ -28,7 +28,7 @@ from bot.settings.problems import Problem, dotted
 from bot.settings.show import leaves
 from bot.wiring import logs
 from bot.wiring.gate import broker_of
-from bot.wiring.gate_proof import add_tool_way, alarm_audience, with_proving_agent
+from bot.wiring.gate_proof import add_tool, alarm_audience, with_proving_agent
 from channels.base import Channel
 from core.errors import SaysoError
 from core.gate import Gate
@@ -135,7 +135,7 @@ class Reloading:
             gate.execution.notice_after_ms = settings.tools.exec.notice_after_ms
             self.inbox.parts = parts
             self.prover.alarm.audience = audience
-            add_tool_way(self.prover, offered, home, self.agent)
+            add_tool(self.prover, offered, home, self.agent)
 
         return adopt
 

@@ -43,7 +43,7 @@ async def _refuse_unreadable(request: web.Request, handler: Handler) -> web.Stre
 
 
 class Line(Protocol):
-    """One of the two ways in."""
+    """One of the two ways to receive events."""
 
     async def open(self) -> None:
         """Start to listen.

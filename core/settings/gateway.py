@@ -44,7 +44,7 @@ class UnixUserSection(Section):
 
 
 class IntakeSection(Section):
-    """`intake`: the ways in besides the owner's own socket."""
+    """`intake`: the entry points in addition to the owner's socket."""
 
     unix: Annotated[tuple[UnixUserSection, ...], Field(strict=False)] = Field(
         default=(),

@@ -38,7 +38,7 @@ class LockdownAnswer(Answer):
             since_ms=locked.at_ms,
             why=safe(locked.why),
             by=safe(locked.by),
-            way=safe(locked.way) or None,
+            way=safe(locked.entry_point) or None,
         )
 
 

@@ -39,7 +39,7 @@ class Locked:
     at_ms: int
     why: str
     by: str
-    way: str = ""
+    entry_point: str = ""
     passes: bool = False
 
     @property
@@ -94,13 +94,13 @@ class Lockdown:
                 self._locked = _read(self._path)
         return self._locked
 
-    def engage(self, why: str, *, by: str, way: str = "") -> Locked:
+    def engage(self, why: str, *, by: str, entry_point: str = "") -> Locked:
         """Lock, first in memory and then on disk; what is locked already keeps its first reason."""
         self.alarms += 1
         known = self._held()
         if known is not None:
             return known
-        self._locked = Locked(_now_ms(), why, by, way)
+        self._locked = Locked(_now_ms(), why, by, entry_point)
         self.keep()
         return self._locked
 
@@ -131,8 +131,8 @@ def _read(path: Path) -> Locked:
     try:
         found = json.loads(read_private(path))
         at = datetime.fromisoformat(found["when"])
-        why, by, way = (_word(found[key]) for key in ("why", "by", "way"))
-        return Locked(round(at.timestamp() * 1000), why, by, way)
+        why, by, entry_point = (_word(found[key]) for key in ("why", "by", "way"))
+        return Locked(round(at.timestamp() * 1000), why, by, entry_point)
     except FileNotFoundError:  # removed between two checks; the next one finds out
         return _unreadable(f"{path} vanished while it was read")
     except (StateError, ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
@@ -152,7 +152,7 @@ def _unreadable(what: str) -> Locked:
 
 def _text(locked: Locked) -> bytes:
     when = datetime.fromtimestamp(locked.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-    record = {"when": when, "why": locked.why, "by": locked.by, "way": locked.way}
+    record = {"when": when, "why": locked.why, "by": locked.by, "way": locked.entry_point}
     return json.dumps(record, indent=2).encode() + b"\n"
 
 

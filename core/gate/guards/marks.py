@@ -36,7 +36,7 @@ _WITNESS = re.compile(rf"/{FOLDER}/([0-9a-f]{{{_NONCE_LENGTH}}})")
 class Mark:
     """One marked command, what the gate judged of it, and whether anything began to run it."""
 
-    way: str
+    entry_point: str
     nonce: str
     argv: tuple[str, ...]
     judged: Decision | None = None
@@ -78,10 +78,10 @@ class Marks:
 
     _drawn: OrderedDict[str, Mark] = field(default_factory=OrderedDict)
 
-    def draw(self, way: str, program: str, folder: str) -> Mark:
+    def draw(self, entry_point: str, program: str, folder: str) -> Mark:
         """Mark a command for one proof of an entry point; ``program`` is ``touch``, by path."""
         nonce = secrets.token_hex(_NONCE_BYTES)
-        mark = Mark(way, nonce, (program, f"{folder}/{nonce}"))
+        mark = Mark(entry_point, nonce, (program, f"{folder}/{nonce}"))
         self._drawn[nonce] = mark
         while len(self._drawn) > _REMEMBERED:
             self._drawn.popitem(last=False)

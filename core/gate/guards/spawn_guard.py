@@ -43,6 +43,7 @@ class Guard:
     def trip(self, mark: Mark) -> None:
         """Lock down because a marked command ran or was about to."""
         mark.started = True
-        why = f"the gate had to hold a command and let it through, at the entry point {mark.way!r}."
+        at = f"at the entry point {mark.entry_point!r}"
+        why = f"the gate had to hold a command and let it through, {at}."
         _log.critical("locked down: %s", why)
-        self.lockdown.engage(why, by=PROVER, way=mark.way)
+        self.lockdown.engage(why, by=PROVER, entry_point=mark.entry_point)

@@ -11,5 +11,5 @@
     results      the result of a run as S3 has it
     exec_tool    Exec: from arguments to Gate.submit, from the end of a run to S3's result
 
-A tool is a way in, not a way around: Exec takes the same straight line as all else.
+A tool is one more entry point: Exec takes the same path through the gate as every other request.
 """

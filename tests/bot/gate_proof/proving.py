@@ -15,7 +15,7 @@ import pytest
 from bot.chat.agent_threads import AgentThreads
 from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.gate_proof.alarm import Alarm, Audience
-from bot.gate_proof.chat import ChatWay, ProvingSender
+from bot.gate_proof.chat import ChatEntryPoint, ProvingSender
 from bot.gate_proof.entry_points import Answer
 from bot.gate_proof.prover import Proof, Prover
 from bot.intake.callers.terminal import Askers
@@ -23,7 +23,7 @@ from bot.intake.methods.runs import RunMethods
 from bot.intake.registry.method import Method, Table
 from bot.intake.socket import handlers
 from bot.intake.table import method_table
-from bot.wiring.gate_proof import add_socket_ways
+from bot.wiring.gate_proof import add_sockets
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
 from core.gate import Gate
@@ -60,7 +60,7 @@ class Proving:
 
     async def states(self) -> dict[str, str]:
         """Prove once and return how each way ended."""
-        return {proof.way: proof.state.value for proof in await self.prover.prove()}
+        return {proof.entry_point: proof.state.value for proof in await self.prover.prove()}
 
     def journal(self, kind: str) -> list[dict[str, Any]]:
         """Return the journal's records of a kind."""
@@ -121,8 +121,8 @@ async def proving(
         )
         table = method_table(gate, no_health, prover=prover)
         server = await listen(home / "gateway.sock", handlers(table))
-        add_socket_ways(prover, gate, home)
-        prover.add(ChatWay(inbox, sender))
+        add_sockets(prover, gate, home)
+        prover.add(ChatEntryPoint(inbox, sender))
         try:
             yield Proving(gate, prover, inbox, home, _askers(table))
         finally:
@@ -185,5 +185,5 @@ class Way:
 
 def of(proofs: tuple[Proof, ...], way: str) -> Proof:
     """Return the proof of one way."""
-    (found,) = (proof for proof in proofs if proof.way == way)
+    (found,) = (proof for proof in proofs if proof.entry_point == way)
     return found

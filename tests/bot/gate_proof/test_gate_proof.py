@@ -179,7 +179,9 @@ class TestBroken:
         """
         async with proving(tmp_path, broken=True) as world:
             world.gate.execution.guard.marks._drawn = Forgetful()
-            world.prover.ways[:] = [way for way in world.prover.ways if way.name == name]
+            world.prover.entry_points[:] = [
+                one for one in world.prover.entry_points if one.name == name
+            ]
 
             assert {name: "ran"} == await world.states()
             await self._nothing_runs(world)
@@ -194,7 +196,7 @@ class TestBroken:
                 Path(mark.witness).unlink()
                 return Answer.HELD
 
-            world.prover.ways[:] = [Way("blind", blind)]
+            world.prover.entry_points[:] = [Way("blind", blind)]
             assert {"blind": "incomplete"} == await world.states()
             assert world.gate.execution.guard.lockdown.state() is None
 
@@ -209,7 +211,7 @@ class TestBroken:
         assert ("denied", "locked_down") == (told["status"], told["reason"])
         assert "locked_down" in said
         assert state is not None
-        assert state.way in {*ALL, "leak"}
+        assert state.entry_point in {*ALL, "leak"}
         assert not (world.home / "after").exists()
         assert "on" in {record["state"] for record in world.journal("lockdown")}
 
@@ -282,7 +284,7 @@ class TestIncomplete:
             return Answer.HELD
 
         async with proving(tmp_path, patience_s=0.5) as world:
-            world.prover.ways[:] = [Way("slow", comes_and_goes)]
+            world.prover.entry_points[:] = [Way("slow", comes_and_goes)]
             told = []
             for _ in range(8):
                 # Anything that is answered has the time that a busy machine needs for it.
@@ -311,7 +313,7 @@ class TestIncomplete:
             return Answer.HELD
 
         async with proving(tmp_path) as world:
-            world.prover.ways[:] = [Way("slow", stands_still)]
+            world.prover.entry_points[:] = [Way("slow", stands_still)]
             (proof,) = await world.prover.prove()
 
         assert proof.state is (ProofState.HELD if pauses == 1 else ProofState.INCOMPLETE)
@@ -399,7 +401,7 @@ class TestLifting:
             world.gate.execution.guard.lockdown.engage("why", by="ana")
             (tmp_path / "gateway.sock").unlink()
             assert (await world.prover.lift("uid:0")).startswith("socket: ")
-            world.prover.ways.clear()
+            world.prover.entry_points.clear()
             assert await world.prover.lift("uid:0")
             assert world.gate.execution.guard.lockdown.state() is not None
 

@@ -13,7 +13,7 @@ import pytest
 from bot.factories.remote_exec import LOG_NAME, RemoteExec, remote_exec
 from bot.gate_proof.entry_points import Answer
 from bot.gate_proof.prover import ProofState
-from bot.gate_proof.remote import RemoteWay, watched
+from bot.gate_proof.remote import RemoteEntryPoint, watched
 from bot.settings import load
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.marks import FOLDER, Mark
@@ -40,11 +40,11 @@ class Door:
         return self.remote.service
 
     @property
-    def way(self) -> RemoteWay:
+    def entry_point(self) -> RemoteEntryPoint:
         """Return the first door's entry point."""
-        way = self.world.prover.ways[0]
-        assert isinstance(way, RemoteWay)
-        return way
+        found = self.world.prover.entry_points[0]
+        assert isinstance(found, RemoteEntryPoint)
+        return found
 
     def log(self) -> list[dict[str, Any]]:
         """Return the exec log."""
@@ -64,7 +64,7 @@ async def door(
     async with proving(home) as world:
         runner = Runner(guard=world.gate.execution.guard)
         await runner.start()
-        world.prover.ways.clear()
+        world.prover.entry_points.clear()
         planner, settings = world.gate.planner, load(home, environ={})
         try:
             async with remote_exec(settings, runner, planner, world.prover) as remote:
@@ -87,7 +87,7 @@ async def test_every_door_denies_the_marked_vector(tmp_path: Path, acl: str, den
         names = [f"remote {address}" for address in host.remote.listening]
 
     assert [(name, ProofState.HELD, f"denied ({denial})") for name in names] == [
-        (proof.way, proof.state, proof.detail) for proof in proofs
+        (proof.entry_point, proof.state, proof.detail) for proof in proofs
     ]
     assert Lockdown(tmp_path / NAME).state() is None
 
@@ -99,7 +99,7 @@ async def test_the_proof_is_a_machine_that_nobody_stores_and_that_may_run_nothin
     async with door(tmp_path) as host:
         before = {path.name for path in tmp_path.iterdir()}
         await host.world.states()
-        other = await host.way.submit(Mark("remote", "0" * 32, ("true",)))
+        other = await host.entry_point.submit(Mark("remote", "0" * 32, ("true",)))
         pairs = host.remote.acl.entries if host.remote.acl else None
         kinds = [record["kind"] for record in host.log()]
         counted = host.remote.counters
@@ -166,11 +166,11 @@ class TestBroken:
             assert not list((tmp_path / FOLDER).iterdir())
 
     async def _is_found(self, host: Door) -> None:
-        way = host.way.name
+        way = host.entry_point.name
         assert {way: "ran"} == await host.world.states()
         locked = Lockdown(host.world.home / NAME).state()
         assert locked is not None
-        assert way == locked.way
+        assert way == locked.entry_point
         told = [(one["state"], one["way"]) for one in host.world.journal("lockdown")]
         assert [("on", way)] == told
         assert 1 == host.world.rows()["outbox"]
@@ -221,7 +221,7 @@ async def test_a_request_of_anybody_else_leaves_the_marks_alone(tmp_path: Path) 
         assert len(SENDER) == len(host.service.sender)
         mark = marks.draw("remote", "/usr/bin/touch", str(tmp_path))
         near = Mark("remote", mark.nonce, (*mark.argv, mark.argv[-1]))
-        assert Answer.HELD is await host.way.submit(near)
+        assert Answer.HELD is await host.entry_point.submit(near)
         assert mark.judged is None
-        assert Answer.HELD is await host.way.submit(mark)
+        assert Answer.HELD is await host.entry_point.submit(mark)
         assert (RemoteDenial.ARGV_NOT_ALLOWED, False) == (mark.reason, mark.started)

@@ -96,7 +96,9 @@ async def test_a_tool_that_goes_around_the_gate(
 
     monkeypatch.setattr("bot.intake.methods.tools.register_exec_tool", registers)
     async with proving(tmp_path) as world:
-        world.prover.ways[:] = [way for way in world.prover.ways if way.name == "tool"]
+        world.prover.entry_points[:] = [
+            one for one in world.prover.entry_points if one.name == "tool"
+        ]
         assert {"tool": "ran"} == await world.states()
         _is_locked(world, "tool")
     assert not list((tmp_path / FOLDER).iterdir())
@@ -105,7 +107,9 @@ async def test_a_tool_that_goes_around_the_gate(
 async def test_a_tool_before_a_gate_that_allows_everything(tmp_path: Path) -> None:
     """The guard before the spawn stops it."""
     async with proving(tmp_path, broken=True) as world:
-        world.prover.ways[:] = [way for way in world.prover.ways if way.name == "tool"]
+        world.prover.entry_points[:] = [
+            one for one in world.prover.entry_points if one.name == "tool"
+        ]
         assert {"tool": "ran"} == await world.states()
         _is_locked(world, "tool")
     assert not list((tmp_path / FOLDER).iterdir())
@@ -115,6 +119,6 @@ def _is_locked(world: Proving, way: str) -> None:
     """Check that it is locked on disk, in the journal, and that people are told once."""
     locked = Lockdown(world.home / NAME).state()
     assert locked is not None
-    assert way == locked.way
+    assert way == locked.entry_point
     assert [("on", way)] == [(one["state"], one["way"]) for one in world.journal("lockdown")]
     assert 1 == world.rows()["outbox"]

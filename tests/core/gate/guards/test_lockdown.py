@@ -42,7 +42,7 @@ def locked(lockdown: Lockdown) -> Locked:
 
 def test_the_file_says_when_why_and_by_whom(tmp_path: Path) -> None:
     """It is private, and the next process reads the same from it."""
-    done = at(tmp_path).engage("the proof failed.", by="gate proof", way="socket")
+    done = at(tmp_path).engage("the proof failed.", by="gate proof", entry_point="socket")
     file = tmp_path / NAME
 
     assert 0o600 == file.stat().st_mode & 0o777
