@@ -2,7 +2,7 @@
 
 ::
 
-    ground: journal, store, what an earlier gateway left ─▶ machines: guard, runner, hosts ─▶ gate
+    storage: journal, store, what an earlier gateway left ─▶ machines: guard, runner, hosts ─▶ gate
           ─▶ channels ─▶ outbox, dispatch, clock
           ─▶ entry points: nodes, remote exec, socket, network ─▶ proof
 
@@ -29,9 +29,9 @@ from bot.gate_proof.chat import ChatEntryPoint, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
 from bot.health import Health, Kept
-from bot.health.gate import GateLook
-from bot.health.looks import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxLook, is_wanted
-from bot.health.nodes import NodesLook
+from bot.health.gate import GateProbe
+from bot.health.nodes import NodesProbe
+from bot.health.probes import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxProbe, is_wanted
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
 from bot.jobs.message_sender import Delivery
@@ -51,7 +51,7 @@ from bot.wiring.gate_proof import by_the_clock, prover_of
 from bot.wiring.methods import Served, table_of
 from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
-from bot.wiring.storage import Ground, open_ground
+from bot.wiring.storage import Storage, open_storage
 from channels.base import Channel
 from core.gate import Gate
 from core.ipc.unix import Server, listen
@@ -102,50 +102,52 @@ async def gateway(
     """
     async with AsyncExitStack() as stack:
         network = Network.of(settings, framed_by)
-        ground = await open_ground(stack, settings, network)
-        channels = {**_channels(settings, ground, console), **(extra or {})}
-        machines = await start_machines(stack, settings, ground.journal)
-        node_host = node_host_of(settings, ground)
-        outbox = _outbox(settings, ground.store, channels)
-        gate = await _gate(stack, settings, ground, machines, channels, node_host, outbox)
+        storage = await open_storage(stack, settings, network)
+        channels = {**_channels(settings, storage, console), **(extra or {})}
+        machines = await start_machines(stack, settings, storage.journal)
+        node_host = node_host_of(settings, storage)
+        outbox = _outbox(settings, storage.store, channels)
+        gate = await _gate(stack, settings, storage, machines, channels, node_host, outbox)
         sender, agent = ProvingSender(), ProvingAgent()
         prover = prover_of(settings, gate, channels, agent)
-        health = _health(settings, ground, machines, channels, prover)
-        _attend_nodes(stack, node_host, ground, health, prover)
+        health = _health(settings, storage, machines, channels, prover)
+        _attend_nodes(stack, node_host, storage, health, prover)
         inbox = _inbox(settings, gate, prover, sender, channels, network)
         await _start_channels(stack, channels, inbox)
-        after = await clear_up(settings, gate, machines, ground.orphans)
+        after = await clear_up(settings, gate, machines, storage.orphans)
         clock = await _start_work(stack, gate, outbox, health, settings, after)
-        parts = Served(settings, ground, gate, health, prover, network, machines)
+        parts = Served(settings, storage, gate, health, prover, network, machines)
         table = await _methods(stack, parts, node_host)
         sockets = await _start_sockets(stack, settings, table)
         url = await network.open(stack, table, gate, health.report, prover)
         stack.push_async_callback(_close, gate, sockets)
         _prove(stack, clock, prover, settings)
         reload = Reloading(gate, inbox, prover, sender, agent, channels, environ or {}, settings)
-        yield Gateway(settings, gate, ground.store, channels, reload, url)
+        yield Gateway(settings, gate, storage.store, channels, reload, url)
 
 
-def _channels(settings: Settings, ground: Ground, console: Console | None) -> Mapping[str, Channel]:
+def _channels(
+    settings: Settings, storage: Storage, console: Console | None
+) -> Mapping[str, Channel]:
     """Return the configured channels by name."""
     return {
         **make_channels(settings, console),
         **companion_of(settings),
-        **push_of(settings, ground.store),
+        **push_of(settings, storage.store),
     }
 
 
 async def _gate(
     stack: AsyncExitStack,
     settings: Settings,
-    ground: Ground,
+    storage: Storage,
     machines: Machines,
     channels: Mapping[str, Channel],
     node_host: "NodeHost | None",
     outbox: Outbox,
 ) -> Gate:
     """Return the gate with its rules read and no test prompt left; save their use at its end."""
-    gate = gate_of(settings, ground, machines, channels, node_host, outbox)
+    gate = gate_of(settings, storage, machines, channels, node_host, outbox)
     stack.callback(gate.rulebook.usage.flush)
     await gate.rulebook.prepare()
     await withdraw_test_prompts(gate)  # before a channel or a terminal shows them again
@@ -155,15 +157,15 @@ async def _gate(
 def _attend_nodes(
     stack: AsyncExitStack,
     node_host: "NodeHost | None",
-    ground: Ground,
+    storage: Storage,
     health: Health,
     prover: Prover,
 ) -> None:
     """If nodes may connect, show them in the health and notify people of pairing requests."""
     if node_host is None:
         return
-    health.nodes = NodesLook(ground.store, node_host)
-    notices = NodeNotices(ground.store, prover.alarm.notify)
+    health.nodes = NodesProbe(storage.store, node_host)
+    notices = NodeNotices(storage.store, prover.alarm.notify)
     stack.push_async_callback(_end, asyncio.create_task(notices.run()))
 
 
@@ -185,15 +187,15 @@ def _prove(stack: AsyncExitStack, clock: Clock, prover: Prover, settings: Settin
 
 def _health(
     settings: Settings,
-    ground: Ground,
+    storage: Storage,
     machines: Machines,
     channels: Mapping[str, Channel],
     prover: Prover,
 ) -> Health:
-    look = GateLook(prover, settings.proof.every)
-    health = Health(ground.store, channels, settings, ground.owner, look)
+    probe = GateProbe(prover, settings.proof.every)
+    health = Health(storage.store, channels, settings, storage.owner, probe)
     if is_wanted(settings):
-        health.add(Kept(SandboxLook(machines.sandbox), SANDBOX_GOOD_S, SANDBOX_BAD_S))
+        health.add(Kept(SandboxProbe(machines.sandbox), SANDBOX_GOOD_S, SANDBOX_BAD_S))
     return health
 
 

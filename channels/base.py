@@ -230,7 +230,7 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
-class Fleeting(Protocol):
+class Ephemeral(Protocol):
     """A channel that knows only what its own process showed; after a restart it is shown again."""
 
     def open_messages(self) -> Collection[str]:

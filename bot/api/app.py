@@ -10,7 +10,7 @@ from starlette.routing import Route, Router, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from bot.api.access.access_log import Access
-from bot.api.access.authentication import Door
+from bot.api.access.authentication import Authenticator
 from bot.api.access.gate_proof_token import ProvingToken
 from bot.api.access.guard import Guard, Pages
 from bot.api.http.errors import Fault, FaultCode
@@ -22,7 +22,7 @@ from bot.api.rest.background import Asking
 from bot.api.rest.pages import DocumentPage, HealthPage, MetricsPage, Report, Scrape
 from bot.api.rest.rest import Resource, Rest
 from bot.api.rest.routes import by_path, served
-from bot.api.rest.wakeups import Wakes
+from bot.api.rest.wakeups import ApiWakeups
 from bot.api.websocket.connection import PATH, WebSockets
 from bot.intake.callers.bearer import Bearers
 from bot.intake.registry.method import Table
@@ -49,7 +49,7 @@ class Parts:
     section: HttpSection
     home: Path
     proving: ProvingToken = field(default_factory=ProvingToken)
-    pages: Callable[[Wakes, Buckets], Pages] | None = None
+    pages: Callable[[ApiWakeups, Buckets], Pages] | None = None
 
 
 @asynccontextmanager
@@ -59,7 +59,7 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
     Raises:
         StateError: the address cannot listen, or the certificate cannot be used.
     """
-    wakes = Wakes(parts.gate.store)
+    wakes = ApiWakeups(parts.gate.store)
     guard, sockets = _guard(parts, wakes)
     async with serving(guard, parts.section, parts.home) as listening:
         if not parts.section.is_loopback and parts.section.tls is None:
@@ -71,7 +71,7 @@ async def api(parts: Parts) -> AsyncIterator[Listening]:
             await sockets.settle(_ANSWERS_S)
 
 
-def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
+def _guard(parts: Parts, wakes: ApiWakeups) -> tuple[Guard, WebSockets]:
     section, store = parts.section, parts.gate.store
     limits = section.limits
     working, waiting = Places(limits.concurrent), Places(limits.waiting)
@@ -90,7 +90,7 @@ def _guard(parts: Parts, wakes: Wakes) -> tuple[Guard, WebSockets]:
     guard = Guard(
         Router(routes, redirect_slashes=False, default=_nowhere),
         section,
-        Door(parts.proving.joined(Bearers(store).caller), limits.failures),
+        Authenticator(parts.proving.joined(Bearers(store).caller), limits.failures),
         Access(parts.meters, section.access_log, routes),
         tokens,
         pages,

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from bot.chat.agent_text import given
 from bot.chat.agent_threads import AgentThreads
-from bot.chat.permissions import Circle, stranger
+from bot.chat.permissions import KnownPeople, stranger
 from bot.chat.runs import session_of
 from channels.base import Inbound, Reply, Tone
 from channels.commands import AgentList, PromptAgent, StopAgent
@@ -40,7 +40,7 @@ class AgentPrompts:
     """What a chat may have agents do; ``folders`` is ``None`` if no agent can be started."""
 
     gate: Gate
-    circle: Circle
+    known: KnownPeople
     threads: AgentThreads
     folders: Folders | None
 
@@ -58,7 +58,7 @@ class AgentPrompts:
 
     async def listed(self, inbound: Inbound) -> Reply:
         """List the agents to which this person may give a prompt."""
-        if not await self.circle.may_act(inbound.actor):
+        if not await self.known.may_act(inbound.actor):
             return stranger(inbound.actor, "/agent", "senders")
         if not self.folders:
             return _refusal(_OFF if self.folders is None else _NONE)
@@ -72,7 +72,7 @@ class AgentPrompts:
 
     async def give(self, inbound: Inbound, command: PromptAgent) -> Reply:
         """Submit a prompt; its progress is shown below what the person wrote."""
-        if not await self.circle.may_act(inbound.actor):
+        if not await self.known.may_act(inbound.actor):
             return stranger(inbound.actor, "/agent", "senders")
         if self.folders is None:
             return _refusal(_OFF)
@@ -100,7 +100,7 @@ class AgentPrompts:
     async def stop(self, inbound: Inbound, command: StopAgent) -> Reply:
         """End a prompt; people who may look may stop, as with a command."""
         actor = inbound.actor
-        if not await self.circle.may_look(actor):
+        if not await self.known.may_look(actor):
             return stranger(actor, "/agent stop", "approvers and senders")
         run_id = await self._meant(inbound, command)
         if run_id is None:

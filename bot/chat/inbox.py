@@ -12,7 +12,7 @@ from bot.chat.listings import Lists
 from bot.chat.login import LoginLinks
 from bot.chat.nodes import NodePairing
 from bot.chat.pairing import Pairing
-from bot.chat.permissions import Circle
+from bot.chat.permissions import KnownPeople
 from bot.chat.runs import ChatRuns
 from bot.chat.session_settings import SessionSettings
 from channels.base import Inbound, Reply, Tone
@@ -91,18 +91,18 @@ def inbox_of(
     """
     store = gate.store
     acting = Senders(store, senders)
-    circle = Circle(store, approvers, acting)
+    known = KnownPeople(store, approvers, acting)
     return GateInbox(
         gate,
         (
             Answers(gate, store),
-            Lists(store, circle),
-            ChatRuns(gate, store, circle, Path.home()),
-            SessionSettings(SessionRules(store, gate.journal, acting, elevated), circle),
+            Lists(store, known),
+            ChatRuns(gate, store, known, Path.home()),
+            SessionSettings(SessionRules(store, gate.journal, acting, elevated), known),
             Pairing(store),
             NodePairing(store, gate.journal, approvers),
             LoginLinks(store, gate.journal, approvers, surroundings.page_url),
-            AgentPrompts(gate, circle, surroundings.threads, surroundings.folders),
+            AgentPrompts(gate, known, surroundings.threads, surroundings.folders),
         ),
         surroundings,
     )

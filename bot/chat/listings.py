@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.chat.permissions import Circle, stranger
+from bot.chat.permissions import KnownPeople, stranger
 from channels.base import Inbound, Reply, Tone
 from channels.cards import build_prompt, details, listed
 from channels.commands import Details, HistoryList, PendingList
@@ -23,14 +23,14 @@ class Lists:
     """What people whom Sayso knows may look at."""
 
     store: Store
-    circle: Circle
+    known: KnownPeople
 
     async def take(self, inbound: Inbound) -> Reply | None:
         """List pending or past requests."""
         command = inbound.command
         if not isinstance(command, PendingList | HistoryList | Details):
             return None
-        if not await self.circle.may_look(inbound.actor):
+        if not await self.known.may_look(inbound.actor):
             name = "Details" if isinstance(command, Details) else "/pending and /history"
             return stranger(inbound.actor, name, "approvers and senders")
         match command:

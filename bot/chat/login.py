@@ -53,7 +53,7 @@ class LoginLinks:
     def _refused(self, inbound: Inbound, known: people.KnownAs, base: str) -> Reply | None:
         """Return why this person gets no link, or ``None``."""
         actor = inbound.actor
-        if known.revoked or self.approvers.sight((actor,), known.person).is_empty:
+        if known.revoked or self.approvers.visible((actor,), known.person).is_empty:
             return _refusal(_STRANGER, actor.channel)
         if not inbound.private:
             return _refusal(_OPENLY)
@@ -63,7 +63,7 @@ class LoginLinks:
             return _refusal(_UNLINKED)
         # Groups and roles are known for a person who writes in the chat, not for a browser.
         account = Actor(actor.channel, actor.account)
-        if self.approvers.sight((account,), known.person).is_empty:
+        if self.approvers.visible((account,), known.person).is_empty:
             return _refusal(_BY_GROUP, known.person)
         return None
 

@@ -12,7 +12,7 @@ from core.text.render import redact
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class KnownPeople:
     """The people whom Sayso knows: approvers decide, senders act, both may look."""
 
     store: Store

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bot.chat.permissions import Circle, stranger
+from bot.chat.permissions import KnownPeople, stranger
 from channels.base import Inbound, Reply, Tone
 from channels.cards import Choice
 from channels.commands import RunLine, Stop, Tail
@@ -40,7 +40,7 @@ class ChatRuns:
 
     gate: Gate
     store: Store
-    circle: Circle
+    known: KnownPeople
     home: Path
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -58,7 +58,7 @@ class ChatRuns:
 
     async def run(self, inbound: Inbound, command: RunLine) -> Reply:
         """Submit a line as the chat's session; its end is reported in the chat."""
-        if not await self.circle.may_act(inbound.actor):
+        if not await self.known.may_act(inbound.actor):
             return stranger(inbound.actor, "/run", "senders")
         session = session_of(inbound.place)
         await self.store.write(origins.remember_origin, session, inbound.place)
@@ -117,7 +117,7 @@ class ChatRuns:
 
     async def tail(self, inbound: Inbound, command: Tail) -> Reply:
         """Show what a running command printed last."""
-        if not await self.circle.may_look(inbound.actor):
+        if not await self.known.may_look(inbound.actor):
             return stranger(inbound.actor, "/tail", "approvers and senders")
         run_id = await self._find(command.ref)
         if run_id is None:
@@ -131,7 +131,7 @@ class ChatRuns:
 
     async def stop(self, inbound: Inbound, command: Stop) -> Reply:
         """End a running command, or withdraw a question; people who may look may stop."""
-        if not await self.circle.may_look(inbound.actor):
+        if not await self.known.may_look(inbound.actor):
             return stranger(inbound.actor, "/stop", "approvers and senders")
         run_id = await self._find(command.ref)
         if run_id is None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bot.chat.permissions import Circle, stranger
+from bot.chat.permissions import KnownPeople, stranger
 from bot.chat.runs import session_of
 from channels.base import Inbound, Reply, Tone
 from channels.commands import Elevated, ResetExec, SetExec
@@ -17,7 +17,7 @@ class SessionSettings:
     """The settings of a chat's own session."""
 
     rules: SessionRules
-    circle: Circle
+    known: KnownPeople
 
     async def take(self, inbound: Inbound) -> Reply | None:
         """Show or set the settings."""
@@ -36,7 +36,7 @@ class SessionSettings:
         session = session_of(inbound.place)
         if command.overrides != ExecOverrides():
             return _reply_for(await self.rules.set(session, command.overrides, inbound.actor))
-        if not await self.circle.may_look(inbound.actor):
+        if not await self.known.may_look(inbound.actor):
             return stranger(inbound.actor, "/exec", "approvers and senders")
         stored = await self.rules.shown(session)
         if stored is None:

@@ -169,13 +169,13 @@ def export(args: argparse.Namespace) -> int:
     from dataclasses import asdict  # noqa: PLC0415
 
     from bot.evidence.export import export as write  # noqa: PLC0415
-    from bot.evidence.journal_slice import Wanted  # noqa: PLC0415
+    from bot.evidence.journal_slice import ExportScope  # noqa: PLC0415
     from bot.settings import load  # noqa: PLC0415
     from core.store.engine.read_only import open_and_read  # noqa: PLC0415
     from core.store.views.evidence import recorded  # noqa: PLC0415
 
     settings = load(environ=os.environ)
-    wanted = Wanted(args.since, args.until, (args.id or "").strip().lower())
+    wanted = ExportScope(args.since, args.until, (args.id or "").strip().lower())
     path = Path(args.file) if args.file is not None else settings.audit_path
 
     def read(ids: "tuple[str, ...]") -> "tuple[Recorded, ...]":

@@ -4,7 +4,7 @@
 
     run           the socket, the screen and the notifications together
     screen        the terminal UI: one question in front, the others in a list
-    desk          what waits for an answer, in its order
+    dialog_queue  what waits for an answer, in its order
     notification  a desktop notification, if there is a session bus
     work          commands that run in this context, if exec-approvals.json says so
 

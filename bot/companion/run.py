@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.companion.desk import WaitingDesk
+from bot.companion.dialog_queue import DialogQueue
 from bot.companion.notification import Notifications
 from bot.companion.screen import CompanionScreen
 from bot.companion.work import CompanionWork, companion_work
@@ -29,11 +29,11 @@ def run(home: Path) -> None:
 
 async def _run(home: Path, file: ApprovalsFile, path: Path, token: str) -> None:
     notifications = Notifications()
-    desk = WaitingDesk(arrived=notifications.arrived)
+    dialogs = DialogQueue(arrived=notifications.arrived)
     async with works(home, file) as work:
-        server = await serve(path, token, desk, work)
+        server = await serve(path, token, dialogs, work)
         try:
-            await CompanionScreen(desk, str(path)).run_async()
+            await CompanionScreen(dialogs, str(path)).run_async()
         finally:
             await server.close()
 

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Footer, Static
 
-from bot.companion.desk import Waiting, WaitingDesk
+from bot.companion.dialog_queue import DialogQueue, Waiting
 from core.companion.frames import Line
 from core.model.approval import ApprovalReply
 
@@ -56,9 +56,9 @@ class CompanionScreen(App[None]):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, desk: WaitingDesk, where: str) -> None:
+    def __init__(self, dialogs: DialogQueue, where: str) -> None:
         super().__init__()
-        self.desk = desk
+        self.dialogs = dialogs
         self.where = where
         self.details = False
         self.front_id = ""
@@ -77,13 +77,13 @@ class CompanionScreen(App[None]):
 
     def on_mount(self) -> None:
         """Draw what already waits, and listen for changes from now on."""
-        self.desk.changed = self.draw
+        self.dialogs.changed = self.draw
         self.set_interval(_TICK_S, self.draw)
         self.draw()
 
     def on_unmount(self) -> None:
         """Stop listening for changes."""
-        self.desk.changed = lambda: None
+        self.dialogs.changed = lambda: None
 
     def action_answer(self, reply: str) -> None:
         """Answer the question in front, unless it has only just come to the front."""
@@ -91,7 +91,7 @@ class CompanionScreen(App[None]):
             return
         if time.monotonic() - self.front_since_s < CALM_S:
             self.hint = "That key came too soon after the question appeared. Press it again."
-        elif self.desk.answer(self.front_id, ApprovalReply(reply)):
+        elif self.dialogs.answer(self.front_id, ApprovalReply(reply)):
             self.hint = ""
         else:
             self.hint = "That answer is not offered here."
@@ -104,7 +104,7 @@ class CompanionScreen(App[None]):
 
     def action_step(self, by: int) -> None:
         """Bring the next or the previous question to the front."""
-        waiting = list(self.desk.waiting)
+        waiting = list(self.dialogs.waiting)
         if self.front_id in waiting and len(waiting) > 1:
             self._bring(waiting[(waiting.index(self.front_id) + by) % len(waiting)])
             self.draw()
@@ -113,11 +113,11 @@ class CompanionScreen(App[None]):
         """Draw the current state; nothing before the screen is mounted or after it is gone."""
         if not self.query("#ended"):
             return
-        if self.front_id not in self.desk.waiting:
-            self._bring(next(iter(self.desk.waiting), ""))
-        front = self.desk.waiting.get(self.front_id)
+        if self.front_id not in self.dialogs.waiting:
+            self._bring(next(iter(self.dialogs.waiting), ""))
+        front = self.dialogs.waiting.get(self.front_id)
         self._put("list", self._listed())
-        self._put("ended", "\n".join(self.desk.ended))
+        self._put("ended", "\n".join(self.dialogs.ended))
         self._put("keys", "" if front is None else _keys(front))
         self._card(front)
 
@@ -145,7 +145,7 @@ class CompanionScreen(App[None]):
         self._put("said", self.hint or front.words)
 
     def _listed(self) -> str:
-        waiting = list(self.desk.waiting.values())
+        waiting = list(self.dialogs.waiting.values())
         if len(waiting) < 2:  # noqa: PLR2004 - a list of one is the card itself
             return ""
         rows = (

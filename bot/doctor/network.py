@@ -58,12 +58,12 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
     Raises:
         SaysoError: the access list or the contacts cannot be used.
     """
-    acl, doors = load_acl(acl_path(settings)), settings.remote.listen
+    acl, listeners = load_acl(acl_path(settings)), settings.remote.listen
     if acl is None or not acl.table.enabled:
         running = _running(settings)
         if running is not None:
             yield Finding(Verdict.OK, _REMOTE, running)
-        elif doors:
+        elif listeners:
             why = "remote.listen is set, but no access list is enabled: all requests are refused"
             yield Finding(Verdict.WARN, _REMOTE, why)
         else:
@@ -71,11 +71,11 @@ def remote_exec(settings: Settings) -> Iterator[Finding]:
         return
     for line in acl.warnings:
         yield Finding(Verdict.WARN, _REMOTE, line)
-    if not doors:
+    if not listeners:
         why = "an access list is enabled, but remote.listen is empty: no requests are accepted"
         yield Finding(Verdict.WARN, _REMOTE, why)
         return
-    yield Finding(Verdict.OK, _REMOTE, f"listens at {', '.join(doors)}: {acl.summary}")
+    yield Finding(Verdict.OK, _REMOTE, f"listens at {', '.join(listeners)}: {acl.summary}")
     yield from _strangers(acl, settings)
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.evidence.journal_slice import Slice, Wanted, lines_of, slice_of
+from bot.evidence.journal_slice import ExportScope, Slice, lines_of, slice_of
 from core.audit import verify_export
 from core.errors import BadRequest
 from core.model.approval import Approval, ApprovalState
@@ -67,7 +67,7 @@ class _Sealed:
         return self._hash.hexdigest()
 
 
-def export(journal: Path, read: Read, wanted: Wanted, to: Path) -> Written:
+def export(journal: Path, read: Read, wanted: ExportScope, to: Path) -> Written:
     """Write an export and, next to it, the program that checks it.
 
     Raises:
@@ -95,7 +95,7 @@ def export(journal: Path, read: Read, wanted: Wanted, to: Path) -> Written:
     )
 
 
-def _settled(journal: Path, read: Read, wanted: Wanted) -> tuple[Slice, tuple[Recorded, ...]]:
+def _settled(journal: Path, read: Read, wanted: ExportScope) -> tuple[Slice, tuple[Recorded, ...]]:
     """Read both until the journal has the end of each decision, which it gets right afterwards."""
     for _ in range(_TIMES):
         found, known = _read(journal, read, wanted)
@@ -105,7 +105,7 @@ def _settled(journal: Path, read: Read, wanted: Wanted) -> tuple[Slice, tuple[Re
     return _read(journal, read, wanted)
 
 
-def _read(journal: Path, read: Read, wanted: Wanted) -> tuple[Slice, tuple[Recorded, ...]]:
+def _read(journal: Path, read: Read, wanted: ExportScope) -> tuple[Slice, tuple[Recorded, ...]]:
     found = slice_of(journal, wanted)
     return found, read(tuple(found.ids))
 
@@ -122,7 +122,7 @@ def _put_verifier(path: Path) -> None:
 
 
 def _records(
-    journal: Path, wanted: Wanted, found: Slice, known: tuple[Recorded, ...]
+    journal: Path, wanted: ExportScope, found: Slice, known: tuple[Recorded, ...]
 ) -> Iterator[Json]:
     kept = {one.approval.id for one in known}
     yield {

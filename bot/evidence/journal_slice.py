@@ -13,7 +13,7 @@ _QUESTION = frozenset({"ask", "resolve"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportScope:
     """What to export: a period in epoch ms, or the one request whose id begins with ``ref``."""
 
     since_ms: int | None = None
@@ -55,7 +55,7 @@ def lines_of(path: Path) -> Iterator[bytes]:
         raise BadRequest(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def slice_of(path: Path, wanted: Wanted) -> Slice:
+def slice_of(path: Path, wanted: ExportScope) -> Slice:
     """Return the shortest part that contains all that is wanted, with the end of each question.
 
     Raises:
@@ -84,7 +84,7 @@ def _with_questions(found: Slice, path: Path) -> Slice:
     return found
 
 
-def _take(found: Slice, record: dict[str, object], wanted: Wanted) -> None:
+def _take(found: Slice, record: dict[str, object], wanted: ExportScope) -> None:
     run = record.get("run")
     named = _is_wanted(record, wanted)
     if not named and not (found.first and isinstance(run, str) and run in found.ids):
@@ -96,7 +96,7 @@ def _take(found: Slice, record: dict[str, object], wanted: Wanted) -> None:
         found.ids[run] = None
 
 
-def _is_wanted(record: dict[str, object], wanted: Wanted) -> bool:
+def _is_wanted(record: dict[str, object], wanted: ExportScope) -> bool:
     if wanted.ref:
         return str(record.get("run", "")).startswith(wanted.ref)
     at_ms = round(datetime.fromisoformat(str(record["at"])).timestamp() * 1000)

@@ -20,7 +20,7 @@ Answer = Callable[[str], None]
 """Called with how a permission was decided: ``allow``, ``deny`` or ``cancelled``."""
 
 
-class Hearer(Protocol):
+class ProgressListener(Protocol):
     """Receives the progress of a prompt."""
 
     def said(self, text: str) -> None:
@@ -39,9 +39,11 @@ class Hearer(Protocol):
 class Conversation:
     """One prompt to one agent; ``send`` sends it lines."""
 
-    def __init__(self, send: Callable[[bytes], None], hearer: Hearer, cwd: str, text: str) -> None:
+    def __init__(
+        self, send: Callable[[bytes], None], listener: ProgressListener, cwd: str, text: str
+    ) -> None:
         self._send = send
-        self._hearer = hearer
+        self._listener = listener
         self._cwd = cwd
         self._text = text
         self._session = ""
@@ -127,7 +129,7 @@ class Conversation:
             self._fail("the agent says that it was cancelled, and nobody stopped it")
             return
         status = "cancelled" if self._cancelled else "completed"
-        self._hearer.over(
+        self._listener.over(
             status, {"stop_reason": _words(reason), "token_usage": wire.counts(usage)}
         )
 
@@ -138,12 +140,12 @@ class Conversation:
             self._call("authenticate", {"methodId": login}, self._open_session)
             return
         if self._cancelled:
-            self._hearer.over("cancelled", {})
+            self._listener.over("cancelled", {})
             return
         self._fail(f"the agent refused: {_words(failure.get('message'))}")
 
     def _fail(self, why: str) -> None:
-        self._hearer.over("failed", {"error": why})
+        self._listener.over("failed", {"error": why})
 
     def _take(self, method: str, params: wire.Object, message: wire.Object) -> None:
         if method == "session/update":
@@ -162,11 +164,11 @@ class Conversation:
             content = update.get("content")
             text = content.get("text") if isinstance(content, dict) else None
             if isinstance(text, str):
-                self._hearer.said(text)
+                self._listener.said(text)
         elif kind == "tool_call":
-            self._hearer.reported("tool_call", _shown(update))
+            self._listener.reported("tool_call", _shown(update))
         elif kind == "tool_call_update" and update.get("status") in {"completed", "failed"}:
-            self._hearer.reported("tool_call_update", _shown(update))
+            self._listener.reported("tool_call_update", _shown(update))
         elif kind == "usage_update" and isinstance(update.get("used"), int):
             self._usage = {"usedTokens": update["used"]}
 
@@ -201,7 +203,7 @@ class Conversation:
         if size > LONGEST_INPUT:
             answer("deny")
         else:
-            self._hearer.asked(about, answer)
+            self._listener.asked(about, answer)
 
 
 def _outcome(chosen: str | None) -> wire.Object:

@@ -16,7 +16,7 @@ from core.remote.acl.acl import Acl, ExecTable
 from core.remote.acl.load import load_acl
 from core.remote.client.client import Client
 from core.remote.host.active_runs import Session
-from core.remote.host.admission import ORDER, SENDER, Grounds
+from core.remote.host.admission import ORDER, SENDER, AdmissionContext
 from core.remote.host.counters import Counters
 from core.remote.host.exec_log import open_exec_log
 from core.remote.host.service import Service
@@ -71,7 +71,7 @@ class RemoteExec:
     @property
     def sessions(self) -> tuple[Session, ...]:
         """Return what runs here for other machines."""
-        return () if self.service is None else tuple(self.service.grounds.sessions)
+        return () if self.service is None else tuple(self.service.context.sessions)
 
 
 @asynccontextmanager
@@ -99,11 +99,11 @@ async def remote_exec(
     try:
         await log.recover()
         identity, peer, marks = Identity.load(home), ProvingPeer(), prover.guard.marks
-        grounds = Grounds(
+        context = AdmissionContext(
             identity.machine_id, peer.listed(remote.acl), peer.known(ContactsFile(home).read)
         )
         sender, order = watched(marks, SENDER), watched(marks, ORDER)
-        service = Service(grounds, runner, planner, log, sender=sender, order=order)
+        service = Service(context, runner, planner, log, sender=sender, order=order)
         listener = Listener(service.serve)
         try:
             fingerprint = await _open(listener, settings)

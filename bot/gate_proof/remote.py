@@ -14,7 +14,7 @@ from core.errors import SaysoError
 from core.gate.guards.marks import Mark, Marks
 from core.remote.acl.acl import Acl, AclEntry
 from core.remote.denials import RemoteDenial
-from core.remote.host.admission import Condition, Grounds
+from core.remote.host.admission import AdmissionContext, Condition
 from core.remote.trust.contacts import Contact, Contacts, Trust
 from core.remote.trust.envelope import Kind, Opened, Order, Sealer
 from core.remote.trust.replay_window import wall_clock_ms
@@ -66,12 +66,12 @@ def watched(marks: Marks, conditions: tuple[Condition, ...]) -> tuple[Condition,
 
 
 def _watched(marks: Marks, condition: Condition) -> Condition:
-    def judge(grounds: Grounds, request: Opened) -> RemoteDenial | None:
-        denial = condition(grounds, request)
+    def judge(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
+        denial = condition(context, request)
         order = request.payload.run
         mark = None if denial is None or order is None else marks.of_vector(order.argv)
         if mark is not None and denial is not None:
-            mark.denied_at_the_door(denial)
+            mark.denied_by_listener(denial)
         return denial
 
     return judge

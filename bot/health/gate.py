@@ -24,7 +24,7 @@ def lockdown(kept: Lockdown) -> Finding:
 
 
 @dataclass(slots=True)
-class GateLook:
+class GateProbe:
     """Checks the prover's last round. ``every_s``: the time between rounds, ``None``: only one."""
 
     prover: Prover

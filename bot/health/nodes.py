@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 @dataclass(slots=True)
-class NodesLook:
+class NodesProbe:
     """Checks the nodes. An offline one is not a fault of the gateway: laptops sleep."""
 
     store: Store

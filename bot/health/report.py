@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from bot.health.check import Check, Finding, Kept
-from bot.health.gate import GateLook
-from bot.health.looks import CHANNEL_BAD_S, CHANNEL_GOOD_S, ChannelLook, ClockLook
-from bot.health.nodes import NodesLook
-from bot.health.store import StoreLook, disk
+from bot.health.gate import GateProbe
+from bot.health.nodes import NodesProbe
+from bot.health.probes import CHANNEL_BAD_S, CHANNEL_GOOD_S, ChannelProbe, ClockProbe
+from bot.health.store import StoreProbe, disk
 from bot.settings import Settings
 from channels.base import Channel
 from core.errors import SaysoError
@@ -32,18 +32,18 @@ class Health:
     channels: Mapping[str, Channel]
     settings: Settings
     owner: str = "health"
-    gate: GateLook | None = None
-    nodes: NodesLook | None = None
+    gate: GateProbe | None = None
+    nodes: NodesProbe | None = None
     _checks: list[Check] = field(init=False)
-    _clock: ClockLook = field(default_factory=ClockLook)
+    _clock: ClockProbe = field(default_factory=ClockProbe)
     _wrong: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Prepare to keep results."""
-        checks = [ChannelLook(channel, name) for name, channel in self.channels.items()]
+        checks = [ChannelProbe(channel, name) for name, channel in self.channels.items()]
         self._checks = [
-            Kept(StoreLook(self.store, self.owner), _STORE_S, _STORE_S),
-            *(Kept(look, CHANNEL_GOOD_S, CHANNEL_BAD_S) for look in checks),
+            Kept(StoreProbe(self.store, self.owner), _STORE_S, _STORE_S),
+            *(Kept(probe, CHANNEL_GOOD_S, CHANNEL_BAD_S) for probe in checks),
         ]
 
     def add(self, check: Check) -> None:
@@ -68,7 +68,7 @@ class Health:
 
     async def _parts(self) -> Sequence[Finding]:
         """Return one finding per part; the store's comes first."""
-        more = [look for look in (self.nodes, self.gate) if look is not None]
+        more = [probe for probe in (self.nodes, self.gate) if probe is not None]
         checks: list[Check] = [*self._checks, *more]
         (store, *rest), *others = await asyncio.gather(*(check() for check in checks))
         return (store, disk(self.settings.home), self._clock(), *rest, *chain(*others))

@@ -21,7 +21,7 @@ _APART_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class StoreLook:
+class StoreProbe:
     """Checks ``store`` and ``clock store``: how long a write takes, how far its clock is off."""
 
     store: Store

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bot.jobs.message_sender import Delivery, of_agent
-from channels.base import Channel, Fleeting
+from channels.base import Channel, Ephemeral
 from core.errors import ChannelError, StoreError
 from core.model.identity import Target
 from core.store import Store, outbox
@@ -98,7 +98,7 @@ class Outbox:
 
     async def _reconcile(self) -> None:
         """Settle what an earlier sender left, as soon as the store is writable."""
-        fleeting = tuple(name for name, one in self.channels.items() if isinstance(one, Fleeting))
+        fleeting = tuple(name for name, one in self.channels.items() if isinstance(one, Ephemeral))
         while True:
             try:
                 return await self.store.write(outbox.reconcile, fleeting)

@@ -45,7 +45,7 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyLook:
+class WeeklyAnalysis:
     """Processes the week that is due, once; ``notify`` sends people a message."""
 
     settings: Settings
@@ -55,7 +55,7 @@ class WeeklyLook:
     now: Callable[[], datetime] = _wall
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def look(self) -> None:
+    async def run(self) -> None:
         """Process a week that is due, if not done yet; a failure is retried at the next start."""
         async with self._turn:
             week, known = self.at.last(self.now()).date().isoformat(), self._known()
@@ -99,5 +99,5 @@ def every_week(clock: Clock, notify: Notify, settings: Settings) -> None:
     """Schedule the report each week, and a missed one soon after this start, unless it is off."""
     if settings.approvals.exec.suggest.weekly:
         at = WeekTime(ZoneInfo(settings.approvals.exec.zone))
-        look = WeeklyLook(settings, notify, at)
-        clock.weekly("suggest", at, look.look)
+        analysis = WeeklyAnalysis(settings, notify, at)
+        clock.weekly("suggest", at, analysis.run)

@@ -43,7 +43,7 @@ from core.nodes.frames import (
 )
 from core.nodes.ledger import Ledger, unseen
 from core.nodes.link import LinkLost
-from core.nodes.member import Joined
+from core.nodes.member import GatewayConnection
 from core.policy.judge.evaluate import denial_reason
 from core.ports import ExecutionHost, Journal
 
@@ -77,14 +77,14 @@ class NodeWork:
     journal: Journal
     commands: NodeCommands
     approvers: ApproverKeys | None = None
-    _joined: Joined | None = None
+    _joined: GatewayConnection | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
     _unwanted: set[ApprovalId] = field(default_factory=set)
     _started: dict[ApprovalId, float] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
 
-    async def joined(self, joined: Joined) -> None:
+    async def joined(self, joined: GatewayConnection) -> None:
         """Report the endings that the gateway has not acknowledged.
 
         Raises:
@@ -94,7 +94,7 @@ class NodeWork:
         for ending in self.ledger.pending():
             await joined.link.send(ending)
 
-    async def heard(self, joined: Joined, frame: AnyFrame) -> None:
+    async def heard(self, joined: GatewayConnection, frame: AnyFrame) -> None:
         """Handle one frame of the gateway.
 
         Raises:
@@ -155,7 +155,7 @@ class NodeWork:
         if self.approvers is None:
             await asyncio.to_thread(self.judge.learn, frame.bins)
 
-    async def _prepare(self, joined: Joined, frame: Prepare) -> None:
+    async def _prepare(self, joined: GatewayConnection, frame: Prepare) -> None:
         async with self._turns:
             answer = await self.judge.prepare(frame)
             if isinstance(answer, Prepared):
@@ -174,7 +174,7 @@ class NodeWork:
             return prepared
         return Unprepared(id=prepared.id, reason=reason, why=why[:_WHY])
 
-    async def _invoke(self, joined: Joined, frame: Invoke) -> None:
+    async def _invoke(self, joined: GatewayConnection, frame: Invoke) -> None:
         async with self._turns:
             answer = await self.commands.answer(frame)
         await joined.link.send(answer)
@@ -198,7 +198,7 @@ class NodeWork:
         why = "the connection to the node was lost before the order arrived, so nothing ran"
         return NotRun(run_id=run_id, reason=DenialReason.HOST_UNAVAILABLE, why=why)
 
-    async def _take(self, joined: Joined, frame: Run) -> None:
+    async def _take(self, joined: GatewayConnection, frame: Run) -> None:
         """Start one order, or report on a run that was ordered before.
 
         Nothing is awaited before its id is recorded, so that a second order or a query finds it.
@@ -215,7 +215,7 @@ class NodeWork:
         self._ordered.add(run_id)
         self._start(self._run(joined, order, frame))
 
-    async def _run(self, joined: Joined, order: Order, frame: Run) -> None:
+    async def _run(self, joined: GatewayConnection, order: Order, frame: Run) -> None:
         try:
             ending = await self._ending(joined, order, frame)
             await self._deliver(order.run_id, order.digest, ending)
@@ -224,7 +224,7 @@ class NodeWork:
             self._unwanted.discard(order.run_id)
             self._started.pop(order.run_id, None)
 
-    async def _ending(self, joined: Joined, order: Order, frame: Run) -> Ended | NotRun:
+    async def _ending(self, joined: GatewayConnection, order: Order, frame: Run) -> Ended | NotRun:
         run_id, plan = order.run_id, frame.plan
         try:
             self._check(joined, order, plan)
@@ -246,7 +246,7 @@ class NodeWork:
             return Ended(run_id=run_id, result=result)
         return NotRun(run_id=run_id, reason=reason, why=why[:_WHY])
 
-    def _check(self, joined: Joined, order: Order, plan: ExecPlan) -> None:
+    def _check(self, joined: GatewayConnection, order: Order, plan: ExecPlan) -> None:
         """Check that an order is for this node and connection, and for a plan that it made.
 
         Raises:

@@ -17,7 +17,7 @@ from bot.api.http.bodies import header
 from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.api.http.rate_limits import Buckets, Places
-from bot.api.rest.wakeups import Wakes
+from bot.api.rest.wakeups import ApiWakeups
 from bot.factories.push import PushKeys
 from bot.intake.callers.bearer import Bearers
 from bot.intake.callers.caller import Caller
@@ -40,7 +40,7 @@ from bot.page.records.insight import Costs, InsightPages
 from bot.page.records.lists import ListPages
 from bot.page.records.story import Stories
 from bot.page.render import Renderer
-from bot.page.rules.backtest import Tries
+from bot.page.rules.backtest import StartedBacktests
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
 from bot.page.session_cookie import SessionCookie
@@ -67,7 +67,7 @@ _FAILURES_A_SECOND = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Furnishing:
+class PageParts:
     """The parts that the pages are made of.
 
     ``framed_by`` is the one origin whose pages may show ours in a frame: the demo's screen, made in
@@ -114,8 +114,8 @@ class View:
 class ControlPage(Pages):
     """All pages of one gateway."""
 
-    room: Furnishing
-    wakes: Wakes
+    room: PageParts
+    wakes: ApiWakeups
     rates: Buckets
     assets: Assets = field(default_factory=Assets.load)
     render: Renderer = field(init=False)
@@ -144,7 +144,9 @@ class ControlPage(Pages):
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
         plans = PlanPages(room.table, room.gate, self.render, cards)
         past = HistoryPages(room.table, self.render, Stories(room.table, room.gate))
-        rules = RulesPages(Targets(room.table), Tries(room.table), self.render, str(Path.home()))
+        rules = RulesPages(
+            Targets(room.table), StartedBacktests(room.table), self.render, str(Path.home())
+        )
         gateway = GatewayPages(
             room.table, room.gate.store, self.render, room.page_url, room.section.push.enabled
         )
@@ -358,10 +360,10 @@ class _LiveView:
         await self.pages.stream(visit, send)
 
 
-def pages_of(room: Furnishing) -> Callable[[Wakes, Buckets], Pages]:
+def pages_of(room: PageParts) -> Callable[[ApiWakeups, Buckets], Pages]:
     """Return the factory of a server's pages, which takes its wake-ups and rates."""
 
-    def made(wakes: Wakes, rates: Buckets) -> Pages:
+    def made(wakes: ApiWakeups, rates: Buckets) -> Pages:
         return ControlPage(room, wakes, rates)
 
     return made

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from starlette.types import Send
 
 from bot.api.rest.rest import unless_gone
-from bot.api.rest.wakeups import Wakes
+from bot.api.rest.wakeups import ApiWakeups
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import permit
 from bot.page.now import Now, Snapshot
@@ -53,7 +53,7 @@ class Live:
 
     now: Now
     gate: Gate
-    wakes: Wakes
+    wakes: ApiWakeups
     longest_s: float
 
     async def serve(self, visit: Visit, check: Check, send: Send) -> None:

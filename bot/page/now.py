@@ -76,11 +76,11 @@ class Now:
             Forbidden: the session may not read.
         """
         permit(self.table["exec.approval.list"], visit.who)
-        store, sight = self.gate.store, visit.who.sight
+        store, visible = self.gate.store, visit.who.visible
         after = _after(visit)
-        waiting = await store.read(approvals.pending, MOST_CARDS, after or None, None, sight)
+        waiting = await store.read(approvals.pending, MOST_CARDS, after or None, None, visible)
         leading = [one for one in waiting if one.behind is None]
-        total = await store.read(pending, sight) - (len(waiting) - len(leading))
+        total = await store.read(pending, visible) - (len(waiting) - len(leading))
         full = len(waiting) == MOST_CARDS
         runs = await self._runs(visit.who)
         cards = tuple(self.cards.listed(one, visit.csrf) for one in leading)
@@ -90,7 +90,7 @@ class Now:
         return Snapshot(
             cards=cards,
             total=total,
-            more=await store.read(pending_after, waiting[-1].id, sight) if full else 0,
+            more=await store.read(pending_after, waiting[-1].id, visible) if full else 0,
             running=self.render.text("running.html", runs=runs, visit=visit),
             runs=len(runs),
             health=await self._health_line(visit),

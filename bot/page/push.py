@@ -87,7 +87,7 @@ class PushPages:
     def _of_what(self, visit: Visit) -> str:
         """Return what this browser is notified of: nothing, if its person may answer nothing."""
         actor, approvers = visit.who.actor, self.gate.broker.asking.approvers
-        if actor is None or approvers.sight((actor,), PersonId(visit.person)).is_empty:
+        if actor is None or approvers.visible((actor,), PersonId(visit.person)).is_empty:
             return _OF_NOTHING
         return "This browser is notified from now on."
 

@@ -36,7 +36,7 @@ _MODE = 0o600
 
 
 @dataclass(slots=True)
-class DraftLook:
+class DraftBacktest:
     """One backtest: its owner, its progress, its result.
 
     ``total`` is ``None`` while the commands are read. ``cut``: the time ran out before the last.
@@ -62,7 +62,7 @@ class DraftBacktests:
     settings: Settings
     patience: Patience = field(default_factory=lambda: Patience(_LONGEST_S, _BREATH_S))
     most: int = MOST
-    _looks: OrderedDict[str, DraftLook] = field(default_factory=OrderedDict)
+    _backtests: OrderedDict[str, DraftBacktest] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_MOST_AT_ONCE, "backtest")
@@ -75,56 +75,58 @@ class DraftBacktests:
             BadRequest: this caller already has one under way, or too many others have.
         """
         with self._lock:
-            running = [one for one in self._looks.values() if not one.ended]
+            running = [one for one in self._backtests.values() if not one.ended]
             if len(running) >= _MOST_AT_ONCE or any(one.owner == owner for one in running):
                 raise BadRequest("A backtest is under way. Start another when it has ended.")
-            key, look = secrets.token_urlsafe(16), DraftLook(owner)
-            self._looks[key] = look
-            if len(self._looks) > _MOST_KEPT:
-                self._looks.popitem(last=False)
-        self._threads.submit(self._look, look, json.dumps(file), since)
+            key, one = secrets.token_urlsafe(16), DraftBacktest(owner)
+            self._backtests[key] = one
+            if len(self._backtests) > _MOST_KEPT:
+                self._backtests.popitem(last=False)
+        self._threads.submit(self._run, one, json.dumps(file), since)
         return key
 
-    def of(self, key: str, owner: str) -> DraftLook | None:
+    def of(self, key: str, owner: str) -> DraftBacktest | None:
         """Return a backtest to its owner; nobody else gets it."""
-        look = self._looks.get(key)
-        return look if look is not None and look.owner == owner else None
+        one = self._backtests.get(key)
+        return one if one is not None and one.owner == owner else None
 
     def stop(self) -> None:
         """End what is under way, and accept nothing more."""
         self.patience.stopped.set()
         self._threads.shutdown(cancel_futures=True)
 
-    def _look(self, look: DraftLook, draft: str, since: str) -> None:
+    def _run(self, one: DraftBacktest, draft: str, since: str) -> None:
         try:
-            look.found = self._found(look, draft, since)
+            one.found = self._found(one, draft, since)
         except SaysoError as failure:
-            look.fault = str(failure)
+            one.fault = str(failure)
         except Exception as failure:  # noqa: BLE001 - whoever began it must not wait for ever
             _log.exception("the backtest of a draft failed")
-            look.fault = f"It failed ({type(failure).__name__}); see the gateway's log."
+            one.fault = f"It failed ({type(failure).__name__}); see the gateway's log."
 
-    def _found(self, look: DraftLook, draft: str, since: str) -> Backtest:
+    def _found(self, one: DraftBacktest, draft: str, since: str) -> Backtest:
         with tempfile.TemporaryDirectory(prefix="sayso-draft-") as folder:
             proposed = Path(folder) / APPROVALS_NAME
             proposed.touch(mode=_MODE)
             proposed.write_text(draft)
             commands = past_commands(self.settings, since, self.most)
-            look.total = len(commands)
+            one.total = len(commands)
             judges = [Judge(self.settings, at) for at in (self._present, proposed)]
             cwd = str(Path.home())
-            return backtest(self._in_time(look, commands), judges[0], judges[1], cwd)
+            return backtest(self._in_time(one, commands), judges[0], judges[1], cwd)
 
     @property
     def _present(self) -> Path:
         return self.settings.home / APPROVALS_NAME
 
-    def _in_time(self, look: DraftLook, commands: tuple[PastCommand, ...]) -> Iterator[PastCommand]:
+    def _in_time(
+        self, one: DraftBacktest, commands: tuple[PastCommand, ...]
+    ) -> Iterator[PastCommand]:
         """Yield commands until the time is up."""
         until = time.monotonic() + self.patience.longest_s
         for command in commands:
             if self.patience.stopped.wait(self.patience.breath_s) or time.monotonic() > until:
-                look.cut = True
+                one.cut = True
                 return
             yield command
-            look.looked += 1
+            one.looked += 1

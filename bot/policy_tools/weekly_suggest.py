@@ -28,7 +28,7 @@ _LONGEST_S = 60.0
 _BREATH_S = 0.0005
 
 
-class LookEnded(SaysoError):
+class AnalysisEnded(SaysoError):
     """The analysis was stopped, or took too long."""
 
 
@@ -59,11 +59,11 @@ class _PatientJudge(Judge):
         """Judge a plan after a rest.
 
         Raises:
-            LookEnded: the analysis was stopped, or its time is up.
+            AnalysisEnded: the analysis was stopped, or its time is up.
         """
         patience = self._patience
         if patience.stopped.wait(patience.breath_s) or time.monotonic() > self._until:
-            raise LookEnded(
+            raise AnalysisEnded(
                 f"It took more than {patience.longest_s:g} s, or the gateway stops. Run `sayso "
                 "policy suggest` by hand."
             )

@@ -61,7 +61,7 @@ class Network:
 
     @classmethod
     def of(cls, settings: Settings, framed_by: str = "") -> Self:
-        """Return the API that the settings ask for; ``framed_by`` is ``Furnishing``'s."""
+        """Return the API that the settings ask for; ``framed_by`` is ``PageParts``'s."""
         about = (settings.http, settings.home, ZoneInfo(settings.approvals.exec.zone))
         costs = partial(_costs, settings)
         if not settings.http.enabled:
@@ -106,12 +106,12 @@ class Network:
             return None
         from bot.api.app import Parts, api  # noqa: PLC0415 - loaded where it is wanted only
         from bot.api.gate_proof import RestEntryPoint, WebSocketEntryPoint  # noqa: PLC0415 - as above
-        from bot.page.app import Furnishing, pages_of  # noqa: PLC0415 - as above
+        from bot.page.app import PageParts, pages_of  # noqa: PLC0415 - as above
 
         stopped = threading.Event()
         stack.callback(stopped.set)
         costs = partial(self.costs, stopped)
-        room = Furnishing(
+        room = PageParts(
             table, gate, self.section, self.zone, costs, self.mark, self.page_url, self.framed_by
         )
         parts = Parts(

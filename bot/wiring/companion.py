@@ -8,7 +8,7 @@ from bot.intake.callers import unix_peer
 from bot.settings import Settings
 from channels.base import Channel
 from channels.companion.channel import HERE, CompanionChannel
-from core.approvals.ask import Nearby, nobody_near
+from core.approvals.ask import ExtraPlaces, nobody_near
 from core.approvals.file.file import ApprovalsFile
 from core.companion.client import CompanionAddress, NoCompanion
 from core.errors import ApprovalsFileError, HostUnavailable
@@ -87,19 +87,19 @@ def session_of(peer: Peer) -> tuple[int, int] | None:
     return unix_peer.kernel_session(peer.pid)
 
 
-def nearby_of(channels: Mapping[str, Channel]) -> Callable[[ExecRequest], Awaitable[Nearby]]:
+def nearby_of(channels: Mapping[str, Channel]) -> Callable[[ExecRequest], Awaitable[ExtraPlaces]]:
     """Return a lookup of a companion at which somebody other than the requester may answer."""
     channel = channels.get(COMPANION_CHANNEL)
     if not isinstance(channel, CompanionChannel):
         return nobody_near
 
-    async def nearby(request: ExecRequest) -> Nearby:
+    async def nearby(request: ExecRequest) -> ExtraPlaces:
         try:
             session = await channel.present()
         except NoCompanion as absent:
-            return Nearby(note=str(absent).rstrip("."))
+            return ExtraPlaces(note=str(absent).rstrip("."))
         if request.requester.process in {None, session} and request.requester.uid is not None:
-            return Nearby(note="the companion runs in the session that asks")
-        return Nearby((HERE,))
+            return ExtraPlaces(note="the companion runs in the session that asks")
+        return ExtraPlaces((HERE,))
 
     return nearby

@@ -10,7 +10,7 @@ from bot.factories.policy import rulebook_of
 from bot.settings import Settings
 from bot.wiring.companion import connect, nearby_of, runner_of
 from bot.wiring.execution import Machines
-from bot.wiring.storage import Ground
+from bot.wiring.storage import Storage
 from channels.base import Channel
 from core.approvals.answer import Answering, Editor
 from core.approvals.ask import Asking
@@ -40,21 +40,21 @@ _log = logging.getLogger(__name__)
 
 def gate_of(
     settings: Settings,
-    ground: Ground,
+    storage: Storage,
     machines: Machines,
     channels: Mapping[str, Channel],
     node: "NodeHost | None" = None,
     editor: Editor | None = None,
 ) -> Gate:
     """Return the gate between people's wing and machines' wing."""
-    store, journal = ground.store, ground.journal
+    store, journal = storage.store, storage.journal
     rulebook = _rulebook(settings)
     broker = broker_of(settings, store, channels, editor)
     notice_ms = settings.tools.exec.notice_after_ms
     guard = machines.guard
     file = ApprovalsFile(settings.home / "exec-approvals.json")
     hosts = machines.hosts(node, runner_of(file, machines.runner, guard, rulebook))
-    execution = Execution(store, journal, hosts, ground.owner, notice_ms, ground.deferred, guard)
+    execution = Execution(store, journal, hosts, storage.owner, notice_ms, storage.deferred, guard)
     planner = Planner(
         settings.tools.exec.search_path, run_as=run_as_of(settings), bound=bound_hosts(settings)
     )

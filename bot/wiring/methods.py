@@ -17,7 +17,7 @@ from bot.settings import Settings
 from bot.settings.home import CONFIG_NAME
 from bot.wiring.api import Network
 from bot.wiring.execution import Machines
-from bot.wiring.storage import Ground
+from bot.wiring.storage import Storage
 from core.gate import Gate
 
 if TYPE_CHECKING:  # loads the WebSocket library
@@ -29,7 +29,7 @@ class Served:
     """The parts of a gateway that its methods are about."""
 
     settings: Settings
-    ground: Ground
+    storage: Storage
     gate: Gate
     health: Health
     prover: Prover
@@ -46,7 +46,7 @@ def table_of(
     stack.callback(backtests.stop)
     more = (
         RemoteMethods(remote, gate.journal, gate.execution.guard.lockdown),
-        AuditMethods(parts.ground.rotate, parts.settings.audit_path),
+        AuditMethods(parts.storage.rotate, parts.settings.audit_path),
         BacktestMethods(backtests),
     )
     return method_table(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.settings import Settings
-from bot.wiring.storage import Ground
+from bot.wiring.storage import Storage
 from core.errors import JournalError, StoreError
 from core.gate import journal_records
 from core.model.identity import ApprovalId
@@ -154,7 +154,7 @@ class StoredRuns:
         await self.store.write(runs.finish, ending.run_id, ending.result, owner)
 
 
-def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
+def node_host_of(settings: Settings, storage: Storage) -> "NodeHost | None":
     """Return the host ``node``, with no node connected yet; ``None`` if none may connect.
 
     Raises:
@@ -164,9 +164,9 @@ def node_host_of(settings: Settings, ground: Ground) -> "NodeHost | None":
         return None
     from core.hosts.node import NodeHost  # noqa: PLC0415 - loaded where it is wanted only
 
-    stored = StoredRuns(ground.store, ground.journal, ground.owner)
+    stored = StoredRuns(storage.store, storage.journal, storage.owner)
     key = Identity.load(settings.home).agent
-    return NodeHost(key, StoredNodes(ground.store), stored)
+    return NodeHost(key, StoredNodes(storage.store), stored)
 
 
 @asynccontextmanager

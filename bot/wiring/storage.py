@@ -29,7 +29,7 @@ RESULTS = "results"
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Storage:
     """Journal and store of one gateway; ``owner`` names this start, ``deferred`` holds results.
 
     ``rotate`` ends the journal's segment and starts the next. ``orphans`` are the runs of gateways
@@ -44,7 +44,7 @@ class Ground:
     orphans: tuple[OrphanedRun, ...] = ()
 
 
-async def open_ground(stack: AsyncExitStack, settings: Settings, network: Network) -> Ground:
+async def open_storage(stack: AsyncExitStack, settings: Settings, network: Network) -> Storage:
     """Open journal and store, and recover; the stack closes them.
 
     Raises:
@@ -66,7 +66,7 @@ async def open_ground(stack: AsyncExitStack, settings: Settings, network: Networ
     found = await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)
-    return Ground(journal, audit.rotate, store, owner, deferred, found.dead)
+    return Storage(journal, audit.rotate, store, owner, deferred, found.dead)
 
 
 async def _leave(store: Store, owner: str) -> None:

@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from channels.base import UNREADABLE, Inbox, failure_of
 from channels.slack.errors import FAILURES, translate
 from channels.slack.inbound import Receiver
-from channels.slack.inbound_events import Heard, Identity, heard
+from channels.slack.inbound_events import Identity, InboundAction, read_action
 from channels.slack.log_redaction import library_logger
 from channels.slack.membership import Membership
 from channels.slack.outbound import Deliveries
@@ -157,7 +157,7 @@ class Connection:
 
     async def _take(self, body: Mapping[str, Any], us: Identity) -> BoltResponse:
         try:
-            found = heard(body, us)
+            found = read_action(body, us)
         except UNREADABLE as error:
             _log.warning("What a person did could not be read, so it is lost: %s", translate(error))
             return BoltResponse(status=_TAKEN)
@@ -173,7 +173,7 @@ class Connection:
         again = "event" in body and not committed
         return BoltResponse(status=_SEND_AGAIN if again else _TAKEN)
 
-    async def _is_ours(self, found: Heard, us: Identity) -> bool:
+    async def _is_ours(self, found: InboundAction, us: Identity) -> bool:
         """Return whether a reply is below one of our messages, if its event leaves that out."""
         if not found.unproved:
             return True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from channels.background import finish
 from channels.base import BROKEN, STOPPING, Inbox, Reply
-from channels.slack.inbound_events import Heard
+from channels.slack.inbound_events import InboundAction
 from channels.slack.membership import Membership
 from channels.slack.person_names import PersonNames
 from channels.slack.replies import Replies
@@ -42,7 +42,7 @@ class Receiver:
     _open: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
-    async def take(self, heard: Heard) -> bool:
+    async def take(self, heard: InboundAction) -> bool:
         """Pass an event on; ``False`` means that it is not committed yet.
 
         A redelivery joins the first delivery, even after that was committed.
@@ -60,7 +60,7 @@ class Receiver:
         """Wait a moment for what is being committed, then cancel the rest."""
         await finish(self._open.values(), _STOP_PATIENCE_S)
 
-    async def _work(self, heard: Heard) -> None:
+    async def _work(self, heard: InboundAction) -> None:
         actor = await self.names.named(heard.inbound.actor)
         heard = replace(heard, inbound=replace(heard.inbound, actor=actor))
         reply = await self._received(heard)
@@ -69,7 +69,7 @@ class Receiver:
             self._done.popitem(last=False)
         self.replies.send(heard.reply_to, reply)
 
-    async def _received(self, heard: Heard) -> Reply:
+    async def _received(self, heard: InboundAction) -> Reply:
         wait, faults, notified = _FIRST_RETRY_S, 0, False
         while faults < _MOST_FAULTS:
             try:

@@ -51,7 +51,7 @@ class ReplyPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class InboundAction:
     """What a person did, and where the answer goes.
 
     ``unproved``: it counts only if the thread that it was written in is one of ours.
@@ -67,7 +67,7 @@ def message_id(channel: str, ts: str) -> str:
     return f"{channel}:{ts}"
 
 
-def heard(body: Body, us: Identity) -> Heard | None:
+def read_action(body: Body, us: Identity) -> InboundAction | None:
     """Parse a request; ``None`` if it is not from a person or does not concern us.
 
     Raises:
@@ -83,7 +83,7 @@ def heard(body: Body, us: Identity) -> Heard | None:
     return None
 
 
-def _pressed(body: Body) -> Heard | None:
+def _pressed(body: Body) -> InboundAction | None:
     """Return a press; one that opened a page means nothing."""
     channel, actions = body.get("channel"), body.get("actions")
     # A message that only one member sees is not included; its container is.
@@ -105,10 +105,10 @@ def _pressed(body: Body) -> Heard | None:
     key = f"{message_id(place.channel, ts)}:{place.user}:{action.get('action_ts', '')}"
     actor = Actor(NAME, place.user, str(user.get("username") or user.get("name") or ""))
     to = "" if chosen else message_id(place.channel, ts)
-    return Heard(Inbound(actor, _target(place), command, f"{NAME}:{key}", to), place)
+    return InboundAction(Inbound(actor, _target(place), command, f"{NAME}:{key}", to), place)
 
 
-def _commanded(body: Body, us: Identity) -> Heard:
+def _commanded(body: Body, us: Identity) -> InboundAction:
     text = f"{body['command']} {body.get('text', '')}"
     command = parse(text, bot_name=us.name) or Malformed()
     url = str(body.get("response_url", ""))
@@ -116,10 +116,10 @@ def _commanded(body: Body, us: Identity) -> Heard:
     actor = Actor(NAME, place.user, str(body.get("user_name", "")))
     key = f"{NAME}:{body['trigger_id']}"
     # Only this member sees its answer, as with the one to a message: `Replies`.
-    return Heard(Inbound(actor, _target(place), command, key, private=True), place)
+    return InboundAction(Inbound(actor, _target(place), command, key, private=True), place)
 
 
-def _written(event: Body, us: Identity) -> Heard | None:
+def _written(event: Body, us: Identity) -> InboundAction | None:
     user, text = event.get("user"), event.get("text")
     if not user or not text or user == us.user or event.get("subtype") not in _WRITTEN:
         return None
@@ -142,7 +142,7 @@ def _written(event: Body, us: Identity) -> Heard | None:
     inbound = Inbound(actor, _target(place), command, key, to, private=True, message=written)
     # If it mentions us, the inbox knows whether it replies to a prompt; otherwise Slack is asked.
     alone = parse(words, bot_name=us.name, private=private)
-    return Heard(inbound, place, unproved=not ours and alone is None)
+    return InboundAction(inbound, place, unproved=not ours and alone is None)
 
 
 def _target(place: ReplyPlace) -> Target:

@@ -38,7 +38,7 @@ _REMEMBERED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Parcel:
+class _Batch:
     """Messages that belong together, each with its delivery; ``made_ms`` is wall-clock time."""
 
     key: str
@@ -60,7 +60,7 @@ class Deliveries:
         Raises:
             ChannelError: refused (``permanent``), to be sent later, or not confirmed.
         """
-        return await self._send(target, _Parcel(card.id, _made_ms(card), numbered(card)))
+        return await self._send(target, _Batch(card.id, _made_ms(card), numbered(card)))
 
     async def resume(self, target: Target, card: PromptCard) -> str:
         """Send what is missing of a prompt that may have been sent, however recent it is.
@@ -79,7 +79,7 @@ class Deliveries:
         """
         delivery = group_delivery(cards)
         made = min(_made_ms(card) for card in cards)
-        return await self._send(target, _Parcel(delivery, made, [(delivery, render_group(cards))]))
+        return await self._send(target, _Batch(delivery, made, [(delivery, render_group(cards))]))
 
     async def open_thread(self, target: Target, title: Redacted) -> Target:
         """Send a thread's first message and return the thread; a thread cannot contain another.
@@ -91,45 +91,45 @@ class Deliveries:
             return target
         named = hashlib.sha256(f"{target.to}/{title}".encode()).hexdigest()
         delivery = f"thread/{named}"
-        made = _Parcel(delivery, round(time.time() * 1000), [(delivery, render_title(title))])
+        made = _Batch(delivery, round(time.time() * 1000), [(delivery, render_title(title))])
         message = await self._send(target, made)
         return replace(target, thread=message.rpartition(":")[2])
 
-    async def _send(self, target: Target, parcel: _Parcel) -> str:
+    async def _send(self, target: Target, batch: _Batch) -> str:
         channel = await self.calls.conversation(target.to)
         place = replace(target, to=channel)
-        sent = await self._sent(place, parcel) if self._may_be_there(parcel) else {}
-        last, _ = parcel.messages[-1]
-        there = sent.get(parcel.key) or sent.get(last)
-        return message_id(channel, there or await self._send_rest(place, parcel, sent))
+        sent = await self._sent(place, batch) if self._may_be_there(batch) else {}
+        last, _ = batch.messages[-1]
+        there = sent.get(batch.key) or sent.get(last)
+        return message_id(channel, there or await self._send_rest(place, batch, sent))
 
-    async def _send_rest(self, place: Target, parcel: _Parcel, sent: dict[str, str]) -> str:
+    async def _send_rest(self, place: Target, batch: _Batch, sent: dict[str, str]) -> str:
         ts = ""
-        for number, (delivery, message) in enumerate(parcel.messages):
+        for number, (delivery, message) in enumerate(batch.messages):
             made = body(message, place) | {"metadata": metadata(delivery)}
             # Once the beginning of a command is shown, its buttons must follow, however long that
             # takes.
             patient = number > 0
-            ts = sent.get(delivery) or await self._posted(place, parcel, made, patient=patient)
+            ts = sent.get(delivery) or await self._posted(place, batch, made, patient=patient)
         return ts
 
-    async def _posted(self, place: Target, parcel: _Parcel, made: Json, *, patient: bool) -> str:
+    async def _posted(self, place: Target, batch: _Batch, made: Json, *, patient: bool) -> str:
         try:
             return await self.calls.post(made, patient=patient)
         except ChannelError as error:
             # If a later part fails, the beginning is there already and must not be sent again.
             if patient or isinstance(error, Unconfirmed):
-                self._doubt(parcel.key)
+                self._doubt(batch.key)
             if not isinstance(error, Unconfirmed):
                 raise
-            found = (await self._sent(place, parcel)).get(_delivery(made))
+            found = (await self._sent(place, batch)).get(_delivery(made))
             if found is None:
                 raise
             return found
 
-    async def _sent(self, place: Target, parcel: _Parcel) -> dict[str, str]:
+    async def _sent(self, place: Target, batch: _Batch) -> dict[str, str]:
         try:
-            oldest = f"{parcel.made_ms / 1000 - _SKEW_S:.6f}"
+            oldest = f"{batch.made_ms / 1000 - _SKEW_S:.6f}"
             messages = await self.calls.history(place.to, place.thread, oldest)
         except ChannelError as error:
             if not error.permanent:
@@ -149,8 +149,8 @@ class Deliveries:
             return ()
         return (_delivery(message), *grouped_in(_delivery(message)))
 
-    def _may_be_there(self, parcel: _Parcel) -> bool:
-        return parcel.key in self._doubtful or time.time() * 1000 - parcel.made_ms > _FRESH_MS
+    def _may_be_there(self, batch: _Batch) -> bool:
+        return batch.key in self._doubtful or time.time() * 1000 - batch.made_ms > _FRESH_MS
 
     def _doubt(self, key: str) -> None:
         self._doubtful[key] = None

@@ -187,7 +187,9 @@ class Answering:
         """Find, authorise and decide at once where nothing has to be proven, or return what is."""
         channels = self._editable()  # here, because the store calls back in its own thread
 
-        def authorise(meant: approvals.Meant) -> approvals.Ballot | Answered | _Authorised:
+        def authorise(
+            meant: approvals.ResolvedReference,
+        ) -> approvals.Ballot | Answered | _Authorised:
             found = self._judged(answer, meant)
             if isinstance(found, Answered):
                 return found
@@ -231,7 +233,7 @@ class Answering:
             return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
         return _Proven(step)
 
-    def _judged(self, answer: Answer, meant: approvals.Meant) -> Answered | _Authorised:
+    def _judged(self, answer: Answer, meant: approvals.ResolvedReference) -> Answered | _Authorised:
         """Return the one approval that is meant, or why this person may not answer it this way."""
         found = meant.approvals
         if not found:
@@ -243,7 +245,7 @@ class Answering:
         return refusal or _Authorised(found[0], meant.known.person, meant.app, meant.passkeys)
 
     def _refusal(
-        self, answer: Answer, approval: Approval, meant: approvals.Meant
+        self, answer: Answer, approval: Approval, meant: approvals.ResolvedReference
     ) -> Answered | None:
         if meant.known.revoked:
             return Answered(AnswerOutcome.REVOKED, messages.revoked())

@@ -58,7 +58,7 @@ class Fallback:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearby:
+class ExtraPlaces:
     """The places in addition to the configured ones: on this machine, or browsers that take push.
 
     ``note`` says why there is none.
@@ -74,9 +74,9 @@ class Nearby:
         return replace(ladder, routes=tuple(routes.values()))
 
 
-async def nobody_near(_request: ExecRequest) -> Nearby:
+async def nobody_near(_request: ExecRequest) -> ExtraPlaces:
     """Return that this machine has no place to ask."""
-    return Nearby()
+    return ExtraPlaces()
 
 
 _ONLY_APPROVER = (
@@ -105,7 +105,7 @@ class Asking:
     tiers: Mapping[Tier, TierTerms] = field(default_factory=dict)
     limits: PendingLimits = DEFAULT_LIMITS
     now: Callable[[], int] = wall_ms
-    nearby: Callable[[ExecRequest], Awaitable[Nearby]] = nobody_near
+    nearby: Callable[[ExecRequest], Awaitable[ExtraPlaces]] = nobody_near
 
     async def open(
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
@@ -151,12 +151,12 @@ class Asking:
             return frozenset()
         return await self.store.read(approvals.references, request.requester)
 
-    async def _pushed(self, request: ExecRequest, own: frozenset[str]) -> Nearby:
+    async def _pushed(self, request: ExecRequest, own: frozenset[str]) -> ExtraPlaces:
         """Return the browsers to notify: of people who may answer, did not ask and are awake."""
         if not self.reachable(Target(PUSH_CHANNEL, "")) or self.forwarding.holds(self.now()):
-            return Nearby()
+            return ExtraPlaces()
         listing = self.approvers.listing(request.agent)
-        return Nearby(
+        return ExtraPlaces(
             tuple(
                 Target(PUSH_CHANNEL, one.id)
                 for one in await self.store.read(push.live)
@@ -165,12 +165,12 @@ class Asking:
             )
         )
 
-    async def _near(self, request: ExecRequest, own: frozenset[str]) -> Nearby:
+    async def _near(self, request: ExecRequest, own: frozenset[str]) -> ExtraPlaces:
         """Return where somebody on this machine would see it; not for the network, as below."""
         if request.requester.intake in NETWORK:
-            return Nearby()
+            return ExtraPlaces()
         if not self.approvers.anybody(COMPANION_CHANNEL, request.agent, own):
-            return Nearby()
+            return ExtraPlaces()
         return await self.nearby(request)
 
     def _alone(

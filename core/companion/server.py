@@ -28,7 +28,7 @@ _OWNER = "A companion"
 _LINGER_S = 0.5
 
 
-class Works(Protocol):
+class CommandRunner(Protocol):
     """What runs commands for those who asked through the socket."""
 
     def take(self, order: RunOrder, peer: Peer) -> str:
@@ -48,7 +48,7 @@ class Works(Protocol):
         """Note that the result of a run was sent."""
 
 
-class Desk(Protocol):
+class DialogDisplay(Protocol):
     """What shows dialogs: the screen of a companion."""
 
     def show(self, dialog: "Dialog") -> None:
@@ -107,11 +107,11 @@ class CompanionServer:
 
     path: Path
     token: str = field(repr=False)
-    desk: Desk
+    dialogs: DialogDisplay
     uid: int = field(default_factory=os.getuid)
     rate: RateLimit = field(default_factory=RateLimit)
     ttl_ms: int = TTL_MS
-    works: Works | None = None
+    works: CommandRunner | None = None
     _waiting: dict[asyncio.StreamWriter, None] = field(default_factory=dict)
     _open: dict[str, Dialog] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -198,7 +198,7 @@ class CompanionServer:
         elif works is not None:
             await self._run(works, asked, nonce, reader, writer)
 
-    async def _taken(self, order: RunOrder, peer: Peer) -> Works:
+    async def _taken(self, order: RunOrder, peer: Peer) -> CommandRunner:
         """Note a run before it starts; nothing that is refused here has run or will."""
         if self.works is None:
             raise _RefusedError(Refusal.NO_RUNS, "this companion shows and answers only")
@@ -212,7 +212,7 @@ class CompanionServer:
 
     async def _run(
         self,
-        works: Works,
+        works: CommandRunner,
         order: RunOrder,
         nonce: str,
         reader: asyncio.StreamReader,
@@ -233,7 +233,7 @@ class CompanionServer:
         works.delivered(order)
 
     async def _until_cancelled(
-        self, works: Works, order: RunOrder, reader: asyncio.StreamReader
+        self, works: CommandRunner, order: RunOrder, reader: asyncio.StreamReader
     ) -> None:
         """End a run when its gateway says so, says something else, or is gone."""
         with contextlib.suppress(
@@ -302,13 +302,13 @@ class CompanionServer:
         words = "The gateway is gone; nothing was decided here."
         try:
             writer.write(frames.line_of(dialog.shown))  # before an answer that comes at once
-            self.desk.show(dialog)
+            self.dialogs.show(dialog)
             words = await self._follow(asked.id, reader)
         except (OSError, asyncio.LimitOverrunError, asyncio.IncompleteReadError, BadRequest):
             return
         finally:
             del self._open[asked.id]
-            self.desk.closed(asked.id, words)
+            self.dialogs.closed(asked.id, words)
 
     async def _follow(self, question_id: str, reader: asyncio.StreamReader) -> str:
         """Pass on what the gateway says about a question until it has ended; return how."""
@@ -318,10 +318,12 @@ class CompanionServer:
                 raise frames.CannotRead("the frame is about another question")
             if isinstance(said, frames.Ended):
                 return said.words
-            self.desk.replied(said.id, said.words, accepted=said.accepted)
+            self.dialogs.replied(said.id, said.words, accepted=said.accepted)
 
 
-async def serve(path: Path, token: str, desk: Desk, works: Works | None = None) -> CompanionServer:
+async def serve(
+    path: Path, token: str, dialogs: DialogDisplay, works: CommandRunner | None = None
+) -> CompanionServer:
     """Listen on ``path`` for processes of our own user that know the token.
 
     Without ``works`` it shows and answers, and runs nothing.
@@ -329,7 +331,7 @@ async def serve(path: Path, token: str, desk: Desk, works: Works | None = None) 
     Raises:
         StateError: the path cannot be used, or another companion owns it.
     """
-    server = CompanionServer(path, token, desk, works=works)
+    server = CompanionServer(path, token, dialogs, works=works)
     await server.start()
     return server
 

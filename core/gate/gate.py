@@ -27,7 +27,7 @@ from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Chunks, Execution
 from core.gate.guards.marks import Mark
-from core.gate.record import Remembering, refuse
+from core.gate.record import AlwaysWriter, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
 from core.gate.two_judges import Judged, NodePlanning, planned
@@ -65,7 +65,7 @@ class Gate:
     _waiters: Waiters = field(init=False)
     _granted: Granted = field(init=False)
     _sessions: SessionLayers = field(init=False)
-    _remembering: Remembering = field(init=False)
+    _remembering: AlwaysWriter = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
     _stopped: dict[ApprovalId, str] = field(default_factory=dict)
     _closing: Closing = field(init=False)
@@ -78,7 +78,7 @@ class Gate:
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store, lambda: self.rulebook.senders)
-        self._remembering = Remembering(self.store, self.rulebook, self.journal, self.broker)
+        self._remembering = AlwaysWriter(self.store, self.rulebook, self.journal, self.broker)
 
     @property
     def running(self) -> frozenset[ApprovalId]:

@@ -164,7 +164,7 @@ def _refusal(refused: Refusal | Crowded) -> Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembering:
+class AlwaysWriter:
     """Write what people allowed for good into the approvals file, once."""
 
     store: Store

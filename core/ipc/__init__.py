@@ -14,7 +14,8 @@
 
 Limits, so that one client does not keep the others out::
 
-    connection_slots  the connections of a socket;  door  TCP connections by strangers
+    connection_slots  the connections of a socket
+    tcp_listener      TCP connections by strangers
     fair_turns        the requests that each user of a shared socket begins at a time
     room              the bytes of requests in memory;  allowance  the bytes read of one peer
 """

@@ -30,7 +30,7 @@ _MOST_OF_A_USER, _LEAST_OF_A_USER = 64, 4
 _IDLE_S = 1.0
 
 
-class Guest(Protocol):
+class SlotHolder(Protocol):
     """A connection, as seen by what gives out places."""
 
     peer: Peer
@@ -65,63 +65,63 @@ class Places:
     most: int
     urgent: frozenset[str] = frozenset()
     users: int = 0
-    _waiting: dict[Guest, None] = field(default_factory=dict)
-    _placed: dict[Guest, tuple[Hashable, ...]] = field(default_factory=dict)
-    _terminals: dict[Guest, int] = field(default_factory=dict)
+    _waiting: dict[SlotHolder, None] = field(default_factory=dict)
+    _placed: dict[SlotHolder, tuple[Hashable, ...]] = field(default_factory=dict)
+    _terminals: dict[SlotHolder, int] = field(default_factory=dict)
 
-    def arrive(self, guest: Guest) -> None:
+    def arrive(self, holder: SlotHolder) -> None:
         """Let a connection wait for its first request; the oldest that waits may be dismissed."""
-        self._waiting[guest] = None
+        self._waiting[holder] = None
         if len(self._waiting) > MOST_WAITING:
-            oldest = next((one for one in self._waiting if not one.in_flight), guest)
+            oldest = next((one for one in self._waiting if not one.in_flight), holder)
             del self._waiting[oldest]
             oldest.dismiss("too many connections are waiting; this one sent no request")
 
-    def leave(self, guest: Guest) -> None:
+    def leave(self, holder: SlotHolder) -> None:
         """Forget a connection that has ended."""
-        self._waiting.pop(guest, None)
-        self._placed.pop(guest, None)
-        self._terminals.pop(guest, None)
+        self._waiting.pop(holder, None)
+        self._placed.pop(holder, None)
+        self._terminals.pop(holder, None)
 
-    def waits(self, guest: Guest) -> bool:
+    def waits(self, holder: SlotHolder) -> bool:
         """Return whether a connection has no place."""
-        return guest in self._waiting
+        return holder in self._waiting
 
-    def refusal(self, guest: Guest, method: str) -> str | None:
+    def refusal(self, holder: SlotHolder, method: str) -> str | None:
         """Return why a request is not served now, ``None`` if it is."""
-        if guest in self._placed or guest in self._terminals:
+        if holder in self._placed or holder in self._terminals:
             return None
-        if guest not in self._waiting:
+        if holder not in self._waiting:
             return "this connection is being closed"
-        if self._seat(guest):
+        if self._seat(holder):
             return None
         if method not in self.urgent:
-            return self._full(guest)
+            return self._full(holder)
         if sum(one.in_flight for one in self._waiting) >= MOST_URGENT:
             return f"{MOST_URGENT} urgent requests are in flight; try again"
         return None
 
-    def _seat(self, guest: Guest) -> bool:
+    def _seat(self, holder: SlotHolder) -> bool:
         """Give a connection a place if there is one for it."""
-        accounts = holders(guest.peer, shared=bool(self.users))
+        accounts = holders(holder.peer, shared=bool(self.users))
         full = {one for one in accounts if self._count(one) >= self._share}
         if (full and not self._clear(full)) or (
             len(self._placed) >= self.most and not self._clear(set())
         ):
-            return self._seat_at_terminal(guest)
-        self._placed[guest] = accounts
-        del self._waiting[guest]
+            return self._seat_at_terminal(holder)
+        self._placed[holder] = accounts
+        del self._waiting[holder]
         return True
 
-    def _seat_at_terminal(self, guest: Guest) -> bool:
-        terminal = guest.peer.terminal
+    def _seat_at_terminal(self, holder: SlotHolder) -> bool:
+        terminal = holder.peer.terminal
         taken = list(self._terminals.values())
         if self.users or not terminal or len(taken) >= FOR_TERMINALS:
             return False
         if taken.count(terminal) >= FOR_ONE_TERMINAL:
             return False
-        self._terminals[guest] = terminal
-        del self._waiting[guest]
+        self._terminals[holder] = terminal
+        del self._waiting[holder]
         return True
 
     @property
@@ -150,10 +150,10 @@ class Places:
         victim.dismiss("too many connections, and this one was idle; reconnect")
         return True
 
-    def _full(self, guest: Guest) -> str:
+    def _full(self, holder: SlotHolder) -> str:
         """Return the message for a connection that finds no place, naming who holds most."""
-        if self.users and self._count(guest.peer.uid) >= self._share:
-            return f"{self._share} connections of uid {guest.peer.uid} are open; close some"
+        if self.users and self._count(holder.peer.uid) >= self._share:
+            return f"{self._share} connections of uid {holder.peer.uid} are open; close some"
         pids = [one.peer.pid for one in self._placed]
         worst = max(set(pids), key=pids.count, default=0)
         return (

@@ -19,7 +19,7 @@ PEOPLES_SCOPES = frozenset({Scope.APPROVE, Scope.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisibleAgents:
     """The agents that somebody may see: ``names``, or with ``others`` all but those."""
 
     names: frozenset[str]

@@ -10,7 +10,7 @@ from functools import partial
 from websockets.asyncio.server import ServerConnection, serve
 
 from core.errors import StateError
-from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
+from core.ipc.tcp_listener import ACCEPTED_AT_ONCE, BACKLOG, TcpListener
 from core.nodes.frames import LARGEST_UNKNOWN
 from core.nodes.link import OPTIONS, NodeLink
 from core.trust.certificate import key_context
@@ -35,23 +35,23 @@ async def listening(
         StateError: the address cannot listen.
     """
     try:
-        doors = Door.bound(host, port)
+        listeners = TcpListener.bound(host, port)
     except OSError as error:
         words = error.strerror or str(error)
         raise StateError(f"nodes.listen: {host}:{port} cannot listen: {words}.") from error
     context = key_context(key)
     async with AsyncExitStack() as stack:
-        for door in doors:
-            await stack.enter_async_context(_served(door, context, answer))
-        yield int(doors[0].getsockname()[1])
+        for listener in listeners:
+            await stack.enter_async_context(_served(listener, context, answer))
+        yield int(listeners[0].getsockname()[1])
 
 
 @asynccontextmanager
 async def _served(
-    door: Door, context: ssl.SSLContext, answer: Callable[[NodeLink], Awaitable[None]]
+    listener: TcpListener, context: ssl.SSLContext, answer: Callable[[NodeLink], Awaitable[None]]
 ) -> AsyncIterator[None]:
     async def served(socket: ServerConnection) -> None:
-        known = partial(door.know, socket.transport)
+        known = partial(listener.know, socket.transport)
         link = NodeLink(socket, str(socket.remote_address[0]), known)
         try:
             await answer(link)
@@ -60,7 +60,7 @@ async def _served(
 
     server = await serve(
         served,
-        sock=door,
+        sock=listener,
         ssl=context,
         ssl_handshake_timeout=_HANDSHAKE_S,
         open_timeout=_HANDSHAKE_S,
@@ -69,7 +69,7 @@ async def _served(
         logger=_LIBRARY,
         **{**OPTIONS, "max_size": LARGEST_UNKNOWN},
     )
-    door.listen(BACKLOG)  # asyncio uses one number for both limits
+    listener.listen(BACKLOG)  # asyncio uses one number for both limits
     try:
         yield
     finally:

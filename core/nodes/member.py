@@ -24,7 +24,7 @@ _HELLO_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class GatewayConnection:
     """One connection to the gateway. ``session`` names it in what the gateway signs for it.
 
     ``name`` is what the gateway calls this node. ``offset_s`` is the time of the gateway's clock at
@@ -44,14 +44,14 @@ class Joined:
 class Work(Protocol):
     """What a node does for its gateway."""
 
-    async def joined(self, joined: Joined) -> None:
+    async def joined(self, joined: GatewayConnection) -> None:
         """Handle that the gateway is connected.
 
         Raises:
             LinkLost: it is gone already.
         """
 
-    async def heard(self, joined: Joined, frame: AnyFrame) -> None:
+    async def heard(self, joined: GatewayConnection, frame: AnyFrame) -> None:
         """Handle one frame, without waiting for anything that takes long.
 
         Raises:
@@ -105,7 +105,7 @@ class Member:
         finally:
             await link.close()
 
-    async def _joined(self, link: NodeLink) -> Joined | None:
+    async def _joined(self, link: NodeLink) -> GatewayConnection | None:
         """Prove who we are and wait to be admitted; ``None`` if we are refused."""
         hello = await link.receive(_HELLO_S)
         if not isinstance(hello, Hello) or hello.gateway != self.file.gateway_key:
@@ -116,7 +116,7 @@ class Member:
         while True:
             match await link.receive():
                 case Welcome(name=name):
-                    return Joined(link, session, name, offset_s)
+                    return GatewayConnection(link, session, name, offset_s)
                 case Waiting(code=code):
                     self.say(
                         f"a person must allow this node on the gateway: sayso node approve {code} "
@@ -139,7 +139,7 @@ class Member:
             signature=self.key.sign(signed).hex(),
         )
 
-    async def _stay(self, joined: Joined) -> None:
+    async def _stay(self, joined: GatewayConnection) -> None:
         self.say(f"connected to {self.file.gateway} as {joined.name}")
         self.backoff.reset()
         try:

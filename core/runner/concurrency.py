@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from core.model.identity import SessionKey
 
 
-class TakesTurns(Protocol):
+class StartOrder(Protocol):
     """Decides which run may start when."""
 
     def turn(

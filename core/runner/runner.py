@@ -13,7 +13,7 @@ from core.planning.verify import change_before, is_warm, verify, warm
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.active_run import Progress
 from core.runner.claim import cancelled, claim
-from core.runner.concurrency import TakesTurns, Turns
+from core.runner.concurrency import StartOrder, Turns
 from core.runner.enclosure import Enclosure, enclose
 from core.runner.job import equipped, job_of
 from core.runner.limits import Limits
@@ -45,7 +45,7 @@ class Runner:
         backstop_ms: int = BACKSTOP_MS,
         guard: SpawnGuard | None = None,
         supply: Supply | None = None,
-        turns: TakesTurns | None = None,
+        turns: StartOrder | None = None,
     ) -> None:
         """Take supervisors from ``supply`` and places from ``turns``.
 
@@ -55,7 +55,7 @@ class Runner:
         self._backstop_ms = backstop_ms
         self._guard = guard
         self._pool: Supply = Pool() if supply is None else supply
-        self._turns: TakesTurns = Turns(most_runs) if turns is None else turns
+        self._turns: StartOrder = Turns(most_runs) if turns is None else turns
         self._runs: dict[ApprovalId, Progress] = {}
 
     @property

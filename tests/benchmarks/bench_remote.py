@@ -73,9 +73,9 @@ def gateways(folder: Path) -> Iterator[tuple[GatewayProcess, str]]:
     host.start()
     client.start()
     try:
-        door = host.json("diagnostics", "exec")["listening"][0]
+        listener = host.json("diagnostics", "exec")["listening"][0]
         know(host, "laptop", asks)
-        know(client, "web1", hosts, "--address", door, "--fingerprint", hosts["fingerprint"])
+        know(client, "web1", hosts, "--address", listener, "--fingerprint", hosts["fingerprint"])
         yield client, hosts["agent_id"]
     finally:
         client.stop()

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.companion.desk import WaitingDesk
+from bot.companion.dialog_queue import DialogQueue
 from bot.companion.screen import CompanionScreen
 from core.model.node import NodeId
 from core.store.people import nodes
@@ -52,14 +52,14 @@ async def pairing(home: Path) -> AsyncIterator[tuple[Tab, dict[str, Any]]]:
 
 async def companion_screen() -> str:
     """Return the companion's screen with one question, without the fonts that it would load."""
-    desk = WaitingDesk()
-    async with companion(desk) as server:
-        screen = CompanionScreen(desk, "~/.sayso/exec-approvals.sock")
+    dialogs = DialogQueue()
+    async with companion(dialogs) as server:
+        screen = CompanionScreen(dialogs, "~/.sayso/exec-approvals.sock")
         async with screen.run_test(size=(92, 14)) as pilot:
             client = PageClient(server.path, TOKEN)
             try:
                 await asyncio.to_thread(client.ask, question())
-                await until(lambda: desk.waiting)
+                await until(lambda: dialogs.waiting)
                 screen.draw()
                 await pilot.pause()
                 drawn = screen.export_screenshot(title="sayso companion")

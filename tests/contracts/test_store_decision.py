@@ -89,9 +89,9 @@ async def test_who_is_not_authorised_changes_nothing(bench: OpenStore) -> None:
     """What the judge returns instead of a ballot is returned; with a ballot it is decided."""
     asked = await bench.ask()
     await bench.send_all()
-    seen: list[approvals.Meant] = []
+    seen: list[approvals.ResolvedReference] = []
 
-    def refuse(meant: approvals.Meant) -> str:
+    def refuse(meant: approvals.ResolvedReference) -> str:
         seen.append(meant)
         return "no"
 

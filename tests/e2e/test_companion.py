@@ -43,8 +43,8 @@ async def test_a_key_allows_what_was_asked(tmp_path: Path) -> None:
             assert not (tmp_path / "made").exists()
             await pilot.press("a")
             code, _, error = await ended(process)
-            await until(lambda: not screen.desk.waiting)
-            (last,) = screen.desk.ended
+            await until(lambda: not screen.dialogs.waiting)
+            (last,) = screen.dialogs.ended
         (resolved,) = journal(gateway, "resolve")
 
     assert (0, True) == (code, (tmp_path / "made").exists()), error
@@ -142,8 +142,8 @@ async def test_an_answer_in_a_chat_closes_the_dialog(tmp_path: Path) -> None:
                 await calm(screen, pilot)
                 api.press(api.prompt("touch"), "Deny")
                 assert 3 == (await ended(process))[0]
-                await until(lambda: not screen.desk.waiting)
-                assert "enied" in screen.desk.ended[-1]
+                await until(lambda: not screen.dialogs.waiting)
+                assert "enied" in screen.dialogs.ended[-1]
 
 
 async def test_who_is_no_approver_is_told_so(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ async def test_the_session_that_asks_is_not_asked(tmp_path: Path) -> None:
         async with companion_at(home) as (screen, _):
             own = gateway.ask("-c", "touch /tmp/never")
             code, _, error = await ended(own)
-            assert {} == screen.desk.waiting
+            assert {} == screen.dialogs.waiting
         (resolved,) = journal(gateway, "resolve")
 
     assert 3 == code, error

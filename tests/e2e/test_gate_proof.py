@@ -32,18 +32,18 @@ def made(home: Path, api: BotApi | None, **more: Any) -> GatewayProcess:
     config = json.loads(file.read_text())
     config["http"] = {"enabled": True, "listen": "127.0.0.1:0"}
     config["agents"] = AGENTS
-    config["remote"] = {"listen": [_door(home)]}
+    config["remote"] = {"listen": [_listener(home)]}
     file.write_text(json.dumps({**config, **more}))
     return GatewayProcess(home)
 
 
-def _door(home: Path) -> str:
+def _listener(home: Path) -> str:
     return f"unix:{home}/exec.sock"
 
 
 def ways(gateway: GatewayProcess) -> set[str]:
     """Return the ways in of a gateway."""
-    return {"socket", "tool", "chat", "rest", "websocket", f"remote {_door(gateway.home)}"}
+    return {"socket", "tool", "chat", "rest", "websocket", f"remote {_listener(gateway.home)}"}
 
 
 def health(gateway: GatewayProcess) -> dict[str, Any]:

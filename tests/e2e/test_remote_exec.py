@@ -70,9 +70,11 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     acl.write_text("\n".join(lines))
     host.start()
     client.start()
-    door = wait_until("the host's door", lambda: host.json("diagnostics", "exec")["listening"])[1]
+    listener = wait_until(
+        "the host's listener", lambda: host.json("diagnostics", "exec")["listening"]
+    )[1]
     know(host, "laptop", asks)
-    know(client, "web1", hosts, "--address", door, "--fingerprint", hosts["fingerprint"])
+    know(client, "web1", hosts, "--address", listener, "--fingerprint", hosts["fingerprint"])
     yield Pair(client, host, acl, hosts["agent_id"])
     client.stop()
     host.stop()
@@ -324,7 +326,7 @@ def test_a_missing_explicit_and_a_malformed_acl_prevent_the_start(
 
 
 def test_a_missing_default_acl_disables_exec_and_the_gateway_starts(tmp_path: Path) -> None:
-    """The configured door is open, and tells trusted callers that exec is off."""
+    """The configured listener is open, and tells trusted callers that exec is off."""
     gateway = write(tmp_path / "home", remote={"listen": ["127.0.0.1:0"]})
     gateway.start()
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from bot.companion.desk import WaitingDesk
+from bot.companion.dialog_queue import DialogQueue
 from bot.companion.run import works
 from bot.companion.screen import CALM_S, CompanionScreen
 from core.approvals.file.file import ApprovalsFile
@@ -85,10 +85,10 @@ async def companion_at(
     """Run the companion of a home, with a person at its keyboard."""
     file = ApprovalsFile(home / "exec-approvals.json")
     found = file.prepare_socket()
-    desk = WaitingDesk()
+    dialogs = DialogQueue()
     async with works(home, file) as work:
-        server = await serve(Path(found.socket_path or ""), found.socket_token or "", desk, work)
-        screen = CompanionScreen(desk, str(found.socket_path))
+        server = await serve(Path(found.socket_path or ""), found.socket_token or "", dialogs, work)
+        screen = CompanionScreen(dialogs, str(found.socket_path))
         try:
             async with screen.run_test(size=size) as pilot:
                 yield screen, pilot
@@ -98,7 +98,7 @@ async def companion_at(
 
 async def calm(screen: CompanionScreen, pilot: Pilot[None], count: int = 1) -> None:
     """Wait until this many questions are on the screen and keys are accepted."""
-    await until(lambda: len(screen.desk.waiting) == count)
+    await until(lambda: len(screen.dialogs.waiting) == count)
     await pilot.pause(CALM_S + 0.2)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.evidence.export import VERIFIER, Written, export
-from bot.evidence.journal_slice import Wanted
+from bot.evidence.journal_slice import ExportScope
 from core.approvals.answer import Answer
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, ApprovalId
@@ -30,14 +30,14 @@ def verified(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(alone, capture_output=True, text=True, cwd="/", check=False)
 
 
-def written(at: ThreePlatforms, to: Path, wanted: Wanted | None = None) -> Written:
+def written(at: ThreePlatforms, to: Path, wanted: ExportScope | None = None) -> Written:
     """Export next to a running gateway, as the command does."""
     settings = at.running.settings
 
     def read(ids: tuple[str, ...]) -> Any:
         return open_and_read(settings.store_url, recorded, ids)
 
-    return export(settings.audit_path, read, wanted or Wanted(), to)
+    return export(settings.audit_path, read, wanted or ExportScope(), to)
 
 
 async def asked(at: ThreePlatforms, folder: Path) -> ApprovalId:

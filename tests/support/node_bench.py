@@ -24,7 +24,7 @@ from core.nodes.envelope import LIFE_MS, Order, sealed
 from core.nodes.fleet import Connection
 from core.nodes.frames import Ended, NotRun, Query, Run
 from core.nodes.listener import listening
-from core.nodes.member import Joined, Member
+from core.nodes.member import GatewayConnection, Member
 from core.nodes.node_file import begin
 from core.store import Store
 from core.store.people import nodes
@@ -68,7 +68,7 @@ class Bench:
         """Have the node send a text to its gateway."""
         await (await self.joined()).link.socket.send(text)
 
-    async def joined(self) -> Joined:
+    async def joined(self) -> GatewayConnection:
         """Return the node's own end of its connection."""
         assert self.member is not None
         work = cast("NodeWork", self.member.work)

@@ -12,7 +12,7 @@ from core.nodes.backoff import Backoff
 from core.nodes.fleet import Connection, Fleet
 from core.nodes.frames import AnyFrame
 from core.nodes.listener import listening
-from core.nodes.member import Joined, Member
+from core.nodes.member import GatewayConnection, Member
 from core.nodes.node_file import begin, node_key
 from core.store import Store
 from core.store.people import nodes
@@ -24,14 +24,14 @@ class Heard:
     """What either side received, in order; it does nothing else."""
 
     frames: list[AnyFrame] = field(default_factory=list)
-    joins: list[Connection | Joined] = field(default_factory=list)
+    joins: list[Connection | GatewayConnection] = field(default_factory=list)
     leaves: int = 0
 
-    async def joined(self, joined: Connection | Joined) -> None:
+    async def joined(self, joined: Connection | GatewayConnection) -> None:
         """Record a connection."""
         self.joins.append(joined)
 
-    async def heard(self, _joined: Connection | Joined, frame: AnyFrame) -> None:
+    async def heard(self, _joined: Connection | GatewayConnection, frame: AnyFrame) -> None:
         """Record a frame."""
         self.frames.append(frame)
 

@@ -7,8 +7,8 @@ from typing import NoReturn
 from starlette.routing import Route
 
 from bot.api.http.rate_limits import Buckets
-from bot.api.rest.wakeups import Wakes
-from bot.page.app import ControlPage, Furnishing, View
+from bot.api.rest.wakeups import ApiWakeups
+from bot.page.app import ControlPage, PageParts, View
 from tests.support.api_gateway import ApiGateway
 
 
@@ -19,7 +19,7 @@ def _never() -> NoReturn:
 def views(home: ApiGateway) -> Mapping[str, View]:
     """Return what each address shows and takes, by its template; the stream is left out."""
     running = home.gateway
-    room = Furnishing({}, running.gate, running.settings.http, UTC, _never, running.settings.mark)
-    made = ControlPage(room, Wakes(running.store), Buckets(1, 1))
+    room = PageParts({}, running.gate, running.settings.http, UTC, _never, running.settings.mark)
+    made = ControlPage(room, ApiWakeups(running.store), Buckets(1, 1))
     routes: list[Route] = list(made.routes)
     return {one.path: one.endpoint for one in routes if isinstance(one.endpoint, View)}

@@ -13,7 +13,7 @@ from core.planning.planner import Planner
 from core.ports import SpawnGuard
 from core.remote.acl.acl import Acl
 from core.remote.client.client import Client
-from core.remote.host.admission import Grounds
+from core.remote.host.admission import AdmissionContext
 from core.remote.host.exec_log import ExecLog, open_exec_log
 from core.remote.host.service import Service
 from core.remote.result import RemoteResult
@@ -146,8 +146,8 @@ async def two_machines(
     runner = Runner(limits, guard=guard)
     await runner.start()
     await log.recover()
-    grounds = Grounds(host.machine_id, Acl.parse(text) if text else None, known.read)
-    service = Service(grounds, runner, Planner(), log)
+    admission = AdmissionContext(host.machine_id, Acl.parse(text) if text else None, known.read)
+    service = Service(admission, runner, Planner(), log)
     service.lease_ms, service.first_frame_s = lease_ms, first_frame_s
     listener = Listener(service.serve, most_connections, write_s)
     context, fingerprint = server_context(folder / "host")

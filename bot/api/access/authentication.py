@@ -89,7 +89,7 @@ class Recent:
 
 
 @dataclass(slots=True)
-class Door:
+class Authenticator:
     """Let in callers with a token. Failures from an address slow its further failures.
 
     A valid token is never slowed by them: otherwise, callers who share an address with a guesser

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.api.access.access_log import UNMATCHED, Access
-from bot.api.access.authentication import Door, token_of
+from bot.api.access.authentication import Authenticator, token_of
 from bot.api.access.origin import check_site
 from bot.api.http.client import client_of
 from bot.api.http.errors import Fault, FaultCode, of_error, too_many
@@ -57,7 +57,7 @@ class Guard:
 
     app: ASGIApp
     section: HttpSection
-    door: Door
+    authenticator: Authenticator
     access: Access
     tokens: Buckets
     pages: Pages | None = None
@@ -126,7 +126,9 @@ class Guard:
             state["caller"] = None
             return
         is_socket = scope["type"] == "websocket"
-        login, caller = await self.door.open(scope, Intake.WEBSOCKET if is_socket else Intake.HTTP)
+        login, caller = await self.authenticator.open(
+            scope, Intake.WEBSOCKET if is_socket else Intake.HTTP
+        )
         wait = self.tokens.take(caller.token, time.monotonic())
         if wait:
             raise too_many(wait)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from bot.api.http.client import client_at
 from bot.api.http.errors import Fault
 from core.errors import StateError
-from core.ipc.door import BACKLOG, Door
+from core.ipc.tcp_listener import BACKLOG, TcpListener
 from core.settings.http import HttpSection
 
 _LOCALHOST: Final = ("127.0.0.1", "::1")
@@ -27,7 +27,7 @@ _MAPPED: Final = "::ffff:"
 """How IPv6 writes an address of IPv4."""
 
 
-def doors_of(section: HttpSection) -> tuple[Door, ...]:
+def listeners_of(section: HttpSection) -> tuple[TcpListener, ...]:
     """Return the API's listeners: for ``http.listen``, then for other addresses of ``localhost``.
 
     Raises:
@@ -37,7 +37,7 @@ def doors_of(section: HttpSection) -> tuple[Door, ...]:
     while True:
         tries -= 1
         try:
-            return tuple(Door(one, whose=_whose) for one in _held(section))
+            return tuple(TcpListener(one, whose=_whose) for one in _held(section))
         except _ElsewhereError as error:
             if not tries or error.cause.errno != errno.EADDRINUSE:
                 raise error.explained(section) from error.cause

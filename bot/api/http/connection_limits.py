@@ -26,7 +26,7 @@ from websockets.frames import Frame
 from bot.api.http.client import client_at
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Places
-from core.ipc.door import Door
+from core.ipc.tcp_listener import TcpListener
 
 _log = logging.getLogger(__name__)
 _MOST_UNREAD = 1 << 20
@@ -62,7 +62,7 @@ class HttpConnection(H11Protocol):
     most: ClassVar[int] = 512
     patience_s: ClassVar[float] = 10.0
     places: ClassVar[Places] = Places(most)
-    door: Door | None = None
+    listener: TcpListener | None = None
 
     def __init__(
         self,
@@ -81,8 +81,8 @@ class HttpConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it too
         """Accept the connection, or answer at once that there are too many."""
-        if self.door is not None:
-            self.door.know(transport)
+        if self.listener is not None:
+            self.listener.know(transport)
         try:
             self.counted_as = _client_of(transport)
             self._take_place()

@@ -15,10 +15,10 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from bot.api.http.binding import doors_of
+from bot.api.http.binding import listeners_of
 from bot.api.http.connection_limits import HttpConnection, bounded
 from core.errors import StateError
-from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
+from core.ipc.tcp_listener import ACCEPTED_AT_ONCE, BACKLOG, TcpListener
 from core.settings.http import HttpSection, HttpTlsSection
 
 _log = logging.getLogger(__name__)
@@ -47,9 +47,11 @@ class Listening:
 class _Server(uvicorn.Server):
     """A uvicorn server that leaves signals to the gateway and reports when it listens."""
 
-    def __init__(self, config: uvicorn.Config, patience_s: float, doors: tuple[Door, ...]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, patience_s: float, listeners: tuple[TcpListener, ...]
+    ) -> None:
         super().__init__(config)
-        self.doors = doors
+        self.listeners = listeners
         self.patience_s = patience_s
         self.listening = asyncio.Event()
 
@@ -61,27 +63,27 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and report it; unlike in uvicorn, TLS handshakes have a time limit."""
         del sockets  # uvicorn's way to pass the sockets on
-        self.servers = [await self._opened(door) for door in self.doors]
+        self.servers = [await self._opened(listener) for listener in self.listeners]
         self.started = True
         self.listening.set()
 
-    async def _opened(self, door: Door) -> asyncio.Server:
+    async def _opened(self, listener: TcpListener) -> asyncio.Server:
         config = self.config
         patience_s = None if config.ssl is None else self.patience_s
         server = await asyncio.get_running_loop().create_server(
-            partial(self._connection, door),
-            sock=door,
+            partial(self._connection, listener),
+            sock=listener,
             ssl=config.ssl,
             backlog=ACCEPTED_AT_ONCE,
             ssl_handshake_timeout=patience_s,
         )
-        door.listen(BACKLOG)  # asyncio has one setting for both
+        listener.listen(BACKLOG)  # asyncio has one setting for both
         return server
 
-    def _connection(self, door: Door) -> asyncio.Protocol:
+    def _connection(self, listener: TcpListener) -> asyncio.Protocol:
         kind = self.config.http_protocol_class
         found: HttpConnection = kind(self.config, self.server_state, {})  # type: ignore[call-arg,assignment]  # uvicorn types it as any protocol
-        found.door = door
+        found.listener = listener
         return found
 
 
@@ -92,21 +94,21 @@ async def serving(app: ASGIApp, section: HttpSection, home: Path) -> AsyncIterat
     Raises:
         StateError: the address cannot listen, or the certificate cannot be used.
     """
-    doors = doors_of(section)
+    listeners = listeners_of(section)
     try:
-        server = _Server(_config(app, section, home), section.limits.patience, doors)
+        server = _Server(_config(app, section, home), section.limits.patience, listeners)
         server.config.load()
     except (OSError, ValueError) as wrong:  # ssl.SSLError is an OSError
-        for door in doors:
-            door.close()
+        for listener in listeners:
+            listener.close()
         raise StateError(
             f"http.tls cannot be used: {wrong}. Both files must be PEM, and the key must match the "
             "certificate."
         ) from wrong
-    task = asyncio.create_task(server.serve(list(doors)))
+    task = asyncio.create_task(server.serve(list(listeners)))
     try:
         await _started(server, task)
-        host, port = doors[0].getsockname()[:2]
+        host, port = listeners[0].getsockname()[:2]
         yield Listening(host, port, "http" if section.tls is None else "https")
     finally:
         server.should_exit = True

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Places
 from bot.api.rest.call import Call
-from bot.api.rest.wakeups import Wakes, Woken
+from bot.api.rest.wakeups import ApiWakeups, Woken
 from bot.intake.registry.method import Table, bound, invoke
 from bot.intake.registry.params import RunParams, read
 from bot.intake.results.outcomes import without_effect
@@ -58,7 +58,7 @@ class Asking:
 
     table: Table
     gate: Gate
-    wakes: Wakes
+    wakes: ApiWakeups
     under_way: Places
     _started: set[asyncio.Future[object]] = field(default_factory=set)
 

@@ -15,7 +15,7 @@ from bot.api.rest.background import Asking
 from bot.api.rest.call import Call, understood
 from bot.api.rest.route import Route, Style
 from bot.api.rest.sse import Streams
-from bot.api.rest.wakeups import Wakes
+from bot.api.rest.wakeups import ApiWakeups
 from bot.intake.registry.method import Table, bound
 from bot.intake.registry.params import EventsParams, read
 from core.approvals.answer import AnswerOutcome
@@ -44,7 +44,7 @@ class Rest:
     table: Table
     gate: Gate
     section: HttpSection
-    wakes: Wakes
+    wakes: ApiWakeups
     asking: Asking
     working: Places
     waiting: Places

@@ -17,7 +17,7 @@ from bot.api.access.authentication import Recent
 from bot.api.rest.call import Call
 from bot.api.rest.live_output import Live
 from bot.api.rest.route import Style
-from bot.api.rest.wakeups import Wakes, Woken
+from bot.api.rest.wakeups import ApiWakeups, Woken
 from bot.intake.registry.method import bound, invoke
 from bot.intake.registry.params import EventsParams, read
 from core.errors import SaysoError
@@ -42,7 +42,7 @@ class Streams:
 
     gate: Gate
     section: HttpSection
-    wakes: Wakes
+    wakes: ApiWakeups
     _until: float = field(init=False)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ Woken = Callable[[float], Awaitable[bool]]
 
 
 @dataclass(slots=True)
-class Wakes:
+class ApiWakeups:
     """The wake-ups of a store, and the one when the gateway stops."""
 
     store: Store

@@ -8,7 +8,7 @@ from bot.intake.callers.caller import Caller
 from core.approvals.routing.approvers import Approvers
 from core.errors import StoreError, Unauthenticated
 from core.ipc.jsonrpc import Notify
-from core.model.access import Sight, effective
+from core.model.access import VisibleAgents, effective
 from core.model.identity import API_CHANNEL, Actor, Intake, Requester
 from core.store import Store
 from core.store.engine.clock import wall_ms
@@ -54,15 +54,15 @@ class Bearers:
             StoreError: that cannot be determined now, so access is refused.
         """
         token = await self._live(text, is_session=True)
-        return replace(caller_of(token, intake), sight=self._sight(token))
+        return replace(caller_of(token, intake), visible=self._visible(token))
 
-    def _sight(self, token: Token) -> Sight | None:
+    def _visible(self, token: Token) -> VisibleAgents | None:
         """Return what a session may see; one of a chat account sees only what that approves."""
         if token.by.startswith(_AT_A_TERMINAL):
             return None
         channel, _, account = token.by.partition(":")
         actors = (Actor(channel, account), Actor(API_CHANNEL, token.id))
-        found = self.approvers().sight(actors, token.person)
+        found = self.approvers().visible(actors, token.person)
         return None if found.is_whole else found
 
     async def _live(self, text: str, *, is_session: bool) -> Token:

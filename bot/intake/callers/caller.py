@@ -7,7 +7,7 @@ from bot.intake.callers import unix_peer
 from core.errors import Forbidden
 from core.ipc.jsonrpc import Notify
 from core.ipc.unix import Peer
-from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope, Sight
+from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope, VisibleAgents
 from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey
 
 
@@ -16,12 +16,12 @@ class Caller:
     """The caller: a local process, an agent's user on the shared socket, or a token's holder.
 
     ``requester`` is who asks, ``actor`` who answers (``None``: it may not answer). ``agents`` are
-    the agents that it may name, ``None``: any. ``sight`` restricts what a person sees who is not an
-    agent's user, ``None``: no restriction. ``peer`` is what the kernel reports about the other end
-    of the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty on the
-    sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is set if the connection can
-    carry more than the answer. ``begun`` is called with the id of the request before the answer
-    comes; it may get one that is not stored yet.
+    the agents that it may name, ``None``: any. ``visible`` restricts what a person sees who is
+    not an agent's user, ``None``: no restriction. ``peer`` is what the kernel reports about the
+    other end of the owner's socket, ``None`` elsewhere. ``token`` is the token's id for logs, empty
+    on the sockets; ``until_ms`` is when it expires (epoch ms). ``notify`` is set if the
+    connection can carry more than the answer. ``begun`` is called with the id of the request before
+    the answer comes; it may get one that is not stored yet.
     """
 
     requester: Requester
@@ -33,7 +33,7 @@ class Caller:
     until_ms: int | None = None
     notify: Notify | None = field(default=None, compare=False, repr=False)
     begun: Callable[[ApprovalId], None] | None = field(default=None, compare=False, repr=False)
-    sight: Sight | None = None
+    visible: VisibleAgents | None = None
 
     @property
     def ref(self) -> str:
@@ -50,12 +50,12 @@ class Caller:
     @property
     def sees_all(self) -> bool:
         """Return whether this caller sees every agent."""
-        return self.agents is None and self.sight is None
+        return self.agents is None and self.visible is None
 
     def sees(self, agent: AgentId | str) -> bool:
         """Return whether this caller sees at all what belongs to an agent."""
         bound = self.agents is None or agent in self.agents
-        return bound and (self.sight is None or agent in self.sight)
+        return bound and (self.visible is None or agent in self.visible)
 
     def agent(self, named: str | None) -> AgentId | None:
         """Return the agent of a call: the named one, else the only one; ``None``: any it sees.
@@ -63,8 +63,8 @@ class Caller:
         Raises:
             Forbidden: this caller may not name it, or must name one.
         """
-        if self.sight is not None:
-            return self._in_sight(self.sight, named)
+        if self.visible is not None:
+            return self._visible(self.visible, named)
         if self.agents is None:
             return None if named is None else AgentId(named)
         if named is None and len(self.agents) == 1:
@@ -78,11 +78,11 @@ class Caller:
             )
         return AgentId(named)
 
-    def _in_sight(self, sight: Sight, named: str | None) -> AgentId | None:
+    def _visible(self, visible: VisibleAgents, named: str | None) -> AgentId | None:
         if named is None:
-            only = sight.names if len(sight.names) == 1 and not sight.others else ()
+            only = visible.names if len(visible.names) == 1 and not visible.others else ()
             return next((AgentId(one) for one in only), None)
-        if named not in sight:
+        if named not in visible:
             raise Forbidden(
                 "You are not among the approvers of this agent, and your session began with /login "
                 "in a chat: it shows only the agents whose approver you are."

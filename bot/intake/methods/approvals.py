@@ -76,7 +76,7 @@ class ApprovalMethods:
                 handler=self.pending,
                 summary="List pending approvals, the soonest deadline first.",
                 result=ApprovalsAnswer,
-                sifts=True,
+                filters=True,
             ),
             Method(
                 name="exec.approval.get",
@@ -158,7 +158,7 @@ class ApprovalMethods:
     async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
         """List what is waiting, and record that the person who reads it has seen it."""
         agent = None if params.agent is None else AgentId(params.agent)
-        span = (params.limit, None, agent, caller.sight)
+        span = (params.limit, None, agent, caller.visible)
         waiting = await self.gate.store.read(approvals.pending, *span)
         made = ApprovalsAnswer.of(waiting)
         self._seen(caller, made.pending)

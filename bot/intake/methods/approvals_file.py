@@ -57,7 +57,7 @@ class ApprovalsFileMethods:
                     "Show exec-approvals.json without its token; with `agent`, only its section."
                 ),
                 result=FileAnswer,
-                sifts=True,
+                filters=True,
             ),
             Method(
                 name="exec.approvals.set",

@@ -55,7 +55,7 @@ class GrantMethods:
                 handler=self.listed,
                 summary="List the active temporary grants.",
                 result=GrantsAnswer,
-                sifts=True,
+                filters=True,
             ),
             Method(
                 name="grants.revoke",

@@ -70,7 +70,7 @@ class HistoryMethods:
                 handler=self.history,
                 summary="List requests and how they ended, the newest first.",
                 result=HistoryAnswer,
-                sifts=True,
+                filters=True,
             ),
         )
 

@@ -138,7 +138,7 @@ class NodeCommandMethods:
                 handler=self.get_file,
                 summary="Show a node's exec-approvals.json without its socket.",
                 result=FileAnswer,
-                sifts=True,
+                filters=True,
             ),
             Method(
                 name="exec.approvals.node.set",

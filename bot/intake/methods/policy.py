@@ -74,7 +74,7 @@ class PolicyMethods:
                 summary="List the rules of the configuration that are in effect.",
                 note="with `agent`, those of that agent and those of all",
                 result=RulesAnswer,
-                sifts=True,
+                filters=True,
             ),
         )
 

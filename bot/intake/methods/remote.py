@@ -17,10 +17,10 @@ from bot.intake.results.remote_bodies import (
     OutputPage,
     RemoteCancelledAnswer,
     RemoteSessionsAnswer,
+    RemoteWarning,
     RunAnswer,
     RunBody,
     UnderWay,
-    Warned,
 )
 from core.errors import BadRequest
 from core.gate.guards.lockdown import Lockdown
@@ -201,7 +201,8 @@ class RemoteMethods:
         """Return the counters, never the access list."""
         counters = self.remote.counters
         recent = [
-            Warned(at_ms=one.at_ms, agent=one.agent, warning=one.warning) for one in counters.recent
+            RemoteWarning(at_ms=one.at_ms, agent=one.agent, warning=one.warning)
+            for one in counters.recent
         ]
         return DiagnosticsAnswer(
             enabled=self.remote.enabled,

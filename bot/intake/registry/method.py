@@ -33,7 +33,7 @@ class Method(Generic[P, R_co]):
     """One method: any one of ``scopes`` suffices. ``result`` is the model of its answers.
 
     ``local`` methods are not offered over the network at all, those ``of_all`` agents only to
-    callers that see them all. ``sifts``: if no agent is named, the handler itself leaves out what
+    callers that see them all. ``filters``: if no agent is named, the handler itself leaves out what
     the caller does not see.
     """
 
@@ -46,7 +46,7 @@ class Method(Generic[P, R_co]):
     note: str = ""
     local: bool = False
     of_all: bool = False
-    sifts: bool = False
+    filters: bool = False
 
 
 AnyMethod: TypeAlias = Method[Any, Any]
@@ -86,7 +86,7 @@ async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -
     """
     permit(method, caller)
     params = bound(read(method.params, raw), caller)
-    if caller.sight is not None and not method.sifts and _names_none(params):
+    if caller.visible is not None and not method.filters and _names_none(params):
         raise Forbidden(f"{method.name} covers all agents here. Name one that you approve for.")
     answer: Result = await method.handler(params, caller)
     return answer.as_json()
@@ -101,7 +101,7 @@ def permit(method: AnyMethod, caller: Caller) -> None:
     if method.local and caller.peer is None:
         raise Forbidden(f"{method.name} is available on gateway.sock only, not over the network.")
     if method.of_all and not caller.sees_all:
-        whose = "an agent's token" if caller.sight is None else "a session of a chat's /login"
+        whose = "an agent's token" if caller.visible is None else "a session of a chat's /login"
         raise Forbidden(f"{method.name} covers all agents; {whose} may not call it.")
     if not any(caller.may(scope) for scope in method.scopes):
         words = " or ".join(sorted(method.scopes))

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from bot.intake.results.answer import Answer, safe
 from bot.policy_tools.backtest import Change, Difference
-from bot.policy_tools.draft_backtest import DraftLook
+from bot.policy_tools.draft_backtest import DraftBacktest
 
 _MOST_LISTED = 50
 
@@ -62,15 +62,20 @@ class BacktestAnswer(Answer):
     more: int = 0
 
     @classmethod
-    def of(cls, look: DraftLook) -> "BacktestAnswer":
+    def of(cls, backtest: DraftBacktest) -> "BacktestAnswer":
         """Return the current state of a backtest."""
-        found = look.found
-        at = cls(ended=look.ended, looked=look.looked, total=look.total, fault=safe(look.fault))
+        found = backtest.found
+        at = cls(
+            ended=backtest.ended,
+            looked=backtest.looked,
+            total=backtest.total,
+            fault=safe(backtest.fault),
+        )
         if found is None:
             return at
         first = found.differences[:_MOST_LISTED]
         more: dict[str, object] = {
-            "complete": not look.cut,
+            "complete": not backtest.cut,
             "judged": found.judged,
             "unjudged": sum(one.times for one in found.unjudged),
             "prompts_before": found.prompts_before,

@@ -141,7 +141,7 @@ class RemoteSessionsAnswer(_Answer):
     sessions: list[UnderWay]
 
 
-class Warned(_Answer):
+class RemoteWarning(_Answer):
     """A recent warning."""
 
     at_ms: Milliseconds
@@ -162,5 +162,5 @@ class DiagnosticsAnswer(_Answer):
     truncated: int
     warnings: dict[str, int]
     unheard: int
-    recent_warnings: list[Warned]
+    recent_warnings: list[RemoteWarning]
     acl: dict[str, object] | None

@@ -15,7 +15,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
+class StartedBacktests:
     """The backtests that forms started, each with its form, so that it may be saved afterwards."""
 
     table: Table

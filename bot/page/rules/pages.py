@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from bot.api.http.errors import Fault, FaultCode
 from bot.page.render import Renderer
-from bot.page.rules.backtest import Tries
+from bot.page.rules.backtest import StartedBacktests
 from bot.page.rules.draft import (
     BULK,
     SETTINGS,
@@ -78,7 +78,7 @@ class RulesPages:
     """The page of exec-approvals.json."""
 
     targets: Targets
-    tries: Tries
+    tries: StartedBacktests
     render: Renderer
     home: str
 

@@ -21,7 +21,7 @@ from bot.policy_tools.importing.statements import (
     Place,
     Rule,
     Statement,
-    Unstated,
+    UnreadStatement,
 )
 from core.errors import BadRequest
 from core.model.decision import Decision
@@ -56,7 +56,7 @@ def read(text: str, origin: Origin) -> tuple[Statement, ...]:
     return (*_others(found, origin), *_statements(permissions, origin))
 
 
-def _others(found: Mapping[str, object], origin: Origin) -> Iterator[Unstated]:
+def _others(found: Mapping[str, object], origin: Origin) -> Iterator[UnreadStatement]:
     for key in found:
         if key == "hooks":
             why = "hooks are not carried over; where one refuses commands, write a rule that does"
@@ -64,7 +64,7 @@ def _others(found: Mapping[str, object], origin: Origin) -> Iterator[Unstated]:
             continue
         else:
             why = "Sayso has no such setting"
-        yield Unstated(Place(origin.name, key, key), why)
+        yield UnreadStatement(Place(origin.name, key, key), why)
 
 
 def _statements(permissions: Mapping[str, object], origin: Origin) -> Iterator[Statement]:
@@ -72,7 +72,7 @@ def _statements(permissions: Mapping[str, object], origin: Origin) -> Iterator[S
         decide = _LISTS.get(key)
         where = f"permissions.{key}"
         if decide is None:
-            yield Unstated(Place(origin.name, where, where), _setting(key, value))
+            yield UnreadStatement(Place(origin.name, where, where), _setting(key, value))
         elif not isinstance(value, list):
             raise BadRequest(f"{origin.name}: {where} must be a list of rules, such as [].")
         else:
@@ -96,7 +96,9 @@ def _of_rule(place: Place, rule: object, decide: Decision, origin: Origin) -> It
     allows = decide is Decision.ALLOW
     parts = _RULE.fullmatch(rule.strip()) if isinstance(rule, str) else None
     if parts is None:
-        yield Unstated(place, "it is not a rule `Tool` or `Tool(…)`", allows, narrows=not allows)
+        yield UnreadStatement(
+            place, "it is not a rule `Tool` or `Tool(…)`", allows, narrows=not allows
+        )
         return
     tool, inside = parts[1], parts[2]
     if tool == "Bash" or (tool == "*" and inside is None):
@@ -106,7 +108,7 @@ def _of_rule(place: Place, rule: object, decide: Decision, origin: Origin) -> It
     elif not allows and "*" in tool and re.fullmatch(tool.replace("*", ".*"), "Bash"):
         yield Everything(place, decide)
     else:
-        yield Unstated(place, "it is not about commands")
+        yield UnreadStatement(place, "it is not about commands")
 
 
 def _about_files(
@@ -114,7 +116,7 @@ def _about_files(
 ) -> Statement:
     pattern = path_pattern(inside or "**", origin)
     if pattern is None:
-        return Unstated(place, "it takes back an earlier pattern, which Sayso keeps")
+        return UnreadStatement(place, "it takes back an earlier pattern, which Sayso keeps")
     note = f"it {decide.word}s about" if decide is Decision.ASK else "it denies"
     note += " every command that may name such a file, not only those that read it"
     if tool in _EDITING:
@@ -126,7 +128,7 @@ def _about_files(
 def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin) -> Statement:
     if inside in {"", "*", ":*"}:
         if decide is Decision.ALLOW:
-            return Unstated(place, "it lets every program run", allows=True)
+            return UnreadStatement(place, "it lets every program run", allows=True)
         return Everything(place, decide)
     head, prefix = inside, False
     for ending in (":*", " *"):
@@ -135,7 +137,7 @@ def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin)
             break
     if decide is Decision.ALLOW and head.split()[:1] == ["cd"]:
         why = "cd is a step of Sayso's own: it needs no rule before a command that may run"
-        return Unstated(place, why, allows=True)
+        return UnreadStatement(place, why, allows=True)
     words = words_of(head, origin.home)
     if words is None:
         return _unreadable(place, head, decide)
@@ -147,9 +149,9 @@ def _about_commands(place: Place, inside: str, decide: Decision, origin: Origin)
 
 def _unreadable(place: Place, head: str, decide: Decision) -> Statement:
     if decide is Decision.ALLOW:
-        return Unstated(place, _UNREADABLE, allows=True)
+        return UnreadStatement(place, _UNREADABLE, allows=True)
     words = leading_words(head)
     if not words:
-        return Unstated(place, _UNREADABLE, narrows=True)
+        return UnreadStatement(place, _UNREADABLE, narrows=True)
     note = f"{_UNREADABLE}; every `{' '.join(words)} …` is asked about instead"
     return Rule(place, Decision.ASK, words, prefix=True, note=note)

@@ -18,7 +18,7 @@ from math import prod
 
 from bot.policy_tools.importing.documents import read_toml
 from bot.policy_tools.importing.scope import Origin
-from bot.policy_tools.importing.statements import Place, Rule, Statement, Unstated
+from bot.policy_tools.importing.statements import Place, Rule, Statement, UnreadStatement
 from core.errors import BadRequest
 from core.model.decision import Decision
 
@@ -70,14 +70,14 @@ class _File:
                     yield from _rules(place, found, self._paths, self._origin)
                 case ("host_executable", _):
                     why = "programs are looked up on tools.exec.searchPath; its names are limited"
-                    yield Unstated(place, why)
+                    yield UnreadStatement(place, why)
                 case ("network_rule", _):
-                    yield Unstated(place, "it is not about commands")
+                    yield UnreadStatement(place, "it is not about commands")
                 case _ if self._assigned(statement):
                     continue
                 case _:
                     why = "only calls with literal keywords are read; what it does is not known"
-                    yield Unstated(place, why, narrows=True)
+                    yield UnreadStatement(place, why, narrows=True)
 
     def _place(self, statement: ast.stmt) -> Place:
         first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
@@ -144,7 +144,7 @@ def _rules(
     problem = _problem(found, decide, pattern)
     if problem is not None or decide is None:
         allows = decide is Decision.ALLOW
-        yield Unstated(place, problem or "", allows=allows, narrows=not allows)
+        yield UnreadStatement(place, problem or "", allows=allows, narrows=not allows)
         return
     reason = found.get("justification")
     for words in product(*pattern):
@@ -220,14 +220,14 @@ def _of_settings(found: Mapping[str, object], origin: Origin) -> Iterator[Statem
             yield from _of_requirements(value, origin)
         else:
             why = "it is not a rule about commands; tools.exec decides about all others"
-            yield Unstated(Place(origin.name, key, key), why)
+            yield UnreadStatement(Place(origin.name, key, key), why)
 
 
 def _of_requirements(rules: Mapping[str, object], origin: Origin) -> Iterator[Statement]:
     for key, value in rules.items():
         if key != "prefix_rules" or not isinstance(value, list):
             where = f"rules.{key}"
-            yield Unstated(Place(origin.name, where, where), "it is not known", narrows=True)
+            yield UnreadStatement(Place(origin.name, where, where), "it is not known", narrows=True)
             continue
         for number, rule in enumerate(value):
             place = Place(origin.name, f"rules.{key}[{number}]", str(rule)[:400])

@@ -25,7 +25,7 @@ from bot.policy_tools.importing.statements import (
     FileRule,
     Rule,
     Statement,
-    Unstated,
+    UnreadStatement,
 )
 from bot.policy_tools.importing.template_elements import (
     ANY_REST,
@@ -84,7 +84,7 @@ class _Carrier:
         rules = [one for one in statements if isinstance(one, Rule)]
         self._allowing = [one for one in rules if _allows(one)]
         self._blocks = [one for one in statements if isinstance(one, Everything)]
-        self._lost = [one for one in statements if isinstance(one, Unstated) and one.narrows]
+        self._lost = [one for one in statements if isinstance(one, UnreadStatement) and one.narrows]
         self._narrowing: dict[str, list[Rule]] = {}
         for one in rules:
             if not _allows(one):
@@ -95,9 +95,9 @@ class _Carrier:
     def outcome(self, one: Statement) -> Outcome:
         """Return what becomes of a statement."""
         match one:
-            case Unstated(narrows=True):
+            case UnreadStatement(narrows=True):
                 return Outcome(one.place, Fate.LOST, one.why)
-            case Unstated():
+            case UnreadStatement():
                 return Outcome(one.place, Fate.DROPPED if one.allows else Fate.IGNORED, one.why)
             case FileRule():
                 rule = ImportedRule(one.decide, "reads", one.pattern, reason=_reason(one))

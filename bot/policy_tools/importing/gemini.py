@@ -19,7 +19,7 @@ from bot.policy_tools.importing.statements import (
     Place,
     Rule,
     Statement,
-    Unstated,
+    UnreadStatement,
 )
 from core.errors import BadRequest
 from core.model.decision import Decision
@@ -66,7 +66,7 @@ def _policy(text: str, origin: Origin) -> Iterator[Statement]:
         raise BadRequest(f"{origin.name}: rules must be tables [[rule]].")
     for key in found:
         if key != "rule":
-            yield Unstated(Place(origin.name, key, key), "it is not a rule about commands")
+            yield UnreadStatement(Place(origin.name, key, key), "it is not a rule about commands")
     for number, rule in enumerate(rules):
         yield from _of_rule(f"rule[{number}]", rule, origin)
 
@@ -78,16 +78,16 @@ def _of_rule(where: str, rule: _Table, origin: Origin) -> Iterator[Statement]:
     allows = decide is Decision.ALLOW
     rank = _tier(origin) + _rank(rule.get("priority"), narrows=not allows)
     if not _about_commands(rule):
-        yield Unstated(place, "it is not about commands")
+        yield UnreadStatement(place, "it is not about commands")
         return
     problem = _problem(rule, decide)
     if problem is not None or decide is None:
-        yield Unstated(place, problem or "", allows=allows, narrows=not allows, rank=rank)
+        yield UnreadStatement(place, problem or "", allows=allows, narrows=not allows, rank=rank)
         return
     prefixes = _texts(rule.get("commandPrefix"))
     if not prefixes:
         yield (
-            Unstated(place, "it lets every program run", allows=True)
+            UnreadStatement(place, "it lets every program run", allows=True)
             if allows
             else Everything(place, decide, rank)
         )
@@ -158,14 +158,16 @@ def _of_prefix(
     allows = decide is Decision.ALLOW
     if not text:
         why = "it lets every program run"
-        return Unstated(place, why, allows=True) if allows else Everything(place, decide, rank)
+        return (
+            UnreadStatement(place, why, allows=True) if allows else Everything(place, decide, rank)
+        )
     words = words_of(text, origin.home, stars=False)
     note = None
     if words is None and not allows:
         words, decide = leading_words(text), Decision.ASK
         note = f"{_UNREADABLE}; every `{' '.join(words)} …` is asked about instead"
     if not words:
-        return Unstated(place, _UNREADABLE, allows=allows, narrows=not allows, rank=rank)
+        return UnreadStatement(place, _UNREADABLE, allows=allows, narrows=not allows, rank=rank)
     folder = origin.folder if allows else None
     return Rule(
         place, decide, words, prefix=True, reason=reason, rank=rank, folder=folder, note=note
@@ -191,7 +193,7 @@ def _settings(text: str, origin: Origin) -> Iterator[Statement]:
         elif key in _CORE:
             yield from _core_words(key, core, origin)
         else:
-            yield Unstated(Place(origin.name, key, key), "it is not a rule about commands")
+            yield UnreadStatement(Place(origin.name, key, key), "it is not a rule about commands")
 
 
 def _core(known: _Table, origin: Origin) -> tuple[tuple[str, ...], ...] | None:
@@ -222,14 +224,14 @@ def _core_words(
     key: str, core: tuple[tuple[str, ...], ...] | None, origin: Origin
 ) -> Iterator[Statement]:
     if core is None:
-        yield Unstated(Place(origin.name, key, key), "it limits no command")
+        yield UnreadStatement(Place(origin.name, key, key), "it limits no command")
         return
     listed = "; ".join(" ".join(words) for words in core) or "no command at all"
     why = (
         "it denies every other command, which Sayso asks about; set tools.exec.ask to off to deny "
         "what is not listed"
     )
-    yield Unstated(Place(origin.name, key, listed), why)
+    yield UnreadStatement(Place(origin.name, key, listed), why)
 
 
 def _listed(
@@ -240,13 +242,13 @@ def _listed(
         place = Place(origin.name, f"{key}[{number}]", name)
         tool, inside = _called(name)
         if tool not in _SHELL_TOOLS:
-            yield Unstated(place, "it is not about commands")
+            yield UnreadStatement(place, "it is not about commands")
         elif inside is not None:
             rank = _tier(origin) + (0 if decide is Decision.ALLOW else _HIGHEST)
             found = _of_prefix(place, inside, decide, origin, rank=rank)
             yield _within(found, core) if decide is Decision.ALLOW else found
         elif decide is Decision.ALLOW:
-            yield Unstated(place, "it lets every program run", allows=True)
+            yield UnreadStatement(place, "it lets every program run", allows=True)
         else:
             yield Everything(place, decide, _tier(origin) + _HIGHEST)
 
@@ -257,4 +259,4 @@ def _within(found: Statement, core: tuple[tuple[str, ...], ...] | None) -> State
         return found
     if any(found.words[: len(words)] == words for words in core):
         return found
-    return Unstated(found.place, "tools.core holds no such command", allows=True)
+    return UnreadStatement(found.place, "tools.core holds no such command", allows=True)

@@ -12,7 +12,13 @@ from collections.abc import Iterator, Mapping
 
 from bot.policy_tools.importing.documents import read_json
 from bot.policy_tools.importing.scope import Origin
-from bot.policy_tools.importing.statements import Everything, Place, Rule, Statement, Unstated
+from bot.policy_tools.importing.statements import (
+    Everything,
+    Place,
+    Rule,
+    Statement,
+    UnreadStatement,
+)
 from core.errors import BadRequest
 from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT, AgentId
@@ -46,7 +52,8 @@ def read(text: str, origin: Origin) -> tuple[Statement, ...]:
     shared = {**_object(found.get("defaults"), "defaults", origin), **_policy_of(everyone)}
     known = {"version", "agents", "defaults", "socket"}
     others = (
-        Unstated(_at(origin, key), "Sayso has no such setting") for key in found.keys() - known
+        UnreadStatement(_at(origin, key), "Sayso has no such setting")
+        for key in found.keys() - known
     )
     return (
         *sorted(others, key=str),
@@ -71,13 +78,13 @@ def _policy_of(part: _Object) -> dict[str, object]:
     return {key: part[key] for key in _POLICY_KEYS if part.get(key) is not None}
 
 
-def _settings(where: str, part: _Object, origin: Origin) -> Iterator[Unstated]:
+def _settings(where: str, part: _Object, origin: Origin) -> Iterator[UnreadStatement]:
     for key, value in part.items():
         if key in _POLICY_KEYS and value is not None:
             why = "settings are not carried over; tools.exec and Sayso's own file decide"
-            yield Unstated(_at(origin, f"{where}.{key}", json.dumps(value)[:80]), why)
+            yield UnreadStatement(_at(origin, f"{where}.{key}", json.dumps(value)[:80]), why)
         elif key not in {*_POLICY_KEYS, "allowlist"}:
-            yield Unstated(_at(origin, f"{where}.{key}"), "Sayso has no such setting")
+            yield UnreadStatement(_at(origin, f"{where}.{key}"), "Sayso has no such setting")
 
 
 def _agents(agents: _Object, shared: _Object, origin: Origin) -> Iterator[Statement]:
@@ -85,14 +92,16 @@ def _agents(agents: _Object, shared: _Object, origin: Origin) -> Iterator[Statem
     if everyone:
         count = f"{len(everyone)} entries"
         why = "they hold for every agent there; here for those that are named, else for main"
-        yield Unstated(_at(origin, f"agents.{_EVERYONE}", count), why)
+        yield UnreadStatement(_at(origin, f"agents.{_EVERYONE}", count), why)
     named = [name for name in agents if name != _EVERYONE] or ([_LEGACY] if everyone else [])
     for name in named:
         where = f"agents.{name}"
         own = _object(agents.get(name), where, origin)
         yield from _settings(where, own, origin)
         if _AGENT.fullmatch(name) is None:
-            yield Unstated(_at(origin, where), "Sayso has no agent of such a name", allows=True)
+            yield UnreadStatement(
+                _at(origin, where), "Sayso has no agent of such a name", allows=True
+            )
             continue
         agent = DEFAULT_AGENT if name == _LEGACY else AgentId(name)
         closed = _closed({**shared, **_policy_of(own)})
@@ -127,15 +136,15 @@ def _written(entry: object) -> str:
 def _statement(place: Place, entry: object, agent: AgentId, closed: str | None) -> Statement:
     fields = {"pattern": entry} if isinstance(entry, str) else entry
     if not isinstance(fields, dict) or not isinstance(fields.get("pattern"), str):
-        return Unstated(place, "it has no pattern", allows=True)
+        return UnreadStatement(place, "it has no pattern", allows=True)
     pattern: str = fields["pattern"]
     why = closed or _limit(fields) or _refused(pattern)
     if why is not None:
-        return Unstated(place, why, allows=True)
+        return UnreadStatement(place, why, allows=True)
     arguments, prefix = _arguments(fields.get("argPattern"))
     if arguments is None:
         why = "its argPattern is an expression beyond plain words, which no template can express"
-        return Unstated(place, why, allows=True)
+        return UnreadStatement(place, why, allows=True)
     words = (pattern, *arguments)
     return Rule(place, Decision.ALLOW, words, prefix, agent=agent, pattern=True)
 
@@ -185,10 +194,10 @@ def _configuration(found: _Object, origin: Origin) -> Iterator[Statement]:
         ):
             yield Everything(_at(origin, "tools.deny", json.dumps(value)[:200]), Decision.DENY)
         else:
-            yield Unstated(_at(origin, f"tools.{key}"), "it is not a rule about commands")
+            yield UnreadStatement(_at(origin, f"tools.{key}"), "it is not a rule about commands")
     for key in found:
         if key not in {"tools", "$schema"}:
-            yield Unstated(_at(origin, key), "it is not a rule about commands")
+            yield UnreadStatement(_at(origin, key), "it is not a rule about commands")
 
 
 def _exec(part: _Object, where: str, origin: Origin) -> Iterator[Statement]:
@@ -201,4 +210,4 @@ def _exec(part: _Object, where: str, origin: Origin) -> Iterator[Statement]:
         elif key == "mode" and value == "deny":
             yield Everything(place, Decision.DENY)
         else:
-            yield Unstated(place, "settings are not carried over; tools.exec decides here")
+            yield UnreadStatement(place, "settings are not carried over; tools.exec decides here")

@@ -1,8 +1,8 @@
 """Represent what another product's file says about commands, in our own terms.
 
 A reader returns ``Rule`` for what decides about commands, ``FileRule`` for what protects files, and
-``Unstated`` for everything else: each line of a source is one of the three, so that nothing can
-vanish silently.
+``UnreadStatement`` for everything else: each line of a source is one of the three, so that nothing
+can vanish silently.
 """
 
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Everything:
 
 
 @dataclass(frozen=True, slots=True)
-class Unstated:
+class UnreadStatement:
     """What could not be read as a rule about commands, and why.
 
     ``allows``: it is a rule that allows, so it counts as dropped. ``narrows``: it may ask about or
@@ -89,4 +89,4 @@ class Unstated:
     rank: float = 0
 
 
-Statement = Rule | FileRule | Everything | Unstated
+Statement = Rule | FileRule | Everything | UnreadStatement

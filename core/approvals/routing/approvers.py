@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.approvals.routing.principals import Listing
-from core.model.access import Sight
+from core.model.access import VisibleAgents
 from core.model.identity import NETWORK, Actor, AgentId, Intake, PersonId, Requester
 
 
@@ -67,7 +67,7 @@ class Approvers:
         own = None if agent is None else self.by_agent.get(agent)
         return Listing(self.by_channel, self.everywhere) if own is None else Listing({}, own)
 
-    def sight(self, actors: Collection[Actor], person: PersonId | None) -> Sight:
+    def visible(self, actors: Collection[Actor], person: PersonId | None) -> VisibleAgents:
         """Return the agents for which one of these accounts of a person is an approver."""
 
         def admits(listing: Listing) -> bool:
@@ -75,7 +75,9 @@ class Approvers:
 
         own = {agent: admits(self.listing(agent)) for agent in self.by_agent}
         others = admits(self.listing())
-        return Sight(frozenset(one for one, may in own.items() if may is not others), others)
+        return VisibleAgents(
+            frozenset(one for one, may in own.items() if may is not others), others
+        )
 
     def anybody(
         self,

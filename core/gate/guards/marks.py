@@ -67,8 +67,8 @@ class Mark:
         why = f"a gate proof, held as it must be and withdrawn: {evaluation.why}"
         return Denied(run_id, DenialReason.CANCELLED, why)
 
-    def denied_at_the_door(self, denial: RemoteDenial) -> None:
-        """Note that the door for other machines denied it, and by which condition."""
+    def denied_by_listener(self, denial: RemoteDenial) -> None:
+        """Note that the listener for other machines denied it, and by which condition."""
         self.judged, self.reason = Decision.DENY, denial
 
 

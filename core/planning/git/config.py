@@ -54,21 +54,21 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Illegible:
+class UnreadableConfig:
     """A configuration that is not read: its first line, from 1, that is not understood."""
 
     line: int
 
 
 @lru_cache(maxsize=256)
-def read_settings(text: str) -> tuple[Setting, ...] | Illegible:
+def read_settings(text: str) -> tuple[Setting, ...] | UnreadableConfig:
     """Return the settings of a configuration, in order."""
     found: list[Setting] = []
     place: tuple[str, str | None] | None = None
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r").strip(" \t")
         if _CONTROL.search(line):
-            return Illegible(number)
+            return UnreadableConfig(number)
         head = _SECTION.match(line)
         if head is not None:
             place = _place(head)
@@ -77,7 +77,7 @@ def read_settings(text: str) -> tuple[Setting, ...] | Illegible:
             continue
         one = _setting(line, place, number)
         if one is None or len(found) >= _MOST:
-            return Illegible(number)
+            return UnreadableConfig(number)
         found.append(one)
     return tuple(found)
 

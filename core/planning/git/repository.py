@@ -18,7 +18,7 @@ from typing import Final
 
 from core.files.lookup import is_there
 from core.model.command import PlannedCommand
-from core.planning.git.config import Illegible, Setting, read_settings
+from core.planning.git.config import Setting, UnreadableConfig, read_settings
 from core.planning.git.discovery import (
     LARGEST,
     OddLink,
@@ -245,7 +245,7 @@ def _understood(path: str, content: bytes | None) -> tuple[Setting, ...] | str:
     if len(content) > LARGEST:
         return f"`{path}` is larger than {LARGEST} bytes"
     settings = read_settings(content.decode(errors="surrogateescape"))
-    if isinstance(settings, Illegible):
+    if isinstance(settings, UnreadableConfig):
         return f"line {settings.line} of `{path}` is not understood"
     return settings
 

@@ -19,7 +19,7 @@ from core.programs.implicit_reads import Contents, contents_of, reads_elsewhere
 _MOST_NAMED = 4096
 """Most paths that the words of one command are cut into; more ask."""
 _LONGEST_WORD = 16_384
-_DOOR = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd|map_files)(?:/|\Z)")
+_MAGIC_LINK = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd|map_files)(?:/|\Z)")
 """These lead to any folder; the planner follows no link of /proc."""
 
 _Parts = tuple[str, ...]
@@ -95,7 +95,7 @@ def _at_home(part: str, home: str) -> str:
 
 def _unclear(part: str, path: str) -> bool:
     """Return whether a path may lead anywhere: another user's home, or a link in /proc."""
-    return (part[:1] == "~" and part[1:2].isalpha()) or _DOOR.match(path) is not None
+    return (part[:1] == "~" and part[1:2].isalpha()) or _MAGIC_LINK.match(path) is not None
 
 
 @lru_cache(maxsize=65_536)

@@ -1,6 +1,6 @@
 """Build the profiles of arguments from their tables."""
 
-from core.programs.profiles.profile import Modes, Prevailing, Profile
+from core.programs.profiles.profile import Modes, Precedence, Profile
 from core.programs.profiles.tables import Table, section, words
 from core.programs.profiles.value_kinds import check_kind
 
@@ -26,13 +26,13 @@ def _modes(holder: Table, known: frozenset[str]) -> tuple[Modes, ...]:
     """Return the groups of modes; a group with an unlisted option is an error: it has no effect."""
     groups = section(holder, "modes")
     found: list[Modes] = []
-    for prevailing in groups:
-        for group in words(groups, prevailing):
+    for precedence in groups:
+        for group in words(groups, precedence):
             options = frozenset(group.split("|"))
             if not options <= known:
                 msg = f"policy data: modes name {', '.join(sorted(options - known))}, no option"
                 raise ValueError(msg)
-            found.append(Modes(Prevailing(prevailing), options))
+            found.append(Modes(Precedence(precedence), options))
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ _OPEN_KINDS = frozenset({"any", "pretty"})
 """Kinds that allow any beginning of a value: another version of the program might take none."""
 
 
-class Prevailing(StrEnum):
+class Precedence(StrEnum):
     """Which option of a group of modes a program obeys if several are given."""
 
     LAST = "last"
@@ -28,7 +28,7 @@ class Prevailing(StrEnum):
 class Modes:
     """Options that exclude each other: ``xz -t -d`` decompresses. ``ALONE`` refuses two of them."""
 
-    prevailing: Prevailing
+    precedence: Precedence
     options: frozenset[str]
 
 
@@ -206,9 +206,9 @@ class _Scan:
             others = (self.seen & group.options) - {name} if name in group.options else ()
             if not others:
                 continue
-            if group.prevailing is Prevailing.FIRST:
+            if group.precedence is Precedence.FIRST:
                 return False
-            if group.prevailing is Prevailing.ALONE:
+            if group.precedence is Precedence.ALONE:
                 self.clash = f"{name} beside {min(others)}: the mode is not known for certain"
             self.seen -= group.options
         return True

@@ -21,7 +21,7 @@ _ANSWER_S = 30.0
 _MOST_KEPT = 64 << 20
 
 
-class _Over(Exception):
+class _Ended(Exception):
     """The host reported how the request ended."""
 
     def __init__(self, end: End) -> None:
@@ -50,7 +50,7 @@ class Call:
             if not isinstance(accepted, Accepted):
                 return self._lost()
             return await self._wait(link, accepted)
-        except _Over as over:
+        except _Ended as over:
             return self._result(over.end)
         except (LinkLost, BadFrame):
             return self._lost()
@@ -78,11 +78,11 @@ class Call:
         """Handle one frame.
 
         Raises:
-            _Over: it was the last.
+            _Ended: it was the last.
         """
         frame = await link.receive(within_s)
         if isinstance(frame, End):
-            raise _Over(frame)
+            raise _Ended(frame)
         if isinstance(frame, Piece):
             kept = self._kept.setdefault(frame.stream, bytearray())
             kept += _content(frame)[: _MOST_KEPT - len(kept)]

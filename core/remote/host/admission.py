@@ -32,7 +32,7 @@ METACHARACTERS = frozenset(";|&><`$\n\0")
 
 
 @dataclass(slots=True)
-class Grounds:
+class AdmissionContext:
     """What a host bases its judgement on. ``contacts`` is read again for each request."""
 
     machine_id: str
@@ -42,58 +42,58 @@ class Grounds:
     sessions: Sessions = field(default_factory=Sessions)
 
 
-Condition = Callable[[Grounds, Opened], RemoteDenial | None]
+Condition = Callable[[AdmissionContext, Opened], RemoteDenial | None]
 
 
-def is_signed(_: Grounds, request: Opened) -> RemoteDenial | None:
+def is_signed(_: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """1: the signature verifies the requester's agent id."""
     return None if request.is_signed else RemoteDenial.SIGNATURE_INVALID
 
 
-def is_for_here(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def is_for_here(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """1: it was sealed for this machine, and cannot be carried to another."""
-    here = request.payload.to_machine == grounds.machine_id
+    here = request.payload.to_machine == context.machine_id
     return None if here else RemoteDenial.WRONG_MACHINE
 
 
-def is_fresh(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def is_fresh(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """1: it is neither too old nor from before this service began."""
-    return grounds.freshness.stale(request.payload)
+    return context.freshness.stale(request.payload)
 
 
-def is_bound(_: Grounds, request: Opened) -> RemoteDenial | None:
+def is_bound(_: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """2: the sender's binding of agent to machine is verified."""
     return None if request.is_bound else RemoteDenial.MACHINE_BINDING_UNVERIFIED
 
 
-def is_trusted(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def is_trusted(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """3: the local trust evaluator returns accept."""
     payload = request.payload
     try:
-        trusted = grounds.contacts().trusts(payload.agent_id, payload.machine_id)
+        trusted = context.contacts().trusts(payload.agent_id, payload.machine_id)
     except StateError as error:
         _log.warning("no contact is trusted: %s", error)
         trusted = False
     return None if trusted else RemoteDenial.UNTRUSTED
 
 
-def is_enabled(grounds: Grounds, _: Opened) -> RemoteDenial | None:
+def is_enabled(context: AdmissionContext, _: Opened) -> RemoteDenial | None:
     """4: there is an access list in force at all."""
-    on = grounds.acl is not None and grounds.acl.table.enabled
+    on = context.acl is not None and context.acl.table.enabled
     return None if on else RemoteDenial.EXEC_DISABLED
 
 
-def is_listed(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def is_listed(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """4: the list has the exact pair of agent and machine."""
     payload = request.payload
-    acl = grounds.acl
+    acl = context.acl
     listed = acl is not None and acl.entry(payload.agent_id, payload.machine_id) is not None
     return None if listed else RemoteDenial.ACL_PAIR_UNKNOWN
 
 
-def is_new(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def is_new(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """4: only a listed peer may fill the memory of nonces, so it comes here."""
-    return grounds.freshness.repeated(request.payload)
+    return context.freshness.repeated(request.payload)
 
 
 SENDER: tuple[Condition, ...] = (
@@ -109,46 +109,46 @@ SENDER: tuple[Condition, ...] = (
 """Who may send requests at all; checked for every envelope, also renewals and cancellations."""
 
 
-def leaves_cwd_alone(_: Grounds, request: Opened) -> RemoteDenial | None:
+def leaves_cwd_alone(_: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """5: a folder that the requester chose is refused in v1."""
     return None if _order(request).cwd is None else RemoteDenial.CWD_NOT_ALLOWED
 
 
-def is_plain(_: Grounds, request: Opened) -> RemoteDenial | None:
+def is_plain(_: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """5: no element holds a shell metacharacter."""
     plain = all(METACHARACTERS.isdisjoint(word) for word in _order(request).argv)
     return None if plain else RemoteDenial.SHELL_METACHARACTER
 
 
-def matches(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def matches(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """5: the vector equals a listed one, templates filled in."""
     payload = request.payload
-    entry = grounds.acl.entry(payload.agent_id, payload.machine_id) if grounds.acl else None
+    entry = context.acl.entry(payload.agent_id, payload.machine_id) if context.acl else None
     allowed = entry is not None and entry.allows(_order(request).argv)
     return None if allowed else RemoteDenial.ARGV_NOT_ALLOWED
 
 
-def stdin_fits(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def stdin_fits(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """6: standard input is within its cap."""
-    cap = grounds.acl.table.max_stdin_bytes if grounds.acl else 0
+    cap = context.acl.table.max_stdin_bytes if context.acl else 0
     fits = len(_order(request).stdin or b"") <= cap
     return None if fits else RemoteDenial.STDIN_TOO_LARGE
 
 
-def timeout_fits(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def timeout_fits(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """6: the timeout is within its cap; a request without one gets the cap."""
-    cap_s = grounds.acl.table.max_duration_secs if grounds.acl else 0
+    cap_s = context.acl.table.max_duration_secs if context.acl else 0
     fits = (_order(request).timeout_ms or 1) <= cap_s * 1000
     return None if fits else RemoteDenial.TIMEOUT_TOO_LONG
 
 
-def has_room(grounds: Grounds, request: Opened) -> RemoteDenial | None:
+def has_room(context: AdmissionContext, request: Opened) -> RemoteDenial | None:
     """6: one more run is within the caps per agent and in total."""
-    if grounds.acl is None:
+    if context.acl is None:
         return RemoteDenial.EXEC_DISABLED
-    table = grounds.acl.table
+    table = context.acl.table
     per_agent, total = table.max_concurrent_per_agent, table.max_concurrent_total
-    return grounds.sessions.full(request.payload, per_agent, total)
+    return context.sessions.full(request.payload, per_agent, total)
 
 
 ORDER: tuple[Condition, ...] = (
@@ -163,11 +163,11 @@ ORDER: tuple[Condition, ...] = (
 
 
 def first_denial(
-    conditions: tuple[Condition, ...], grounds: Grounds, request: Opened
+    conditions: tuple[Condition, ...], context: AdmissionContext, request: Opened
 ) -> RemoteDenial | None:
     """Return the denial of the first condition that fails, ``None`` if all hold."""
     for condition in conditions:
-        denial = condition(grounds, request)
+        denial = condition(context, request)
         if denial is not None:
             return denial
     return None

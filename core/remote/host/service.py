@@ -7,7 +7,7 @@ from core.errors import JournalError
 from core.planning.planner import Planner
 from core.remote.denials import RemoteDenial
 from core.remote.host.active_runs import Session
-from core.remote.host.admission import ORDER, SENDER, Condition, Grounds, first_denial
+from core.remote.host.admission import ORDER, SENDER, AdmissionContext, Condition, first_denial
 from core.remote.host.counters import Counters, Strangers
 from core.remote.host.exec_log import ExecEvent, ExecLog
 from core.remote.host.lease import LEASE_MS, Lease, LeaseEnd
@@ -37,7 +37,7 @@ STRANGE = frozenset(
 class Service:
     """The host's side. ``sender`` and ``order`` are the conditions, in the page's order."""
 
-    grounds: Grounds
+    context: AdmissionContext
     runs: Runs
     planner: Planner
     log: ExecLog
@@ -61,7 +61,7 @@ class Service:
     def stop(self) -> None:
         """Take no more runs and end those under way; their clients are notified."""
         self.stopping = True
-        for session in self.grounds.sessions:
+        for session in self.context.sessions:
             session.lease.end(LeaseEnd.HOST_STOPPING)
 
     async def _answer(self, link: Link) -> End | None:
@@ -72,7 +72,7 @@ class Service:
             request = frame.opened()
         except (BadFrame, BadEnvelope):
             return await self._strange(link, RemoteDenial.BAD_REQUEST)
-        denial = first_denial(self.sender, self.grounds, request)
+        denial = first_denial(self.sender, self.context, request)
         if denial is not None:
             return await self._strange(link, denial, request)
         link.trust()
@@ -83,7 +83,7 @@ class Service:
 
     async def _cancelled(self, request: Opened) -> End:
         """Cancel a run over a separate connection; the run's own reports how it ended."""
-        session = self.grounds.sessions.find(request.payload)
+        session = self.context.sessions.find(request.payload)
         request_id = request.payload.request_id
         if session is None or request.payload.kind is not Kind.CANCEL:
             self.counters.deny(RemoteDenial.BAD_REQUEST)
@@ -138,10 +138,10 @@ class Service:
             machine=payload.machine_id,
             argv=self.log.masked(order.argv),
         )
-        denial = first_denial(self.order, self.grounds, request)
+        denial = first_denial(self.order, self.context, request)
         if self.stopping:
             denial = RemoteDenial.HOST_STOPPING
-        acl = self.grounds.acl
+        acl = self.context.acl
         if denial is not None or acl is None:
             denial = denial or RemoteDenial.EXEC_DISABLED
             await self.log.note(ExecEvent.DENIED, run_id, reason=denial)
@@ -155,7 +155,7 @@ class Service:
             run_id=run_id,
         )
         place = Place(acl.table, self.runs, self.planner, self.log)
-        with self.grounds.sessions.holding(session):
+        with self.context.sessions.holding(session):
             self.counters.started += 1
             return await Hosted(place, session, order, link, self.take).result()
 
@@ -165,7 +165,7 @@ class Service:
             request = sealed.opened()
         except BadEnvelope:
             return False
-        denial = first_denial(self.sender, self.grounds, request)
+        denial = first_denial(self.sender, self.context, request)
         if denial is not None:
             self.counters.deny(denial)
             return False

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from core.errors import StateError
-from core.ipc.door import ACCEPTED_AT_ONCE, MOST_STRANGERS, Door, network_of
 from core.ipc.peer import peer_of
+from core.ipc.tcp_listener import ACCEPTED_AT_ONCE, MOST_STRANGERS, TcpListener, network_of
 from core.ipc.unix import LONGEST_PATH
 from core.ipc.users import owner_of
 from core.model.address import Address
@@ -78,20 +78,20 @@ class Listener:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _tls(self, address: Address, context: ssl.SSLContext) -> asyncio.Server:
-        (door,) = Door.bound(address.host, address.port, whose=counted_as)
+        (listener,) = TcpListener.bound(address.host, address.port, whose=counted_as)
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await self._accept(reader, writer, door)
+            await self._accept(reader, writer, listener)
 
         server = await asyncio.start_server(
             accept,
-            sock=door,
+            sock=listener,
             ssl=context,
             ssl_handshake_timeout=_HANDSHAKE_S,
             limit=LARGEST,
             backlog=ACCEPTED_AT_ONCE,
         )
-        door.listen(_BACKLOG)  # asyncio uses one number for both limits
+        listener.listen(_BACKLOG)  # asyncio uses one number for both limits
         return server
 
     async def _unix(self, path: Path) -> asyncio.Server:
@@ -109,14 +109,17 @@ class Listener:
             os.umask(mask)
 
     async def _accept(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, door: Door | None = None
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        listener: TcpListener | None = None,
     ) -> None:
         peer = _peer(writer)
         full = self._known >= self.most or len(self._tasks) >= self.most + MOST_STRANGERS
         if peer is None or full:
             writer.transport.abort()
             return
-        link = StreamLink(reader, writer, peer, self.write_s, partial(self._know, writer, door))
+        link = StreamLink(reader, writer, peer, self.write_s, partial(self._know, writer, listener))
         # A separate task to cancel: asyncio logs the cancellation of this one as an error.
         task = asyncio.ensure_future(self._served(link))
         self._tasks.add(task)
@@ -126,11 +129,11 @@ class Listener:
             self._tasks.discard(task)
             self._known -= link.known
 
-    def _know(self, writer: asyncio.StreamWriter, door: Door | None) -> None:
+    def _know(self, writer: asyncio.StreamWriter, listener: TcpListener | None) -> None:
         """Count a connection as one from a client that has proven who it is."""
         self._known += 1
-        if door is not None:
-            door.know(writer.transport)
+        if listener is not None:
+            listener.know(writer.transport)
 
     async def _served(self, link: StreamLink) -> None:
         try:

@@ -25,7 +25,7 @@ from core.store.approvals.insert import create, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.narrowing import Narrowing
 from core.store.approvals.queries import find, get, pending, tool_calls, unremembered
-from core.store.approvals.requesters import Meant, find_for, references
+from core.store.approvals.requesters import ResolvedReference, find_for, references
 from core.store.schema.records import (
     Answer,
     ApprovalDraft,
@@ -42,9 +42,9 @@ __all__ = [
     "CodeTaken",
     "Created",
     "HistoryRow",
-    "Meant",
     "Narrowing",
     "PromptDraft",
+    "ResolvedReference",
     "TooMany",
     "answer",
     "answer_known",

@@ -18,20 +18,20 @@ _ESCAPES = ("\\u{", "[secret:", " " * 17)
 _MARKS = frozenset("[]")
 
 
-class _Odd(FunctionElement[bool]):
+class _NonAscii(FunctionElement[bool]):
     """Whether a text has a character that is not printable ASCII."""
 
     inherit_cache = True
     type = Boolean()
 
 
-@compiles(_Odd)
-def _odd(element: _Odd, compiler: SQLCompiler, **more: object) -> str:
+@compiles(_NonAscii)
+def _odd(element: _NonAscii, compiler: SQLCompiler, **more: object) -> str:
     return f"{compiler.process(element.clauses, **more)} ~ '[^ -~]'"
 
 
-@compiles(_Odd, "sqlite")
-def _odd_on_sqlite(element: _Odd, compiler: SQLCompiler, **more: object) -> str:
+@compiles(_NonAscii, "sqlite")
+def _odd_on_sqlite(element: _NonAscii, compiler: SQLCompiler, **more: object) -> str:
     return f"{compiler.process(element.clauses, **more)} GLOB '*[^ -~]*'"
 
 
@@ -58,7 +58,7 @@ class Narrowing:
             return None
         holds = table.c.text.icontains(folded, autoescape=True)
         escaped = (table.c.text.contains(one, autoescape=True) for one in _ESCAPES)
-        return or_(holds, _Odd(table.c.text), *escaped)
+        return or_(holds, _NonAscii(table.c.text), *escaped)
 
     def _state(self, table: Table) -> ColumnElement[bool] | None:
         if self.state is None:
@@ -76,6 +76,6 @@ class Narrowing:
         account, name = decisions.c.account, decisions.c.name
         folded = self.by.casefold()
         same = [func.lower(column) == folded for column in (account, name)]
-        odd = [_Odd(column) for column in (account, name)]
+        odd = [_NonAscii(column) for column in (account, name)]
         ref = decisions.c.channel.concat(":").concat(account) == self.by
         return or_(*same, ref, *odd)

@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 
 from core.errors import StoreError
-from core.model.access import Sight
+from core.model.access import VisibleAgents
 from core.model.approval import (
     Approval,
     ApprovalReply,
@@ -146,12 +146,12 @@ def find(conn: Connection, ref: str) -> tuple[Approval, ...]:
     return tuple(_approval(conn, row) for row in found if str(row["id"]).startswith(ref))
 
 
-def in_sight(sight: Sight | None) -> ColumnElement[bool]:
-    """Return the condition that an approval is of an agent in sight; ``None``: of any."""
-    if sight is None:
+def is_visible(visible: VisibleAgents | None) -> ColumnElement[bool]:
+    """Return the condition that an approval is of a visible agent; ``None``: of any."""
+    if visible is None:
         return true()
-    names = sorted(sight.names)
-    return approvals.c.agent.not_in(names) if sight.others else approvals.c.agent.in_(names)
+    names = sorted(visible.names)
+    return approvals.c.agent.not_in(names) if visible.others else approvals.c.agent.in_(names)
 
 
 def pending(
@@ -159,17 +159,17 @@ def pending(
     limit: int,
     after: ApprovalId | None = None,
     agent: AgentId | None = None,
-    sight: Sight | None = None,
+    visible: VisibleAgents | None = None,
 ) -> tuple[Approval, ...]:
     """Return the pending approvals, the soonest deadline first; ``after`` is the last one seen.
 
-    ``agent`` narrows them to one agent's, ``sight`` to those of the agents in it.
+    ``agent`` narrows them to one agent's, ``visible`` to those of visible agents.
     """
     query, values = (_PENDING, {}) if after is None else (_PENDING_AFTER, {"p_after": after})
     if agent is not None:
         query = query.where(approvals.c.agent == agent)
-    if sight is not None:
-        query = query.where(in_sight(sight))
+    if visible is not None:
+        query = query.where(is_visible(visible))
     found = conn.execute(query, {"p_limit": limit, **values})
     return tuple(_approval(conn, row) for row in found.mappings())
 

@@ -30,7 +30,7 @@ _ASKERS = union(
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ResolvedReference:
     """What a reference may mean, who the actor is, and who asked it where it means one thing.
 
     ``asker`` is the person who asked it in a chat or with a token, ``askers`` are all who asked it
@@ -46,17 +46,19 @@ class Meant:
     passkeys: tuple[Passkey, ...] = ()
 
 
-def find_for(conn: Connection, ref: str, actor: Actor) -> Meant:
+def find_for(conn: Connection, ref: str, actor: Actor) -> ResolvedReference:
     """Return what ``ref`` may mean, who the actor is, and who asked."""
     found, known = find(conn, ref), people.known_as(conn, actor)
     if len(found) != 1:
-        return Meant(found, known)
+        return ResolvedReference(found, known)
     asker = votes.requester_person(conn, found[0].requester)
     asking = askers_of(conn, found[0].id)
     if not found[0].step_up:
-        return Meant(found, known, asker, asking)
+        return ResolvedReference(found, known, asker, asking)
     app = totp_keys.key_of(conn, known.person)
-    return Meant(found, known, asker, asking, app, passkeys.of_person(conn, known.person))
+    return ResolvedReference(
+        found, known, asker, asking, app, passkeys.of_person(conn, known.person)
+    )
 
 
 def references(conn: Connection, requester: Requester) -> frozenset[str]:

@@ -41,7 +41,7 @@ class FindAndAnswer(Generic[T]):
     ballot is returned.
     """
 
-    authorise: Callable[[approvals.Meant], approvals.Ballot | T]
+    authorise: Callable[[approvals.ResolvedReference], approvals.Ballot | T]
 
     def __call__(self, conn: Connection, ref: str, actor: Actor) -> Answer | T:
         """Run it."""

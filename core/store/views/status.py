@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, select, tuple_
 
-from core.model.access import Sight
+from core.model.access import VisibleAgents
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission
-from core.store.approvals.queries import get, in_sight
+from core.store.approvals.queries import get, is_visible
 from core.store.outbox.message_lookup import members
 from core.store.runs.outcomes import outcome
 from core.store.schema.records import OutboxItem, Shown
@@ -59,14 +59,14 @@ def run_times(conn: Connection, run_id: ApprovalId) -> RunTimes | None:
     return None if row is None else RunTimes(row.created_ms, row.started_ms, row.ended_ms)
 
 
-def pending(conn: Connection, sight: Sight | None = None) -> int:
-    """Return how many approvals wait for an answer; ``sight``: of the agents in it."""
-    return int(conn.execute(_PENDING.where(in_sight(sight))).scalar_one())
+def pending(conn: Connection, visible: VisibleAgents | None = None) -> int:
+    """Return how many approvals wait for an answer; ``visible``: of those agents."""
+    return int(conn.execute(_PENDING.where(is_visible(visible))).scalar_one())
 
 
-def pending_after(conn: Connection, last: ApprovalId, sight: Sight | None = None) -> int:
+def pending_after(conn: Connection, last: ApprovalId, visible: VisibleAgents | None = None) -> int:
     """Return how many wait after ``last``, in the order in which the pending are listed."""
-    query = _PENDING_AFTER.where(in_sight(sight))
+    query = _PENDING_AFTER.where(is_visible(visible))
     return int(conn.execute(query, {"p_last": last}).scalar_one())
 
 

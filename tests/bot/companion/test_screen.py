@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from bot.companion.desk import WaitingDesk
+from bot.companion.dialog_queue import DialogQueue
 from bot.companion.screen import CALM_S, CompanionScreen, visible
 from core.companion.server import CompanionServer
 from core.model.approval import ApprovalReply
@@ -32,11 +32,11 @@ class Table:
         """Ask one question and wait until its dialog is there; keys do not count yet."""
         client = PageClient(self.server.path, TOKEN)
         self.clients.append(client)
-        before = len(self.screen.desk.waiting)
+        before = len(self.screen.dialogs.waiting)
         said = await asyncio.to_thread(client.ask, question(**changes))
         assert said is not None
         assert "shown" == said["type"]
-        await until(lambda: len(self.screen.desk.waiting) == before + 1)
+        await until(lambda: len(self.screen.dialogs.waiting) == before + 1)
         await self.pilot.pause()
         return client
 
@@ -52,9 +52,9 @@ class Table:
 @asynccontextmanager
 async def table(size: tuple[int, int] = (100, 30)) -> AsyncIterator[Table]:
     """Run a companion with its screen."""
-    desk = WaitingDesk()
-    async with companion(desk) as server:
-        screen = CompanionScreen(desk, str(server.path))
+    dialogs = DialogQueue()
+    async with companion(dialogs) as server:
+        screen = CompanionScreen(dialogs, str(server.path))
         async with screen.run_test(size=size) as pilot:
             found = Table(server, screen, pilot)
             try:

@@ -1,4 +1,4 @@
-"""Report on the API and remote exec in `sayso doctor`: door, list and contacts."""
+"""Report on the API and remote exec in `sayso doctor`: listener, list and contacts."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def found(home: Path, subject: str) -> list[tuple[Verdict, str]]:
 
 
 @pytest.mark.parametrize(
-    ("acl", "doors", "verdict", "words"),
+    ("acl", "listeners", "verdict", "words"),
     [
         (None, [], Verdict.OK, "is off: no access list is enabled"),
         (None, ["127.0.0.1:0"], Verdict.WARN, "is set, but no access list is enabled"),
@@ -48,18 +48,18 @@ def found(home: Path, subject: str) -> list[tuple[Verdict, str]]:
     ],
 )
 def test_what_keeps_remote_exec_shut_is_told(
-    tmp_path: Path, acl: str | None, doors: list[str], verdict: Verdict, words: str
+    tmp_path: Path, acl: str | None, listeners: list[str], verdict: Verdict, words: str
 ) -> None:
     """Each of the three alone lets no one in, and is named."""
-    write(tmp_path, acl, {"remote": {"listen": doors}})
+    write(tmp_path, acl, {"remote": {"listen": listeners}})
 
     assert any(one is verdict and words in why for one, why in found(tmp_path, "remote exec")), (
         found(tmp_path, "remote exec")
     )
 
 
-def test_a_door_that_lets_somebody_in_is_well(tmp_path: Path) -> None:
-    """With a list in force, a door and a trusted contact there is one line, and it says so."""
+def test_a_listener_that_lets_somebody_in_is_well(tmp_path: Path) -> None:
+    """With a list in force, a listener and a trusted contact there is one line, and it says so."""
     write(tmp_path, LIST, {"remote": {"listen": ["127.0.0.1:8793"]}})
     contact = Contact(name="web1", agent_id=ID, machine_id=ID, trust=Trust.ACCEPT)
     ContactsFile(tmp_path).write(Contacts(contacts=(contact,)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.evidence.export import VERIFIER
-from bot.evidence.journal_slice import Wanted
+from bot.evidence.journal_slice import ExportScope
 from channels.shown_text import readable
 from core.errors import BadRequest
 from core.model.approval import ApprovalReply
@@ -54,7 +54,7 @@ async def test_an_export_is_whole_and_its_verifier_needs_nothing_of_ours(tmp_pat
         await answered(at, tmp_path, ApprovalReply.DENY)
         made = await asyncio.to_thread(written, at, to)
         one = to.with_name("one.jsonl")
-        only = await asyncio.to_thread(written, at, one, Wanted(ref=run[:6]))
+        only = await asyncio.to_thread(written, at, one, ExportScope(ref=run[:6]))
     assert stat.S_IMODE(to.stat().st_mode) == 0o600
     assert (made.approvals, made.forgotten, only.approvals) == (2, 0, 1)
     assert only.records < made.records
@@ -77,9 +77,9 @@ async def test_nothing_is_written_over(tmp_path: Path) -> None:
         with pytest.raises(BadRequest, match="cannot be written"):
             await asyncio.to_thread(written, at, there)
         with pytest.raises(BadRequest, match="no record of this"):
-            await asyncio.to_thread(written, at, tmp_path / "x", Wanted(ref="zzzz"))
+            await asyncio.to_thread(written, at, tmp_path / "x", ExportScope(ref="zzzz"))
         with pytest.raises(BadRequest, match="no record of this"):
-            await asyncio.to_thread(written, at, tmp_path / "x", Wanted(until_ms=1))
+            await asyncio.to_thread(written, at, tmp_path / "x", ExportScope(until_ms=1))
         (tmp_path / VERIFIER).write_text("mine")
         with pytest.raises(BadRequest, match="another file"):
             await asyncio.to_thread(written, at, tmp_path / "new.jsonl")

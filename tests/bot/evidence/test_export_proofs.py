@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.evidence.export import VERIFIER, export
-from bot.evidence.journal_slice import Wanted
+from bot.evidence.journal_slice import ExportScope
 from core.model.evidence import text_hash
 from core.store.engine.clock import now_ms
 from core.store.engine.read_only import open_and_read
@@ -117,7 +117,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         export(
             settings.audit_path,
             lambda ids: open_and_read(settings.store_url, recorded, ids),
-            Wanted(),
+            ExportScope(),
             to,
         )
     return Exported(to, devices)

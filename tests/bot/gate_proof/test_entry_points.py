@@ -19,7 +19,7 @@ def test_the_order_is_that_of_the_page() -> None:
 
 
 def test_any_order_becomes_the_one() -> None:
-    """Doors of remote exec by their addresses; what is unknown is last."""
+    """Listeners of remote exec by their addresses; what is unknown is last."""
     for first in permutations(LISTED[:5]):
         assert in_order([*reversed(LISTED[5:]), "carrier pigeon", *first]) == [
             *LISTED,

@@ -1,4 +1,4 @@
-"""Prove the door for other machines by a signed request that must be denied."""
+"""Prove the listener for other machines by a signed request that must be denied."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from bot.settings import load
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.marks import FOLDER, Mark
 from core.remote.denials import RemoteDenial
-from core.remote.host.admission import ORDER, SENDER, Condition, Grounds, matches
+from core.remote.host.admission import ORDER, SENDER, AdmissionContext, Condition, matches
 from core.remote.host.service import Service
 from core.remote.trust.contacts import FILE
 from core.remote.trust.envelope import Opened
@@ -27,7 +27,7 @@ from tests.bot.gate_proof.proving import Forgetful, Proving, proving
 
 
 @dataclass
-class Door:
+class Listener:
     """A gate that serves other machines, and proves only that way."""
 
     world: Proving
@@ -41,7 +41,7 @@ class Door:
 
     @property
     def entry_point(self) -> RemoteEntryPoint:
-        """Return the first door's entry point."""
+        """Return the first listener's entry point."""
         found = self.world.prover.entry_points[0]
         assert isinstance(found, RemoteEntryPoint)
         return found
@@ -53,10 +53,10 @@ class Door:
 
 
 @asynccontextmanager
-async def door(
+async def listener(
     home: Path, *listen: str, acl: str = "[exec]\nenabled = true\n"
-) -> AsyncIterator[Door]:
-    """Open the doors of a host."""
+) -> AsyncIterator[Listener]:
+    """Open the listeners of a host."""
     (home / "acl.toml").write_text(acl)
     config = {"remote": {"acl": "acl.toml", "listen": listen or ["127.0.0.1:0"]}}
     (home / "config.json5").write_text(json.dumps(config))
@@ -68,7 +68,7 @@ async def door(
         planner, settings = world.gate.planner, load(home, environ={})
         try:
             async with remote_exec(settings, runner, planner, world.prover) as remote:
-                yield Door(world, remote)
+                yield Listener(world, remote)
         finally:
             await runner.stop()
 
@@ -80,9 +80,11 @@ async def door(
         ("[exec]\nenabled = false\n", "exec_disabled"),
     ],
 )
-async def test_every_door_denies_the_marked_vector(tmp_path: Path, acl: str, denial: str) -> None:
+async def test_every_listener_denies_the_marked_vector(
+    tmp_path: Path, acl: str, denial: str
+) -> None:
     """By TLS and on a Unix socket, past signature, trust and pair, where the list is read."""
-    async with door(tmp_path, "127.0.0.1:0", f"unix:{tmp_path}/exec.sock", acl=acl) as host:
+    async with listener(tmp_path, "127.0.0.1:0", f"unix:{tmp_path}/exec.sock", acl=acl) as host:
         proofs = await host.world.prover.prove()
         names = [f"remote {address}" for address in host.remote.listening]
 
@@ -96,7 +98,7 @@ async def test_the_proof_is_a_machine_that_nobody_stores_and_that_may_run_nothin
     tmp_path: Path,
 ) -> None:
     """No contact, key or pair of it is left; the exec log has its denials."""
-    async with door(tmp_path) as host:
+    async with listener(tmp_path) as host:
         before = {path.name for path in tmp_path.iterdir()}
         await host.world.states()
         other = await host.entry_point.submit(Mark("remote", "0" * 32, ("true",)))
@@ -112,9 +114,9 @@ async def test_the_proof_is_a_machine_that_nobody_stores_and_that_may_run_nothin
     assert (0, {RemoteDenial.ARGV_NOT_ALLOWED: 2}) == (counted.started, counted.denied)
 
 
-async def test_a_lockdown_is_lifted_when_the_door_holds(tmp_path: Path) -> None:
+async def test_a_lockdown_is_lifted_when_the_listener_holds(tmp_path: Path) -> None:
     """The lock itself keeps no proof from being judged."""
-    async with door(tmp_path) as host:
+    async with listener(tmp_path) as host:
         lockdown = host.world.gate.execution.guard.lockdown
         lockdown.engage("why", by="ana")
         assert "" == await host.world.prover.lift("uid:0")
@@ -122,12 +124,12 @@ async def test_a_lockdown_is_lifted_when_the_door_holds(tmp_path: Path) -> None:
 
 
 class TestBroken:
-    """Break the door on purpose: one proof later everything is locked down, and people are told."""
+    """Break the listener on purpose: one proof later all is locked down, and people are told."""
 
     @pytest.mark.parametrize("without", ["the list", "caps and list", "any condition"])
-    async def test_a_door_that_lets_through(self, tmp_path: Path, without: str) -> None:
+    async def test_a_listener_that_lets_through(self, tmp_path: Path, without: str) -> None:
         """A list that is shown and not enforced; the guard stops the marked vector itself."""
-        async with door(tmp_path) as host:
+        async with listener(tmp_path) as host:
             rest: dict[str, tuple[Condition, ...]] = {
                 "the list": tuple(one for one in ORDER if one is not matches)
             }
@@ -140,32 +142,36 @@ class TestBroken:
 
     async def test_without_any_guard_the_first_frame_tells(self, tmp_path: Path) -> None:
         """That the run was accepted is enough."""
-        async with door(tmp_path) as host:
+        async with listener(tmp_path) as host:
             host.service.order = ()
             host.world.gate.execution.guard.marks._drawn = Forgetful()
             await self._is_found(host)
 
-    async def test_a_door_that_let_it_through_and_could_not_start_it(self, tmp_path: Path) -> None:
+    async def test_a_listener_that_let_it_through_and_could_not_start_it(
+        self, tmp_path: Path
+    ) -> None:
         """That it ran into a missing folder is luck, and not a gate."""
         acl = f'[exec]\nenabled = true\ndefault_cwd = "{tmp_path}/absent"\n'
-        async with door(tmp_path, acl=acl) as host:
+        async with listener(tmp_path, acl=acl) as host:
             host.service.order = ()
             await self._is_found(host)
 
-    async def test_a_door_that_runs_it_and_says_that_it_was_denied(self, tmp_path: Path) -> None:
+    async def test_a_listener_that_runs_it_and_says_that_it_was_denied(
+        self, tmp_path: Path
+    ) -> None:
         """The witness on disk shows it."""
 
-        def lies(_: Grounds, request: Opened) -> RemoteDenial:
+        def lies(_: AdmissionContext, request: Opened) -> RemoteDenial:
             assert request.payload.run is not None
             subprocess.run(request.payload.run.argv, check=True)
             return RemoteDenial.ARGV_NOT_ALLOWED
 
-        async with door(tmp_path) as host:
+        async with listener(tmp_path) as host:
             host.service.order = watched(host.world.gate.execution.guard.marks, (lies,))
             await self._is_found(host)
             assert not list((tmp_path / FOLDER).iterdir())
 
-    async def _is_found(self, host: Door) -> None:
+    async def _is_found(self, host: Listener) -> None:
         way = host.entry_point.name
         assert {way: "ran"} == await host.world.states()
         locked = Lockdown(host.world.home / NAME).state()
@@ -179,30 +185,30 @@ class TestBroken:
 class TestIncomplete:
     """What proves nothing is reported, and locks nothing."""
 
-    async def test_a_door_that_denies_everybody_unread(self, tmp_path: Path) -> None:
-        """An answer alone proves nothing: the door's own conditions must have judged the vector."""
-        async with door(tmp_path) as host:
+    async def test_a_listener_that_denies_everybody_unread(self, tmp_path: Path) -> None:
+        """An answer alone proves nothing: the listener's conditions must have judged the vector."""
+        async with listener(tmp_path) as host:
             host.service.sender = (lambda *_: RemoteDenial.UNTRUSTED,)
             (proof,) = await host.world.prover.prove()
         self._is_told(proof.state, proof.detail, "did not reach", tmp_path)
 
-    async def test_a_door_that_is_shut(self, tmp_path: Path) -> None:
+    async def test_a_listener_that_is_shut(self, tmp_path: Path) -> None:
         """Nothing answers there."""
-        async with door(tmp_path, f"unix:{tmp_path}/exec.sock") as host:
+        async with listener(tmp_path, f"unix:{tmp_path}/exec.sock") as host:
             (tmp_path / "exec.sock").unlink()
             (proof,) = await host.world.prover.prove()
         self._is_told(proof.state, proof.detail, "Cannot connect", tmp_path)
 
     async def test_contacts_that_cannot_be_read(self, tmp_path: Path) -> None:
         """Then no one is trusted, which holds as well."""
-        async with door(tmp_path) as host:
+        async with listener(tmp_path) as host:
             (tmp_path / FILE).write_text("{")
             (proof,) = await host.world.prover.prove()
         assert (ProofState.HELD, "denied (untrusted)") == (proof.state, proof.detail)
 
-    async def test_a_door_whose_log_cannot_be_written(self, tmp_path: Path) -> None:
+    async def test_a_listener_whose_log_cannot_be_written(self, tmp_path: Path) -> None:
         """Nothing is judged there; the detail says why."""
-        async with door(tmp_path) as host:
+        async with listener(tmp_path) as host:
             host.service.log.close()
             (proof,) = await host.world.prover.prove()
         self._is_told(proof.state, proof.detail, "cannot write its exec log", tmp_path)
@@ -216,7 +222,7 @@ class TestIncomplete:
 
 async def test_a_request_of_anybody_else_leaves_the_marks_alone(tmp_path: Path) -> None:
     """The watched conditions decide as before."""
-    async with door(tmp_path) as host:
+    async with listener(tmp_path) as host:
         marks = host.world.gate.execution.guard.marks
         assert len(SENDER) == len(host.service.sender)
         mark = marks.draw("remote", "/usr/bin/touch", str(tmp_path))

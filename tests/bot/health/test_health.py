@@ -10,8 +10,8 @@ import pytest
 
 from bot.gate_proof.prover import Proof, ProofState
 from bot.health import Finding, Health, Kept
-from bot.health.gate import GateLook
-from bot.health.looks import ClockLook
+from bot.health.gate import GateProbe
+from bot.health.probes import ClockProbe
 from bot.health.store import disk
 from bot.jobs.scheduler import Clock
 from bot.settings import load
@@ -38,7 +38,7 @@ class Asked(MemoryChannel):
         return ChannelHealth(True, "listening")
 
 
-def health_of(world: Proving, channel: MemoryChannel, gate: GateLook | None = None) -> Health:
+def health_of(world: Proving, channel: MemoryChannel, gate: GateProbe | None = None) -> Health:
     """Return the health of a gate with one channel."""
     settings = load(world.home, environ={})
     return Health(world.gate.store, {"memory": channel}, settings, "boot-1", gate)
@@ -47,7 +47,7 @@ def health_of(world: Proving, channel: MemoryChannel, gate: GateLook | None = No
 async def test_every_part_is_looked_at(tmp_path: Path) -> None:
     """Names, verdicts and words; the earlier keys still exist."""
     async with proving(tmp_path) as world:
-        health = health_of(world, MemoryChannel(), GateLook(world.prover, 900))
+        health = health_of(world, MemoryChannel(), GateProbe(world.prover, 900))
         await world.states()
         report = await health.report()
 
@@ -139,17 +139,17 @@ class Clocks:
 
     wall_s: float = 1_700_000_000.0
     steady_s: float = 50.0
-    look: ClockLook = field(init=False)
+    probe: ClockProbe = field(init=False)
 
     def __post_init__(self) -> None:
         """Start checking them."""
-        self.look = ClockLook(lambda: self.wall_s, lambda: self.steady_s)
+        self.probe = ClockProbe(lambda: self.wall_s, lambda: self.steady_s)
 
     def after(self, wall_s: float, steady_s: float) -> Finding:
         """Advance both and check."""
         self.wall_s += wall_s
         self.steady_s += steady_s
-        return self.look()
+        return self.probe()
 
 
 @pytest.mark.parametrize("jump_s", [-3_600.0, 5.0])
@@ -177,13 +177,13 @@ def test_a_home_that_is_gone_has_no_room(tmp_path: Path) -> None:
 async def test_a_proof_that_is_late_or_failed_shows(tmp_path: Path) -> None:
     """Not yet proved is fine for half a minute; a round that never comes is not."""
     async with proving(tmp_path) as world:
-        look = GateLook(world.prover, 60)
+        probe = GateProbe(world.prover, 60)
 
         async def found() -> dict[str, Finding]:
-            return {one.subject: one for one in await look()}
+            return {one.subject: one for one in await probe()}
 
         early = (await found())["gate proof socket"]
-        look._since -= 31
+        probe._since -= 31
         late = (await found())["gate proof socket"]
         now_ms = time.time_ns() // 1_000_000
         parts = []

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from bot.health.nodes import NodesLook
+from bot.health.nodes import NodesProbe
 from core.model.node import AWAY, NodeId, NodeState
 from core.store import open_store
 from core.store.people import nodes
@@ -23,16 +23,16 @@ class Host:
 async def test_who_is_connected_and_who_is_away(tmp_path: Path) -> None:
     """The text names the absent ones; the rows are what metrics and status show."""
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
-    look = NodesLook(store, cast("NodeHost", Host()))
-    (empty,) = await look()
+    probe = NodesProbe(store, cast("NodeHost", Host()))
+    (empty,) = await probe()
     for key, name in (("a", "web"), ("b", "db")):
         draft = nodes.PairingDraft(NodeId(key * 64), "t" * 64, name, "10.0.0.1")
         asked = await store.write(nodes.request, draft)
         await store.write(nodes.approve, asked.code, "uid:0")
-    (found,) = await look()
-    shown = look.shown()
+    (found,) = await probe()
+    shown = probe.shown()
     await store.close()
-    (lost,) = await look()
+    (lost,) = await probe()
 
     assert (empty.ok, empty.detail) == (True, "0 of 0 connected")
     assert (found.ok, found.detail) == (True, "1 of 2 connected; away: db, never seen")

@@ -16,8 +16,8 @@ import pytest
 from bot.app import Gateway, gateway
 from bot.jobs.scheduler import Clock
 from bot.jobs.week_time import WeekTime
-from bot.jobs.weekly_report import NAME, WeeklyLook, every_week
-from bot.policy_tools.weekly_suggest import LookEnded, Patience, week_of
+from bot.jobs.weekly_report import NAME, WeeklyAnalysis, every_week
+from bot.policy_tools.weekly_suggest import AnalysisEnded, Patience, week_of
 from bot.settings import Settings, load
 from channels.memory import MemoryChannel
 from core.approvals.answer import Answer
@@ -80,10 +80,10 @@ class Recorded(list[str]):
         self.append(words)
 
 
-def look_of(state: Path, told: Recorded, patience: Patience | None = None) -> WeeklyLook:
+def analysis_of(state: Path, told: Recorded, patience: Patience | None = None) -> WeeklyAnalysis:
     """Return the report of a home, at the gateway's own time."""
     settings = load(state, environ={})
-    return WeeklyLook(settings, told.tell, WeekTime(UTC), patience or Patience())
+    return WeeklyAnalysis(settings, told.tell, WeekTime(UTC), patience or Patience())
 
 
 async def test_what_was_missed_is_made_up_and_told_once(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ async def test_what_was_missed_is_made_up_and_told_once(tmp_path: Path) -> None:
 async def test_a_restart_in_the_same_week_looks_no_more(tmp_path: Path) -> None:
     """The week is in a private file; another gateway over the same home respects it."""
     state, told = await asked(tmp_path, least=9), Recorded()
-    await look_of(state, told).look()
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
+    await analysis_of(state, told).run()
 
     assert 1 == len(told)
     assert 0o600 == (state / NAME).stat().st_mode & 0o777
     write(state / NAME, LONG_AGO)
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
     assert 2 == len(told), "the file was what kept the second one back"
 
 
@@ -126,7 +126,7 @@ async def test_a_store_in_postgresql_is_looked_at_as_well(
     await remember(postgres_url, tmp_path, HISTORY)
     write(state / NAME, LONG_AGO)
     told = Recorded()
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
 
     (words,) = told
     assert "asked 10 times" in words
@@ -147,7 +147,7 @@ async def test_nobody_is_told_of_little(
 ) -> None:
     """Below the least that is worth a message the week is counted, and nothing is sent."""
     state, told = await asked(tmp_path, history, least=least), Recorded()
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
 
     assert count == len(told)
     assert week(state) > "2026"
@@ -160,7 +160,7 @@ async def test_a_first_start_missed_nothing(tmp_path: Path, content: object) -> 
     (state / NAME).unlink()
     if content is not None:
         write(state / NAME, content)
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
 
     assert [] == told
     assert week(state) > "2026"
@@ -171,11 +171,11 @@ async def test_the_clock_looks_at_its_time_of_the_week(tmp_path: Path) -> None:
     state, told = await asked(tmp_path, least=9), Recorded()
     at = datetime.now(UTC) + timedelta(seconds=2)
     moment = WeekTime(UTC, at.weekday(), at.hour, at.minute, at.second)
-    look = WeeklyLook(load(state, environ={}), told.tell, moment)
+    analysis = WeeklyAnalysis(load(state, environ={}), told.tell, moment)
     clock = Clock(Work())
     clock.start()
     try:
-        clock.weekly("suggest", moment, look.look, jitter_s=0, soon_s=3600)
+        clock.weekly("suggest", moment, analysis.run, jitter_s=0, soon_s=3600)
         assert [] == told
         await until(lambda: told)
     finally:
@@ -205,22 +205,22 @@ async def test_an_answer_does_not_wait_for_the_look(
     state, told = await asked(tmp_path, least=9), Recorded()
     patience = Patience(longest_s=120, breath_s=1.0)
     async with running(state) as (found, _):
-        look = asyncio.create_task(look_of(state, told, patience).look())
+        analysis = asyncio.create_task(analysis_of(state, told, patience).run())
         api = Api.of(found.gate)
         caller = await api.caller("asker", ASK, agent="main")
         approval = await api.ask(caller, "id -u", tmp_path)
         said = await found.gate.answer(Answer(ref=approval, reply=DENY, actor=ANA))
-        still = look.done()
+        still = analysis.done()
         ended = await found.gate.wait(ApprovalId(approval), 20_000)
-        look.cancel()
-        await asyncio.gather(look, return_exceptions=True)
+        analysis.cancel()
+        await asyncio.gather(analysis, return_exceptions=True)
 
     assert said.approval is not None
     assert ended is not None
     assert not still
     assert patience.stopped.is_set()
     assert [] == told
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
     threads = {one.thread for one in caplog.records if "prompts of the week" in one.message}
     assert threads
     assert threading.get_ident() not in threads
@@ -235,10 +235,10 @@ def test_a_look_that_takes_too_long_or_is_stopped_ends(tmp_path: Path) -> None:
     stopped.stopped.set()
 
     for patience in (Patience(longest_s=0), stopped):
-        with pytest.raises(LookEnded, match="sayso policy suggest"):
+        with pytest.raises(AnalysisEnded, match="sayso policy suggest"):
             week_of(settings, patience)
     assert 9 == week_of(settings, Patience()).saved
-    assert issubclass(LookEnded, SaysoError)
+    assert issubclass(AnalysisEnded, SaysoError)
 
 
 async def test_what_cannot_be_looked_at_is_tried_at_the_next_start(
@@ -247,7 +247,7 @@ async def test_what_cannot_be_looked_at_is_tried_at_the_next_start(
     """A store that cannot be read is a warning, and the week counts as not reported."""
     state, told = home(tmp_path, config(least=1)), Recorded()
     write(state / NAME, LONG_AGO)
-    await look_of(state, told).look()
+    await analysis_of(state, told).run()
 
     assert "cannot process the week's prompts: There is no store" in caplog.text
     assert LONG_AGO["week"] == week(state)

@@ -28,7 +28,7 @@ from core.nodes.frames import (
     Query,
     Unprepared,
 )
-from core.nodes.member import Joined, Member
+from core.nodes.member import GatewayConnection, Member
 from core.planning.digest import bind
 from core.planning.planner import Refusal
 from core.ports import RunWatcher
@@ -44,10 +44,10 @@ from tests.support.waiting import until
 class Faulty:
     """Work that fails as no work should."""
 
-    async def joined(self, joined: Joined) -> None:
+    async def joined(self, joined: GatewayConnection) -> None:
         """Take the notice of the gateway."""
 
-    async def heard(self, joined: Joined, frame: AnyFrame) -> None:
+    async def heard(self, joined: GatewayConnection, frame: AnyFrame) -> None:
         """Fail."""
         raise RuntimeError("a fault of ours")
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.settings import load
 from bot.wiring.api import Network
-from bot.wiring.storage import open_ground
+from bot.wiring.storage import open_storage
 from core.store import Store, open_store
 from core.store.people import people, totp_keys
 from core.trust.sealing import SEALING_KEY, Seals
@@ -34,8 +34,8 @@ async def _ground(home: Path, **environ: str) -> AsyncIterator[tuple[Store, Seal
     """Open a home's store as a gateway does, and its sealer."""
     settings = load(home, environ=environ)
     async with AsyncExitStack() as stack:
-        ground = await open_ground(stack, settings, Network.of(settings))
-        yield ground.store, settings.seals
+        storage = await open_storage(stack, settings, Network.of(settings))
+        yield storage.store, settings.seals
 
 
 def _holding(folder: Path) -> list[str]:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.evidence.export import export
-from bot.evidence.journal_slice import Wanted
+from bot.evidence.journal_slice import ExportScope
 from core.audit.verify_export import main, verify, verify_signature
 from core.model.approval import ApprovalReply
 from core.model.result import Pending
@@ -128,7 +128,7 @@ async def _exported(home: Path) -> Path:
         def read(ids: tuple[str, ...]) -> Any:
             return open_and_read(f"sqlite:///{home / 'state.db'}", recorded, ids)
 
-        await asyncio.to_thread(export, home / "audit.jsonl", read, Wanted(), to)
+        await asyncio.to_thread(export, home / "audit.jsonl", read, ExportScope(), to)
     return to
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.companion.limits import RateLimit
-from core.companion.server import CompanionServer, Desk, Dialog
+from core.companion.server import CompanionServer, Dialog, DialogDisplay
 from core.model.approval import ApprovalReply
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "exec_approvals_socket.json"
@@ -62,7 +62,7 @@ def name(number: int) -> str:
 
 @asynccontextmanager
 async def companion(
-    desk: Desk | None = None,
+    dialogs: DialogDisplay | None = None,
     *,
     ttl_ms: int = 10_000,
     rate: RateLimit | None = None,
@@ -72,7 +72,9 @@ async def companion(
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o700)  # noqa: PTH101 - one call
         path = Path(folder) / "exec-approvals.sock"
-        server = make(path, TOKEN, desk or RecordingDesk(), ttl_ms=ttl_ms, rate=rate or RateLimit())
+        server = make(
+            path, TOKEN, dialogs or RecordingDesk(), ttl_ms=ttl_ms, rate=rate or RateLimit()
+        )
         await server.start()
         try:
             yield server

@@ -51,18 +51,18 @@ async def test_nobody_is_there(tmp_path: Path) -> None:
 
 async def test_a_dialogue_with_our_own_companion() -> None:
     """The dialog opens, the answer arrives, the reply and the end reach the person."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         dialog = await ask(CompanionAddress(server.path, TOKEN), asked())
         answers = dialog.answers()
-        desk.shown[0].answer(ApprovalReply.ALLOW_ONCE)
+        dialogs.shown[0].answer(ApprovalReply.ALLOW_ONCE)
         assert ApprovalReply.ALLOW_ONCE == await anext(answers)
         await dialog.reply("You are no approver.", accepted=False)
-        await until(lambda: desk.replies == [("You are no approver.", False)])
-        desk.shown[0].answer(ApprovalReply.DENY)
+        await until(lambda: dialogs.replies == [("You are no approver.", False)])
+        dialogs.shown[0].answer(ApprovalReply.DENY)
         assert ApprovalReply.DENY == await anext(answers)
         await dialog.end("Denied")
-        await until(lambda: desk.ended == ["Denied"])
+        await until(lambda: dialogs.ended == ["Denied"])
 
 
 async def test_an_answer_that_comes_at_once_is_taken() -> None:

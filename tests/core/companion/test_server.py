@@ -19,17 +19,17 @@ from tests.support.waiting import until
 @pytest.mark.parametrize("reply", list(ApprovalReply))
 async def test_a_dialogue_as_the_page_has_it(reply: ApprovalReply) -> None:
     """Challenge, request, dialog, answer, reply, end: each signature is the page's."""
-    desk, asked = RecordingDesk(), question()
-    async with companion(desk) as server:
+    dialogs, asked = RecordingDesk(), question()
+    async with companion(dialogs) as server:
         client = PageClient(server.path, TOKEN)
         shown = await asyncio.to_thread(client.ask, asked)
-        (dialog,) = desk.shown
+        (dialog,) = dialogs.shown
         dialog.answer(reply)
         answer = await asyncio.to_thread(client.read)
         client.send({"type": "reply", "id": asked["id"], "accepted": True, "words": "Fine."})
-        await until(lambda: desk.replies == [("Fine.", True)])
+        await until(lambda: dialogs.replies == [("Fine.", True)])
         client.send({"type": "ended", "id": asked["id"], "words": "Over."})
-        await until(lambda: desk.ended == ["Over."])
+        await until(lambda: dialogs.ended == ["Over."])
         client.close()
 
     parts = (client.nonce, asked["id"], asked["digest"])
@@ -46,8 +46,8 @@ async def test_a_dialogue_as_the_page_has_it(reply: ApprovalReply) -> None:
 
 async def test_hello_is_answered_without_a_dialog() -> None:
     """A companion reports that it is there, proves the token, and shows nothing."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         client = PageClient(server.path, TOKEN)
         ready = await asyncio.to_thread(client.ask, {"kind": "hello"})
         over = await asyncio.to_thread(client.read)
@@ -55,19 +55,19 @@ async def test_hello_is_answered_without_a_dialog() -> None:
 
     assert {"type": "ready", "hmac": sign(TOKEN, "ready", client.nonce)} == ready
     assert over is None
-    assert [] == desk.shown
+    assert [] == dialogs.shown
 
 
 async def test_what_is_not_offered_cannot_be_pressed() -> None:
     """A dialog sends no answer that its question does not list."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         client = PageClient(server.path, TOKEN)
         await asyncio.to_thread(client.ask, question(answers=["deny"]))
 
         with pytest.raises(ValueError, match="allow-once is not offered"):
-            desk.shown[0].answer(ApprovalReply.ALLOW_ONCE)
-        desk.shown[0].answer(ApprovalReply.DENY)
+            dialogs.shown[0].answer(ApprovalReply.ALLOW_ONCE)
+        dialogs.shown[0].answer(ApprovalReply.DENY)
         answer = await asyncio.to_thread(client.read)
         client.close()
 
@@ -77,13 +77,13 @@ async def test_what_is_not_offered_cannot_be_pressed() -> None:
 
 async def test_a_gateway_that_is_gone_closes_its_dialog() -> None:
     """If the connection ends, nothing is left to press."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         client = PageClient(server.path, TOKEN)
         await asyncio.to_thread(client.ask, question())
-        assert [] == desk.ended
+        assert [] == dialogs.ended
         client.close()
-        await until(lambda: desk.ended == ["The gateway is gone; nothing was decided here."])
+        await until(lambda: dialogs.ended == ["The gateway is gone; nothing was decided here."])
 
 
 async def test_the_socket_is_private_and_has_one_owner() -> None:
@@ -114,8 +114,8 @@ async def test_a_socket_that_was_left_over_is_replaced() -> None:
 
 async def test_too_many_open_dialogs_are_refused() -> None:
     """Beyond the limit a question is refused as busy; those before it stay open."""
-    desk = RecordingDesk()
-    async with companion(desk, rate=RateLimit(burst=1_000)) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs, rate=RateLimit(burst=1_000)) as server:
         clients, said = [], []
         for number in range(MOST_OPEN + 1):
             clients.append(PageClient(server.path, TOKEN))
@@ -129,8 +129,8 @@ async def test_too_many_open_dialogs_are_refused() -> None:
 
 async def test_a_right_client_gets_through_a_crowd_that_says_nothing() -> None:
     """Connections that never authenticate give way to a newcomer, the oldest first."""
-    desk = RecordingDesk()
-    async with companion(desk, rate=RateLimit(burst=1_000)) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs, rate=RateLimit(burst=1_000)) as server:
         crowd = [PageClient(server.path, TOKEN) for _ in range(MOST_WAITING)]
         for one in crowd:
             await asyncio.to_thread(one.challenge)
@@ -146,8 +146,8 @@ async def test_a_right_client_gets_through_a_crowd_that_says_nothing() -> None:
 
 async def test_another_user_is_not_served() -> None:
     """A companion of another uid closes without a byte; our own gets its challenge."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         own = PageClient(server.path, TOKEN)
         assert peer_of(own.socket).uid == os.getuid()
         assert await asyncio.to_thread(own.challenge)
@@ -156,4 +156,4 @@ async def test_another_user_is_not_served() -> None:
         assert await asyncio.to_thread(other.read) is None
         own.close()
         other.close()
-    assert [] == desk.shown
+    assert [] == dialogs.shown

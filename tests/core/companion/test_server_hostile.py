@@ -211,18 +211,18 @@ def _asked_rightly(path: Path) -> dict[str, Any] | None:
 async def test_a_hostile_client_gets_no_dialog(kind: str) -> None:
     """It is refused with its reason and nothing is shown; a valid client then gets a dialog."""
     attack, reason = ATTACKS[kind]
-    desk = RecordingDesk()
+    dialogs = RecordingDesk()
     # A clock of a second for silent clients; one that says it is 11 s old is so either way.
     silent = reason == "timed_out"
-    async with companion(desk, ttl_ms=1_000 if silent else 10_000) as server:
+    async with companion(dialogs, ttl_ms=1_000 if silent else 10_000) as server:
         said = await asyncio.to_thread(_attacked, server.path, attack)
-        shown = len(desk.shown)
+        shown = len(dialogs.shown)
         control = await asyncio.to_thread(_asked_rightly, server.path)
 
     assert ("refused", reason) == ((said or {}).get("type"), (said or {}).get("reason"))
     assert 0 == shown
     assert "shown" == (control or {})["type"]
-    assert 1 == len(desk.shown)
+    assert 1 == len(dialogs.shown)
 
 
 def test_there_are_forty_kinds() -> None:
@@ -233,8 +233,8 @@ def test_there_are_forty_kinds() -> None:
 @pytest.mark.parametrize("again", ["on another connection", "on the same", "after a restart"])
 async def test_a_request_that_was_recorded_is_refused(again: str) -> None:
     """The bytes that opened a dialog open none again, although they are not ten seconds old."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         first = PageClient(server.path, TOKEN)
         nonce = await asyncio.to_thread(first.challenge)
         recorded = _line(request(TOKEN, nonce, now_ms(), question()))
@@ -255,20 +255,20 @@ async def test_a_request_that_was_recorded_is_refused(again: str) -> None:
             said = await asyncio.to_thread(_attacked, server.path, _raw(recorded))
             assert "stale" == (said or {})["reason"]
 
-    assert 1 == len(desk.shown)
+    assert 1 == len(dialogs.shown)
 
 
 async def test_a_question_that_is_open_is_not_opened_twice() -> None:
     """A second request for the same approval is refused while the first is on the screen."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         first = PageClient(server.path, TOKEN)
         assert "shown" == ((await asyncio.to_thread(first.ask, question())) or {})["type"]
         said = await asyncio.to_thread(_asked_rightly, server.path)
         first.close()
 
     assert "already_shown" == (said or {})["reason"]
-    assert 1 == len(desk.shown)
+    assert 1 == len(dialogs.shown)
 
 
 @pytest.mark.parametrize(
@@ -276,21 +276,21 @@ async def test_a_question_that_is_open_is_not_opened_twice() -> None:
 )
 async def test_nonsense_after_the_request_closes_the_dialog(said: bytes) -> None:
     """A client that was admitted and then talks nonsense loses its dialog and its connection."""
-    desk = RecordingDesk()
-    async with companion(desk) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs) as server:
         client = PageClient(server.path, TOKEN)
         assert "shown" == ((await asyncio.to_thread(client.ask, question())) or {})["type"]
         await asyncio.to_thread(client.raw, said)
         assert await asyncio.to_thread(client.read) is None
         client.close()
 
-    assert 1 == len(desk.ended)
+    assert 1 == len(dialogs.ended)
 
 
 async def test_a_flood_opens_nothing_and_another_process_gets_through() -> None:
     """Of 200 connections of one process most are refused; another process gets its dialog."""
-    desk = RecordingDesk()
-    async with companion(desk, rate=RateLimit(burst=10, a_second=1)) as server:
+    dialogs = RecordingDesk()
+    async with companion(dialogs, rate=RateLimit(burst=10, a_second=1)) as server:
         said = [
             await asyncio.to_thread(_attacked, server.path, lambda one: one.raw(b"{}\n"))
             for _ in range(200)
@@ -301,7 +301,7 @@ async def test_a_flood_opens_nothing_and_another_process_gets_through() -> None:
     assert reasons.count("rate_limited") >= 150
     assert {"rate_limited", "bad_frame"} == set(reasons)
     assert "shown" == other
-    assert 1 == len(desk.shown)
+    assert 1 == len(dialogs.shown)
 
 
 def _in_another_process(path: Path, user: int | None = None) -> str:
@@ -331,13 +331,13 @@ def _in_another_process(path: Path, user: int | None = None) -> str:
 
 async def test_another_unix_user_is_refused_by_mode_and_by_the_kernels_word() -> None:
     """User nobody cannot open the socket; with the modes open, it is disconnected by its uid."""
-    desk, nobody = RecordingDesk(), 65534
-    async with companion(desk) as server:
+    dialogs, nobody = RecordingDesk(), 65534
+    async with companion(dialogs) as server:
         by_mode = await asyncio.to_thread(_in_another_process, server.path, nobody)
         server.path.parent.chmod(0o755)
         server.path.chmod(0o666)
         by_uid = await asyncio.to_thread(_in_another_process, server.path, nobody)
-        assert 0 == len(desk.shown)
+        assert 0 == len(dialogs.shown)
         own = await asyncio.to_thread(_in_another_process, server.path)
 
     assert "Permission denied" in by_mode

@@ -16,7 +16,7 @@ LATE_S = 1e12
 
 
 @dataclass(eq=False)
-class Guest:
+class SlotHolder:
     """A connection; once it is served, it has a request in flight."""
 
     peer: Peer
@@ -29,20 +29,20 @@ class Guest:
         self.dismissed.append(why)
 
 
-def came(places: Places, *, uid: int = 1000, **peer: int) -> Guest:
+def came(places: Places, *, uid: int = 1000, **peer: int) -> SlotHolder:
     """Let a process connect; the peer's numbers are 1 by default."""
     numbers = {"pid": 1, "gid": 1, "start_ticks": 1, "session": 1, **peer}
-    guest = Guest(Peer(uid=uid, **numbers))
-    places.arrive(guest)
-    return guest
+    holder = SlotHolder(Peer(uid=uid, **numbers))
+    places.arrive(holder)
+    return holder
 
 
-def is_served(places: Places, guest: Guest, method: str = "run") -> bool:
+def is_served(places: Places, holder: SlotHolder, method: str = "run") -> bool:
     """Let a connection ask; a refused one is disconnected."""
-    if places.refusal(guest, method) is None:
-        guest.in_flight += 1
+    if places.refusal(holder, method) is None:
+        holder.in_flight += 1
         return True
-    places.leave(guest)
+    places.leave(holder)
     return False
 
 

@@ -415,7 +415,7 @@ PROFILES = (
     Mutant(
         "the first mode prevails nowhere",
         "programs/profiles/profile.py",
-        "            if group.prevailing is Prevailing.FIRST:\n                return False\n",
+        "            if group.precedence is Precedence.FIRST:\n                return False\n",
         "",
         "programs/profiles/test_profile.py::test_each_shape_of_arguments",
     ),
@@ -1348,9 +1348,9 @@ TEMPLATES = (
         "policy/matching/test_matchers.py::test_a_file_that_nobody_may_read_is_found_however_it_is_named",
     ),
     Mutant(
-        "a denied file may be read through a door of /proc",
+        "a denied file may be read through a magic link of /proc",
         "policy/rules/file_denials.py",
-        " or _DOOR.match(path) is not None",
+        " or _MAGIC_LINK.match(path) is not None",
         "",
         "policy/matching/test_matchers.py::test_what_goes_through_a_folder_above_asks",
     ),

@@ -416,10 +416,10 @@ async def test_a_request_is_cancelled_by_a_connection_of_its_own(tmp_path: Path)
     """If the asking program lost its connection, the id and the agent suffice."""
     async with two_machines(tmp_path, limits=QUICK) as host:
         link = await _held(host, "sleep", "60")
-        (session,) = host.service.grounds.sessions
+        (session,) = host.service.context.sessions
         other = host.sealed("echo", "hello", identity=host.host)
         assert isinstance(await host.say(other), End)
-        assert len(host.service.grounds.sessions) == 1
+        assert len(host.service.context.sessions) == 1
 
         assert await host.client.cancel(session.request_id, host.host.agent_id)
         assert "cancelled" in host.kinds()  # on disk before the answer
@@ -435,7 +435,7 @@ async def test_nobody_cancels_what_another_started(tmp_path: Path) -> None:
     """A request that is not the caller's own is as unknown as one that does not exist."""
     async with two_machines(tmp_path / "a") as host, two_machines(tmp_path / "b") as other:
         link = await _held(host, "sleep", "60")
-        (session,) = host.service.grounds.sessions
+        (session,) = host.service.context.sessions
         stranger = host.sealer(other.identity).seal(
             Kind.CANCEL, session.request_id, wall_clock_ms()
         )

@@ -67,7 +67,7 @@ class DirectSqlite:
         self._clock = _Clock(code)
         self._tables = code.module("schema.people_tables").ALL_TABLES.sorted_tables
         self._writing = code.module("engine.sqlite.writer")
-        ballast = code.module("engine.sqlite.disk_reserve").Ballast(path)
+        ballast = code.module("engine.sqlite.disk_reserve").DiskReserve(path)
         self._writer = self._writing.Writer(path, self._clock, "boot-0", ballast)
         self._writer.open()
 

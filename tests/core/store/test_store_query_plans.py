@@ -19,7 +19,7 @@ from core.model.pending_limits import DEFAULT_LIMITS
 from core.store import approvals, outbox
 from core.store.approvals import grants, proofs
 from core.store.engine.clock import HighWater
-from core.store.engine.sqlite.disk_reserve import Ballast
+from core.store.engine.sqlite.disk_reserve import DiskReserve
 from core.store.engine.sqlite.writer import Writer
 from core.store.outbox import node_notices, showings
 from core.store.outbox.message_lookup import approval_of
@@ -156,7 +156,7 @@ def plan_of(conn: Connection, statement: Any) -> list[str]:
 def scanning(folder: Path, these: Iterable[tuple[str, Any]]) -> dict[str, list[str]]:
     """Return the statements that scan a growing table, with what SQLite says about it."""
     path = folder / "state.db"
-    writer = Writer(path, HighWater(), "boot", Ballast(path))
+    writer = Writer(path, HighWater(), "boot", DiskReserve(path))
     writer.open()
     conn = writer._conn
     assert conn is not None
@@ -191,7 +191,7 @@ def test_no_statement_scans_a_table_that_grows(tmp_path: Path) -> None:
 def test_no_operation_scans_a_table(name: str, tmp_path: Path) -> None:
     """Every table that an operation reads is searched by an index, or walked by a partial one."""
     path = tmp_path / "state.db"
-    writer = Writer(path, HighWater(), "boot", Ballast(path))
+    writer = Writer(path, HighWater(), "boot", DiskReserve(path))
     writer.open()
     conn = writer._conn
     assert conn is not None

@@ -13,7 +13,7 @@ _MARGIN: Final = 1024 * 1024
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Ballast:
+class DiskReserve:
     """``<database>.ballast``: ``BALLAST_BYTES`` of allocated disk."""
 
     def __init__(self, database: Path) -> None:

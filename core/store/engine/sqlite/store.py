@@ -21,7 +21,7 @@ from core.errors import StoreError
 from core.store.engine.clock import HighWater
 from core.store.engine.errors import translated
 from core.store.engine.protocol import CLOSED, Listener, Listeners
-from core.store.engine.sqlite.disk_reserve import Ballast
+from core.store.engine.sqlite.disk_reserve import DiskReserve
 from core.store.engine.sqlite.file import check, hold
 from core.store.engine.sqlite.writer import Job, Writer, open_connection
 
@@ -42,7 +42,7 @@ class SqliteStore:
         self._listeners = Listeners()
         self._closed = False
         self._boot = uuid.uuid4().hex
-        self._writer = Writer(path, clock, self._boot, Ballast(path))
+        self._writer = Writer(path, clock, self._boot, DiskReserve(path))
         self._thread = threading.Thread(target=self._serve, name="sayso-store", daemon=True)
         self._readers = ThreadPoolExecutor(1, "sayso-read")
         self._long_readers = ThreadPoolExecutor(_LONG_READS, "sayso-read-long")

@@ -19,7 +19,7 @@ from core.store.engine.context import Context, attach, context_of
 from core.store.engine.errors import is_full, translated
 from core.store.engine.notifications import take_notes
 from core.store.engine.protocol import CLOSED
-from core.store.engine.sqlite.disk_reserve import Ballast
+from core.store.engine.sqlite.disk_reserve import DiskReserve
 from core.store.engine.sqlite.file import connect
 from core.store.schema.prepare import prepare
 
@@ -84,7 +84,7 @@ def open_connection(path: Path, clock: HighWater, boot: str, *, read_only: bool)
 class Writer:
     """The one connection that writes; used by one thread at a time."""
 
-    def __init__(self, path: Path, clock: HighWater, boot: str, ballast: Ballast) -> None:
+    def __init__(self, path: Path, clock: HighWater, boot: str, ballast: DiskReserve) -> None:
         self._path, self._clock, self._boot, self._ballast = path, clock, boot, ballast
         self._conn: Connection | None = None
         self._marked_ms = 0

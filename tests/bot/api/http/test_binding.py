@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.api.http.binding import doors_of
+from bot.api.http.binding import listeners_of
 from core.errors import StateError
 from core.settings.http import HttpSection
 from tests.support.api_gateway import api_gateway
@@ -23,10 +23,10 @@ from tests.support.tcp_clients import connected_as
 ROOT = Path(__file__).parents[4]
 HELD = """
 import json, sys
-from bot.api.http.binding import doors_of
+from bot.api.http.binding import listeners_of
 from core.settings.http import HttpSection
-doors = doors_of(HttpSection(listen=sys.argv[1], public=True))
-print(json.dumps([one.getsockname()[:2] for one in doors]))
+listeners = listeners_of(HttpSection(listen=sys.argv[1], public=True))
+print(json.dumps([one.getsockname()[:2] for one in listeners]))
 """
 TAKING = """
 import socket
@@ -152,7 +152,7 @@ def test_every_address_means_those_of_ipv4_whatever_the_default_is() -> None:
 
 
 def _alone(listen: str, network: str, *, before: str = "", then: str = "") -> list[list[object]]:
-    """Return where a gateway's doors are on a machine with its own network."""
+    """Return where a gateway's listeners are on a machine with its own network."""
     rights = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
     shell = f'ip link set lo up\n{network}\nexec "$@"'
     script = (sys.executable, "-c", before + HELD + then, listen)
@@ -169,27 +169,28 @@ def _alone(listen: str, network: str, *, before: str = "", then: str = "") -> li
     return found
 
 
-def test_doors_are_closed_with_what_opened_them() -> None:
+def test_listeners_are_closed_with_what_opened_them() -> None:
     """The port is free again at once, on both."""
-    doors = doors_of(HttpSection(listen="127.0.0.1:0"))
-    port = doors[0].getsockname()[1]
-    assert [one.getsockname()[:2] for one in doors] == [("127.0.0.1", port), ("::1", port)]
-    for one in doors:
+    listeners = listeners_of(HttpSection(listen="127.0.0.1:0"))
+    port = listeners[0].getsockname()[1]
+    assert [one.getsockname()[:2] for one in listeners] == [("127.0.0.1", port), ("::1", port)]
+    for one in listeners:
         one.close()
     assert not taken("127.0.0.1", port)
     assert not taken("::1", port)
 
 
 def test_another_users_connections_end_none_of_ours_before_tls() -> None:
-    """A door is per user: all users of the machine have one address."""
+    """A listener is per user: all users of the machine have one address."""
     with ExitStack() as stack:
-        door, *others = doors_of(HttpSection(listen="127.0.0.1:0"))
-        for one in (door, *others):
+        listener, *others = listeners_of(HttpSection(listen="127.0.0.1:0"))
+        for one in (listener, *others):
             stack.enter_context(one)
-        ours = stack.enter_context(socket.create_connection(door.getsockname()[:2]))
-        stack.enter_context(door.accept()[0])
+        ours = stack.enter_context(socket.create_connection(listener.getsockname()[:2]))
+        stack.enter_context(listener.accept()[0])
         theirs = [
-            stack.enter_context(connected_as(UID, "127.0.0.1", door)) for _ in range(door.most + 1)
+            stack.enter_context(connected_as(UID, "127.0.0.1", listener))
+            for _ in range(listener.most + 1)
         ]
         ours.setblocking(False)
         with pytest.raises(BlockingIOError):

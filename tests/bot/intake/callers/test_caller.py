@@ -4,7 +4,7 @@ import pytest
 
 from bot.intake.callers.caller import Caller
 from core.errors import Forbidden
-from core.model.access import EVERY_SCOPE, Sight
+from core.model.access import EVERY_SCOPE, VisibleAgents
 from core.model.identity import AgentId, Intake, Requester, SessionKey
 
 ASKER = Requester(Intake.HTTP, "api:1")
@@ -18,7 +18,7 @@ def bound(*agents: AgentId) -> Caller:
 
 def seeing(*agents: AgentId, others: bool = False) -> Caller:
     """Return a person's caller that sees some agents, or all except those."""
-    return Caller(ASKER, None, EVERY_SCOPE, sight=Sight(frozenset(agents), others))
+    return Caller(ASKER, None, EVERY_SCOPE, visible=VisibleAgents(frozenset(agents), others))
 
 
 ANY = Caller(ASKER, None, EVERY_SCOPE)

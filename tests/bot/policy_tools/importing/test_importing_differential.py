@@ -13,7 +13,7 @@ from bot.policy_tools.importing import claude_code, convert
 from bot.policy_tools.importing.import_files import finder, import_texts
 from bot.policy_tools.importing.result import ALLOWING, Fate, Imported
 from bot.policy_tools.importing.scope import Origin
-from bot.policy_tools.importing.statements import Place, Unstated
+from bot.policy_tools.importing.statements import Place, UnreadStatement
 from bot.policy_tools.importing.write import config_text, write
 from bot.policy_tools.judge import Judge, present_settings
 from core.model.command import ExecRequest
@@ -197,8 +197,8 @@ def test_a_forgotten_file_denial_is_caught(
     forms = [form for form in corpora.claude() if "deny Read(" in form.name]
     assert not measure(forms, machine, tmp_path / "before").wider
 
-    def forget(place: Place, *_: object) -> Unstated:
-        return Unstated(place, "it is not about commands")
+    def forget(place: Place, *_: object) -> UnreadStatement:
+        return UnreadStatement(place, "it is not about commands")
 
     monkeypatch.setattr(claude_code, "_about_files", forget)
     assert measure(forms, machine, tmp_path / "after").wider

@@ -4,7 +4,7 @@ import random
 import subprocess
 from pathlib import Path
 
-from core.planning.git.config import Illegible, read_settings
+from core.planning.git.config import UnreadableConfig, read_settings
 
 PIECES = (
     *("[core]", "[Core]", '[a "B.c"]', "[a.B]", '[a "q\\"\\\\"]', "[a-1]"),
@@ -43,7 +43,7 @@ def test_what_is_read_is_what_git_reads(tmp_path: Path) -> None:
     for _ in range(700):
         text = drawn(dice)
         found = read_settings(text)
-        if isinstance(found, Illegible):
+        if isinstance(found, UnreadableConfig):
             continue
         taken += len(found) > 0
         # Between words git 2.39 turns a tab into a blank, 2.46 leaves it.
@@ -58,5 +58,5 @@ def test_a_lax_reader_would_be_caught(tmp_path: Path) -> None:
     """The control: rejected texts do mean something else to git than they seem to."""
     text = '[core]\n\ta = 1 \\\n[filter "x"]\n\tclean = sh\n'
 
-    assert read_settings(text) == Illegible(2)
+    assert read_settings(text) == UnreadableConfig(2)
     assert by_git(text, tmp_path / "c") == [("core.a", "1 [filter x]"), ("core.clean", "sh")]

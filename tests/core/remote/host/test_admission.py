@@ -16,8 +16,8 @@ from core.remote.host.admission import (
     METACHARACTERS,
     ORDER,
     SENDER,
+    AdmissionContext,
     Condition,
-    Grounds,
     first_denial,
     has_room,
     is_bound,
@@ -65,13 +65,13 @@ class Case:
     trust: Trust = Trust.ACCEPT
     age_ms: int = 0
 
-    def grounds(self) -> Grounds:
+    def context(self) -> AdmissionContext:
         """Return what the host judges by; it started a minute ago."""
         contacts = Contacts(contacts=(contact_of(self.client, trust=self.trust),))
         vectors = [("echo", "hello"), ("cat",), ("echo", "a;b")]
         acl = Acl.parse(acl_text(self.client, vectors, **self.caps))
         fresh = Freshness(started_ms=wall_clock_ms() - 60_000)
-        return Grounds(self.host.machine_id, acl, lambda: contacts, fresh)
+        return AdmissionContext(self.host.machine_id, acl, lambda: contacts, fresh)
 
     def payload(self, **changes: Any) -> Payload:
         """Return a payload that is valid, except for the changes."""
@@ -95,11 +95,11 @@ class Case:
 
 
 def verdict(
-    grounds: Grounds, request: Opened, without: Condition | None = None
+    context: AdmissionContext, request: Opened, without: Condition | None = None
 ) -> RemoteDenial | None:
     """Judge a request by all conditions, or by all but one."""
     return first_denial(
-        tuple(one for one in (*SENDER, *ORDER) if one is not without), grounds, request
+        tuple(one for one in (*SENDER, *ORDER) if one is not without), context, request
     )
 
 
@@ -107,7 +107,7 @@ def test_a_request_that_is_right_in_every_way_is_admitted() -> None:
     """Otherwise nothing below would prove anything."""
     case = Case()
 
-    assert verdict(case.grounds(), case.request()) is None
+    assert verdict(case.context(), case.request()) is None
 
 
 def _forged(case: Case) -> Opened:
@@ -174,8 +174,8 @@ def test_each_condition_refuses_by_its_own_reason_and_only_it_does(
     """Negative control: without its guard, the same request is not refused for this reason."""
     case = Case(caps={"max_stdin_bytes": 100, "max_duration_secs": 10})
 
-    assert verdict(case.grounds(), make(case)) is denial, what
-    assert verdict(case.grounds(), make(case), without=guard) is not denial
+    assert verdict(case.context(), make(case)) is denial, what
+    assert verdict(case.context(), make(case), without=guard) is not denial
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_without_its_guard_a_bad_request_would_get_through(what: str, guard: Con
     case = Case(caps={"max_stdin_bytes": 100, "max_duration_secs": 10})
     make = next(one[1] for one in BAD if one[0] == what)
 
-    assert verdict(case.grounds(), make(case), without=guard) is None
+    assert verdict(case.context(), make(case), without=guard) is None
 
 
 def test_the_conditions_stand_in_the_order_of_the_page() -> None:
@@ -207,10 +207,10 @@ def test_the_conditions_stand_in_the_order_of_the_page() -> None:
         other,
         case.payload(agent_id=other.agent_id, to_machine="e" * 64, expires_ms=1, run=order),
     ).model_copy(update={"signature": "0" * 128})
-    grounds, left, heard = case.grounds(), [*SENDER, *ORDER], []
-    while (denial := first_denial(tuple(left), grounds, wrong.opened())) is not None:
+    context, left, heard = case.context(), [*SENDER, *ORDER], []
+    while (denial := first_denial(tuple(left), context, wrong.opened())) is not None:
         heard.append(denial)
-        left = [one for one in left if first_denial((one,), grounds, wrong.opened()) is not denial]
+        left = [one for one in left if first_denial((one,), context, wrong.opened()) is not denial]
 
     assert heard == [
         D.SIGNATURE_INVALID,
@@ -234,21 +234,21 @@ def test_1_the_signature_verifies_the_requester() -> None:
     sealed = seal(case.client, case.payload())
     for old, new in (("hello", "hellp"), (case.client.agent_id, Identity.new().agent_id)):
         changed = sealed.model_copy(update={"payload": sealed.payload.replace(old, new)})
-        assert verdict(case.grounds(), changed.opened()) is D.SIGNATURE_INVALID
+        assert verdict(case.context(), changed.opened()) is D.SIGNATURE_INVALID
 
 
 def test_1_a_signature_for_another_purpose_does_not_count() -> None:
     """The binding is not a signature, nor the signature a binding: each has its own prefix."""
     case = Case()
     same = Identity(case.client.agent, case.client.agent)
-    grounds = case.grounds()
+    context = case.context()
     payload = case.payload(machine_id=same.machine_id)
     sealed = seal(same, payload)
     swapped = sealed.model_copy(update={"signature": sealed.binding, "binding": sealed.signature})
 
-    assert first_denial((is_signed,), grounds, sealed.opened()) is None
-    assert first_denial((is_signed,), grounds, swapped.opened()) is D.SIGNATURE_INVALID
-    assert first_denial((is_bound,), grounds, swapped.opened()) is D.MACHINE_BINDING_UNVERIFIED
+    assert first_denial((is_signed,), context, sealed.opened()) is None
+    assert first_denial((is_signed,), context, swapped.opened()) is D.SIGNATURE_INVALID
+    assert first_denial((is_bound,), context, swapped.opened()) is D.MACHINE_BINDING_UNVERIFIED
 
 
 def test_2_a_stolen_agent_key_is_of_no_use_on_another_machine() -> None:
@@ -256,14 +256,14 @@ def test_2_a_stolen_agent_key_is_of_no_use_on_another_machine() -> None:
     case = Case()
     thief = Identity(case.client.agent, Identity.new().machine)
 
-    assert verdict(case.grounds(), case.request(thief)) is D.MACHINE_BINDING_UNVERIFIED
+    assert verdict(case.context(), case.request(thief)) is D.MACHINE_BINDING_UNVERIFIED
 
 
 def test_3_the_local_trust_evaluator_returns_accept() -> None:
     """Known and rejected is treated like unknown."""
     rejected = Case(trust=Trust.REJECT)
 
-    assert verdict(rejected.grounds(), rejected.request()) is D.UNTRUSTED
+    assert verdict(rejected.context(), rejected.request()) is D.UNTRUSTED
 
 
 def test_3_contacts_that_cannot_be_read_trust_nobody() -> None:
@@ -273,62 +273,62 @@ def test_3_contacts_that_cannot_be_read_trust_nobody() -> None:
         raise StateError("damaged")
 
     case = Case()
-    grounds = case.grounds()
-    grounds.contacts = damaged
+    context = case.context()
+    context.contacts = damaged
 
-    assert verdict(grounds, case.request()) is D.UNTRUSTED
+    assert verdict(context, case.request()) is D.UNTRUSTED
 
 
 def test_3_trust_that_was_taken_away_counts_at_once() -> None:
     """The contacts are looked up again for each envelope, including renewals."""
     case = Case()
-    grounds = case.grounds()
-    assert verdict(grounds, case.request()) is None
-    grounds.contacts = Contacts
+    context = case.context()
+    assert verdict(context, case.request()) is None
+    context.contacts = Contacts
 
-    assert verdict(grounds, case.request()) is D.UNTRUSTED
+    assert verdict(context, case.request()) is D.UNTRUSTED
 
 
 def test_4_the_acl_contains_the_exact_pair() -> None:
     """A trusted agent with a list of its own on no machine, or on another one, is unknown."""
     case, listed = Case(), Case()
-    grounds = case.grounds()
-    grounds.acl = Acl.parse(acl_text(Identity(case.client.agent, listed.client.machine)))
+    context = case.context()
+    context.acl = Acl.parse(acl_text(Identity(case.client.agent, listed.client.machine)))
 
-    assert verdict(grounds, case.request()) is D.ACL_PAIR_UNKNOWN
+    assert verdict(context, case.request()) is D.ACL_PAIR_UNKNOWN
     order = (*SENDER[: SENDER.index(is_listed)], is_new)
-    assert first_denial(order, grounds, case.request()) is None
+    assert first_denial(order, context, case.request()) is None
 
 
 @pytest.mark.parametrize("how", ["no list", "enabled = false"])
 def test_4_without_a_list_in_force_nothing_runs(how: str) -> None:
     """A trusted peer is told that it is off; without the guard a list that is off would count."""
     case = Case(caps={"enabled": False})
-    grounds = case.grounds()
+    context = case.context()
     if how == "no list":
-        grounds.acl = None
+        context.acl = None
 
-    assert verdict(grounds, case.request()) is D.EXEC_DISABLED
-    unguarded = verdict(grounds, case.request(), without=is_enabled)
+    assert verdict(context, case.request()) is D.EXEC_DISABLED
+    unguarded = verdict(context, case.request(), without=is_enabled)
     assert unguarded is (D.ACL_PAIR_UNKNOWN if how == "no list" else None)
 
 
 def test_a_replayed_nonce_is_refused() -> None:
     """The very same bytes a second time; without the guard they would run again."""
     case = Case()
-    grounds, request = case.grounds(), case.request()
-    assert verdict(grounds, request) is None
+    context, request = case.context(), case.request()
+    assert verdict(context, request) is None
 
-    assert verdict(grounds, request) is D.REPLAYED
-    assert verdict(grounds, request, without=is_new) is None
+    assert verdict(context, request) is D.REPLAYED
+    assert verdict(context, request, without=is_new) is None
 
 
 def test_a_restart_forgets_nothing_that_could_be_replayed() -> None:
     """What was issued before this service began is refused, though its nonce is not known."""
     case = Case()
     request = case.request()
-    assert verdict(case.grounds(), request) is None
-    restarted = case.grounds()
+    assert verdict(case.context(), request) is None
+    restarted = case.context()
     restarted.freshness = Freshness(started_ms=request.payload.issued_ms + 1)
 
     assert verdict(restarted, request) is D.EXPIRED
@@ -373,12 +373,12 @@ def test_the_memory_of_nonces_is_bounded_for_each_and_in_all() -> None:
 def test_a_stranger_cannot_fill_the_memory_of_nonces() -> None:
     """Only listed peers are remembered."""
     case = Case()
-    grounds = case.grounds()
+    context = case.context()
     for _ in range(10):
-        verdict(grounds, _stranger(case))
-        verdict(grounds, _forged(case))
+        verdict(context, _stranger(case))
+        verdict(context, _forged(case))
 
-    assert not grounds.freshness._heard
+    assert not context.freshness._heard
 
 
 @pytest.mark.parametrize("character", sorted(METACHARACTERS))
@@ -388,7 +388,7 @@ def test_every_request_token_is_checked_for_shell_metacharacters(character: str)
     argv = ("echo", f"a{character}b")
     order = Order(argv=argv)
 
-    assert verdict(case.grounds(), case.request(run=order)) is D.SHELL_METACHARACTER
+    assert verdict(case.context(), case.request(run=order)) is D.SHELL_METACHARACTER
     assert not ArgvTemplate.parse(argv).matches(argv)
 
 
@@ -400,33 +400,33 @@ def test_the_metacharacters_are_the_nine_of_the_page() -> None:
 async def test_6_concurrency_is_capped_per_agent_and_in_total() -> None:
     """The agent's own third run, and any agent's fourth; without the guard both would start."""
     case = Case(caps={"max_concurrent_per_agent": 2, "max_concurrent_total": 3})
-    grounds = case.grounds()
+    context = case.context()
     for agent in (case.client.agent_id, "f" * 64):
-        _occupy(grounds, agent)
-    assert verdict(grounds, case.request()) is None
-    _occupy(grounds, case.client.agent_id)
-    assert verdict(grounds, case.request()) is D.CONCURRENCY_LIMIT
-    assert verdict(grounds, case.request(), without=has_room) is None
+        _occupy(context, agent)
+    assert verdict(context, case.request()) is None
+    _occupy(context, case.client.agent_id)
+    assert verdict(context, case.request()) is D.CONCURRENCY_LIMIT
+    assert verdict(context, case.request(), without=has_room) is None
 
-    grounds = case.grounds()
+    context = case.context()
     for _ in range(3):
-        _occupy(grounds, "f" * 64)
-    assert verdict(grounds, case.request()) is D.CONCURRENCY_LIMIT
+        _occupy(context, "f" * 64)
+    assert verdict(context, case.request()) is D.CONCURRENCY_LIMIT
 
 
 async def test_a_request_id_that_is_under_way_is_not_started_again() -> None:
     """Another nonce does not make it another request."""
     case = Case()
-    grounds = case.grounds()
-    session = _occupy(grounds, case.client.agent_id)
+    context = case.context()
+    session = _occupy(context, case.client.agent_id)
 
-    assert verdict(grounds, case.request(request_id=session.request_id)) is D.REPLAYED
+    assert verdict(context, case.request(request_id=session.request_id)) is D.REPLAYED
 
 
-def _occupy(grounds: Grounds, agent_id: str) -> Session:
+def _occupy(context: AdmissionContext, agent_id: str) -> Session:
     session = Session(agent_id, "m", new_id(), "sleep", Lease())
     session.lease.release()
-    grounds.sessions._active[session.run_id] = session
+    context.sessions._active[session.run_id] = session
     return session
 
 

@@ -9,7 +9,7 @@ from core.planning.planner import Planner
 from core.remote.acl.acl import Acl
 from core.remote.denials import RemoteDenial
 from core.remote.host.active_runs import Session
-from core.remote.host.admission import Grounds
+from core.remote.host.admission import AdmissionContext
 from core.remote.host.exec_log import open_exec_log
 from core.remote.host.lease import Lease, LeaseEnd
 from core.remote.host.service import Service
@@ -32,7 +32,7 @@ class Host:
 
     def said(self, kind: Kind, request_id: str = "", by: Identity | None = None) -> Sealed:
         """Return what the client says about a request, by default about the run."""
-        sealer = Sealer(by or self.client, self.service.grounds.machine_id)
+        sealer = Sealer(by or self.client, self.service.context.machine_id)
         return sealer.seal(kind, request_id or self.session.request_id, wall_clock_ms())
 
 
@@ -42,9 +42,9 @@ async def host(tmp_path: Path) -> Host:
     own, client = Identity.new(), Identity.new()
     contacts = Contacts(contacts=(contact_of(client),))
     fresh = Freshness(started_ms=wall_clock_ms() - 60_000)
-    grounds = Grounds(own.machine_id, Acl.parse(acl_text(client)), lambda: contacts, fresh)
+    context = AdmissionContext(own.machine_id, Acl.parse(acl_text(client)), lambda: contacts, fresh)
     log = open_exec_log(tmp_path / "exec.log", list)
-    service = Service(grounds, Runner(), Planner(), log)
+    service = Service(context, Runner(), Planner(), log)
     session = Session(client.agent_id, client.machine_id, new_id(), "/bin/sleep", Lease())
     return Host(service, session, client)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StateError
-from core.ipc.door import MOST_STRANGERS
+from core.ipc.tcp_listener import MOST_STRANGERS
 from core.remote.denials import RemoteDenial
 from core.remote.host.counters import Strangers
 from core.remote.trust.envelope import Sealed
@@ -229,8 +229,8 @@ async def test_a_peer_that_does_not_read_is_hung_up_on_and_its_run_ended(tmp_pat
         assert isinstance(link.writer.transport, asyncio.ReadTransport)
         link.writer.transport.pause_reading()
         await link.send(host.sealed(*flood))
-        await until(lambda: "finished" in host.kinds() and not len(host.service.grounds.sessions))
-        assert len(host.service.grounds.sessions) == 0
+        await until(lambda: "finished" in host.kinds() and not len(host.service.context.sessions))
+        assert len(host.service.context.sessions) == 0
         assert (await host.run("echo", "hello")).code == 0
         await link.close()
 

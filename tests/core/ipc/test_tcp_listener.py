@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.ipc.door import ACCEPTED_AT_ONCE, BACKLOG, Door
+from core.ipc.tcp_listener import ACCEPTED_AT_ONCE, BACKLOG, TcpListener
 from core.trust.certificate import server_context
 from tests.support.waiting import until
 
@@ -20,8 +20,10 @@ FEW, MANY = 16, 300
 
 
 @asynccontextmanager
-async def answering(door: Door, context: ssl.SSLContext | None = None) -> AsyncIterator[set[str]]:
-    """Serve a door; callers of `hello` are known and answered. Yields the open ones' addresses."""
+async def answering(
+    listener: TcpListener, context: ssl.SSLContext | None = None
+) -> AsyncIterator[set[str]]:
+    """Serve a listener; callers of `hello` are known and answered. Yields the open addresses."""
     served: set[str] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -29,14 +31,14 @@ async def answering(door: Door, context: ssl.SSLContext | None = None) -> AsyncI
         served.add(name)
         with contextlib.suppress(OSError):
             if await reader.readline() == b"hello\n":
-                door.know(writer.transport)
+                listener.know(writer.transport)
                 writer.write(b"welcome\n")
                 await reader.read()
         served.discard(name)
         writer.close()
 
-    server = await asyncio.start_server(serve, sock=door, ssl=context, backlog=ACCEPTED_AT_ONCE)
-    door.listen(BACKLOG)
+    server = await asyncio.start_server(serve, sock=listener, ssl=context, backlog=ACCEPTED_AT_ONCE)
+    listener.listen(BACKLOG)
     before = open_descriptors()
     async with server:
         yield served
@@ -76,9 +78,9 @@ def open_descriptors() -> int:
 async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None:
     """Although TLS is not negotiated, so that no server has heard of them."""
     context, _ = server_context(tmp_path)
-    (door,) = Door.bound("127.0.0.1", 0, most)
-    port = door.getsockname()[1]
-    async with answering(door, context):
+    (listener,) = TcpListener.bound("127.0.0.1", 0, most)
+    port = listener.getsockname()[1]
+    async with answering(listener, context):
         before = open_descriptors()
         async with strangers(port):
             trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -93,9 +95,9 @@ async def test_strangers_hold_few_descriptors(most: int, tmp_path: Path) -> None
 
 async def test_who_is_known_stays() -> None:
     """Later arrivals; a stranger from elsewhere is not the first to go, either."""
-    (door,) = Door.bound("127.0.0.1", 0, 8, lambda peer, _own: str(peer[0]))
-    port = door.getsockname()[1]
-    async with answering(door) as served:
+    (listener,) = TcpListener.bound("127.0.0.1", 0, 8, lambda peer, _own: str(peer[0]))
+    port = listener.getsockname()[1]
+    async with answering(listener) as served:
         known = await hello(port)
         async with strangers(port, 1, "127.0.0.2"):
             await until(lambda: any("127.0.0.2" in one for one in served))
@@ -111,16 +113,16 @@ async def test_who_is_known_stays() -> None:
 
 def test_one_network_is_counted_together() -> None:
     """A user of this machine has all of loopback, and one with IPv6 a network of its own."""
-    (door,) = Door.bound("127.0.0.1", 0)
-    with door:
+    (listener,) = TcpListener.bound("127.0.0.1", 0)
+    with listener:
         together = [
             ("127.0.0.1", "127.9.9.9", "::ffff:127.0.0.2"),
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9"),
             ("10.0.0.7", "::ffff:10.0.0.7"),
             ("fe80::1%eth0", "fe80::2%eth0"),
         ]
-        counted = [{door.whose((one, 1), None) for one in group} for group in together]
-        apart = {door.whose((one, 1), None) for one in ("10.0.0.8", "2001:db8:1:3::1")}
+        counted = [{listener.whose((one, 1), None) for one in group} for group in together]
+        apart = {listener.whose((one, 1), None) for one in ("10.0.0.8", "2001:db8:1:3::1")}
 
     assert [len(one) for one in counted] == [1, 1, 1, 1]
     assert len(apart.union(*counted)) == 6
@@ -130,10 +132,10 @@ async def test_without_descriptors_connections_are_turned_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """They do not wait in the queue, where they would wake the server forever; it says so once."""
-    (door,) = Door.bound("127.0.0.1", 0, 1000)
-    port = door.getsockname()[1]
+    (listener,) = TcpListener.bound("127.0.0.1", 0, 1000)
+    port = listener.getsockname()[1]
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    async with answering(door):
+    async with answering(listener):
         clients = [socket.socket() for _ in range(40)]
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_descriptors() + 5, before[1]))
         try:
@@ -161,8 +163,8 @@ def _is_over(client: socket.socket) -> bool:
 
 async def test_what_is_accepted_sends_small_frames_at_once() -> None:
     """Otherwise each frame after the first waits for the peer's delayed acknowledgement, 40 ms."""
-    (door,) = Door.bound("127.0.0.1", 0)
-    with door, socket.create_connection(door.getsockname()[:2]):
-        taken, _ = door.accept()
+    (listener,) = TcpListener.bound("127.0.0.1", 0)
+    with listener, socket.create_connection(listener.getsockname()[:2]):
+        taken, _ = listener.accept()
         with taken:
             assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -37,8 +37,8 @@ def _ignore(_question: Question | None = None) -> None:
 
 
 @dataclass(slots=True)
-class WaitingDesk:
-    """The desk of a companion: the first question stays in front until it ends.
+class DialogQueue:
+    """The dialogs of a companion: the first question stays in front until it ends.
 
     ``changed`` is called after every change, ``arrived`` for each new question.
     """
@@ -64,7 +64,7 @@ class WaitingDesk:
             self.changed()
 
     def closed(self, question_id: str, words: str) -> None:
-        """Remove a question from the desk and keep how it ended."""
+        """Remove a question and keep how it ended."""
         waiting = self.waiting.pop(question_id, None)
         if waiting is not None:
             self.ended.append(f"{waiting.question.code}: {words}")

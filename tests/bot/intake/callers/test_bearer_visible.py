@@ -18,7 +18,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke
 from core.approvals.routing.approvers import Approvers
 from core.errors import SaysoError, Unauthenticated
-from core.model.access import Sight
+from core.model.access import VisibleAgents
 from core.model.identity import Actor, Intake
 from core.store.people import page_links, pairing
 from tests.support.api_gateway import ApiGateway, api_gateway
@@ -43,7 +43,7 @@ def _listed(config: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiGateway]:
     """Run a gateway whose agents have lists of their own, with a past and questions of both."""
-    with api_gateway(tmp_path_factory.mktemp("sight") / "home", change=_listed) as running:
+    with api_gateway(tmp_path_factory.mktemp("visible") / "home", change=_listed) as running:
         store = running.gateway.store
         code = running.do(store.write(pairing.begin, "ana"))
         assert code is not None
@@ -282,13 +282,18 @@ def test_lists_that_a_reload_changes_hold_from_the_next_request(home: ApiGateway
         Approvers({}),
     ]
     bearers = Bearers(home.gateway.store, lambda: lists[0])
-    sights = []
+    seen = []
     while lists:
-        sights.append(home.do(bearers.visitor(token.text, Intake.HTTP)).sight)  # type: ignore[union-attr]
+        seen.append(home.do(bearers.visitor(token.text, Intake.HTTP)).visible)  # type: ignore[union-attr]
         lists.pop(0)
-    assert sights == [None, None, Sight(frozenset({"other"}), others=True), Sight(frozenset())]
+    assert seen == [
+        None,
+        None,
+        VisibleAgents(frozenset({"other"}), others=True),
+        VisibleAgents(frozenset()),
+    ]
     nobody = home.do(Bearers(home.gateway.store).visitor(token.text, Intake.HTTP))  # type: ignore[union-attr]
-    assert nobody.sight == Sight(frozenset())
+    assert nobody.visible == VisibleAgents(frozenset())
     assert not nobody.sees("main")
     with pytest.raises(Unauthenticated):
         home.do(bearers.caller(token.text, Intake.HTTP))  # type: ignore[union-attr]

@@ -30,7 +30,7 @@ _LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _NOTED_S = 60.0
 
 
-class Door(socket.socket):
+class TcpListener(socket.socket):
     """A listening socket, with at most ``most`` strangers among the connections that it accepted.
 
     ``whose`` returns the group that each counts in, by default the peer's network.
@@ -52,21 +52,21 @@ class Door(socket.socket):
     @classmethod
     def bound(
         cls, host: str, port: int, most: int = MOST_STRANGERS, whose: Whose | None = None
-    ) -> "list[Door]":
-        """Return a door for each address that a host has.
+    ) -> "list[TcpListener]":
+        """Return a listener for each address that a host has.
 
         Raises:
             OSError: one of them cannot listen.
         """
-        doors: list[Door] = []
+        listeners: list[TcpListener] = []
         try:
             for family, _, _, _, address in dict.fromkeys(_addresses(host, port)):
-                doors.append(cls(socket.create_server(address[:2], family=family), most, whose))
+                listeners.append(cls(socket.create_server(address[:2], family=family), most, whose))
         except OSError:
-            for one in doors:
+            for one in listeners:
                 one.close()
             raise
-        return doors
+        return listeners
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Return the next connection.
@@ -129,11 +129,11 @@ class Door(socket.socket):
 
 
 class _Accepted(socket.socket):
-    """A connection that tells its door when it is closed."""
+    """A connection that tells its listener when it is closed."""
 
-    def __init__(self, raw: socket.socket, door: Door) -> None:
+    def __init__(self, raw: socket.socket, listener: TcpListener) -> None:
         super().__init__(raw.family, raw.type, raw.proto, raw.detach())
-        self._door = door
+        self._listener = listener
         # asyncio does so only for sockets created with TCP's protocol number, and create_server
         # gives none: each frame but the first would wait 40 ms for an acknowledgement.
         with contextlib.suppress(OSError):  # it may have ended already
@@ -142,7 +142,7 @@ class _Accepted(socket.socket):
     def close(self) -> None:
         """Close it."""
         super().close()
-        self._door.forget(self)
+        self._listener.forget(self)
 
 
 def network_of(peer: Any, _own: Any) -> str:  # noqa: ANN401 - an address of any family

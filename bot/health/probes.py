@@ -22,7 +22,7 @@ SANDBOX_GOOD_S, SANDBOX_BAD_S = 60.0, 30.0
 
 
 @dataclass(slots=True)
-class ClockLook:
+class ClockProbe:
     """Compares the wall clock with the monotonic one; a jump is reported for ten minutes."""
 
     wall: Callable[[], float] = time.time
@@ -49,7 +49,7 @@ class ClockLook:
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelLook:
+class ChannelProbe:
     """Checks one channel."""
 
     channel: Channel
@@ -75,7 +75,7 @@ def is_wanted(settings: Settings) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SandboxLook:
+class SandboxProbe:
     """Checks the backend that was found to work here."""
 
     host: SandboxHost
