@@ -16,7 +16,7 @@ from core.hosts.gateway import GatewayHost, PlanRunner
 from core.hosts.router import HostRouter
 from core.hosts.sandbox.by_user import SandboxByUser
 from core.hosts.sandbox.host import SandboxHost
-from core.isolation.agents import Agents
+from core.isolation.agents.agents import Agents
 from core.isolation.executors import Executors
 from core.isolation.terminal.terminals import Terminals
 from core.model.policy import ExecHost

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from core.errors import HostUnavailable
-from core.isolation.agents import Agents
+from core.isolation.agents.agents import Agents
 from core.isolation.executors import Executors
 from core.isolation.terminal.terminals import Terminals
 from core.model.command import AgentPart, AgentPartKind, ExecPlan

@@ -18,8 +18,8 @@ from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.router import HostRouter
-from core.isolation.agents import Agents
-from core.isolation.runtime import KeyOf, Runtime
+from core.isolation.agents.agents import Agents
+from core.isolation.agents.runtime import KeyOf, Runtime
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import SessionKey

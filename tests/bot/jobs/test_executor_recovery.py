@@ -31,7 +31,7 @@ async def test_questions_of_ended_agents(
 ) -> None:
     """No one waits for the answer: they are withdrawn, with the reason; ours continue."""
     async with agents_at(tmp_path, executor_path, folder, "http://127.0.0.1:9") as bench:
-        bench.agents.owner = "of-the-dead" if dead else bench.gate.execution.owner
+        bench.agents.tool_calls.owner = "of-the-dead" if dead else bench.gate.execution.owner
         under_way = bench.give(f"write {folder}/work/x")
         question = await bench.question()
         await ExecutorRecovery(bench.gate, bench.world.executors, ())([])
