@@ -39,7 +39,10 @@ class Desk:
     def request(self, who: Requester = AGENT, **given: Any) -> ExecRequest:
         """Return a request for a terminal."""
         unasked = bool(given.pop("unasked", False))
-        part = AgentPart(AgentPartKind.TERMINAL, who.account, session_of(who), unasked=unasked)
+        opener = session_of(who)
+        part = AgentPart(
+            AgentPartKind.TERMINAL, who.account, unasked=unasked, kernel_session=opener
+        )
         return ExecRequest(
             who,
             SessionKey("main"),

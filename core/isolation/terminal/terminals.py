@@ -94,7 +94,7 @@ class Terminal:
     def owner(self) -> tuple[str, str]:
         """Return who asked for it: the account, and the kernel session."""
         part = self.plan.part
-        return ("", "") if part is None else (part.account, part.call)
+        return ("", "") if part is None else (part.account, part.kernel_session)
 
     def is_of(self, requester: Requester) -> bool:
         """Return whether this requester asked for it, and from the same session."""
