@@ -12,7 +12,6 @@ from typing import Any
 
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
-from core.hosts.router import HostRouter
 from core.isolation.terminal.stream import Stream
 from core.isolation.terminal.terminals import Limits, Terminal, Terminals, session_of
 from core.model.approval import ApprovalReply
@@ -116,7 +115,7 @@ async def desk_at(
         async with gate_at(home, everyone) as gate, executors(path) as world:
             made = Terminals(world.executors, limits(home), gate.journal, gate.execution.guard)
             host = GatewayHost(Runner(), world.executors, None, made)
-            gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+            gate.execution.hosts = {ExecHost.GATEWAY: host}
             gate.planner = Planner(run_as=lambda _: USER)
             yield Desk(gate, made, world, folder)
     finally:

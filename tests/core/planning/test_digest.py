@@ -1,6 +1,7 @@
 """Bind what people are shown: each field of what an agent does itself is in the digest."""
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from core.planning.digest import digest_of
 from tests.support.plans import command, plan_of
 
 PART = AgentPart(AgentPartKind.PROMPT)
-OTHERS = {
+OTHERS: dict[str, Any] = {
     "kind": AgentPartKind.TERMINAL,
     "account": "uid:1",
     "call": "gateway.1",
