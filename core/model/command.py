@@ -45,6 +45,11 @@ class AgentPart:
     unasked: bool = False
     kernel_session: str = ""
 
+    @property
+    def opens_terminal(self) -> bool:
+        """Return whether it is a terminal for a person, and nothing that an agent does."""
+        return self.kind is AgentPartKind.TERMINAL
+
 
 @dataclass(frozen=True, slots=True)
 class ExecRequest:
