@@ -3,9 +3,7 @@
 ::
 
     base             the Channel protocol, and the Inbox that answers go to
-    cards            prompt, outcome and notice for every platform, from the bound plan
-    card_summary     what a command does and why a person is asked, in a sentence each
-    card_text        the words in cards: programs, endings, durations, digests
+    cards/           prompt, outcome and notice for every platform, from the bound plan
     commands         what people may ask for in a chat;  grammar  how it is typed (pure)
     argument_values  durations and settings in commands
     button_payload   what a button means, in at most 58 bytes

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from channels.cards import Choice, NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import Choice, NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Command
 from core.errors import ChannelError
 from core.model.identity import Actor, Target

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from channels.base import Health, Inbound, Inbox, Reply
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, Choose, Command
 from channels.grammar import parse
 from channels.utf16 import chunks

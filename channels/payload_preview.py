@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-from channels.cards import PromptCard
+from channels.cards.card import PromptCard
 from core.errors import ConfigError
 from core.model.identity import Target
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 
 from channels.base import Channel, Recordable
-from channels.cards import PromptCard, whole_text
+from channels.cards.card import PromptCard
+from channels.cards.facts import whole_text
 from core.model.identity import Target
 
 _SHOWN = ("caption", "content", "document", "files[0]", "text", "label")

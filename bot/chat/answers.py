@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import Choice
+from channels.cards.card import Choice
 from channels.commands import Approve, BareReply, Choose
 from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.gate import Gate

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bot.chat.permissions import stranger
 from channels.base import Inbound, Reply, Tone
-from channels.cards import node_choices
+from channels.cards.build import node_choices
 from channels.commands import NodeRequests, PairNode
 from core.approvals.routing.approvers import Approvers
 from core.errors import BadRequest

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.chat.permissions import KnownPeople, stranger
 from channels.base import Inbound, Reply, Tone
-from channels.cards import Choice
+from channels.cards.card import Choice
 from channels.commands import RunLine, Stop, Tail
 from core.approvals.messages import ran
 from core.errors import SaysoError

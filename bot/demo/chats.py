@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from channels.base import Reply
-from channels.cards import PromptCard, details, front
+from channels.cards.card import PromptCard
+from channels.cards.facts import details, front
 from channels.memory import MemoryChannel, Shown, offered
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply

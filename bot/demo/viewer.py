@@ -8,7 +8,7 @@ from typing import TextIO
 
 from bot.demo.steps import Step
 from bot.documentation import document
-from channels.cards import PromptCard
+from channels.cards.card import PromptCard
 from channels.terminal.card import Page, prompt_lines
 from core.model.approval import ApprovalReply
 from core.text.render import redact

@@ -10,7 +10,7 @@ from bot.health.check import Finding, Verdict
 from bot.intake.socket import admitted
 from bot.settings import Settings
 from core.errors import SaysoError
-from core.ipc.unix import check_shared_folder
+from core.ipc.socket_file import check_shared_folder
 from core.ipc.users import user_name
 from core.remote.acl.acl import Acl
 from core.remote.acl.load import load_acl

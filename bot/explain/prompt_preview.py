@@ -9,7 +9,7 @@ from typing import TextIO
 
 from bot.explain.batch_entry import REQUESTER, entry_of, parse_line
 from bot.explain.explain import Explained
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.payload_preview import approvable, payloads
 from core.approvals.ids import new_id
 from core.errors import SaysoError

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from bot.settings import Settings
 from bot.settings.secrets import SecretMissing, fetch
 from core.errors import SaysoError
-from core.isolation.agents import Agents
+from core.isolation.agents.agents import Agents
+from core.isolation.agents.key_command import printed_key
+from core.isolation.agents.runtime import Runtime
 from core.isolation.executors import Executors
-from core.isolation.key_command import printed_key
-from core.isolation.runtime import Runtime
 from core.model.identity import AgentId
 from core.planning.environment import account_of
 from core.ports import SpawnGuard

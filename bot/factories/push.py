@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.settings import Settings
 from channels.base import Channel
-from channels.cards import PromptCard
+from channels.cards.card import PromptCard
 from core.errors import StateError
 from core.model.decision import Tier
 from core.model.identity import PUSH_CHANNEL

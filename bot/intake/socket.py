@@ -7,7 +7,7 @@ from bot.intake.callers.caller import Admitted, Caller, of_peer
 from bot.intake.registry.method import AnyMethod, Table, invoke
 from core.errors import ConfigError
 from core.ipc.jsonrpc import Handler, Notify
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.identity import AgentId
 from core.settings import UnixUserSection
 

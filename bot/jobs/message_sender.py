@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
 from channels.base import Channel, Groups, Reminders, Resumable, Threads
-from channels.cards import (
-    NoticeCard,
-    OutcomeCard,
-    PromptCard,
-    build_outcome,
-    build_prompt,
-    node_choices,
-)
+from channels.cards.build import build_outcome, build_prompt, node_choices
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.shown_text import rendered
 from core.errors import ChannelError
 from core.model.approval import Approval

@@ -13,7 +13,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -22,6 +21,7 @@ from channels.base import Channel, Ephemeral
 from core.errors import ChannelError, StoreError
 from core.model.identity import Target
 from core.store import Store, outbox
+from core.store.engine.wakeups import Wakeups, wakeups
 from core.text.render import redact
 
 _log = logging.getLogger(__name__)
@@ -60,31 +60,23 @@ class Outbox:
     store: Store
     channels: Mapping[str, Channel]
     delivery: Delivery
-    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _changed: Wakeups = field(init=False)
     _lanes: dict[Target, _Lane] = field(default_factory=dict)
     _running: bool = False
 
     async def run(self) -> None:
         """Send for as long as the task runs; a failing platform only delays its own rows."""
-        unsubscribe = self.store.subscribe(self._hear)
-        try:
-            await self._reconcile()
-            self._running = True
-            while True:
-                self._wake.clear()
-                if await self._claim() < _BATCH:
-                    # Everything due is claimed; more of it, or a lane's end, sets the event.
-                    # Not wait_for: it can swallow a cancellation (bpo-37658).
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(_IDLE_S):
-                            await self._wake.wait()
-        finally:
-            unsubscribe()
-            self._running = False
-            tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        with wakeups(self.store, "outbox") as self._changed:
+            try:
+                await self._reconcile()
+                self._running = True
+                while True:
+                    if await self._claim() < _BATCH:
+                        # Everything due is claimed; more of it, or a lane's end, is a wake-up.
+                        await self._changed.wait(_IDLE_S)
+            finally:
+                self._running = False
+                await self._end_lanes()
 
     def editable(self) -> Collection[str]:
         """Return the channels that run here, or none while nothing is sent."""
@@ -96,6 +88,12 @@ class Outbox:
             for item in items:
                 self._add(item.target, [item])
 
+    async def _end_lanes(self) -> None:
+        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _reconcile(self) -> None:
         """Settle what an earlier sender left, as soon as the store is writable."""
         fleeting = tuple(name for name, one in self.channels.items() if isinstance(one, Ephemeral))
@@ -105,10 +103,6 @@ class Outbox:
             except StoreError as failure:
                 _log.error("cannot read the outbox: %s", failure)
             await asyncio.sleep(_IDLE_S)
-
-    def _hear(self, note: str) -> None:
-        if note in {"outbox", "resync"}:
-            self._wake.set()
 
     async def _claim(self) -> int:
         """Claim due rows of places without a lane, and open lanes; return how many rows."""
@@ -141,7 +135,7 @@ class Outbox:
     def _close(self, place: Target, lane: _Lane, task: asyncio.Task[None]) -> None:
         if self._lanes.get(place) is lane:  # otherwise a new one was opened after it ended
             del self._lanes[place]
-        self._wake.set()  # more rows may have accumulated for this place
+        self._changed.wake()  # more rows may have accumulated for this place
         if not task.cancelled() and task.exception() is not None:
             # The claims expire, and the rows are picked up again.
             _log.error(

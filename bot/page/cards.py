@@ -6,16 +6,10 @@ from dataclasses import dataclass, field, replace
 from secrets import token_hex
 
 from bot.page.render import Renderer
-from channels.card_text import digest_words
-from channels.cards import (
-    OutcomeCard,
-    PromptCard,
-    build_outcome,
-    build_prompt,
-    details,
-    front,
-    whole_text,
-)
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import OutcomeCard, PromptCard
+from channels.cards.facts import details, front, whole_text
+from channels.cards.text import digest_words
 from core.model.approval import Approval
 from core.model.evidence import Surface, View
 from core.model.identity import Actor, ApprovalId

@@ -18,7 +18,9 @@ from bot.intake.results import visibility
 from bot.page.cards import Cards, beginning, is_long
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
-from channels.cards import Fact, PromptCard, build_prompt, details, front
+from channels.cards.build import build_prompt
+from channels.cards.card import PromptCard
+from channels.cards.facts import Fact, details, front
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply

@@ -21,7 +21,7 @@ from bot.factories.push import PushKeys
 from bot.intake.registry.method import Table, invoke, permit
 from bot.page.login import browser_label
 from bot.page.visit import Visit, data, elsewhere
-from channels.card_summary import is_plain
+from channels.cards.summary import is_plain
 from channels.push.payload import tag_of
 from channels.push.services import is_served
 from core.errors import SaysoError

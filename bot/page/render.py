@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bot.page.assets import Assets
-from channels.card_text import duration
+from channels.cards.text import duration
 from core.text.render import Redacted
 
 _FOLDER = Path(__file__).with_name("templates")

@@ -1,6 +1,6 @@
 """Start what runs commands: guard, runner, executors and hosts (the machines' wing)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -13,10 +13,9 @@ from bot.wiring.gate_proof import guard_of
 from core.gate import Gate
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost, PlanRunner
-from core.hosts.router import HostRouter
 from core.hosts.sandbox.by_user import SandboxByUser
 from core.hosts.sandbox.host import SandboxHost
-from core.isolation.agents import Agents
+from core.isolation.agents.agents import Agents
 from core.isolation.executors import Executors
 from core.isolation.terminal.terminals import Terminals
 from core.model.policy import ExecHost
@@ -37,7 +36,9 @@ class Machines:
     agents: Agents | None = None
     terminals: Terminals | None = None
 
-    def hosts(self, node: ExecutionHost | None, runs: PlanRunner) -> HostRouter:
+    def hosts(
+        self, node: ExecutionHost | None, runs: PlanRunner
+    ) -> Mapping[ExecHost, ExecutionHost]:
         """Return the hosts by kind; ``node`` is ``None`` if no node may connect.
 
         ``runs`` is the runner that the host ``gateway`` uses.
@@ -47,7 +48,7 @@ class Machines:
             ExecHost.GATEWAY: gateway,
             ExecHost.SANDBOX: self.sandboxes,
         }
-        return HostRouter(hosts if node is None else {**hosts, ExecHost.NODE: node})
+        return hosts if node is None else {**hosts, ExecHost.NODE: node}
 
 
 async def start_machines(stack: AsyncExitStack, settings: Settings, journal: Journal) -> Machines:

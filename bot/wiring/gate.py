@@ -21,7 +21,7 @@ from core.errors import StateError
 from core.gate import Gate
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Execution
-from core.isolation.agents import Agents
+from core.isolation.agents.agents import Agents
 from core.model.command import ExecPlan
 from core.model.events import EventKind
 from core.model.identity import LOCAL_CHANNEL, ApprovalId, Target
@@ -83,10 +83,10 @@ def connect_agents(agents: Agents, gate: Gate) -> None:
     async def origin_of(run_id: ApprovalId) -> Target | None:
         return await gate.store.read(agent_threads.thread_of, run_id)
 
-    agents.gate = gate
-    agents.owner = gate.execution.owner
     agents.tell = tell
-    agents.origin_of = origin_of
+    agents.tool_calls.gate = gate
+    agents.tool_calls.owner = gate.execution.owner
+    agents.tool_calls.origin_of = origin_of
 
 
 def broker_of(

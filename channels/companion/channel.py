@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from channels.base import Health, Inbound, Inbox, Reply, Tone
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve
 from channels.companion.question import question_of
 from core.companion.client import Asked, CompanionAddress, NoCompanion, ask, probe

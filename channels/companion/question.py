@@ -2,7 +2,8 @@
 
 import time
 
-from channels.cards import Fact, PromptCard, details, front
+from channels.cards.card import PromptCard
+from channels.cards.facts import Fact, details, front
 from core.companion.frames import Line, Question
 from core.model.approval import ApprovalReply
 

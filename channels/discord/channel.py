@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from channels.base import Health, Inbox, Proof
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.discord.connection import Line
 from channels.discord.connection_status import Status
 from channels.discord.gateway_session import SessionFile

@@ -16,7 +16,7 @@ import aiohttp
 from pywebpush import WebPushException, webpush_async
 
 from channels.base import Health, Inbox
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.push import payload
 from channels.push.payload import Note
 from channels.push.services import is_served, origin_of

@@ -10,7 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from channels.cards import NoticeCard, OutcomeCard, PromptCard, front
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.facts import front
 
 LARGEST: Final = 3_000
 """Bytes of a message before encryption; services accept 4,096 afterwards."""

@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import replace
 
 from channels.base import Health, Inbox, Proof
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.slack.connection import Connection
 from channels.slack.inbound_events import NAME, message_id
 from channels.slack.render.layout import Json

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
-from channels.cards import PromptCard
+from channels.cards.card import PromptCard
 from channels.slack.errors import Unconfirmed
 from channels.slack.inbound_events import message_id
 from channels.slack.render.layout import Json

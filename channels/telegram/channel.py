@@ -8,7 +8,7 @@ from telegram import BotCommand, Update
 from telegram.ext import TypeHandler
 
 from channels.base import Health, Inbox, Proof, failure_of
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import SLASH_COMMANDS
 from channels.telegram.errors import FAILURES, translate
 from channels.telegram.inbound import Receiver

@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from channels.cards import OutcomeCard, PromptCard, details, front
+from channels.cards.card import OutcomeCard, PromptCard
+from channels.cards.facts import details, front
 from core.model.approval import ApprovalState
 
 _BOLD = "1"

@@ -18,7 +18,7 @@ from itertools import count
 from typing import TextIO
 
 from channels.base import Health, Inbound, Inbox
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, BareReply, Command, Malformed
 from channels.grammar import parse
 from channels.terminal.card import ASCII_FRAMES, Page, outcome_lines, prompt_lines, wrapped

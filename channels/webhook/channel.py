@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from channels.base import Health, Inbox, Proof
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.webhook import messages
 from channels.webhook.inbound import PATH, Receiver
 from channels.webhook.messages import NAME, body_of

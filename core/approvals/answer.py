@@ -6,24 +6,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
-from core.approvals import messages
+from core.approvals import messages, step_up
 from core.approvals.routing.approvers import Approvers, Eligibility
+from core.approvals.step_up import Authorised, PasskeyAnswer, Proven, StepUp
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.evidence import Surface, View
-from core.model.identity import NETWORK, Actor, Intake, PersonId
+from core.model.identity import NETWORK, Actor, Intake
 from core.store import Store, approvals
-from core.store.people import passkeys, totp_keys
-from core.store.people.passkeys import Passkey, PasskeySpend, about_answer
-from core.store.people.totp_keys import TotpKey
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal, OutboxItem
 from core.store.views import decision
 from core.text.stdin_preview import shows_input
-from core.trust import passkeys as passkey_checks
-from core.trust.passkeys import NotProven, PasskeyProof, RelyingParty
 from core.trust.sealing import Seals
-from core.trust.totp import matching_step
 
 _TRIES = 3
 T = TypeVar("T")
@@ -53,19 +48,6 @@ class Answered:
     outcome: AnswerOutcome
     sentence: str
     approval: Approval | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PasskeyAnswer:
-    """What a passkey signed for the challenge of ``nonce``, on the page of ``party``.
-
-    ``limit`` is how an allow-always is limited, in the words of the answer.
-    """
-
-    nonce: str
-    credential: str = field(repr=False)
-    limit: str
-    party: RelyingParty
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +83,6 @@ class Answer:
         return bool(self.totp) or self.passkey is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Authorised:
-    """The approval that an answer refers to, and who may answer it this way."""
-
-    approval: Approval
-    person: PersonId
-    app: TotpKey | None = None
-    passkeys: tuple[Passkey, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Proven:
-    """What an allow was proven with: the step of a code, or what a passkey signed."""
-
-    step: int | None = None
-    passkey: PasskeySpend | None = None
-
-
 class Editor(Protocol):
     """The sender of edits from this process."""
 
@@ -138,7 +102,7 @@ class Answering:
         self._store = store
         self.editor = editor
         self._approvers = approvers
-        self._seals = seals
+        self._step_up = StepUp(store, seals)
 
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
@@ -176,64 +140,31 @@ class Answering:
             return found
         # What an app or a passkey has to prove is checked before the answer is taken.
         if answer.passkey is not None:
-            proven = await self._signed(answer, answer.passkey, found)
+            proven = await self._step_up.by_passkey(found, answer.reply, answer.passkey)
         else:
-            proven = await self._coded(answer, found.approval, found.app)
-        return (
-            proven if isinstance(proven, Answered) else await self._resolve(answer, found, proven)
-        )
+            proven = await self._step_up.by_code(found, answer.reply, answer.totp)
+        if isinstance(proven, Proven):
+            return await self._resolve(answer, found, proven)
+        return Answered(AnswerOutcome.NOT_PROVEN, proven, found.approval)
 
-    async def _decided_or(self, answer: Answer) -> StoredAnswer | Answered | _Authorised:
+    async def _decided_or(self, answer: Answer) -> StoredAnswer | Answered | Authorised:
         """Find, authorise and decide at once where nothing has to be proven, or return what is."""
         channels = self._editable()  # here, because the store calls back in its own thread
 
         def authorise(
             meant: approvals.ResolvedReference,
-        ) -> approvals.Ballot | Answered | _Authorised:
+        ) -> approvals.Ballot | Answered | Authorised:
             found = self._judged(answer, meant)
             if isinstance(found, Answered):
                 return found
-            if _wants_step_up(answer, found.approval) and (found.app or found.passkeys):
+            if step_up.required(found.approval, answer.reply) and (found.app or found.passkeys):
                 return found
-            return self._ballot(answer, found, _Proven(), channels)
+            return self._ballot(answer, found, Proven(), channels)
 
-        op: decision.FindAndAnswer[Answered | _Authorised] = decision.FindAndAnswer(authorise)
+        op: decision.FindAndAnswer[Answered | Authorised] = decision.FindAndAnswer(authorise)
         return await self._edited(self._store.write(op, answer.ref, answer.actor))
 
-    async def _signed(
-        self, answer: Answer, given: PasskeyAnswer, found: _Authorised
-    ) -> _Proven | Answered:
-        """Return what a passkey signed, or why it proves nothing."""
-        about = about_answer(found.approval.id, found.person, answer.reply, given.limit)
-        is_open = await self._store.read(passkeys.is_open, given.nonce, about)
-        try:
-            return _Proven(passkey=_checked(answer.reply, given, found, about, is_open=is_open))
-        except NotProven as error:
-            words = messages.passkey_refused(found.approval, str(error))
-            return Answered(AnswerOutcome.NOT_PROVEN, words, found.approval)
-
-    async def _coded(
-        self, answer: Answer, approval: Approval, app: TotpKey | None
-    ) -> _Proven | Answered:
-        """Return the step of the code, or why it proves nothing; each try is counted first."""
-        if app is None:
-            words = messages.not_proven(approval, answer.reply)
-            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        secret = self._seals.opened(app.secret, totp_keys.use_of(app.person))
-        if secret is None:
-            words = messages.app_not_readable(approval, app.person)
-            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        at_ms = await self._store.write(totp_keys.take_try, app.person)
-        if at_ms is None:
-            words = messages.too_many_codes(approval)
-            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        step = matching_step(secret, answer.totp, at_ms)
-        if step is None or step <= app.last_step:
-            words = messages.wrong_code(approval, used=step is not None)
-            return Answered(AnswerOutcome.NOT_PROVEN, words, approval)
-        return _Proven(step)
-
-    def _judged(self, answer: Answer, meant: approvals.ResolvedReference) -> Answered | _Authorised:
+    def _judged(self, answer: Answer, meant: approvals.ResolvedReference) -> Answered | Authorised:
         """Return the one approval that is meant, or why this person may not answer it this way."""
         found = meant.approvals
         if not found:
@@ -242,7 +173,7 @@ class Answering:
             codes = tuple(approval.code for approval in found)
             return Answered(AnswerOutcome.AMBIGUOUS, messages.ambiguous(answer.ref, codes))
         refusal = self._refusal(answer, found[0], meant)
-        return refusal or _Authorised(found[0], meant.known.person, meant.app, meant.passkeys)
+        return refusal or Authorised(found[0], meant.known.person, meant.app, meant.passkeys)
 
     def _refusal(
         self, answer: Answer, approval: Approval, meant: approvals.ResolvedReference
@@ -267,9 +198,7 @@ class Answering:
         has_proof = meant.app is not None or bool(meant.passkeys)
         return None if ended else _not_taken(answer, approval, has_proof=has_proof)
 
-    async def _resolve(
-        self, answer: Answer, found: _Authorised, proven: _Proven
-    ) -> Answered | None:
+    async def _resolve(self, answer: Answer, found: Authorised, proven: Proven) -> Answered | None:
         ballot = self._ballot(answer, found, proven, self._editable())
         decided = await self._edited(self._store.write(decision.answer, ballot))
         if decided is None:
@@ -277,7 +206,7 @@ class Answering:
         return _answered(answer, decided)
 
     def _ballot(
-        self, answer: Answer, found: _Authorised, proven: _Proven, channels: Collection[str]
+        self, answer: Answer, found: Authorised, proven: Proven, channels: Collection[str]
     ) -> approvals.Ballot:
         return approvals.Ballot(
             found.approval.id,
@@ -322,41 +251,12 @@ def _looked(answer: Answer, approval: Approval) -> tuple[View, ...]:
     return (*own, given)
 
 
-def _wants_step_up(answer: Answer, approval: Approval) -> bool:
-    waits = approval.resolution is None
-    return waits and approval.step_up and answer.reply is not ApprovalReply.DENY
-
-
-def _checked(
-    reply: ApprovalReply, given: PasskeyAnswer, found: _Authorised, about: str, *, is_open: bool
-) -> PasskeySpend:
-    """Return what is used up by the signature of the person's passkey.
-
-    Raises:
-        NotProven: it did not sign this answer to this plan, here, by its person.
-    """
-    if not is_open:
-        raise NotProven("what it signed was used before, is too old or is for another answer")
-    approval = found.approval
-    signed = passkey_checks.signed_of(given.credential)
-    own = next((one for one in found.passkeys if one.id == signed.passkey), None)
-    if own is None:
-        raise NotProven("it is not a passkey of yours that is registered here")
-    challenge = passkey_checks.approval_challenge(
-        approval.id, approval.plan.digest, reply, given.limit, given.nonce
-    )
-    key, last = own.public_key, own.sign_count
-    count = passkey_checks.check(signed, challenge, given.party, key, last)
-    proof = PasskeyProof(nonce=given.nonce, reply=reply, limit=given.limit, signed=signed)
-    return PasskeySpend(own.id, count, given.nonce, about, proof.model_dump_json())
-
-
 def _not_taken(answer: Answer, approval: Approval, *, has_proof: bool) -> Answered | None:
     """Return why nobody may answer a waiting approval this way, or ``None``."""
     words = _not_offered(answer, approval)
     if words:
         return Answered(AnswerOutcome.NOT_OFFERED, words, approval)
-    if not _wants_step_up(answer, approval):
+    if not step_up.required(approval, answer.reply):
         return None
     if has_proof:
         words = messages.not_proven(approval, answer.reply)

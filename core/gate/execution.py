@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,14 +23,13 @@ from core.gate.claims import Claim
 from core.gate.deferred import Deferred
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.failures import reason_of
-from core.hosts.router import HostRouter
 from core.model.command import ExecPlan
 from core.model.decision import Basis, DenialReason
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Denied, ExecResult, LiveOutput, OutputChunk
 from core.planning.planner import Refusal
-from core.ports import Journal
+from core.ports import ExecutionHost, Journal
 from core.store import Store
 from core.store.runs import runs
 
@@ -51,12 +50,14 @@ _IN_DOUBT = (
 class Execution:
     """Run plans on their hosts. ``owner`` names this boot of the gateway; times in ms.
 
-    Once ``closed``, nothing is started any more, not even what waits for its turn.
+    ``hosts`` are those that work here. A plan runs on exactly the one that it was bound to, or
+    nowhere (``host_unavailable``): what is for the sandbox must not run outside it. Once
+    ``closed``, nothing is started any more, not even what waits for its turn.
     """
 
     store: Store
     journal: Journal
-    hosts: HostRouter
+    hosts: Mapping[ExecHost, ExecutionHost]
     owner: str
     notice_after_ms: int
     deferred: Deferred
@@ -66,13 +67,13 @@ class Execution:
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> Refusal | None:
         """Return why a plan would give the requester more rights than their own, or ``None``."""
-        host = self.hosts.pick(plan)
+        host = self.hosts.get(plan.host)
         why = "" if host is None else host.withheld(plan, requester)
         return Refusal(DenialReason.BAD_CWD, why) if why else None
 
     async def missing(self, plan: ExecPlan) -> Refusal | None:
         """Return why a plan could run nowhere, so that nobody is asked about it needlessly."""
-        host = self.hosts.pick(plan)
+        host = self.hosts.get(plan.host)
         if host is None:
             return Refusal(DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
         try:
@@ -94,7 +95,7 @@ class Execution:
         watcher = self._watchers[run_id] = _Watcher(self, run_id, claim, plan)
         try:
             self.guard.check(plan)
-            host = self.hosts.pick(plan)
+            host = self.hosts.get(plan.host)
             if host is None:
                 return await self._refuse(
                     run_id, claim, DenialReason.HOST_UNAVAILABLE, _nowhere(plan)
@@ -139,7 +140,7 @@ class Execution:
 
     async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:
         """End a running command, or keep one from starting; ``False`` if it does not run here."""
-        host = self.hosts.pick(plan)
+        host = self.hosts.get(plan.host)
         if host is not None and await host.cancel(run_id):
             return True
         # A host may prepare for seconds before it knows the run.
@@ -148,12 +149,12 @@ class Execution:
 
     async def tail(self, run_id: ApprovalId, plan: ExecPlan) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""
-        host = self.hosts.pick(plan)
+        host = self.hosts.get(plan.host)
         return None if host is None else await host.tail(run_id)
 
     async def watch(self, run_id: ApprovalId, plan: ExecPlan | None) -> Chunks:
         """Yield what a run prints from start to end; nothing without a plan."""
-        host = None if plan is None else self.hosts.pick(plan)
+        host = None if plan is None else self.hosts.get(plan.host)
         if host is not None:
             async for chunk in host.watch(run_id):
                 yield chunk

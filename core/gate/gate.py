@@ -50,6 +50,15 @@ _MOST_STOPPED = 1_000
 """Runs for which it is known who ended them."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """A request that policy allows, before it runs."""
+
+    request: ExecRequest
+    plan: ExecPlan
+    evaluation: Evaluation
+
+
 @dataclass(slots=True)
 class Gate:
     """The one way to run a command; every intake and every surface ends here."""
@@ -96,7 +105,8 @@ class Gate:
             SaysoError: Sayso failed; nothing ran.
         """
         with self._closing.inside():
-            return await self._submitted(request, begun)
+            found = await self._submitted(request)
+            return await self._start(found, begun) if isinstance(found, _Allowed) else found
 
     async def ignored(self, request: ExecRequest) -> tuple[str, ...]:
         """Return a sentence for each setting of a call that has no effect (decision 3).
@@ -109,28 +119,28 @@ class Gate:
         except ApprovalsFileError:
             return ()  # nothing runs, and the answer says why
 
-    async def _submitted(self, request: ExecRequest, begun: Begun | None) -> Submission:
+    async def _submitted(self, request: ExecRequest) -> Submission | _Allowed:
         known = await self._known(request)
         if known is not None:
             return known
         guard = self.execution.guard
         mark, locked = guard.mark_of(request), guard.lockdown.state()
         if mark is not None:
-            return await self._decide(mark.hardened(request), begun, mark)
+            return await self._decide(mark.hardened(request), mark)
         if locked is not None:
             refusal = Refusal(DenialReason.LOCKED_DOWN, locked.sentence)
             return await refuse(self.store, self.journal, request, refusal)
         try:
-            return await self._decide(request, begun)
+            return await self._decide(request)
         except ApprovalsFileError as error:
             # Its limits are not known, and the strictest of them is deny.
             refusal = Refusal(DenialReason.SECURITY_DENY, str(error))
             return await refuse(self.store, self.journal, request, refusal)
 
     async def _decide(
-        self, request: ExecRequest, begun: Begun | None, mark: Mark | None = None
-    ) -> Submission:
-        """Judge a request and act on it; ``mark`` makes it a gate proof, held without a trace."""
+        self, request: ExecRequest, mark: Mark | None = None
+    ) -> Submission | _Allowed:
+        """Judge a request; ask or deny. ``mark`` makes it a gate proof, held without a trace."""
         await self.rulebook.ready(request.agent)
         layer = await self._sessions.layer(request.session)
         policy = self.rulebook.policy(request, layer)
@@ -147,7 +157,7 @@ class Gate:
             return mark.hold(new_id(), evaluation)
         match evaluation.decision:
             case Decision.ALLOW:
-                return await self._allow(request, plan, evaluation, begun)
+                return _Allowed(request, plan, evaluation)
             case Decision.ASK:
                 return await self._ask(request, found, evaluation, policy)
             case Decision.DENY:
@@ -170,9 +180,8 @@ class Gate:
         known = await self.store.read(runs.by_request_key, request.request_key, digest)
         return None if known is None else await self._waiters.status(known) or Running(known)
 
-    async def _allow(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, begun: Begun | None
-    ) -> Submission:
+    async def _start(self, allowed: _Allowed, begun: Begun | None) -> Submission:
+        request, plan, evaluation = allowed.request, allowed.plan, allowed.evaluation
         claim = self._claim(request, plan, evaluation)
         with self._closing.going_on_elsewhere(plan):
             result = await self._run(claim.draft.id, plan, claim, begun)

@@ -1,1 +1,1 @@
-"""The places where plans run, and the choice among them."""
+"""The places where plans run."""

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from core.errors import HostUnavailable
-from core.isolation.agents import Agents
+from core.isolation.agents.agents import Agents
 from core.isolation.executors import Executors
 from core.isolation.terminal.terminals import Terminals
-from core.model.command import AgentPart, AgentPartKind, ExecPlan
+from core.model.command import AgentPart, ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
@@ -111,10 +111,9 @@ class GatewayHost:
         return self._executors
 
     def _of_part(self, part: AgentPart) -> Agents | Terminals:
-        terminal = part.kind is AgentPartKind.TERMINAL
-        found = self._terminals if terminal else self._agents
+        found = self._terminals if part.opens_terminal else self._agents
         if found is None:
-            raise HostUnavailable(_NO_TERMINALS if terminal else _NO_AGENTS)
+            raise HostUnavailable(_NO_TERMINALS if part.opens_terminal else _NO_AGENTS)
         return found
 
     def _with(self, run_id: ApprovalId) -> PlanRunner:

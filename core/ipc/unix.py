@@ -22,9 +22,7 @@ from core.ipc.frames import error_frame
 from core.ipc.jsonrpc import Connection, Handler, Limits
 from core.ipc.peer import Peer, peer_of
 from core.ipc.room import FREE, Room
-from core.ipc.socket_file import LONGEST_PATH, bound, check_path, check_shared_folder, locked
-
-__all__ = ["LONGEST_PATH", "Peer", "Server", "check_shared_folder", "listen"]
+from core.ipc.socket_file import bound, check_path, locked
 
 _log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 256

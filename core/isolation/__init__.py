@@ -2,13 +2,11 @@
 
 ::
 
-    agents         prompts and tool calls: agents that run in executors, and who decides
-    runtime        how an agent is started
-    said           what an agent says, kept and watched
-    key_command    the command that prints a key
-    incoming       the calls that an executor makes
+    agents/        agents in executors, and who decides on what they want to do
     executors      a runner for each user, whose supervisors executors start, one for each run
     pool           starts executors, up to a limit; keeps a spare; ends what a crash left
+    calls          what is asked of an executor, and what it asks, each with its token
+    incoming       what becomes of the calls that an executor makes
     tokens         session tokens: one use, an expiry, a rate
     executor       one executor: whose it is, what it does, how far it has got
     terminal/      terminals in executors

@@ -38,7 +38,11 @@ class UserSupervisors:
             SpawnError: it ended before it had a supervisor.
         """
         executor = await self._pool.take(self._user)
-        link = await self._pool.begin(executor, order)
+        try:
+            link = await self._pool.calls.begin(executor, order)
+        except BaseException:
+            self._pool.drop(executor)
+            raise
         self._held[link] = executor
         return link
 

@@ -3,32 +3,32 @@
 import asyncio
 import logging
 import secrets
-import socket
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from core.errors import HostUnavailable, SaysoError, SpawnError
-from core.isolation import incoming, process, upkeep, wire
+from core.errors import HostUnavailable, SpawnError
+from core.isolation import process, upkeep, wire
 from core.isolation.call_audit import CallAudit
+from core.isolation.calls import Calls
 from core.isolation.client import Client
 from core.isolation.containment import NOWHERE, Containment
-from core.isolation.executor import Executor, Talk
+from core.isolation.executor import Executor
 from core.isolation.process import uid_of, unavailable
-from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
+from core.isolation.tokens import SessionTokens
 from core.isolation.upkeep import Options
-from core.runner.link import Link
-from core.runner.supply import Order
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 5.0
-_CLEAN_S = 10.0
 _SPARE_AFTER_S = 0.25
 """Delay before a new spare is started, so that its 30 ms of CPU do not slow the run just begun."""
 
 
 class ExecutorPool:
-    """The executors of all users. ``command`` returns the command that starts a user's executor."""
+    """The executors of all users, and the ``calls`` made of them.
+
+    ``command`` returns the command that starts a user's executor.
+    """
 
     def __init__(
         self,
@@ -40,8 +40,7 @@ class ExecutorPool:
     ) -> None:
         self._containment = containment
         self._options = options
-        self._tokens = tokens
-        self._audit = audit
+        self.calls = Calls(options, tokens, audit)
         self._command = command
         self._live: set[Executor] = set()
         self._spares: dict[str, Executor] = {}
@@ -80,90 +79,6 @@ class ExecutorPool:
             self._keep_spare(user)
         return executor
 
-    async def begin(self, executor: Executor, order: Order) -> Link:
-        """Have an executor start a supervisor for a run; return the link to it.
-
-        Raises:
-            SpawnError: it did not.
-        """
-        holder = self._entitle(executor, order)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            params: wire.Object = {"session_token": executor.token, "build": self._options.build}
-            if order.private is not None:
-                params["private"] = {"run": order.run_id, "holds": order.private.get("holds", "")}
-            try:
-                self._tokens.begin(executor.token, holder)
-                answer = await self._call(executor, wire.RUN, params, [theirs.fileno()])
-            except BaseException as failure:
-                ours.close()
-                self.drop(executor)
-                if isinstance(failure, SaysoError | TimeoutError):
-                    why = str(failure) or "the executor did not answer in time"
-                    raise SpawnError(f"Nothing ran: {why}.") from failure
-                raise
-        pid = answer.get("pid")
-        executor.leaders = [list(one) for one in incoming.identities(answer.get("leaders"))]
-        executor.link = Link(ours, pid if isinstance(pid, int) else 0)
-        return executor.link
-
-    async def prompt(
-        self, executor: Executor, order: Order, talk: Talk, params: wire.Object, timeout_s: float
-    ) -> wire.Object:
-        """Have an executor run an agent for one prompt; return how it ended.
-
-        Raises:
-            CallFailed: the executor says why not.
-            ExecutorGone: it ended first.
-            TimeoutError: it took too long.
-            TokenRefused: its token was refused.
-        """
-        holder = self._entitle(executor, order)
-        executor.talk = talk
-        self._tokens.begin(executor.token, holder)
-        own: wire.Object = {"session_token": executor.token, "build": self._options.build}
-        return await self._call(executor, wire.EXECUTE_PROMPT, {**own, **params}, (), timeout_s)
-
-    async def cancel_prompt(self, executor: Executor) -> None:
-        """Ask an executor to stop its agent; end the executor if it does not answer."""
-        await self._ask_to_end(executor, wire.CANCEL_PROMPT)
-
-    async def terminal(
-        self, executor: Executor, order: Order, talk: Talk, params: wire.Object
-    ) -> int:
-        """Have an executor start a shell; return the descriptor of its terminal.
-
-        Raises:
-            CallFailed: the executor says why not.
-            ExecutorGone: it ended first.
-            TimeoutError: it did not answer in time.
-            TokenRefused: its token was refused.
-        """
-        holder = self._entitle(executor, order)
-        executor.talk = talk
-        self._tokens.begin(executor.token, holder)
-        asked = {"session_token": executor.token, "build": self._options.build, **params}
-        with self._noted(executor, wire.SPAWN_TERMINAL, asked):
-            call = executor.client.call_for_descriptor
-            return await call(wire.SPAWN_TERMINAL, asked, self._options.connection_timeout_s)
-
-    async def end_terminal(self, executor: Executor) -> None:
-        """Ask an executor to end its terminal; end the executor if it does not answer."""
-        await self._ask_to_end(executor, wire.END_TERMINAL)
-
-    async def _ask_to_end(self, executor: Executor, method: str) -> None:
-        try:
-            await self._call(executor, method, {"session_token": executor.token})
-        except (SaysoError, TimeoutError):
-            self.drop(executor)
-
-    def _entitle(self, executor: Executor, order: Order) -> Holder:
-        """Give an executor the token for the one request that it will serve."""
-        holder = Holder(executor.user, order.session, executor.id)
-        executor.token, executor.holder = self._tokens.mint(holder), holder
-        executor.run_id = order.run_id
-        return holder
-
     def let_go(self, executor: Executor) -> None:
         """End an executor whose run is over, once it has reported that nothing is left."""
         if not executor.ending:
@@ -174,7 +89,7 @@ class ExecutorPool:
         """End an executor, and all that it started, at once."""
         if not executor.ending:
             executor.ending = True
-            self._tokens.end(executor.token)
+            self.calls.accept_no_more(executor)
             executor.client.close()
 
     async def stop(self) -> None:
@@ -191,7 +106,7 @@ class ExecutorPool:
             outliving.cancel()
         while self._tasks:
             await asyncio.wait(tuple(self._tasks))
-        await self._audit.stop()
+        await self.calls.stop()
 
     async def _started(self, user: str, *, cleaner: bool = False) -> Executor:
         uid = uid_of(user)
@@ -206,7 +121,7 @@ class ExecutorPool:
             raise HostUnavailable(unavailable(user, str(failure))) from failure
         executor.client = Client(
             sock,
-            lambda method, params, number: self._hear(executor, method, params, number),
+            lambda method, params, number: self.calls.hear(executor, method, params, number),
             lambda: self._do(self._see_out(executor)),
         )
         await self._greet(executor, uid)
@@ -216,7 +131,7 @@ class ExecutorPool:
         """Wait until an executor answers and is contained, and check that it is the user's."""
         contained = asyncio.ensure_future(self._contain(executor))
         try:
-            answer = self._call(executor, wire.PING, {})
+            answer = self.calls.call(executor, wire.PING, {})
             why = await upkeep.failure(executor, uid, answer, self._options.connection_timeout_s)
         except BaseException:
             self.drop(executor)
@@ -277,72 +192,18 @@ class ExecutorPool:
         if spare is not None:
             self.drop(spare)
 
-    async def _call(
-        self,
-        executor: Executor,
-        method: str,
-        params: wire.Object,
-        fds: Sequence[int] = (),
-        timeout_s: float | None = None,
-    ) -> wire.Object:
-        if timeout_s is None:
-            timeout_s = _CLEAN_S if method == wire.END_RUN else self._options.connection_timeout_s
-        with self._noted(executor, method, params):
-            return await executor.client.call(method, params, timeout_s, fds)
-
-    @contextmanager
-    def _noted(self, executor: Executor, method: str, params: wire.Object) -> Iterator[None]:
-        """Record the call made inside the block in the journal, however it ends."""
-        size, result = len(wire.encode(params)), "failed"
-        try:
-            yield
-            result = "ok"
-        except SaysoError as failure:
-            result = str(failure)
-            raise
-        finally:
-            self._audit.note(executor.caller, method, size, result)
-
-    def _hear(
-        self, executor: Executor, method: str, params: wire.Object, number: object = None
-    ) -> None:
-        """Accept a call from an executor, if its token permits one."""
-        size, result = len(wire.encode(params)), "ok"
-        holder = executor.holder or Holder(executor.user, "", executor.id)
-        try:
-            self._tokens.check(str(params.get("session_token")), holder)
-            if number is not None:
-                self._do(self._answer(executor, method, params, number))
-                return
-            result = incoming.notified(executor, method, params)
-            if method == wire.REPORT_COMPLETION:
-                self._tokens.end(executor.token)  # its request is over: nothing more is accepted
-        except TokenRefused as refusal:
-            result = str(refusal)
-            executor.client.pause(1 / RATE)  # a flood goes into the journal no faster than calls do
-        self._audit.note(executor.caller, method, size, result)
-        if number is not None:
-            self._do(executor.client.reply(wire.error(number, wire.FAILED, result)))
-
-    async def _answer(
-        self, executor: Executor, method: str, params: wire.Object, number: object
-    ) -> None:
-        line, result = await incoming.answer(executor, method, params, number)
-        self._audit.note(executor.caller, method, len(wire.encode(params)), result)
-        await executor.client.reply(line)
-
     async def _finish(self, executor: Executor) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S):
                 await executor.completed.wait()
-        self._tokens.end(executor.token)
+        self.calls.accept_no_more(executor)
         executor.client.close()
 
     async def _see_out(self, executor: Executor) -> None:
         """Wait until a process whose connection has ended exits; end what a crash left behind."""
         executor.ending = True
         executor.completed.set()
-        self._tokens.end(executor.token)
+        self.calls.accept_no_more(executor)
         if self._spares.get(executor.user) is executor:
             del self._spares[executor.user]
         if executor.link is not None:
@@ -388,7 +249,7 @@ class ExecutorPool:
         try:
             for run_id, leaders in runs.items():
                 params = upkeep.params(run_id, leaders)
-                answers = await upkeep.ended(run_id, self._call(cleaner, wire.END_RUN, params))
+                answers = await upkeep.ended(run_id, self.calls.call(cleaner, wire.END_RUN, params))
                 if not answers:  # it would not answer about the others either
                     self.drop(cleaner)
         finally:

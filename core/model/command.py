@@ -33,7 +33,7 @@ class AgentPart:
 
     ``account`` gave the prompt. ``call`` identifies a waiting tool call, used once; ``user`` is the
     one that the waiting agent runs as. ``tools`` are the only ones that a prompt may use, all where
-    it is empty. Of a terminal, ``call`` is the kernel session that it is for, and ``unasked`` says
+    it is empty. Of a terminal, ``kernel_session`` is the one that it is for, and ``unasked`` says
     that the configuration lets this account open one.
     """
 
@@ -43,6 +43,12 @@ class AgentPart:
     user: str = ""
     tools: tuple[str, ...] = ()
     unasked: bool = False
+    kernel_session: str = ""
+
+    @property
+    def opens_terminal(self) -> bool:
+        """Return whether it is a terminal for a person, and nothing that an agent does."""
+        return self.kind is AgentPartKind.TERMINAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ def bind(plan: ExecPlan) -> ExecPlan:
 
 def _part(part: AgentPart) -> tuple[object, ...]:
     unasked = ("unasked",) if part.unasked else ()
-    return (part.kind, part.account, part.call, part.user, part.tools, *unasked)
+    opener = (("kernel_session", part.kernel_session),) if part.kernel_session else ()
+    return (part.kind, part.account, part.call, part.user, part.tools, *unasked, *opener)
 
 
 def _stdio(plan: ExecPlan) -> dict[str, object]:

@@ -39,7 +39,7 @@ from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pi
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
-from core.planning.terminal_part import is_terminal, terminal_argv, terminal_text
+from core.planning.terminal_part import terminal_argv, terminal_text
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
 
@@ -133,7 +133,8 @@ class Planner:
             return cwd
         if request.part is not None and request.argv is not None:
             # No program of ours is started.
-            argv = terminal_argv(request.part, request.argv, user)
+            terminal = request.part.opens_terminal
+            argv = terminal_argv(request.argv, user) if terminal else request.argv
             alone = (PlannedCommand(argv, None),)
             return self._bound(request, policy, user, cwd, alone, (), None)
         home = self._tables[user].home
@@ -242,7 +243,7 @@ class Planner:
         connectors: tuple[Connector, ...],
         unreadable: Unreadable | None,
     ) -> ExecPlan:
-        terminal = is_terminal(request.part)
+        terminal = request.part is not None and request.part.opens_terminal
         longest = LONGEST_RUN_MS if terminal else min(policy.timeout_ms, LONGEST_RUN_MS)
         asked = longest if request.timeout_ms is None else request.timeout_ms
         text = shlex.join(request.argv or ()) if request.line is None else request.line

@@ -3,22 +3,13 @@
 import pwd
 import shlex
 
-from core.model.command import AgentPart, AgentPartKind
-
 _PLAIN = "/bin/sh"
 _NO_SHELLS = ("/nologin", "/false", "/true")
 
 
-def is_terminal(part: AgentPart | None) -> bool:
-    """Return whether a request opens a terminal."""
-    return part is not None and part.kind is AgentPartKind.TERMINAL
-
-
-def terminal_argv(part: AgentPart, argv: tuple[str, ...], user: str) -> tuple[str, ...]:
+def terminal_argv(argv: tuple[str, ...], user: str) -> tuple[str, ...]:
     """Return the vector of a terminal with its shell: the named one, or the user's own."""
-    if not is_terminal(part) or argv[1:] != ("",):
-        return argv
-    return (argv[0], _shell_of(user))
+    return argv if argv[1:] != ("",) else (argv[0], _shell_of(user))
 
 
 def terminal_text(argv: tuple[str, ...], user: str, folder: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from itertools import islice, zip_longest
 
-from core.model.command import AgentPartKind, ExecPlan, PlannedCommand, Reading, Unreadable
+from core.model.command import ExecPlan, PlannedCommand, Reading, Unreadable
 from core.shell import reader
 from core.shell.quoting import quote_routing
 from core.shell.working_directory import depends_on_surroundings
@@ -89,7 +89,7 @@ def command_text(plan: ExecPlan) -> Redacted:
 def _command(plan: ExecPlan) -> Redacted:
     if plan.unreadable is not None:
         return redact(plan.text, multiline=True)
-    if plan.part is not None and plan.part.kind is AgentPartKind.TERMINAL:
+    if plan.part is not None and plan.part.opens_terminal:
         return redact(plan.text, strict=True)  # a sentence of ours; the folder in it is quoted
     placed = tuple(_placed(command) for command in plan.commands)
     asked = _asked(plan)

@@ -51,7 +51,7 @@ class Journey:
         gate = self.home.gateway.gate
         found = self.home.do(gate.store.read(approvals.get, of))
         assert found is not None
-        host = gate.execution.hosts.pick(found.plan)
+        host = gate.execution.hosts.get(found.plan.host)
         assert host is not None
         people = Basis(AllowedBy.PEOPLE, ("api:ana",), signed)
         with pytest.raises(HostUnavailable) as refused:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from channels.cards import build_prompt, front
+from channels.cards.build import build_prompt
+from channels.cards.facts import front
 from core.store import approvals
 from tests.browser.picture import PICTURE, WORDS, record
 from tests.browser.scene import COMMAND, Scene, prompts, scene

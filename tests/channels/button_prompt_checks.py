@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, Self
 
-from channels.cards import PromptCard
+from channels.cards.card import PromptCard
 from core.model.approval import Approval
 from core.model.decision import Decision, Reason, SegmentVerdict
 from tests.channels.prompt_checks import Entry

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from telegram import MessageEntity
 
-from channels.cards import OutcomeCard, PromptCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import OutcomeCard, PromptCard
 from channels.telegram.render.messages import Message, render_outcome, render_prompt
 from channels.terminal.card import Page, outcome_lines, prompt_lines
 from core.model.approval import Approval

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from channels.cards import NoticeCard
+from channels.cards.card import NoticeCard
 from channels.discord.render import messages as discord
 from channels.slack.render import messages as slack
 from channels.telegram.render import messages as telegram

@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.memory import MemoryChannel
 from channels.telegram.channel import TelegramChannel
 from channels.telegram.settings import TelegramSettings

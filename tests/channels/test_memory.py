@@ -2,7 +2,7 @@
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply

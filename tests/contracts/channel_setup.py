@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from channels.base import Channel, Inbound, Reply, Tone
-from channels.cards import Choice
+from channels.cards.card import Choice
 from channels.commands import Approve, Choose, Details, Malformed
 from core.errors import SaysoError
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply

@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from channels.base import Reminders
-from channels.cards import NoticeCard, node_choices
+from channels.cards.build import node_choices
+from channels.cards.card import NoticeCard
 from channels.commands import PairNode
 from core.text.render import redact
 from tests.contracts.channel_setup import PeopleSetup, RecordingInbox

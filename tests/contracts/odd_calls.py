@@ -10,7 +10,8 @@ from typing import ClassVar, Protocol
 import pytest
 
 from channels.base import Channel, Provable, Resumable, Threads
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Target

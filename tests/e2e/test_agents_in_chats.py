@@ -10,7 +10,7 @@ import pytest
 from bot.app import Gateway, gateway
 from bot.executor_setup.archive import interpreter
 from bot.settings import load
-from core.isolation.runtime import Runtime
+from core.isolation.agents.runtime import Runtime
 from core.store.sessions import agent_threads
 from tests.channels.discord import guild as discord
 from tests.channels.slack import workspace as slack

@@ -38,7 +38,7 @@ HELD = {
         f"{ISOLATION}/test_pool.py",
         "test_an_executor_of_the_wrong_user_is_refused",
     ),
-    "execute_prompt via executor": (f"{ISOLATION}/test_agents.py", "test_answers_a_prompt"),
+    "execute_prompt via executor": (f"{ISOLATION}/agents/test_agents.py", "test_answers_a_prompt"),
     # End to end
     "full prompt execution flow": ("e2e/test_prompt_api.py", "test_full_prompt_execution_flow"),
     "terminal spawns as correct user": ("e2e/test_terminals.py", "test_terminals"),
@@ -55,11 +55,11 @@ HELD = {
     "session token expires": ("faults/test_executor_tokens.py", "test_session_token_expires"),
     # Success metrics
     "zero API key theft": (
-        f"{ISOLATION}/test_agents_that_lie.py",
+        f"{ISOLATION}/agents/test_agents_that_lie.py",
         "test_an_agent_cannot_look_into_its_executor",
     ),
     "100 % of IPC calls logged": (
-        f"{ISOLATION}/test_pool.py",
+        f"{ISOLATION}/test_calls.py",
         "test_the_audit_has_every_call_and_no_secret",
     ),
     "rate limiting": ("faults/test_executor_tokens.py", "test_calls_are_limited_by_rate"),
@@ -71,7 +71,7 @@ HELD = {
     "spawn below 500 ms": ("benchmarks/bench_executor.py", "test_start_to_pong"),
     "round trip below 1 ms": ("benchmarks/bench_executor.py", "test_a_call"),
     "failures do not crash the daemon": (
-        f"{ISOLATION}/test_agents.py",
+        f"{ISOLATION}/agents/test_agents.py",
         "test_an_executor_that_dies_fails_the_prompt",
     ),
     "a crash at any moment": ("faults/test_executor_kills.py", "test_kill_9_at_random"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.executor_setup.archive import interpreter
-from core.isolation.runtime import Runtime
+from core.isolation.agents.runtime import Runtime
 from tests.support.agents import KEY, equip, model, workshop
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.executors import executors, installed

@@ -61,7 +61,7 @@ async def world_of(liar: str, clock: Clock) -> AsyncIterator[World]:
 async def begun(world: World, session: str = "agent:main:one") -> Executor:
     """Return an executor that serves a request of a session."""
     executor = await world.pool.take(USER)
-    link = await world.pool.begin(executor, Order(new_run(), SessionKey(session)))
+    link = await world.pool.calls.begin(executor, Order(new_run(), SessionKey(session)))
     link.close()  # no supervisor is behind it
     executor.link = None
     return executor
@@ -75,7 +75,7 @@ def shown(token: object, method: str = wire.REPORT_COMPLETION) -> str:
 async def heard(world: World, executor: Executor, *lines: str) -> list[object]:
     """Have an executor send lines; return what the journal says about each."""
     await executor.client.call("say", {"lines": list(lines)}, 20)
-    await world.pool._audit._queue.join()
+    await world.pool.calls._audit._queue.join()
     return [
         one["result"]
         for one in world.records.kept

@@ -52,7 +52,7 @@ _PLANTED = (
     ("core/store/__init__.py", "import core.runner", "people's wing never sees"),
     ("core/runner/__init__.py", "import core.approvals", "machines' wing never sees"),
     ("core/policy/judge/evaluate.py", "import sqlite3", "SQL stays in core.store"),
-    ("channels/cards.py", "import telegram", "chat SDKs stay in their platform"),
+    ("channels/cards/build.py", "import telegram", "chat SDKs stay in their platform"),
     ("core/approvals/ids.py", "import apscheduler", "core knows no scheduler"),
     ("channels/slack/settings.py", "import channels.discord", "one platform never imports"),
     ("core/policy/judge/evaluate.py", "import cryptography", "keys and signatures stay in"),

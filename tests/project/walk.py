@@ -24,7 +24,7 @@ from tests.support.prompt_copies import Copy
 from tests.support.waiting import wait_until
 
 OUT = "SAYSO_WALK"
-IDLE_S, SETTLE_S = 5.0, 1.0
+IDLE_S, SETTLE_S = 12.0, 1.0  # some background work is done every 10 s
 REQUEST = ("run", "--agent", "free", "-c", "git status")
 JUDGING, BINDING = ("core.policy",), ("core.planning", "core.runner")
 SPAWNING = "core.runner.job"

@@ -14,8 +14,8 @@ from channels.memory import MemoryChannel, Shown
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding
 from core.gate import Gate
-from core.isolation.agents import Agents
-from core.isolation.runtime import Runtime
+from core.isolation.agents.agents import Agents
+from core.isolation.agents.runtime import Runtime
 from core.model.identity import DEFAULT_AGENT, Actor, Target
 from core.model.policy import PolicyLayer
 from core.settings import ForwardMode

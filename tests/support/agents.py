@@ -17,9 +17,8 @@ from core.approvals.answer import Answer, AnswerOutcome
 from core.errors import SaysoError
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
-from core.hosts.router import HostRouter
-from core.isolation.agents import Agents
-from core.isolation.runtime import KeyOf, Runtime
+from core.isolation.agents.agents import Agents
+from core.isolation.agents.runtime import KeyOf, Runtime
 from core.model.approval import Approval, ApprovalReply
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import SessionKey
@@ -164,7 +163,7 @@ def equip(gate: Gate, world: World, runtime: Runtime, key_of: KeyOf) -> Agents:
     agents = Agents(world.executors, partial(_same, runtime), key_of, gate.execution.guard)
     connect_agents(agents, gate)
     host = GatewayHost(Runner(), world.executors, agents)
-    gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+    gate.execution.hosts = {ExecHost.GATEWAY: host}
     gate.planner = Planner(run_as=lambda _: USER)
     return agents
 

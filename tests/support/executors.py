@@ -23,7 +23,10 @@ from core.isolation.executors import Executors
 from core.isolation.pool import ExecutorPool
 from core.isolation.tokens import SessionTokens
 from core.isolation.upkeep import Options
+from core.model.identity import SessionKey
 from core.runner.limits import Limits
+from core.runner.supply import Order
+from tests.support.runs import new_run
 
 USER = "nobody"
 """A user that every machine has and that is not us."""
@@ -137,3 +140,8 @@ def direct(path: str) -> Iterator[Direct]:
         yield Direct(process, ours)
         ours.close()
         process.wait(20)
+
+
+def order() -> Order:
+    """Return the request for a supervisor."""
+    return Order(new_run(), SessionKey("agent:main:one"))

@@ -20,7 +20,6 @@ from core.gate.execution import Execution
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost
-from core.hosts.router import HostRouter
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import Actor, Intake, Requester, SessionKey, Target
@@ -143,7 +142,7 @@ async def gate_at(
             Execution(
                 store,
                 journal,
-                HostRouter({ExecHost.GATEWAY: GatewayHost(runner)}),
+                {ExecHost.GATEWAY: GatewayHost(runner)},
                 owner,
                 10_000,
                 Deferred(store, journal, home / "results"),

@@ -12,7 +12,6 @@ from typing import Any
 
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
-from core.hosts.router import HostRouter
 from core.isolation.terminal.stream import Stream
 from core.isolation.terminal.terminals import Limits, Terminal, Terminals, session_of
 from core.model.approval import ApprovalReply
@@ -39,7 +38,10 @@ class Desk:
     def request(self, who: Requester = AGENT, **given: Any) -> ExecRequest:
         """Return a request for a terminal."""
         unasked = bool(given.pop("unasked", False))
-        part = AgentPart(AgentPartKind.TERMINAL, who.account, session_of(who), unasked=unasked)
+        opener = session_of(who)
+        part = AgentPart(
+            AgentPartKind.TERMINAL, who.account, unasked=unasked, kernel_session=opener
+        )
         return ExecRequest(
             who,
             SessionKey("main"),
@@ -113,7 +115,7 @@ async def desk_at(
         async with gate_at(home, everyone) as gate, executors(path) as world:
             made = Terminals(world.executors, limits(home), gate.journal, gate.execution.guard)
             host = GatewayHost(Runner(), world.executors, None, made)
-            gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+            gate.execution.hosts = {ExecHost.GATEWAY: host}
             gate.planner = Planner(run_as=lambda _: USER)
             yield Desk(gate, made, world, folder)
     finally:

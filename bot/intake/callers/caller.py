@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bot.intake.callers import unix_peer
 from core.errors import Forbidden
 from core.ipc.jsonrpc import Notify
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope, VisibleAgents
 from core.model.identity import Actor, AgentId, ApprovalId, Requester, SessionKey
 

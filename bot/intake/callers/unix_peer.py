@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.ipc.users import user_name
 from core.model.identity import LOCAL_CHANNEL, Actor, Intake, Requester
 from core.runner.pool import BOOTSTRAP

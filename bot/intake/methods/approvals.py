@@ -20,7 +20,8 @@ from bot.intake.results.questions import (
     EvidenceAnswer,
     ResolvedAnswer,
 )
-from core.approvals.answer import Answer, AnswerOutcome, PasskeyAnswer
+from core.approvals.answer import Answer, AnswerOutcome
+from core.approvals.step_up import PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
 from core.model.access import Scope

@@ -123,11 +123,11 @@ class TokenMethods:
         Raises:
             NotFound: no token has this name.
         """
-        known = await self.store.read(tokens.listed)
-        if not any(params.token in {one.id, one.name} for one in known):
+        meant = await self.store.read(tokens.meant, params.token)
+        if meant is None:
             raise _unknown(params.token)
-        await self._record(caller, "revoke", params.token)
-        gone = await self.store.write(tokens.revoke, params.token)
+        await self._record(caller, "revoke", meant.name)
+        gone = await self.store.write(tokens.revoke, meant.id)
         if gone is None:
             raise _unknown(params.token)
         return ChangeAnswer.of(f"Token {gone.name} is revoked and no longer valid.")

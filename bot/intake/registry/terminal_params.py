@@ -37,7 +37,6 @@ class OpenParams(SessionParams):
     def request(self, requester: Requester, longest_ms: int, *, unasked: bool) -> ExecRequest:
         """Return the domain's request; the requester comes from the connection."""
         agent = DEFAULT_AGENT if self.agent is None else AgentId(self.agent)
-        call = session_of(requester)
         return ExecRequest(
             requester=requester,
             session=SessionKey(self.session),
@@ -47,7 +46,12 @@ class OpenParams(SessionParams):
             env=tuple(sorted({**self.env, "TERM": self.term}.items())),
             overrides=ExecOverrides(ExecHost.GATEWAY),
             timeout_ms=min(longest_ms, self.timeout_ms or longest_ms),
-            part=AgentPart(AgentPartKind.TERMINAL, requester.account, call, unasked=unasked),
+            part=AgentPart(
+                AgentPartKind.TERMINAL,
+                requester.account,
+                unasked=unasked,
+                kernel_session=session_of(requester),
+            ),
         )
 
 

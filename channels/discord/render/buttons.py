@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from channels import button_payload
-from channels.card_text import ON_PAGE, ON_PAGE_SHORT
-from channels.cards import Choice, PromptCard
+from channels.cards.card import Choice, PromptCard
+from channels.cards.text import ON_PAGE, ON_PAGE_SHORT
 from channels.commands import Approve, Choose, Command, Details
 from core.model.approval import ApprovalReply
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from channels.base import Reply
-from channels.card_text import (
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.facts import Fact, checked, ending_facts, facts, front, listed
+from channels.cards.text import (
     EMPTY,
     OPEN_PAGE,
     READ_ABOVE,
@@ -23,17 +25,6 @@ from channels.card_text import (
     shortened,
     too_many,
     whole_title,
-)
-from channels.cards import (
-    Fact,
-    NoticeCard,
-    OutcomeCard,
-    PromptCard,
-    checked,
-    ending_facts,
-    facts,
-    front,
-    listed,
 )
 from channels.discord.render.buttons import Button, buttons, choices, notice_buttons
 from channels.discord.render.layout import FENCE_UNITS, MAX_UNITS, block, sentence, unbroken

@@ -4,7 +4,8 @@ The room that each prompt needs is reserved when the message is made, so that an
 open prompts fits later.
 """
 
-from channels.cards import OutcomeCard, PromptCard, front
+from channels.cards.card import OutcomeCard, PromptCard
+from channels.cards.facts import front
 from channels.discord.render.buttons import ROW, labelled
 from channels.discord.render.layout import FENCE_UNITS, MAX_UNITS, block, unbroken
 from channels.discord.render.messages import SHELL, WORDS, Message, rows

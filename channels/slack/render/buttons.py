@@ -5,8 +5,8 @@ below a prompt, or below a reply whose buttons the press removes.
 """
 
 from channels.button_payload import answer, decode, encode
-from channels.card_text import ON_PAGE, ON_PAGE_SHORT
-from channels.cards import Choice, PromptCard
+from channels.cards.card import Choice, PromptCard
+from channels.cards.text import ON_PAGE, ON_PAGE_SHORT
 from channels.commands import Choose, Command, Details
 from channels.slack.render.layout import Json, cut, plain
 from core.model.approval import ApprovalReply

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from channels.base import Reply
-from channels.card_text import (
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.facts import Fact, checked, ending_facts, front, listed, whole_text
+from channels.cards.text import (
     EMPTY,
     OPEN_PAGE,
     READ_ABOVE,
@@ -19,17 +21,6 @@ from channels.card_text import (
     part_end,
     part_title,
     shortened,
-)
-from channels.cards import (
-    Fact,
-    NoticeCard,
-    OutcomeCard,
-    PromptCard,
-    checked,
-    ending_facts,
-    front,
-    listed,
-    whole_text,
 )
 from channels.slack.render import layout
 from channels.slack.render.buttons import choice_rows, notice_rows, row

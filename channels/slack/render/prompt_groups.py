@@ -4,8 +4,9 @@ A group holds whole prompts only: whatever does not fit in full is sent separate
 weighs less than the prompt that it replaces, so a message that fitted once fits in every state.
 """
 
-from channels.card_text import and_more
-from channels.cards import OutcomeCard, PromptCard, front, listed
+from channels.cards.card import OutcomeCard, PromptCard
+from channels.cards.facts import front, listed
+from channels.cards.text import and_more
 from channels.slack.render import layout
 from channels.slack.render.buttons import row
 from channels.slack.render.layout import Json, cut, weight

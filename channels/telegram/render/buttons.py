@@ -12,8 +12,8 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 from channels.button_payload import FOREIGN
 from channels.button_payload import decode as decode_press
 from channels.button_payload import encode as encode_press
-from channels.card_text import ON_PAGE, ON_PAGE_SHORT
-from channels.cards import Choice, PromptCard
+from channels.cards.card import Choice, PromptCard
+from channels.cards.text import ON_PAGE, ON_PAGE_SHORT
 from channels.commands import Approve, Choose, Command, Malformed
 from core.model.approval import ApprovalReply
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from telegram import InlineKeyboardMarkup, MessageEntity
 
-from channels.card_text import (
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.facts import Fact, checked, details, ending_facts, front, whole_text
+from channels.cards.text import (
     EMPTY,
     READ_ABOVE,
     TOO_LONG,
@@ -22,17 +24,6 @@ from channels.card_text import (
     shortened,
     too_many,
     whole_title,
-)
-from channels.cards import (
-    Fact,
-    NoticeCard,
-    OutcomeCard,
-    PromptCard,
-    checked,
-    details,
-    ending_facts,
-    front,
-    whole_text,
 )
 from channels.telegram.render.buttons import notice_keyboard, prompt_keyboard
 from channels.telegram.render.layout import MAX_UNITS, Layout

@@ -94,7 +94,7 @@ class Terminal:
     def owner(self) -> tuple[str, str]:
         """Return who asked for it: the account, and the kernel session."""
         part = self.plan.part
-        return ("", "") if part is None else (part.account, part.call)
+        return ("", "") if part is None else (part.account, part.kernel_session)
 
     def is_of(self, requester: Requester) -> bool:
         """Return whether this requester asked for it, and from the same session."""
@@ -258,7 +258,7 @@ class Terminals:
         }
         order = Order(terminal.run_id, plan.session, fresh=True)
         try:
-            master = await self._executors.pool.terminal(executor, order, terminal, params)
+            master = await self._executors.pool.calls.terminal(executor, order, terminal, params)
         except (CallFailed, ExecutorGone, TokenRefused, TimeoutError) as failure:
             why = str(failure) or "the executor did not answer in time"
             raise SpawnError(f"no terminal was opened: {why}") from None
@@ -294,7 +294,9 @@ class Terminals:
             elif not why and time.monotonic() >= stream.active + self.limits.idle_s:
                 why = "nothing was typed or shown for the idle limit"
         if not terminal.exited.is_set() and why != TERMINATED:
-            await self._executors.pool.end_terminal(executor)
+            pool = self._executors.pool
+            if not await pool.calls.end_terminal(executor):
+                pool.drop(executor)
             await _first(terminal, executor, _END_PATIENCE_S, over_only=True)
         await stream.drained(_END_PATIENCE_S)  # the last program may have left bytes behind
         terminal.ended = why

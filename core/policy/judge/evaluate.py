@@ -20,6 +20,7 @@ from core.model.decision import (
     Tier,
 )
 from core.model.policy import ExecAsk, ExecHost, ExecPolicy, ExecSecurity
+from core.model.stdio import Capture
 from core.policy.judge.agent_part import judge_line, judge_part
 from core.policy.judge.allow_always import promises_of
 from core.policy.judge.direct_payload import judge_waiting, waits, will_wait
@@ -29,7 +30,7 @@ from core.policy.judge.precedence import CALL
 from core.policy.judge.reasons import WHY
 from core.policy.judge.segment import judge
 from core.policy.judge.stdin import judge_input
-from core.policy.judge.terminal import has_terminal, judge_terminal
+from core.policy.judge.terminal import judge_terminal
 from core.policy.judge.verdict import Context
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.argv_template import ArgvTemplate
@@ -108,7 +109,7 @@ def _evaluate(
     waiting = waits(plan, segments, context)
     if waiting:
         segments = judge_waiting(segments, waiting)
-    if has_terminal(plan):
+    if plan.stdio.capture is Capture.PTY:
         segments = judge_terminal(plan, segments, context)
     exposed = is_exposed(plan)
     if exposed:

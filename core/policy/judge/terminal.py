@@ -12,16 +12,10 @@ from functools import cache
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.decision import Decision, Reason, SegmentVerdict
 from core.model.policy import Trust
-from core.model.stdio import Capture
 from core.policy.judge.verdict import Context
 from core.programs.carriers import profile_for
 from core.programs.profiles.tables import section, table, words
 from core.programs.wrappers import names_of
-
-
-def has_terminal(plan: ExecPlan) -> bool:
-    """Return whether the standard streams of a plan's command are a terminal."""
-    return plan.stdio.capture is Capture.PTY
 
 
 def judge_terminal(

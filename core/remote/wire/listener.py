@@ -13,8 +13,8 @@ from pathlib import Path
 
 from core.errors import StateError
 from core.ipc.peer import peer_of
+from core.ipc.socket_file import LONGEST_PATH
 from core.ipc.tcp_listener import ACCEPTED_AT_ONCE, MOST_STRANGERS, TcpListener, network_of
-from core.ipc.unix import LONGEST_PATH
 from core.ipc.users import owner_of
 from core.model.address import Address
 from core.remote.wire.frames import LARGEST

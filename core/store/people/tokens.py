@@ -245,6 +245,12 @@ def by_id(conn: Connection, token_id: str) -> Token | None:
     return None if row is None else _token(row, now_ms(conn))
 
 
+def meant(conn: Connection, ref: str) -> Token | None:
+    """Return the token with this id or name, a live one first; ``None`` if there is none."""
+    row = conn.execute(_MEANT, {"p_ref": ref}).mappings().first()
+    return None if row is None else _token(row, now_ms(conn))
+
+
 def revoke(conn: Connection, ref: str) -> Token | None:
     """End the token with this id or name for good; ``None`` if there is none.
 

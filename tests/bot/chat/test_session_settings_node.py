@@ -13,7 +13,6 @@ from channels.memory import MemoryChannel
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.node import NodeHost
-from core.hosts.router import HostRouter
 from core.model.node import NodeId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Denied, Finished, Submission
@@ -47,9 +46,7 @@ async def with_nodes(gate: Gate, home: Path, *names: str) -> AsyncIterator[dict[
     """Connect nodes of these names to a gate; yields their ids by name."""
     host = NodeHost(load_key(home / "gateway.key"), StoredNodes(gate.store), NoRuns([]))
     gate.nodes = host
-    gate.execution.hosts = HostRouter(
-        {ExecHost.GATEWAY: GatewayHost(Runner()), ExecHost.NODE: host}
-    )
+    gate.execution.hosts = {ExecHost.GATEWAY: GatewayHost(Runner()), ExecHost.NODE: host}
     async with AsyncExitStack() as stack:
         port = await stack.enter_async_context(
             listening("127.0.0.1", 0, host.key, host.fleet.serve)

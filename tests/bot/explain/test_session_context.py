@@ -17,7 +17,7 @@ from bot.intake.callers.caller import Admitted, of_peer
 from bot.intake.results.questions import ApprovalAnswer
 from bot.intake.results.rules import ExplainAnswer
 from bot.settings import load
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
 from core.model.decision import Decision, Evaluation

@@ -240,7 +240,7 @@ def _by_host(world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
     async def does(mark: Mark) -> Answer:
         plan = world.gate.planner.plan(request(argv=mark.argv), ExecPolicy(host=ExecHost.GATEWAY))
         assert not isinstance(plan, Refusal)
-        host = world.gate.execution.hosts.pick(plan)
+        host = world.gate.execution.hosts.get(plan.host)
         assert host is not None
         await host.run(new_id(), plan, Watcher())
         return Answer.HELD

@@ -3,19 +3,22 @@
 import pwd
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.jobs.executor_recovery import WITHDRAWN, ExecutorRecovery
 from core.model.approval import ApprovalState
-from core.model.result import Finished
+from core.model.result import Finished, Pending
 from core.runner.supervisor.processes import procfs
 from core.store import approvals
 from core.store.schema.records import OrphanedRun
 from tests.support.agents import agents_at, workshop
 from tests.support.executors import UID, USER
+from tests.support.gate import AGENT
 from tests.support.runs import new_run
+from tests.support.terminals import desk_at
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ async def test_questions_of_ended_agents(
 ) -> None:
     """No one waits for the answer: they are withdrawn, with the reason; ours continue."""
     async with agents_at(tmp_path, executor_path, folder, "http://127.0.0.1:9") as bench:
-        bench.agents.owner = "of-the-dead" if dead else bench.gate.execution.owner
+        bench.agents.tool_calls.owner = "of-the-dead" if dead else bench.gate.execution.owner
         under_way = bench.give(f"write {folder}/work/x")
         question = await bench.question()
         await ExecutorRecovery(bench.gate, bench.world.executors, ())([])
@@ -48,6 +51,18 @@ async def test_questions_of_ended_agents(
         assert found.resolution is not None
         assert found.resolution.state is ApprovalState.CANCELLED
         assert found.resolution.note == WITHDRAWN
+
+
+async def test_a_question_about_a_terminal_waits_on(tmp_path: Path, executor_path: str) -> None:
+    """No agent waits for it: whoever asks for the terminal asks again after a restart."""
+    async with desk_at(tmp_path, executor_path) as desk:
+        asked = await desk.gate.submit(desk.request(replace(AGENT, process=(4711, 11))))
+        assert isinstance(asked, Pending)
+        await ExecutorRecovery(desk.gate, desk.world.executors, ())([])
+        found = await desk.gate.store.read(approvals.get, asked.run_id)
+
+    assert found is not None
+    assert found.resolution is None
 
 
 def as_other_user(run_id: str) -> "subprocess.Popen[bytes]":

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import NoticeCard, OutcomeCard, PromptCard
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, BareReply, Help, Malformed, PendingList
 from channels.memory import MemoryChannel
 from core.errors import ChannelError

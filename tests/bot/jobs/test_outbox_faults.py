@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.cards import OutcomeCard, PromptCard
+from channels.cards.card import OutcomeCard, PromptCard
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply

@@ -10,7 +10,8 @@ import pytest
 from bot.page.assets import Assets
 from bot.page.cards import Cards, is_long
 from bot.page.render import Renderer
-from channels.cards import build_prompt, details, front
+from channels.cards.build import build_prompt
+from channels.cards.facts import details, front
 from core.text.render import command_text
 from tests.bot.page.markup import Markup
 from tests.channels.prompt_checks import Entry, asked

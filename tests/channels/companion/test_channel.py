@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.commands import Approve
 from channels.companion.channel import HERE, CompanionChannel
 from core.companion.client import CompanionAddress, NoCompanion

@@ -5,7 +5,8 @@ import time
 from typing import Any
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.commands import Approve, Malformed
 from channels.discord.render.messages import payloads
 from core.model.approval import ApprovalReply

@@ -5,7 +5,8 @@ import logging
 import pytest
 
 from channels.base import Groups, Threads
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target
 from core.text.render import redact

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from core.model.identity import Target
 from tests.channels.discord.guild import ANA, DiscordGuild, channel_for
 from tests.contracts.channel_examples import approval, resolved

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from channels.base import Channel
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.errors import ChannelError
 from core.model.identity import Target
 from tests.channels.discord.guild import ANA, DiscordGuild, channel_for

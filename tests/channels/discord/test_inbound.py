@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Malformed
 from core.model.approval import ApprovalReply
 from core.text.render import redact

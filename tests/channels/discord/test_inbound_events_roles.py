@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.model.identity import Target
 from tests.channels.discord.guild import ANA, EVE, channel_for
 from tests.contracts.channel_examples import approval

@@ -3,7 +3,7 @@
 import pytest
 
 from channels.base import Resumable
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.errors import ChannelError
 from tests.channels.discord.guild import ANA, DiscordGuild
 from tests.contracts.channel_examples import approval

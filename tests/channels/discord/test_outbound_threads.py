@@ -3,7 +3,8 @@
 import pytest
 
 from channels.base import Threads
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.base import Channel, Inbound, Reply, Tone
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from core.model.identity import Target
 from core.text.render import redact
 from tests.channels.discord.guild import ANA, DiscordGuild

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from channels.base import Threads
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from core.errors import ChannelError
 from core.text.render import redact
 from tests.channels.discord.guild import ANA, DiscordGuild

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from channels.base import Channel
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve, PendingList
 from channels.discord.gateway_session import Session, SessionFile
 from core.model.approval import ApprovalReply

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from channels.base import Recordable, Reminders
-from channels.cards import NoticeCard, PromptCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard, PromptCard
 from channels.push.channel import Browser, PushChannel
 from channels.push.payload import is_answerable
 from core.errors import ChannelError

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from channels.cards import NoticeCard, OutcomeCard, PromptCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.push import payload
 from core.model.decision import Reason
 from core.text.render import Redacted

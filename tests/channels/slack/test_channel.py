@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from channels.commands import Approve, BareReply, Choose, Command, Malformed, RunLine
 from core.model.approval import ApprovalReply
 from core.model.identity import Target

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.slack.channel import SlackChannel
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import Actor, Target

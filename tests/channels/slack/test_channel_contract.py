@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve
 from core.model.approval import ApprovalReply
 from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, channel_for

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from channels.base import Resumable
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.model.identity import Target
 from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace, ts_of
 from tests.contracts.channel_examples import approval

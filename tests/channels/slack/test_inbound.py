@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve
 from core.errors import SaysoError
 from core.model.approval import ApprovalReply

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from channels.base import Groups
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import BareReply
 from core.model.identity import Target
 from core.store import approvals, outbox

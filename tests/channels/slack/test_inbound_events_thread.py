@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve, BareReply
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve
 from core.model.approval import ApprovalReply
 from tests.channels.slack.workspace import ANA, BOB, CHANNEL, SlackWorkspace, channel_for, ts_of

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from channels.slack.errors import Unconfirmed
 from core.model.identity import Target
 from tests.channels.slack.workspace import (

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.model.approval import ApprovalReply
 from tests.channels.slack.workspace import ANA, CHANNEL, SlackWorkspace
 from tests.contracts.channel_examples import approval

@@ -8,7 +8,7 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Target

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from channels.base import Reply
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from channels.commands import Approve, BareReply, Malformed
 from core.model.approval import ApprovalReply
 from core.model.identity import Target

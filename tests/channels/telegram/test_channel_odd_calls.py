@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.model.identity import Target
 from tests.channels.telegram.bot_and_user import (
     ANA,

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from channels.base import Threads
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from channels.commands import SLASH_COMMANDS
 from core.errors import ChannelError
 from core.model.identity import Target

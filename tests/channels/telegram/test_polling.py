@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from channels.cards import NoticeCard, build_prompt
+from channels.cards.build import build_prompt
+from channels.cards.card import NoticeCard
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import redact

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.pacing import Clock, Rate
 from channels.telegram.rate_limits import CHAT as PRIVATE
 from channels.telegram.rate_limits import GROUP as IN_GROUP

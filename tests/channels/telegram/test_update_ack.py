@@ -5,7 +5,7 @@ import asyncio
 from telegram.error import TelegramError
 
 from channels.base import Channel
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve
 from channels.telegram.channel import TelegramChannel
 from core.model.approval import ApprovalReply

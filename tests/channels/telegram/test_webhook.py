@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from telegram import WebhookInfo
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from channels.commands import Approve
 from channels.telegram.channel import TelegramChannel
 from channels.telegram.webhook import delivery_problem

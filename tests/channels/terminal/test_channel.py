@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from channels.base import Inbound
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from channels.commands import Approve, BareReply, Malformed
 from channels.terminal.channel import UNREAD_S, TerminalChannel
 from core.model.approval import ApprovalReply

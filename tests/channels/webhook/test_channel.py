@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.webhook.channel import WebhookChannel
 from core.errors import ChannelError
 from core.model.identity import Target

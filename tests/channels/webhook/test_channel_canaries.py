@@ -1,6 +1,7 @@
 """Post no fake secret of any shape to a webhook."""
 
-from channels.cards import NoticeCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from core.model.identity import Target
 from core.text.render import redact
 from tests.channels.canary_checks import everywhere, leaks

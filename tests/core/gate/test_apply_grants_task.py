@@ -12,7 +12,7 @@ from bot.intake.methods.grants import GrantMethods, TaskParams
 from bot.intake.registry.params import AgentParams
 from core.approvals.answer import Answer, AnswerOutcome
 from core.errors import NotFound
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.approval import HALF_HOUR, THIS_TASK, ApprovalReply
 from core.model.command import ExecRequest
 from core.model.identity import AgentId, SessionKey, TaskId

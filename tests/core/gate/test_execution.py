@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 from core.approvals.answer import AnswerOutcome
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
-from core.hosts.router import HostRouter
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
@@ -75,6 +75,21 @@ async def test_what_is_cancelled_between_its_approval_and_its_start_is_cancelled
     assert not any("spawn_failed" in text for text in texts)
 
 
+@pytest.mark.parametrize("host", [ExecHost.SANDBOX, ExecHost.NODE])
+async def test_no_host_stands_in_for_another(tmp_path: Path, host: ExecHost) -> None:
+    """A plan for a host that does not work here runs nowhere, least of all unsandboxed."""
+    async with gate_at(tmp_path) as gate:
+        run_id = await allowed(gate, f"touch {tmp_path}/ran")
+        plan = replace(dict(await gate.queued())[run_id], host=host)
+        missing = await gate.execution.missing(plan)
+        ended = await gate.run_approved(run_id, plan)
+
+    assert missing is not None
+    assert isinstance(ended, Denied)
+    assert missing.reason is ended.reason is DenialReason.HOST_UNAVAILABLE
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("is_cancelled", [True, False])
 async def test_what_is_cancelled_while_its_host_prepares_never_starts(
     tmp_path: Path, *, is_cancelled: bool
@@ -85,7 +100,7 @@ async def test_what_is_cancelled_while_its_host_prepares_never_starts(
     async with gate_at(tmp_path) as gate:
         host = SlowHost(runner)
         host.begun, host.ready = asyncio.Event(), asyncio.Event()
-        gate.execution.hosts = HostRouter({ExecHost.GATEWAY: host})
+        gate.execution.hosts = {ExecHost.GATEWAY: host}
         run_id = await allowed(gate, f"touch {tmp_path}/ran")
         running = asyncio.create_task(gate.run_approved(run_id, dict(await gate.queued())[run_id]))
         await host.begun.wait()

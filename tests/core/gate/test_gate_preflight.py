@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from core.gate import Gate
-from core.hosts.router import HostRouter
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.command import ExecRequest
@@ -28,7 +27,7 @@ async def asking(house: HomeBeside, host: SandboxHost, folder: Path) -> AsyncIte
     home = folder / "gate"
     home.mkdir()
     async with gate_at(home, ASKING) as gate:
-        gate.execution.hosts = HostRouter({ExecHost.SANDBOX: host})
+        gate.execution.hosts = {ExecHost.SANDBOX: host}
         yield gate
 
 

@@ -12,7 +12,7 @@ from core.approvals.answer import Answer
 from core.errors import StoreError
 from core.gate import Gate
 from core.gate.grant_preview import Previews, words_of
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.approval import HALF_HOUR, ApprovalReply
 from core.model.pending_limits import PendingLimits
 from core.model.policy import ExecAsk, ExecSecurity

@@ -20,8 +20,8 @@ from core.errors import AnotherGateway, StateError
 from core.ipc.connection_slots import MOST_WAITING
 from core.ipc.jsonrpc import Limits
 from core.ipc.peer import start_ticks
-from core.ipc.socket_file import is_owned
-from core.ipc.unix import LONGEST_PATH, listen
+from core.ipc.socket_file import LONGEST_PATH, is_owned
+from core.ipc.unix import listen
 from tests.core.ipc.serving import Methods, code, request, server, talk
 
 ROOT = Path(core.__file__).parents[1]

@@ -1633,7 +1633,8 @@ LATER = (
     Mutant(
         "nothing differs at a terminal",
         "policy/judge/evaluate.py",
-        "    if has_terminal(plan):\n        segments = judge_terminal(plan, segments, context)\n",
+        "    if plan.stdio.capture is Capture.PTY:\n"
+        "        segments = judge_terminal(plan, segments, context)\n",
         "",
         "policy/judge/test_terminal.py::test_nohup_asks_at_a_terminal",
     ),

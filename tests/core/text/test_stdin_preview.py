@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.cards import build_prompt
+from channels.cards.build import build_prompt
 from core.model.command import ExecPlan
 from core.model.stdio import LARGEST_STDIN, Stdio
 from core.text.render import command_text, redact, show_command

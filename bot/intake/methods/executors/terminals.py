@@ -34,7 +34,7 @@ from core.gate import Gate
 from core.isolation.terminal.stream import NotTaken, Stream
 from core.isolation.terminal.terminals import NO_LIMITS, Limits, Terminal, Terminals
 from core.model.access import Scope
-from core.model.command import AgentPartKind, ExecRequest
+from core.model.command import ExecRequest
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission
 from core.store import approvals
@@ -233,7 +233,7 @@ class TerminalMethods:
         """Return a terminal whose question is still pending, as it is reported once withdrawn."""
         asked = await self.gate.store.read(approvals.get, ApprovalId(named))
         part = None if asked is None or asked.resolution is not None else asked.plan.part
-        if asked is None or part is None or part.kind is not AgentPartKind.TERMINAL:
+        if asked is None or part is None or not part.opens_terminal:
             return None
         now = round(time.time() * 1000)
         return Terminal(asked.id, asked.plan, now, now, "the question was withdrawn")

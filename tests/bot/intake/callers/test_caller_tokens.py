@@ -16,7 +16,7 @@ from bot.intake.registry.method import AnyMethod, Method, invoke, permit, table_
 from bot.intake.results.answer import ChangeAnswer
 from core.approvals.routing.approvers import Approvers
 from core.errors import BadRequest, Forbidden, HostUnavailable, NotFound, Unauthenticated
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.access import EVERY_SCOPE, PEOPLES_SCOPES, Scope
 from core.model.command import ExecOverrides
 from core.model.identity import (

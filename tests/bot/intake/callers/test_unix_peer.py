@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from bot.intake.callers import unix_peer
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 
 
 def test_commands_of_one_terminal_share_a_session() -> None:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bot.intake.callers import unix_peer
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from core.runner.pool import BOOTSTRAP
 from tests.support.terminal import terminal
 

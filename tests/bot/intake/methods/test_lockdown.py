@@ -11,8 +11,7 @@ from bot.intake.methods.lockdown import LockdownMethods
 from bot.intake.registry.params import NoParams
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import LIFT, NAME, Lockdown
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from core.store import open_store
 
 

@@ -14,8 +14,7 @@ from bot.intake.methods.people import PeopleMethods
 from bot.intake.registry.method import invoke
 from core.audit.journal import AuditJournal
 from core.errors import NotFound
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from core.store import open_store
 from core.store.people import passkeys
 from core.trust.sealing import SEALING_KEY, Seals

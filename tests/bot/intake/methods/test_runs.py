@@ -7,8 +7,7 @@ from bot.intake.callers.caller import of_peer
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import RunMethods
 from bot.intake.registry.params import IdParams
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from core.model.result import Pending
 from tests.support.gate import gate_at, request
 

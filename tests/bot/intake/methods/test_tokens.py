@@ -1,12 +1,15 @@
 """Let a person at a terminal make a token; a background program makes none."""
 
+import json
 import os
 from pathlib import Path
 
+import pytest
+
 from bot.intake.callers import unix_peer
 from bot.intake.callers.caller import of_peer
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
+from core.model.access import Scope
 from core.model.identity import Intake
 from core.store.people import tokens
 from tests.support.api_tokens import Api
@@ -35,3 +38,18 @@ async def test_a_token_is_made_for_a_person_alone(tmp_path: Path) -> None:
     assert "token" not in refused
     assert ["laptop"] == [one.name for one in known]
     assert holder.token == made["id"] == known[0].id
+
+
+@pytest.mark.parametrize("by", ["name", "id"])
+async def test_the_journal_names_the_token_that_was_revoked(tmp_path: Path, by: str) -> None:
+    """Its name, whichever of name and id the caller used."""
+    async with gate_at(tmp_path) as gate:
+        api = Api.of(gate)
+        await api.token("laptop", Scope.ADMIN)
+        (made,) = await gate.store.read(tokens.listed)
+        ref = "laptop" if by == "name" else made.id
+        await api.call(of_peer(Peer(1, os.getuid(), os.getgid())), "token.revoke", token=ref)
+
+    records = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
+    (revoked,) = (record for record in records if record["kind"] == "token")
+    assert ("revoke", "laptop") == (revoked["what"], revoked["name"])

@@ -6,8 +6,7 @@ from pathlib import Path
 from bot.intake.callers.caller import of_peer
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.tools import ToolMethods, ToolParams
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from tests.support.gate import gate_at
 
 

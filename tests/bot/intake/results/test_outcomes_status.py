@@ -6,7 +6,7 @@ import pytest
 
 from bot.intake.callers.caller import of_peer
 from core.approvals.routing.approvers import Approvers
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from tests.support.api_tokens import ASK, LOOK, Api
 from tests.support.gate import gate_at
 

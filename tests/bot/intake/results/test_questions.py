@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bot.intake.callers.caller import of_peer
 from core.approvals.routing.approvers import Approvers
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.store.people import people
 from tests.support.api_tokens import DECIDE, LOOK, Api
 from tests.support.gate import gate_at

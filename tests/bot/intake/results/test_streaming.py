@@ -9,7 +9,7 @@ import pytest
 
 from bot.intake.callers.caller import of_peer
 from bot.intake.results.streaming import streaming
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer
 from core.model.result import Finished
 from tests.support.gate import gate_at, list_patterns, request
 

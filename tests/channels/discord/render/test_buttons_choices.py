@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import Choice, build_prompt
+from channels.cards.build import build_prompt
+from channels.cards.card import Choice
 from channels.commands import Approve, Choose
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply
 from core.model.identity import Target

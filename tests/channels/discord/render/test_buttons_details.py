@@ -1,6 +1,6 @@
 """Answer the "Details" button: it decides and edits nothing, and answers the one who pressed."""
 
-from channels.cards import build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
 from channels.commands import Details
 from tests.channels.discord.guild import ANA, DiscordGuild
 from tests.contracts.channel_examples import ID, approval, resolved

@@ -8,15 +8,9 @@ from hypothesis import strategies as st
 
 from channels import button_payload
 from channels.base import Reply
-from channels.cards import (
-    Choice,
-    NoticeCard,
-    PromptCard,
-    build_outcome,
-    build_prompt,
-    details,
-    listed,
-)
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import Choice, NoticeCard, PromptCard
+from channels.cards.facts import details, listed
 from channels.commands import Approve, Choose, Details, Malformed
 from channels.discord.render.buttons import buttons, choices, decode, ours, under_reply
 from channels.discord.render.layout import block, sentence, unbroken

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.base import Groups
-from channels.cards import OutcomeCard, PromptCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import OutcomeCard, PromptCard
 from channels.commands import Approve, Choose
 from channels.discord.render.messages import body
 from channels.discord.render.prompt_groups import fits, render_group

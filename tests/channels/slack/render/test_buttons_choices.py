@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import Choice, build_prompt
+from channels.cards.build import build_prompt
+from channels.cards.card import Choice
 from channels.commands import Approve, Choose
 from core.errors import SaysoError
 from core.model.approval import HALF_HOUR, THIS_SESSION, ApprovalReply

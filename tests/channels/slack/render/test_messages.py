@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.cards import LONGEST_SHOWN, NoticeCard, build_outcome, build_prompt
+from channels.cards.build import LONGEST_SHOWN, build_outcome, build_prompt
+from channels.cards.card import NoticeCard
 from channels.slack.render.layout import MAX_MESSAGE, chunks, cut, size, tail, weight
 from channels.slack.render.messages import (
     Message,

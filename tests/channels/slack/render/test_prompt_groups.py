@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.base import Groups
-from channels.cards import PromptCard, build_outcome, build_prompt
+from channels.cards.build import build_outcome, build_prompt
+from channels.cards.card import PromptCard
 from channels.commands import Approve, Choose
 from channels.slack.render.layout import MAX_BLOCKS, MAX_MESSAGE, size
 from channels.slack.render.prompt_groups import fits, render_group

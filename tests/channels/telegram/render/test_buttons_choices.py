@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.base import Inbound, Reply, Tone
-from channels.cards import Choice, build_prompt
+from channels.cards.build import build_prompt
+from channels.cards.card import Choice
 from channels.commands import Approve, Choose, Malformed, Stop, Tail
 from channels.telegram.render.buttons import choice_keyboard, decode
 from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.cards import LONGEST_SHOWN, build_outcome, build_prompt
+from channels.cards.build import LONGEST_SHOWN, build_outcome, build_prompt
 from channels.telegram.render.messages import Message, render_outcome, render_prompt
 from core.model.command import PinnedDirectory
 from tests.channels.telegram.render.accepted import accepted

@@ -11,8 +11,7 @@ from bot.intake.callers.terminal import Askers
 from bot.intake.methods.executors.prompts import PromptMethods
 from bot.intake.registry.params import PromptParams
 from core.errors import Stopping
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from core.model.identity import ApprovalId
 from core.model.policy import ExecSecurity
 from tests.support.gate import gate_at, layer

@@ -20,8 +20,7 @@ from bot.intake.registry.terminal_params import (
     TerminalParams,
 )
 from core.errors import Forbidden, NotFound
-from core.ipc.peer import start_ticks
-from core.ipc.unix import Peer
+from core.ipc.peer import Peer, start_ticks
 from core.isolation.terminal.terminals import Limits
 from core.model.access import EVERY_SCOPE
 from core.model.approval import ApprovalState

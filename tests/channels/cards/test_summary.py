@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from channels.card_summary import clause, clause_of_prompt, does
+from channels.cards.summary import clause, clause_of_prompt, does
 from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
 from tests.contracts.channel_examples import plan
 

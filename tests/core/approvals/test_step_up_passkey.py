@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.approvals.answer import Answer, Answered, Answering, AnswerOutcome, PasskeyAnswer
+from core.approvals.answer import Answer, Answered, Answering, AnswerOutcome
 from core.approvals.routing.approvers import Approvers
+from core.approvals.step_up import PasskeyAnswer
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, ApprovalId
 from core.store import Store, approvals, open_store

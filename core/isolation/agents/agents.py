@@ -1,70 +1,31 @@
-"""Run agents in executors, and have people decide on what they want to do (S2).
-
-A prompt is a run like any other: claimed once, followed, cancelled, recorded. So is each tool call
-for which an agent needs approval; to run it is to let the agent continue with it, once.
-"""
+"""Run agents in executors (S2): a prompt is claimed once, followed, cancelled, recorded."""
 
 import asyncio
 import logging
-import pwd
-import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from core.errors import HostUnavailable, SaysoError
 from core.isolation import wire
+from core.isolation.agents.runtime import KeyOf, Runtime, Tell, params_of, tool_line
+from core.isolation.agents.said import Said
+from core.isolation.agents.tool_calls import Questions, ToolCalls
 from core.isolation.client import TERMINATED, CallFailed, ExecutorGone
 from core.isolation.executor import Executor
 from core.isolation.executors import Executors
-from core.isolation.runtime import KeyOf, OriginOf, Runtime, Tell, params_of, tool_line
-from core.isolation.said import Said
 from core.isolation.tokens import TokenRefused
-from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecPlan, ExecRequest
-from core.model.identity import AgentId, ApprovalId, Intake, Requester, Target
-from core.model.policy import ExecHost
-from core.model.result import (
-    Finished,
-    LiveOutput,
-    Output,
-    OutputChunk,
-    Pending,
-    Running,
-    Submission,
-)
+from core.model.command import AgentPartKind, ExecPlan
+from core.model.identity import AgentId, ApprovalId
+from core.model.result import Finished, LiveOutput, OutputChunk
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.claim import cancelled, claim
 from core.runner.supply import Order
 
 _log = logging.getLogger(__name__)
-_GONE = "the agent that asked for this has ended"
-_WENT_ON = "sayso: the agent continues with this, once\n"
 _END_PATIENCE_S = 15.0
 """How long an agent that was cancelled may take; its executor ends it after 5 s."""
 _SIGTERM = 15
-
-
-class AskingGate(Protocol):
-    """The gate that judges tool calls and asks people."""
-
-    async def submit(
-        self, request: ExecRequest, begun: Callable[[ApprovalId], None] | None = None
-    ) -> Submission:
-        """Judge a request: allow it, refuse it, or ask people."""
-
-    async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
-        """Wait until a request is decided."""
-
-    async def cancel(self, run_id: ApprovalId, note: str) -> bool:
-        """Withdraw a question."""
-
-
-@dataclass(slots=True)
-class _ToolCall:
-    """A tool call that waits; ``permitted`` once it may continue."""
-
-    permitted: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -74,39 +35,37 @@ class _Run:
     agents: "Agents"
     run_id: ApprovalId
     plan: ExecPlan
-    account: str
+    questions: Questions
     service: str
     watcher: RunWatcher
     executor: Executor | None = None
     said: Said = field(default_factory=Said)
     began: float = field(default_factory=time.monotonic)
     unwanted: asyncio.Event = field(default_factory=asyncio.Event)
-    asked: set[ApprovalId] = field(default_factory=set)
-    ended: str = ""
     _telling: "asyncio.Task[None] | None" = None
     _news: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
     _noting: "asyncio.Task[None] | None" = None
-    _submitting: "set[asyncio.Future[Submission]]" = field(default_factory=set)
 
     async def api_key(self, params: wire.Object) -> wire.Object:
         """Return the key of the run's own service, and of no other."""
         service = str(params.get("service"))
         if service != self.service:
             raise SaysoError(f"this run may not have the key of `{service[:64]}`")
-        return {"api_key": await self.agents.key_of(service, self.account)}
+        return {"api_key": await self.agents.key_of(service, self.questions.account)}
 
     async def permission(self, params: wire.Object) -> wire.Object:
         """Have the gate decide on a tool call as it does on a command."""
         about = params.get("tool_call")
         if not isinstance(about, dict):
             raise SaysoError("no tool call was named")
-        if self.ended or self.unwanted.is_set():
+        if self.questions.ended or self.unwanted.is_set():
             return {"outcome": "cancelled"}
         part = self.plan.part
         kinds = () if part is None else part.tools
         if kinds and about.get("kind") not in kinds:
             return {"outcome": "deny"}
-        permitted = await self.agents.decide(self, about)
+        leader = None if self.executor is None else self.executor.leader
+        permitted = await self.agents.tool_calls.decide(self.questions, about, leader)
         if self.unwanted.is_set():
             return {"outcome": "cancelled"}
         return {"outcome": "allow" if permitted else "deny"}
@@ -130,15 +89,8 @@ class _Run:
             self._telling = asyncio.ensure_future(self._tell())
 
     async def settle(self) -> None:
-        """Withdraw the run's open questions; return once its session has received everything.
-
-        A question may already be in the store although its submission has not returned yet.
-        """
-        for answer in await asyncio.gather(*self._submitting, return_exceptions=True):
-            if isinstance(answer, Pending | Running):
-                self.asked.add(answer.run_id)
-        for run_id in tuple(self.asked):
-            await self.agents.gate.cancel(run_id, self.ended)
+        """Withdraw the run's open questions; return once its session has received everything."""
+        await self.agents.tool_calls.settle(self.questions)
         if self._noting is not None:
             await asyncio.gather(self._noting, return_exceptions=True)
         if self._telling is not None:
@@ -147,13 +99,6 @@ class _Run:
             heard.cancel()
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)
-
-    async def submitted(self, request: ExecRequest) -> Submission:
-        """Submit a tool call; for ``settle``, this continues even if the executor ends first."""
-        submitting = asyncio.ensure_future(self.agents.gate.submit(request))
-        self._submitting.add(submitting)
-        submitting.add_done_callback(self._submitting.discard)
-        return await asyncio.shield(submitting)
 
     async def _note_leader(self) -> None:
         """Store a process from which recovery finds the agent and all that it started."""
@@ -174,15 +119,9 @@ class _Run:
 
 
 class Agents:
-    """The running agents. ``gate``, ``tell`` and ``origin_of`` are set once the gate exists.
+    """The running agents, and their tool calls. ``tell`` is set once the gate exists."""
 
-    ``owner`` names the gateway: it and a number identify a tool call that waits.
-    """
-
-    gate: AskingGate
     tell: Tell
-    origin_of: OriginOf
-    owner: str = ""
 
     def __init__(
         self,
@@ -196,7 +135,7 @@ class Agents:
         self._runtime_of = runtime_of
         self._guard = guard
         self._runs: dict[ApprovalId, _Run] = {}
-        self._waiting: dict[str, _ToolCall] = {}
+        self.tool_calls = ToolCalls()
 
     def has(self, run_id: ApprovalId) -> bool:
         """Return whether a prompt is under way here."""
@@ -221,9 +160,10 @@ class Agents:
         """
         part = plan.part
         if part is None or part.kind is not AgentPartKind.PROMPT:
-            return await self._permit(run_id, plan, watcher)
+            return await self.tool_calls.permit(run_id, plan, watcher)
         runtime = self._runtime(plan)
-        run = self._runs[run_id] = _Run(self, run_id, plan, part.account, runtime.service, watcher)
+        asking = Questions(run_id, plan, part.account)
+        run = self._runs[run_id] = _Run(self, run_id, plan, asking, runtime.service, watcher)
         try:
             async with self._executors.turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
@@ -238,7 +178,7 @@ class Agents:
         run = self._runs.get(run_id)
         if run is None:
             return False
-        run.ended = run.ended or "the prompt was cancelled"
+        run.questions.ended = run.questions.ended or "the prompt was cancelled"
         run.unwanted.set()
         return True
 
@@ -253,37 +193,6 @@ class Agents:
         if run is not None:
             async for chunk in run.said.chunks():
                 yield chunk
-
-    async def decide(self, run: _Run, about: wire.Object) -> bool:
-        """Have the gate decide on a tool call; return whether it may continue."""
-        call = f"{self.owner}.{secrets.token_hex(16)}"
-        waiting = self._waiting[call] = _ToolCall()
-        asked: ApprovalId | None = None
-        try:
-            answer: Submission | None = await run.submitted(
-                _request(run, about, call, await self.origin_of(run.run_id))
-            )
-            while isinstance(answer, Pending | Running):
-                asked = answer.run_id
-                run.asked.add(asked)
-                if run.ended:
-                    await self.gate.cancel(asked, run.ended)
-                answer = await self.gate.wait(asked)
-        finally:
-            del self._waiting[call]
-            if asked is not None:
-                run.asked.discard(asked)
-        return waiting.permitted
-
-    async def _permit(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Let the waiting tool call of this plan continue, once."""
-        call = "" if plan.part is None else plan.part.call
-        waiting = self._waiting.get(call)
-        if waiting is None or waiting.permitted:
-            raise HostUnavailable(_GONE)
-        await claim(run_id, watcher)
-        waiting.permitted = True
-        return Finished(run_id, 0, None, Output(_WENT_ON, _WENT_ON, len(_WENT_ON)), 0)
 
     async def _run(self, run: _Run, runtime: Runtime, watcher: RunWatcher) -> Finished:
         pool = self._executors.pool
@@ -307,13 +216,13 @@ class Agents:
     async def _stop_when_unwanted(self, run: _Run, executor: Executor) -> None:
         await run.unwanted.wait()
         try:
-            for asked in tuple(run.asked):
-                await self.gate.cancel(asked, run.ended)
+            await self.tool_calls.withdraw(run.questions)
         except SaysoError as failure:  # without a store the agent is still stopped
             _log.error("cannot withdraw what run %s asked: %s", run.run_id, failure)
-        await self._executors.pool.cancel_prompt(executor)
-        await asyncio.sleep(_END_PATIENCE_S)
-        self._executors.pool.drop(executor)
+        pool = self._executors.pool
+        if await pool.calls.cancel_prompt(executor):
+            await asyncio.sleep(_END_PATIENCE_S)
+        pool.drop(executor)
 
     async def _followed(self, run: _Run, runtime: Runtime, executor: Executor) -> Finished:
         """Wait for the agent's answer; an end of any other kind is a failure with its reason."""
@@ -324,7 +233,9 @@ class Agents:
             order = Order(run.run_id, plan.session, fresh=True)
             timeout_s = plan.timeout_ms / 1000
             params = params_of(plan, run.run_id, runtime)
-            answer = await self._executors.pool.prompt(executor, order, run, params, timeout_s)
+            answer = await self._executors.pool.calls.prompt(
+                executor, order, run, params, timeout_s
+            )
             status = str(answer.get("status"))
             why = str(answer.get("error", "")) or ("" if status == "completed" else status)
         except ExecutorGone:
@@ -333,7 +244,7 @@ class Agents:
             why, timed_out = "the time is over", True
         except (CallFailed, TokenRefused) as failure:
             why = str(failure)
-        run.ended = run.ended or why or "the prompt is over"
+        run.questions.ended = run.questions.ended or why or "the prompt is over"
         await run.settle()
         if why and not run.unwanted.is_set():
             run.said.add_line(f"sayso: {why}")
@@ -350,34 +261,6 @@ class Agents:
                 f"agent `{plan.agent}` has no runtime; set agents.list[].runtime for it"
             )
         return found
-
-
-def _request(run: _Run, about: wire.Object, call: str, origin: Target | None) -> ExecRequest:
-    """Return a tool call as a request of the agent's; a command line stays a command line."""
-    plan = run.plan
-    line = str(about.get("command") or "")
-    words = tuple(str(about.get(name) or "") for name in ("kind", "title", "input"))
-    kind = AgentPartKind.COMMAND if line else AgentPartKind.TOOL
-    account = "" if plan.part is None else plan.part.account
-    return ExecRequest(
-        requester=_asker(run),
-        session=plan.session,
-        cwd=plan.cwd.path,
-        line=line or None,
-        argv=None if line else words,
-        agent=plan.agent,
-        overrides=ExecOverrides(host=ExecHost.GATEWAY),
-        task=plan.task,
-        origin=origin,
-        part=AgentPart(kind, account, call, plan.run_as),
-    )
-
-
-def _asker(run: _Run) -> Requester:
-    """Return the requester: the agent's process, in its own kernel session."""
-    uid = pwd.getpwnam(run.plan.run_as).pw_uid
-    process = None if run.executor is None else run.executor.leader
-    return Requester(Intake.SOCKET, f"uid:{uid}", process)
 
 
 def _finished(run: _Run, status: str, answer: wire.Object, *, timed_out: bool) -> Finished:

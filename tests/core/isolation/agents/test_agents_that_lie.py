@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from channels.cards import build_prompt, whole_text
-from core.isolation.said import _MOST
+from channels.cards.build import build_prompt
+from channels.cards.facts import whole_text
+from core.isolation.agents.said import _MOST
 from core.model.approval import ApprovalReply
 from core.model.identity import SessionKey
 from core.model.result import Finished

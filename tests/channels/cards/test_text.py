@@ -5,16 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from channels.card_text import (
+from channels.cards.build import build_prompt
+from channels.cards.card import PromptCard
+from channels.cards.text import (
     EMPTY,
     READ_ABOVE,
     TOO_LONG,
+    digest_words,
+    duration,
     odd_programs,
     part_end,
     part_title,
     shortened,
 )
-from channels.cards import PromptCard, build_prompt
 from channels.discord.render import messages as discord
 from channels.slack.render import messages as slack
 from channels.telegram.render import messages as telegram
@@ -96,3 +99,17 @@ def test_a_program_other_than_its_name_is_odd() -> None:
         assert len(odd_programs(one)) == 1, one
     inner = wrapped("timeout", "5", "echo", "x")
     assert len(odd_programs(replace(inner, inner=(replace(ECHO, executable=None),)))) == 1
+
+
+def test_digest_words_are_proquints() -> None:
+    """The published examples: 127.0.0.1 is lusab-babad, 63.84.220.193 is gutih-tugad."""
+    assert digest_words("7f000001" + "3f54dcc1" + "0" * 48) == "lusab-babad-gutih-tugad"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [(0, "0 s"), (999, "0 s"), (45_000, "45 s"), (1_800_000, "30 min"), (5_400_000, "1 h 30 min")],
+)
+def test_durations_are_worded(milliseconds: int, words: str) -> None:
+    """Whole units, largest first."""
+    assert duration(milliseconds) == words

@@ -1,0 +1,1 @@
+"""Test cards, before a platform formats them."""

@@ -1,0 +1,1 @@
+"""Test agents that run in executors."""
