@@ -94,6 +94,7 @@ def _limit(terms: GrantTerms) -> str:
     for letter, bound in _BOUND.items():
         if terms == bound:
             return letter
-    if terms.for_ms is not None and terms == GrantTerms(for_ms=terms.for_ms):
-        return f"m{terms.for_ms // _MINUTE_MS}"
+    minutes, rest = divmod(terms.for_ms or 0, _MINUTE_MS)
+    if minutes and not rest and terms == GrantTerms(for_ms=terms.for_ms):
+        return f"m{minutes}"
     raise ValueError("a button can carry only minutes, this session or this task")

@@ -83,7 +83,8 @@ def print_json(value: object, indent: int | None = 2) -> int:
     Characters that are invisible, or that move visible ones, are escaped.
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
-    sys.stdout.write(text if text.isascii() else "".join(map(_visible, text)))
+    plain = text.isascii() and "\x7f" not in text  # `dumps` escapes all other controls of ASCII
+    sys.stdout.write(text if plain else "".join(map(_visible, text)))
     return 0
 
 

@@ -40,7 +40,21 @@ def test_a_foreign_press_is_told(press: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [Help(), Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=GrantTerms(uses=3))], ids=str
+    "command",
+    [
+        Help(),
+        *(
+            Approve(ID, ApprovalReply.ALLOW_ALWAYS, terms=terms)
+            for terms in (
+                GrantTerms(uses=3),
+                GrantTerms(for_ms=1_800_000, uses=3),
+                GrantTerms(for_ms=1_800_000, session_only=True),
+                GrantTerms(for_ms=90_000),
+                GrantTerms(for_ms=30_000),
+            )
+        ),
+    ],
+    ids=str,
 )
 def test_what_has_no_button_is_refused(command: Command) -> None:
     """A command that a press cannot carry raises, so that no button lies."""

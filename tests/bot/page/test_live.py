@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from core.store.people import tokens
+from core.store.people import page_links, tokens
 from tests.support.api_gateway import ApiGateway
-from tests.support.page_browser import PageBrowser
+from tests.support.page_browser import PERSON_SCOPES, PageBrowser
 
 Event = tuple[str, dict[str, Any]]
 
@@ -109,3 +109,25 @@ def test_the_page_of_one_approval_hears_its_end(home: ApiGateway, ana: PageBrows
 def test_a_stranger_hears_nothing(home: ApiGateway) -> None:
     """No stream without a session."""
     assert PageBrowser.at(home).get("/live").status_code == 401
+
+
+def test_who_may_not_see_an_approval_hears_no_more_of_it_than_of_none(
+    home: ApiGateway,
+) -> None:
+    """Neither whether it still waits, nor how it ended; an id that nothing has breaks no stream.
+
+    A session that began in a chat sees what its account may answer: here nothing.
+    """
+    made = home.do(home.gateway.store.write(page_links.create, "bo", PERSON_SCOPES, "telegram:7"))
+    bo = PageBrowser.at(home)
+    bo.sign_in(f"/login/{made.secret}")
+    asked, ended = home.ask("git push origin hers")["id"], home.ask("git push origin over")["id"]
+    _withdraw(home, ended)
+    unknown = f"{asked[:-6]}zzzzzz"
+    for one in (asked, unknown):
+        with _stream(bo, f"?follow={one}") as events:
+            assert [said["ended"] for _, said in events] == [True]
+
+    with _stream(bo, f"?seen={asked}.0,{ended}.0,{unknown}.0") as events:
+        assert next(events)[1]["gone"] == {asked: "", ended: "", unknown: ""}
+    _withdraw(home, asked)

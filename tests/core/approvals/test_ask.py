@@ -13,7 +13,7 @@ from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding, Step
 from core.approvals.routing.quiet_hours import QuietHours
 from core.approvals.routing.tiers import TierTerms, tiers_of
-from core.model.approval import Approval, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason, Tier
 from core.model.identity import Actor, AgentId, Intake, Requester, Target
@@ -101,7 +101,8 @@ async def test_nobody_is_woken(store: Store, state: ApprovalState) -> None:
     fallback = Fallback(state, "nobody could be asked")
     ended = (await _open(_asking(store, rules, now=MIDNIGHT), fallback=fallback)).resolution
     assert ended is not None
-    assert ended.state is state
+    allowed = state is ApprovalState.ALLOWED
+    assert (ended.state, ended.reply) == (state, ApprovalReply(("deny", "allow-once")[allowed]))
     assert ended.note.endswith("nobody could be asked: quiet hours until 07:00 Europe/Berlin")
     assert (await _open(_asking(store, rules, now=NOON))).resolution is None
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from core.approvals import messages
 from core.model.approval import (
     HALF_HOUR,
@@ -13,6 +15,7 @@ from core.model.approval import (
     Resolution,
     Vote,
 )
+from core.model.decision import Content, Promise
 from core.model.identity import Actor, AgentId, PersonId
 from tests.core.approvals.examples import pending
 
@@ -92,3 +95,18 @@ def test_a_narrower_end_is_told_to_whoever_decided() -> None:
 
     assert "Allowed once: K3F7QZ" in line
     assert "narrowest" in line
+
+
+@pytest.mark.parametrize("reply", list(ApprovalReply))
+@pytest.mark.parametrize("content", [(), (("/srv/app/build", "ab" * 32),)], ids=["path", "script"])
+def test_only_an_always_of_a_script_is_bound_to_its_code(
+    reply: ApprovalReply, content: Content
+) -> None:
+    """The reply says so there, and promises nothing about the code elsewhere."""
+    state = ApprovalState.DENIED if reply is ApprovalReply.DENY else ApprovalState.ALLOWED
+    approval = pending(Resolution(state, reply, ANA, AT))
+    promised = (Promise("/usr/bin/rm", None, content),)
+    approval = replace(approval, evaluation=replace(approval.evaluation, promise=promised))
+
+    bound = reply is ApprovalReply.ALLOW_ALWAYS and content != ()
+    assert ("while its code stays as it is" in messages.accepted(approval, reply)) is bound

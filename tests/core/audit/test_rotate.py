@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import core
+from core.audit.chain import Head
 from core.audit.journal import AuditJournal
 from core.audit.latest import latest
+from core.audit.rotate import begin_next
 from core.audit.segments import finished
 from core.audit.verify import verify
 from core.errors import JournalError
@@ -175,6 +178,19 @@ async def test_a_failed_rotation_changes_nothing(path: Path) -> None:
         "audit.jsonl",
         "audit.jsonl.head",
     ]
+
+
+def test_a_link_to_the_journal_is_not_rotated(path: Path) -> None:
+    """What its name leads to is another file's business: nothing is made beside either."""
+    kept = path.with_name("kept")
+    file = os.open(kept, os.O_RDWR | os.O_CREAT, 0o600)
+    path.symlink_to(kept)
+
+    with pytest.raises(OSError, match="not the file that is being written"):
+        begin_next(path, file, 1, Head(), "uid:7")
+    os.close(file)
+    assert path.is_symlink()
+    assert sorted(one.name for one in path.parent.iterdir()) == [path.name, kept.name]
 
 
 async def test_nobody_else_gets_the_journal_between_two_segments(path: Path) -> None:

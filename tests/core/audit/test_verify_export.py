@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bot.evidence.export import export
 from bot.evidence.journal_slice import ExportScope
-from core.audit.verify_export import main, verify, verify_signature
+from core.audit.verify_export import Export, _notes, main, verify, verify_signature
 from core.model.approval import ApprovalReply
 from core.model.result import Pending
 from core.store.engine.read_only import open_and_read
@@ -155,3 +155,16 @@ async def test_a_decision_has_the_votes_of_the_journal(tmp_path: Path) -> None:
     problems = verify(io.BytesIO(resealed(records))).problems
 
     assert any("the journal has other votes" in one for one in problems)
+
+
+def test_whose_keys_were_checked_is_said() -> None:
+    """Those in the file prove less than those that were noted elsewhere; codes prove no key."""
+    header = {"forgotten": []}
+    proofs = {"one": [{"passkey": "k"}, {"passkey": None}], "two": [{"passkey": "k"}]}
+    said = {
+        whose: " ".join(_notes(Export(header=header, proofs=proofs, keys=keys)))
+        for whose, keys in (("in this file", {}), ("noted elsewhere", {"k": "key"}))
+    }
+
+    for whose, words in said.items():
+        assert words == f"2 signed by passkeys whose keys are {whose}, 1 by a code"

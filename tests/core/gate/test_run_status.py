@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.approvals.ids import new_id
-from core.errors import Stopping
+from core.errors import Stopping, StoreError
 from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
@@ -103,3 +103,22 @@ async def test_a_gate_that_closes_sends_away_who_waits_for_what_does_not_run(
     assert isinstance(ended, Finished)
     assert ended == result
     assert stands == asked
+
+
+async def test_without_a_store_only_what_runs_here_has_a_status(tmp_path: Path) -> None:
+    """Whether anything else exists is not known, so it is not said to be unknown."""
+    list_patterns(tmp_path, "/usr/bin/sleep")
+    async with gate_at(tmp_path) as gate, asyncio.timeout(20):
+        going = asyncio.create_task(gate.submit(request("sleep 1", cwd=tmp_path)))
+        await until(lambda: gate.running)
+        (run_id,) = gate.running
+        await gate.store.close()
+        stands = await gate.status(run_id)
+        with pytest.raises(StoreError):
+            await gate.status(new_id())
+        ended = await going
+        kept = await gate.status(run_id)
+
+    assert stands == Running(run_id)
+    assert isinstance(ended, Finished)
+    assert kept == ended

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from core.settings.isolation import ExecutionSection
+from core.settings.isolation import ExecutionSection, RuntimeSection
 
 USERS = [
     {"user": "sayso_alice", "agents": ["coder"], "people": ["telegram:1"]},
@@ -64,3 +64,30 @@ def test_the_bounds_of_the_numbers() -> None:
     for bad in ({"executorPool": {"maxExecutors": 0}}, {"sessionTokens": {"maxUses": 0}}):
         with pytest.raises(ValidationError):
             ExecutionSection.model_validate(bad)
+
+
+@pytest.mark.parametrize("command", [[], ["agent"], ["./agent", "/x"]])
+def test_a_runtime_begins_with_an_absolute_path(command: list[str]) -> None:
+    """It is started as another user, in whose folders a relative one may be anything."""
+    with pytest.raises(ValidationError, match="must begin with an absolute path"):
+        RuntimeSection.model_validate({"command": command})
+    assert RuntimeSection.model_validate({"command": ["/opt/agent", "x"]}).command[1:] == ("x",)
+
+
+@pytest.mark.parametrize("env", ["A", "=b", "1A=b", "A B=c"])
+def test_a_runtimes_variable_has_a_name_and_a_value(env: str) -> None:
+    """The value may hold anything, further equals signs too."""
+    runtime = {"command": ["/opt/agent"]}
+    with pytest.raises(ValidationError, match="NAME=VALUE"):
+        RuntimeSection.model_validate({**runtime, "env": [env]})
+    section = RuntimeSection.model_validate({**runtime, "env": ["A=b=c", "B="]})
+    assert section.variables == {"A": "b=c", "B": ""}
+
+
+@pytest.mark.parametrize("url", ["ftp://a", "https://u:p@a.example/", "https://a.example/?q=1"])
+def test_a_runtimes_model_is_at_a_plain_address(url: str) -> None:
+    """No user and no query, which its own client would lose."""
+    runtime = {"command": ["/opt/agent"]}
+    with pytest.raises(ValidationError, match="without a user or a query"):
+        RuntimeSection.model_validate({**runtime, "baseUrl": url})
+    assert RuntimeSection.model_validate({**runtime, "baseUrl": "https://a.example/v1"}).base_url

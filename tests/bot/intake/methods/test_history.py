@@ -1,14 +1,21 @@
-"""Select what a search of the history keeps."""
+"""Select what a search of the history keeps, and what of it a caller sees."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from bot.intake.methods.history import wanted
+from bot.intake.callers.caller import Caller
+from bot.intake.methods.history import HistoryMethods, wanted
+from bot.intake.registry.params import PastParams
+from core.model.access import EVERY_SCOPE
 from core.model.approval import ApprovalReply, ApprovalState
-from core.model.identity import Actor, AgentId, ApprovalId, SessionKey
+from core.model.identity import Actor, AgentId, ApprovalId, Intake, Requester, SessionKey
+from core.store import open_store
+from core.store.runs import runs
 from core.store.schema.records import HistoryRow
 from core.store.schema.states import DecisionSource
+from tests.support.store_records import run_draft
 
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 ROW = HistoryRow(
@@ -64,3 +71,30 @@ def test_what_nobody_decided_is_by_nobody() -> None:
 
     assert wanted(None, None)(unasked)
     assert not wanted(None, None, by="ana")(unasked)
+
+
+@pytest.mark.parametrize(
+    ("bound", "named", "found"),
+    [
+        (None, None, {"one", "two", "three"}),
+        (None, "two", {"two"}),
+        ({"one", "two"}, None, {"one", "two"}),
+        ({"one", "two"}, "two", {"two"}),
+        ({"four"}, None, set()),
+    ],
+)
+async def test_a_caller_sees_the_past_of_its_agents(
+    tmp_path: Path, bound: set[str] | None, named: str | None, found: set[str]
+) -> None:
+    """With no filter and no agent named, too; whoever sees all of them sees all of it."""
+    store = await open_store(f"sqlite:///{tmp_path / 'state.db'}")
+    for name in ("one", "two", "three"):
+        ran = run_draft()
+        await store.write(runs.begin, replace(ran, plan=replace(ran.plan, agent=AgentId(name))))
+    agents = None if bound is None else frozenset(map(AgentId, bound))
+    caller = Caller(Requester(Intake.HTTP, "api:1"), None, EVERY_SCOPE, agents)
+
+    answer = await HistoryMethods(store).history(PastParams(agent=named), caller)
+    await store.close()
+
+    assert {row.agent for row in answer.history} == found

@@ -26,3 +26,19 @@ def test_a_later_interpreter_may_be_the_first_ones_word() -> None:
 def test_a_program_that_starts_nothing_has_no_code() -> None:
     """The control: an interpreter is only a word there."""
     assert not tuple(code_words(("ls", "bash", "x.sh"), "/usr/bin/ls"))
+
+
+@pytest.mark.parametrize(
+    ("argv", "files"),
+    [
+        (("perl", "-Ilib", "-MA::B", "x.pl"), {"A/B.pm", "lib/A/B.pm", "x.pl"}),
+        (("ruby", "-Ilib", "-ra/b", "x.rb"), {"a/b.rb", "lib/a/b.rb", "x.rb"}),
+        (("python3", "-m", "a.b"), {"a/b.py"}),
+        (("node", "-r", "./a.js", "x.js"), {"./a.js", "x.js"}),
+    ],
+)
+def test_the_modules_that_options_load_are_code(argv: tuple[str, ...], files: set[str]) -> None:
+    """Wherever the options say that they may be; the script is code all the same."""
+    found = {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
+
+    assert files <= found

@@ -280,4 +280,6 @@ def test_the_code_of_an_interpreter_is_read_as_no_shells(program: str) -> None:
     """What it opens is data, which may grow until the answer; the control is a shell's text."""
     code = 'for one in os.listdir(f"/proc/{pid}"): open("log.txt")'
     assert not by_options((program, "-c", code), program).files
+    assert not by_options(("/opt/bin/tool", "-c", code), program).files, "a link to it"
+    assert not by_options((program, "-c", code), "/opt/runtime/binary").files, "what it leads to"
     assert "notes" in by_options(("/usr/bin/git", "-c", "core.pager=sh notes"), "").files

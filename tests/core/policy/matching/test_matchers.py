@@ -17,6 +17,7 @@ from core.model.stdio import Stdio
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from core.policy.matching.argv_template import ArgvTemplate
+from core.policy.matching.matchers import Called, VectorMatch
 from core.policy.matching.template_element import Surroundings, below
 from core.policy.rules.compiled import BadRule, compiled
 from core.programs.carriers import carrier_problem
@@ -447,3 +448,33 @@ def test_a_file_rule_that_cannot_be_right_stops_the_load(bad: dict[str, Any], wo
     """The text says what to write."""
     with pytest.raises(BadRule, match=words):
         provisions(bad)
+
+
+_IN_PLACE = Called("python3", "/usr/bin/python3", "/usr/bin/python3.11")
+_ELSEWHERE = Called("/home/a/bin/python3", "/home/a/bin/python3", "/home/a/bin/python3")
+_BY_LINK = Called("/opt/tool", "/opt/tool", "/usr/bin/python3.11")
+
+
+@pytest.mark.parametrize(
+    ("head", "program", "to_forbid", "to_allow"),
+    [
+        ("python3", _IN_PLACE, True, True),
+        ("python3", _ELSEWHERE, True, False),
+        ("python3.11", _IN_PLACE, True, False),
+        ("python3.11", _BY_LINK, True, False),
+        ("PYTHON3", _IN_PLACE, True, False),
+        ("perl", _IN_PLACE, False, False),
+        ("/usr/bin/python3", _IN_PLACE, True, True),
+        ("/bin/python3", _IN_PLACE, True, True),
+        ("/usr/bin/python3.11", _BY_LINK, True, True),
+        ("/usr/bin/python3", _ELSEWHERE, False, False),
+    ],
+)
+def test_which_programs_a_rule_names(
+    head: str, program: Called, *, to_forbid: bool, to_allow: bool
+) -> None:
+    """A bare name allows what the search path finds, and forbids whatever may have that name."""
+    template = ArgvTemplate.of_rule([head, "<REST:any>"])
+
+    assert VectorMatch(template, allows=False).names(program) is to_forbid
+    assert VectorMatch(template, allows=True).names(program) is to_allow

@@ -1,4 +1,4 @@
-"""Report why a run does not start: nothing may run, or its start cannot be recorded."""
+"""Report why a run does not start, and what was unusual about one that did."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +7,11 @@ import pytest
 
 from core.errors import LockedDown
 from core.model.command import ExecPlan
-from core.remote.denials import RemoteDenial
+from core.model.identity import ApprovalId
+from core.model.result import Finished, Output, Stream, Streams
+from core.remote.acl.acl import ExecTable
+from core.remote.denials import Notice, RemoteDenial
+from core.remote.host.run import notices_of
 from tests.support.remote_machines import Machines, two_machines
 
 
@@ -48,3 +52,30 @@ async def test_a_run_that_may_not_start_says_why(
         assert done.denial_reason is denial
         assert done.code == (0 if denial is None else None)
         assert host.kinds()[-len(kinds) :] == kinds
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "took_ms", "end", "notices"),
+    [
+        (10, 20, 3_000, {"exit_code": 0}, []),
+        (11, 20, 3_000, {"exit_code": 0}, [Notice.STDOUT_LARGE]),
+        (10, 21, 3_000, {"exit_code": 0}, [Notice.STDERR_LARGE]),
+        (10, 20, 3_001, {"exit_code": 1}, [Notice.DURATION_LONG]),
+        (0, 0, 0, {"exit_code": 1}, []),
+        (0, 0, 0, {"signal": 9}, []),
+        (0, 0, 0, {"signal": 15, "timed_out": True}, [Notice.TIMED_OUT]),
+        (0, 0, 0, {}, [Notice.END_UNSEEN]),
+    ],
+)
+def test_what_is_unusual_about_a_run(
+    out: int, err: int, took_ms: int, end: dict[str, int], notices: list[Notice]
+) -> None:
+    """More than a threshold, its time limit, or an end that is neither an exit nor a signal."""
+    table = ExecTable(
+        enabled=True, warn_stdout_bytes=10, warn_stderr_bytes=20, warn_duration_secs=3
+    )
+    ended = {"exit_code": None, "signal": None, **end}
+    finished = Finished(ApprovalId("7k3f9q"), output=Output(), duration_ms=took_ms, **ended)
+    streams = Streams(Stream(total_bytes=out), Stream(total_bytes=err))
+
+    assert notices_of(finished, streams, table) == notices

@@ -1,4 +1,4 @@
-"""Renew a run's lease by valid frames that arrive while it lasts, and do nothing else."""
+"""Renew a run's lease by valid frames that arrive while it lasts, and answer few strangers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +10,19 @@ from core.remote.acl.acl import Acl
 from core.remote.denials import RemoteDenial
 from core.remote.host.active_runs import Session
 from core.remote.host.admission import AdmissionContext
+from core.remote.host.counters import Strangers
 from core.remote.host.exec_log import open_exec_log
 from core.remote.host.lease import Lease, LeaseEnd
 from core.remote.host.service import Service
 from core.remote.trust.contacts import Contacts
 from core.remote.trust.envelope import Kind, Sealed, Sealer
 from core.remote.trust.replay_window import Freshness, wall_clock_ms
+from core.remote.wire.frames import End
+from core.remote.wire.link import LinkLost
 from core.runner.runner import Runner
 from core.trust.identity import Identity
 from core.trust.ids import new_id
-from tests.support.remote_machines import acl_text, contact_of
+from tests.support.remote_machines import acl_text, contact_of, two_machines
 
 
 @dataclass
@@ -69,3 +72,22 @@ async def test_nothing_else_renews_it(host: Host) -> None:
     assert not host.service.take(host.said(Kind.CANCEL, new_id()), host.session)
     assert host.session.lease.ended is None
     assert host.service.counters.denied[RemoteDenial.REPLAYED] == 1
+
+
+async def test_beyond_a_bound_strangers_get_neither_an_answer_nor_an_entry(tmp_path: Path) -> None:
+    """They are counted; who is known is served all the same."""
+    stranger = Identity.new()
+    async with two_machines(tmp_path) as host:
+        host.service.strangers = Strangers(burst=2, a_second=0, _left=2)
+        for _ in range(2):
+            answer = await host.say(host.sealed("echo", "x", identity=stranger))
+            assert isinstance(answer, End)
+            assert answer.denial_reason is not None
+        for _ in range(3):
+            with pytest.raises(LinkLost):
+                await host.say(host.sealed("echo", "x", identity=stranger))
+        done = await host.run("echo", "hello")
+
+        assert host.service.counters.unheard == 3
+        assert host.kinds().count("denied") == 2
+        assert done.code == 0

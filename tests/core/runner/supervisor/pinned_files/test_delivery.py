@@ -234,3 +234,28 @@ async def test_supervisors_keep_nothing_of_a_run(place: Path) -> None:
     for pid, count in counts:
         by_supervisor.setdefault(pid, set()).add(count)
     assert all(len(found) <= 2 for found in by_supervisor.values())
+
+
+async def test_a_folder_is_called_what_it_was(place: Path) -> None:
+    """A command that asks where it is learns of no other name that its folder got meanwhile."""
+    script(place / "x.sh", "exec /bin/pwd -P\n")
+
+    def renamed() -> None:
+        moved(place)
+        (place.with_name("old") / "go").touch()
+
+    async with running() as runner:
+        line = "./wait $(true); sh x.sh"
+        assert f"{place}\n" == await printed(runner, line, place, renamed)
+
+
+async def test_what_would_be_read_instead_is_not_there(place: Path) -> None:
+    """A longer name that an interpreter tries: the approved one may vanish in between."""
+    (place / "x.sh.js").write_text(EVIL)
+    (place / "y.js").write_text("data\n")
+    async with running() as runner:
+        line = "./wait $(true); cat x.sh$(echo .js) y$(echo .js); sh x.sh"
+        text = await printed(runner, line, place, lambda: None)
+
+    assert "evil" not in text
+    assert text.endswith("data\ngood\n")

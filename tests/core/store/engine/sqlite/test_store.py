@@ -4,6 +4,8 @@ import asyncio
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from core.store.engine.clock import now_ms
 from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
 from core.store.runs import runs
 from core.store.schema.tables import SCHEMA_VERSION
+from tests.support.gateway_process import ROOT
 from tests.support.store_records import draft, new_id, run_draft
 
 
@@ -263,3 +266,26 @@ async def test_no_read_waits_for_a_long_one_beside_it(tmp_path: Path, beside: bo
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.read_beside(now_ms)
+
+
+_UNCLOSED = """
+import asyncio, sys
+from core.store import open_store
+from core.store.people import people
+
+async def main():
+    store = await open_store(sys.argv[1])
+    await store.read(people.listed)
+    await store.read_beside(people.listed)
+    raise SystemExit(7)
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_that_fails_with_an_open_store_ends(tmp_path: Path) -> None:
+    """No thread of the store keeps it, and nobody has to kill it."""
+    words = (sys.executable, "-c", _UNCLOSED, _url(tmp_path))
+    ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+
+    assert ran.returncode == 7, ran.stderr
