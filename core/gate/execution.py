@@ -141,11 +141,15 @@ class Execution:
     async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:
         """End a running command, or keep one from starting; ``False`` if it does not run here."""
         host = self.hosts.get(plan.host)
-        if host is not None and await host.cancel(run_id):
+        if host is None:
+            return False
+        if await host.cancel(run_id):
             return True
         # A host may prepare for seconds before it knows the run.
         watcher = self._watchers.get(run_id)
-        return watcher is not None and watcher.cancel()
+        if watcher is None or watcher.cancel():
+            return watcher is not None
+        return await host.cancel(run_id)  # it was claimed while the host looked
 
     async def tail(self, run_id: ApprovalId, plan: ExecPlan) -> LiveOutput | None:
         """Return what a running command printed last; ``None`` if it does not run here."""

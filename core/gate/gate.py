@@ -76,6 +76,7 @@ class Gate:
     _sessions: SessionLayers = field(init=False)
     _remembering: AlwaysWriter = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
+    _withdrawing: set[ApprovalId] = field(default_factory=set)
     _stopped: dict[ApprovalId, str] = field(default_factory=dict)
     _closing: Closing = field(init=False)
     _recording: record.Recording = field(default_factory=record.Recording, init=False)
@@ -246,7 +247,7 @@ class Gate:
         if self.closed:
             return ()
         waiting, deferred = (
-            await self.store.read(runs.queued, _QUEUE_BATCH),
+            await self.store.read(runs.queued, _QUEUE_BATCH, self.running),
             self.execution.deferred,
         )
         return tuple(
@@ -256,9 +257,11 @@ class Gate:
         )
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
-        """Run what people allowed, once; ``None`` if it was started elsewhere."""
+        """Run what people allowed, once; ``None`` if it was started elsewhere, or is withdrawn."""
         await self._recording.settled()
         await self._remembering.store_promise(run_id)
+        if run_id in self._withdrawing:
+            return None
         claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
         return await self._run(run_id, plan, claim)
 
@@ -375,11 +378,30 @@ class Gate:
         if self.nodes is not None and await self._stop(run_id, note, self.nodes.cancel(run_id)):
             return True
         asked = await self.store.read(approvals.get, run_id)
-        if asked is None or asked.resolution is not None:
+        if asked is None:
             return False
+        if asked.resolution is not None:
+            return await self._stop(run_id, note, self._withdraw(run_id, note))
         withdrawn = await self.store.write(approvals.cancel, run_id, note)
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered at this very moment
         await record.end(self.store, self.journal, withdrawn)
+        return True
+
+    async def _withdraw(self, run_id: ApprovalId, note: str) -> bool:
+        """End what people allowed and nobody has started; what begins here meanwhile is ended."""
+        plan = self._running.get(run_id)
+        if plan is not None:
+            return await self.execution.cancel(run_id, plan)
+        why = f"it was cancelled before it started: {note}"
+        self._withdrawing.add(run_id)  # the journal must not have a start after this end
+        try:
+            if not await self.store.write(runs.withdraw, run_id, why):
+                return False
+            reason = DenialReason.CANCELLED
+            await self.journal.append("refuse", {"run": run_id, "reason": reason, "why": why})
+        finally:
+            self._withdrawing.discard(run_id)
+        self._waiters.settle(run_id, Denied(run_id, reason, why))
         return True

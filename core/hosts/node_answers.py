@@ -6,8 +6,8 @@ Also define where the runs of nodes are kept.
 from dataclasses import replace
 from typing import Protocol
 
-from core.model.command import ExecPlan, ExecRequest
-from core.model.decision import DenialReason, Evaluation
+from core.model.command import ExecPlan, ExecRequest, PlannedCommand
+from core.model.decision import DenialReason, Evaluation, SegmentVerdict
 from core.model.identity import ApprovalId
 from core.model.node import Node, NodeId
 from core.model.policy import ExecHost, ExecPolicy
@@ -15,13 +15,15 @@ from core.nodes.frames import Ended, NotRun, Prepared
 from core.planning.digest import digest_of
 from core.planning.planner import Refusal
 from core.planning.request_checks import LARGEST_COMMAND
+from core.shell.reader import MAX_COMMANDS
 
 _MOST_TEXT, _MOST_TAIL = 200_000, 20_000
 _MOST_WORDS, _MOST_FINDINGS = 2_000, 100
-_MOST_SAID, _MOST_ARGUMENTS = 2 * LARGEST_COMMAND, 8 * LARGEST_COMMAND
-"""Characters that a plan says of a command, and those of its arguments, wrapped ones counted again.
+_MOST_SAID, _MOST_SHOWN = 2 * LARGEST_COMMAND, 8 * LARGEST_COMMAND
+"""Characters that a plan says of a command, and those of its arguments and paths.
 
-Each mebibyte takes a second to mask and to show, in which nothing else is served.
+Wrapped ones are counted again. Each mebibyte takes a second to mask and to show, in which nothing
+else is served.
 """
 
 
@@ -73,6 +75,7 @@ def fault_of(answer: Prepared, node: Node, request: ExecRequest, policy: ExecPol
         "user": not plan.run_as and plan.part is None,
         "input": plan.stdio == request.stdio and plan.cpu_s == request.cpu_s,
         "timeout": plan.timeout_ms <= policy.timeout_ms,
+        "number of commands": len(plan.commands) <= MAX_COMMANDS,
         "length": _is_short(plan, answer.verdict),
         "digest": plan.digest == digest_of(plan),
     }
@@ -84,11 +87,22 @@ def _is_short(plan: ExecPlan, verdict: Evaluation) -> bool:
     read = plan.unreadable
     said = [verdict.why, *(one.rule for one in verdict.segments)]
     said += [] if read is None else [read.rule, read.detail]
-    words = sum(len(word) for one in verdict.segments for word in one.argv)
+    words = [plan.cwd.path, *(word for one in verdict.segments for word in _shown(one))]
     for one in (inner for command in plan.commands for inner in command.all_of_it):
         said += [one.problem, one.exposed, one.writers, one.steered, one.unsettled, one.replaces]
-        words += sum(map(len, (*one.argv, *one.bound)))
-    return sum(map(len, said)) <= _MOST_SAID and words <= _MOST_ARGUMENTS
+        words += [*one.argv, *one.bound, *_paths(one)]
+    return sum(map(len, said)) <= _MOST_SAID and sum(map(len, words)) <= _MOST_SHOWN
+
+
+def _shown(verdict: SegmentVerdict) -> tuple[str, ...]:
+    return (*verdict.argv, *verdict.entries, verdict.resolved or "")
+
+
+def _paths(command: PlannedCommand) -> tuple[str, ...]:
+    """Return where a command runs, and the program that it starts."""
+    program = command.executable
+    paths = () if program is None else (program.path, program.realpath)
+    return paths if command.cwd is None else (command.cwd.path, *paths)
 
 
 def _argv(plan: ExecPlan) -> tuple[str, ...]:

@@ -12,7 +12,7 @@
     terminal/      terminals in executors
     call_audit     each call between gateway and executor, in the journal
     client         JSON-RPC to one executor; the kernel says whose process it is
-    fair_turns     places for runs, given to sessions in turn
+    fair_turns     places for runs, given to users in turn, and to their sessions
     upkeep         waiting for a place; whether the right one answers; what one left behind
     containment    a cgroup for each executor, if the gateway may make one
     process        starts an executor by sudo, with a socket as its descriptor 0

@@ -59,6 +59,7 @@ class Client:
         self._replying = asyncio.Lock()
         self._expects = False
         self._descriptors: list[int] = []
+        self._sending: set[asyncio.Future[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(sock, self._on_readable)
 
@@ -88,6 +89,8 @@ class Client:
             raise ExecutorGone(TERMINATED) from error
         finally:
             self._waiting.pop(number, None)
+            if not answer.cancel() and not answer.cancelled():
+                answer.exception()  # it may have ended while this was being sent
 
     def pause(self, seconds: float) -> None:
         """Read nothing for this long: an executor that calls too often waits, not fills memory."""
@@ -130,7 +133,7 @@ class Client:
         async with self._replying:  # two answers sent in pieces would be mixed
             if not self._ended:
                 with contextlib.suppress(OSError):
-                    await self._loop.sock_sendall(self._sock, line)
+                    await self._send_all(line)
 
     def close(self) -> None:
         """Close the socket: the executor ends everything that it started, and itself."""
@@ -139,7 +142,24 @@ class Client:
     async def _send(self, line: bytes, fds: Sequence[int]) -> None:
         sent = socket.send_fds(self._sock, [line], list(fds)) if fds else self._sock.send(line)
         if sent < len(line):
-            await self._loop.sock_sendall(self._sock, line[sent:])
+            await self._send_all(line[sent:])
+
+    async def _send_all(self, data: bytes) -> None:
+        """Send as the peer reads; the end of the connection ends this as well.
+
+        Raises:
+            OSError: it ended first.
+        """
+        sending = asyncio.ensure_future(self._loop.sock_sendall(self._sock, data))
+        self._sending.add(sending)
+        try:
+            await asyncio.wait((sending,))
+        finally:
+            self._sending.discard(sending)
+            sending.cancel()
+        if sending.cancelled():
+            raise BrokenPipeError
+        sending.result()
 
     def _on_readable(self) -> None:
         try:
@@ -203,6 +223,10 @@ class Client:
             return
         self._ended = True
         self._loop.remove_reader(self._sock)
+        # A writer that is left waits on whatever gets the same number next, and breaks it.
+        self._loop.remove_writer(self._sock)
+        for sending in self._sending:
+            sending.cancel()
         self._sock.close()
         self._drop_descriptors()
         for answer in self._waiting.values():

@@ -77,7 +77,7 @@ class Executors:
         guard: SpawnGuard | None = None,
     ) -> None:
         self.pool = pool
-        self.turns = FairTurns(most)
+        self.turns = FairTurns(most, pool.lost)
         self._limits = limits
         self._guard = guard
         self._runners: dict[str, Runner] = {}
@@ -88,7 +88,7 @@ class Executors:
         if runner is None:
             supply = UserSupervisors(self.pool, user)
             runner = self._runners[user] = Runner(
-                self._limits, guard=self._guard, supply=supply, turns=self.turns
+                self._limits, guard=self._guard, supply=supply, turns=self.turns.of(user)
             )
         return runner
 

@@ -55,6 +55,10 @@ class ExecutorPool:
         """Return how many executors exist."""
         return len(self._live)
 
+    def lost(self, user: str) -> int:
+        """Return how many places a user's executors keep that cannot be ended."""
+        return upkeep.Patience(user, self._stuck).held
+
     async def check(self, user: str) -> None:
         """Check that a user's executor could be started, before a person is asked.
 
@@ -151,12 +155,12 @@ class ExecutorPool:
 
     async def _room(self, user: str) -> None:
         """Wait until a user may have one more; a spare of any user is ended to make room."""
-        patience = upkeep.Patience(user, self._stuck)
-        while patience.is_full(self._live, self._options.max_executors):
+        patience, most = upkeep.Patience(user, self._stuck), self._options.max_executors
+        while patience.is_full(self._live, most):
             if self._spares:
                 self._end_spare(next(iter(self._spares)))
             self._gone.clear()
-            await patience.wait(self._gone)
+            await patience.wait(self._gone, most)
 
     def _keep_spare(self, user: str) -> None:
         """Keep one more executor of a user ready, until none has been needed for a while."""

@@ -61,8 +61,8 @@ class Patience:
     """How a user waits for a place; ``stuck`` are all users' executors that cannot be ended.
 
     Those count against their own user only: a command may stop its user's executors (SIGSTOP)
-    while they start, and must not lock the other users out. No run of that user waits for a place,
-    because it would keep the runs that are queued after it waiting.
+    while they start, and must not lock the other users out. Once they have all places of that user,
+    none of its runs waits for one, because it would keep the runs that are queued after it waiting.
     """
 
     user: str
@@ -70,21 +70,23 @@ class Patience:
 
     def is_full(self, live: Collection[Executor], most: int) -> bool:
         """Return whether no place is left, of ``most`` for all users."""
-        return len(live) - len(self.stuck) + self._held >= most
+        own = sum(one.user == self.user for one in live)
+        return max(own, len(live) - len(self.stuck)) >= most
 
-    async def wait(self, gone: asyncio.Event) -> None:
+    async def wait(self, gone: asyncio.Event, most: int) -> None:
         """Wait until some executor has ended.
 
         Raises:
-            HostUnavailable: this user's own may keep their places for ever.
+            HostUnavailable: those that cannot be ended have all ``most`` places of this user.
         """
-        if self._held:
-            why = f"{self._held} of its executors cannot be ended and keep their places"
+        if self.held >= most:
+            why = f"{self.held} of its executors cannot be ended and keep their places"
             raise HostUnavailable(unavailable(self.user, why))
         await gone.wait()
 
     @property
-    def _held(self) -> int:
+    def held(self) -> int:
+        """Return how many places this user has lost."""
         return sum(one.user == self.user for one in self.stuck)
 
 

@@ -34,7 +34,7 @@ Answer = Prepared | Unprepared | Invoked | NotInvoked
 class Questions:
     """What nodes were asked and have not answered; answers from other nodes are ignored."""
 
-    _open: dict[tuple[NodeId, str], "asyncio.Future[Answer]"] = field(default_factory=dict)
+    _open: dict[tuple[NodeId, str], "asyncio.Future[Answer | None]"] = field(default_factory=dict)
 
     async def ask(self, connection: Connection, frame: Prepare | Invoke, within_s: float) -> Answer:
         """Return what a node answers.
@@ -44,16 +44,19 @@ class Questions:
             BadFrame: the question is too large to be sent.
         """
         key = connection.node.id, frame.id
-        asked: asyncio.Future[Answer]
+        asked: asyncio.Future[Answer | None]
         asked = self._open[key] = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(within_s):
                 await connection.link.send(frame)
-                return await asked
+                answer = await asked
         except TimeoutError:
             raise LinkLost(f"nothing within {within_s:.0f} s") from None
         finally:
             del self._open[key]
+        if answer is None:
+            raise LinkLost("the connection ended")
+        return answer
 
     async def invoke(
         self,
@@ -88,7 +91,7 @@ class Questions:
             asked.set_result(frame)
 
     def lost(self, node_id: NodeId) -> None:
-        """Fail all questions to a node whose connection ended."""
+        """Fail all questions to a node whose connection ended, also those not sent yet."""
         for (asked_of, _), asked in self._open.items():
             if asked_of == node_id and not asked.done():
-                asked.set_exception(LinkLost("the connection ended"))
+                asked.set_result(None)  # an exception would be logged where sending fails first

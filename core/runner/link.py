@@ -59,14 +59,27 @@ class Link:
     async def send_job(self, job: Job, fds: list[int]) -> None:
         """Send the job; its descriptors go with the first bytes.
 
+        Whoever cancels this has kept a part of the job back: nothing is awaited after the last.
+
         Raises:
             OSError: the supervisor is gone.
         """
         self.served = True
-        frame = encode(job)
+        frame = memoryview(encode(job))
         sent = socket.send_fds(self._sock, [frame], fds)
-        if sent < len(frame):
-            await self._loop.sock_sendall(self._sock, frame[sent:])
+        while sent < len(frame):
+            await self._room()
+            with contextlib.suppress(BlockingIOError):
+                sent += self._sock.send(frame[sent:])
+
+    async def _room(self) -> None:
+        """Wait until the supervisor has read something."""
+        room: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_writer(self._sock, lambda: room.done() or room.set_result(None))
+        try:
+            await room
+        finally:
+            self._loop.remove_writer(self._sock)
 
     def cancel(self) -> None:
         """Ask the supervisor to end its run: TERM, grace, KILL."""

@@ -203,11 +203,17 @@ class Runner:
     async def _hand_over(self, link: Link, job: Job, fds: list[int], order: Order) -> Link:
         """Send the job, to another supervisor if this one turns out to be dead.
 
-        A refused send has delivered no whole job, and a job that arrived in part never starts.
+        A refused send has delivered no whole job, and a job that arrived in part never starts. One
+        that reads nothing may have been stopped (SIGSTOP) by a command of its user.
         """
         for tries_left in reversed(range(_HAND_OVERS)):
             try:
-                await link.send_job(job, fds)
+                async with asyncio.timeout(self._backstop_ms / 1000):
+                    await link.send_job(job, fds)
+            except TimeoutError:
+                self._pool.kill(link.pid)
+                self._pool.discard(link)
+                raise SpawnError("the supervisor did not take the job; nothing ran") from None
             except OSError as error:
                 self._pool.discard(link)
                 if not tries_left:

@@ -78,12 +78,14 @@ async def three_platforms(
     sections: Json | None = None,
     *,
     senders: bool = False,
+    channels: dict[str, Json] | None = None,
     servers: AsyncExitStack | None = None,
     **exec_: Any,
 ) -> AsyncIterator[ThreePlatforms]:
     """Run the platforms and a gateway; ``exec_`` are further keys of ``approvals.exec``.
 
-    ``sections`` are further sections of the configuration; ``senders``: Ana may send commands.
+    ``sections`` are further sections of the configuration, ``channels`` further keys of each
+    channel; ``senders``: Ana may send commands.
     The platforms end with ``servers``, where they are given.
     """
     async with AsyncExitStack() as stack:
@@ -93,6 +95,8 @@ async def three_platforms(
         configure(home, *run, **exec_)  # type: ignore[arg-type]
         path = home / "config.json5"
         config = json.loads(path.read_text()) | (sections or {})
+        for name, keys in (channels or {}).items():
+            config["channels"][name] |= keys
         for section in config["channels"].values() if senders else ():
             section["senders"] = section["approvers"]
         path.write_text(json.dumps(config))

@@ -165,7 +165,8 @@ class Agents:
         asking = Questions(run_id, plan, part.account)
         run = self._runs[run_id] = _Run(self, run_id, plan, asking, runtime.service, watcher)
         try:
-            async with self._executors.turns.turn(run.unwanted, plan.session) as begun:
+            turns = self._executors.turns.of(plan.run_as)
+            async with turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
                     raise cancelled(run_id)
                 return await self._run(run, runtime, watcher)

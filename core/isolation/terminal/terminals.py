@@ -185,7 +185,8 @@ class Terminals:
         terminal = self._known[run_id] = Terminal(run_id, plan)
         began = time.monotonic()
         try:
-            async with self._executors.turns.turn(terminal.unwanted, plan.session) as begun:
+            turns = self._executors.turns.of(plan.run_as)
+            async with turns.turn(terminal.unwanted, plan.session) as begun:
                 if not begun:
                     raise cancelled(run_id)
                 await self._run(terminal, watcher)

@@ -4,6 +4,8 @@
 whose gateway died ends ``unknown``. No statement leads back to ``queued``.
 """
 
+from collections.abc import Collection
+
 from sqlalchemy import Connection, Text, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
@@ -50,6 +52,7 @@ __all__ = [
     "running",
     "start",
     "unclaimed",
+    "withdraw",
 ]
 
 _IS_STARTED = runs.c.state == RowState.STARTED.value
@@ -135,12 +138,25 @@ _NEVER_BEGUN = {
     "asked": 0, "state": RowState.FAILED.value, "agent": "", "session": "", "place": "",
     "text": "", "noted": 0, "created_ms": 0,
 }  # fmt: skip
-_QUEUED = (
-    select(runs.c.id, questions.c.plan)
-    .join(questions, questions.c.id == runs.c.id)
+_LINES = (
+    select(
+        runs.c.id,
+        runs.c.created_ms,
+        func.row_number()
+        .over(partition_by=runs.c.agent, order_by=(runs.c.created_ms, runs.c.id))
+        .label("place"),
+    )
     .where(IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value)
-    .order_by(runs.c.created_ms)
-    .limit(bindparam("p_limit"))
+    .subquery()
+)
+"""What waits of each agent, in the order of the questions."""
+_QUEUED = (
+    select(_LINES.c.id)
+    .where(_LINES.c.place <= bindparam("p_most"))
+    .order_by(_LINES.c.created_ms, _LINES.c.id)
+)
+_PLANS = select(questions.c.id, questions.c.plan).where(
+    questions.c.id.in_(bindparam("p_ids", expanding=True))
 )
 
 
@@ -245,6 +261,12 @@ def refuse(
     return _refuse(conn, run_id, reason, why, {"p_owner": owner, "p_queued": 1})
 
 
+def withdraw(conn: Connection, run_id: ApprovalId, why: str) -> bool:
+    """End an approved run that nobody has claimed as cancelled; ``False`` if somebody has."""
+    unclaimed_only = {"p_owner": "", "p_queued": 1}
+    return _refuse(conn, run_id, DenialReason.CANCELLED, why, unclaimed_only)
+
+
 def abandon(
     conn: Connection, run_id: ApprovalId, reason: DenialReason, why: str, owner: str
 ) -> bool:
@@ -291,10 +313,19 @@ def record_denied(conn: Connection, draft: RunDraft, reason: DenialReason, why: 
     return True
 
 
-def queued(conn: Connection, limit: int) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
-    """Return approved runs that nobody has claimed, the oldest question first."""
-    rows = conn.execute(_QUEUED, {"p_limit": limit})
-    return tuple((ApprovalId(row.id), load(ExecPlan, row.plan)) for row in rows)
+def queued(
+    conn: Connection, most: int, but: Collection[ApprovalId] = ()
+) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
+    """Return at most so many approved runs that nobody has claimed, the oldest question first.
+
+    ``but`` are not returned. Only the first ``most`` of each agent are considered, these included:
+    an agent whose runs wait for a place holds up no other agent's.
+    """
+    line = conn.execute(_QUEUED, {"p_most": most}).scalars()
+    ids = [run_id for run_id in line if run_id not in but][:most]
+    rows = conn.execute(_PLANS, {"p_ids": ids}) if ids else ()
+    plans = {row.id: row.plan for row in rows}
+    return tuple((ApprovalId(one), load(ExecPlan, plans[one])) for one in ids if one in plans)
 
 
 def _notify_start(conn: Connection, session: str, place: str, run_id: str, now: int) -> None:

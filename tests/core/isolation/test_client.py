@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import socket
@@ -218,3 +219,47 @@ async def test_countless_values_end_the_connection_unread() -> None:
     async with talking(serve) as (_, _, over):
         await asyncio.wait_for(over.wait(), 20)
     assert time.process_time() - began < 0.5
+
+
+async def test_a_call_that_is_not_sent_when_its_executor_ends_leaves_no_error() -> None:
+    """Its caller is told; asyncio logged a traceback besides, or the call waited for its time."""
+    left = list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: left.append(what))
+
+    def serve(sock: socket.socket) -> None:
+        sock.recv(1 << 16)
+        time.sleep(0.1)  # the rest of the call does not fit into the socket
+        sock.shutdown(socket.SHUT_RDWR)
+
+    async with talking(serve) as (client, _, over):
+        with pytest.raises(ExecutorGone):
+            await client.call("run", {"long": "x" * (4 << 20)}, 20)
+        await over.wait()
+    await asyncio.sleep(0)
+    gc.collect()
+    assert left == []
+
+
+@pytest.mark.parametrize("answer", [False, True])
+async def test_what_is_being_sent_ends_with_the_connection(*, answer: bool) -> None:
+    """A peer that reads nothing: the socket's number was broken for whatever got it next."""
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    ours.setblocking(False)
+    client = Client(ours, lambda *_: None, lambda: None)
+    number, loop = ours.fileno(), asyncio.get_running_loop()
+    line = b"x" * (4 << 20)
+    long = client.reply(line) if answer else client.call("run", {"long": line.decode()}, 600)
+    sending = asyncio.ensure_future(long)
+    await asyncio.sleep(0.1)
+    assert not sending.done()
+    client.close()
+    with socket.socket(socket.AF_UNIX) as again:
+        assert again.fileno() == number
+        loop.add_reader(again, lambda: None)
+        assert loop.remove_reader(again)
+    async with asyncio.timeout(5):
+        (ended,) = await asyncio.gather(sending, return_exceptions=True)
+    assert ended is None if answer else isinstance(ended, ExecutorGone)
+    assert client._sending == set()
+    theirs.close()

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import PlanDrift, SpawnError
+from core.errors import HostUnavailable, PlanDrift, SpawnError
+from core.isolation import pool
 from core.isolation.upkeep import Options
+from core.model.identity import SessionKey
 from core.model.stdio import Capture, Stdio
+from core.planning.digest import bind
 from core.runner.limits import Limits
-from tests.support.executors import BUILD, UID, USER, World, executors
+from tests.support.executors import BUILD, UID, USER, World, as_user, executors
 from tests.support.runs import Watcher, marked, new_run, planned, request
 from tests.support.waiting import until
 
@@ -185,3 +188,44 @@ async def test_sessions_share_the_executors_fairly(executor_path: str) -> None:
 
         assert await asyncio.gather(*map(run, range(10))) == [0] * 10
         assert most <= 2
+
+
+async def _ended(world: World, user: str, session: int, line: str) -> str:
+    """Run a line as a user; return its status, or why nothing ran."""
+    plan = replace(planned(request(line)), session=SessionKey(f"agent:{user}:{session}"))
+    try:
+        done = await world.executors.runner(user).run(new_run(), bind(plan), Watcher())
+    except HostUnavailable as refusal:
+        return str(refusal)
+    return str(done.exit_code)
+
+
+async def test_who_has_one_executor_that_cannot_be_ended_uses_the_other_places(
+    executor_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run that met a full house was refused, although a place was free a moment later."""
+    monkeypatch.setattr(pool, "_PATIENCE_S", 0.2)
+    options = replace(Options(BUILD), max_executors=3, connection_timeout_s=1.5)
+    words = ("/bin/sh", "-c", "exec sleep 600")
+    async with executors(executor_path, options=options, command=words) as world:
+        assert "did not answer" in await _ended(world, USER, 0, "true")
+        await until(lambda: world.pool._stuck)
+        world.pool._command = lambda user: as_user(executor_path, user)
+        own = (_ended(world, USER, number, "sleep 0.3") for number in range(6))
+        others = (_ended(world, "games", number, "sleep 0.3") for number in range(6))
+        assert await asyncio.gather(*own, *others) == ["0"] * 12
+        for one in world.pool._stuck:
+            os.kill(one.process.pid, signal.SIGKILL)
+
+
+async def test_a_user_with_many_sessions_holds_up_no_other_user(executor_path: str) -> None:
+    """One of 24 sessions each waited for eight rounds; another user waits for one."""
+    options = replace(Options(BUILD), max_executors=3)
+    async with executors(executor_path, options=options) as world:
+        world.pool._command = lambda user: as_user(executor_path, user)
+        many = [asyncio.ensure_future(_ended(world, USER, one, "sleep 0.5")) for one in range(24)]
+        await until(lambda: world.pool.live == options.max_executors)
+        assert await _ended(world, "games", 0, "true") == "0"
+        ended = sum(one.done() for one in many)
+        assert await asyncio.gather(*many) == ["0"] * 24
+    assert ended < 12

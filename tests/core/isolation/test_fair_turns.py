@@ -1,4 +1,4 @@
-"""Give places for runs to one session after the other."""
+"""Give places for runs to one user after the other, and to one of its sessions after the other."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,17 +8,21 @@ from core.model.identity import SessionKey
 
 
 async def order_of(turns: FairTurns, sessions: Sequence[str]) -> list[str]:
-    """Ask for a place for each of these, while the only one is taken; return who got it when."""
+    """Ask for a place for each of these, while the only one is taken; return who got it when.
+
+    ``a-1`` is of session a of a user, ``bob:a-1`` of user bob.
+    """
     got: list[str] = []
     unwanted = asyncio.Event()
 
     async def run(name: str) -> None:
-        async with turns.turn(unwanted, SessionKey(name.partition("-")[0])) as begun:
+        user, _, session = name.rpartition("-")[0].rpartition(":")
+        async with turns.of(user).turn(unwanted, SessionKey(session)) as begun:
             assert begun
             got.append(name)
             await asyncio.sleep(0)
 
-    async with turns.turn(unwanted, SessionKey("first")):
+    async with turns.of("first").turn(unwanted, SessionKey("first")):
         tasks = []
         for name in sessions:
             tasks.append(asyncio.create_task(run(name)))
@@ -34,17 +38,61 @@ async def test_a_session_with_many_holds_up_no_other() -> None:
     assert got == ["a-1", "b-1", "c-1", "a-2", "b-2", "a-3", "a-4"]
 
 
+async def test_a_user_with_many_sessions_holds_up_no_other() -> None:
+    """Sessions cost nothing: who begins one for each run must not come before other users."""
+    many = [f"ann:{number}-1" for number in range(6)]
+    got = await order_of(FairTurns(1), [*many, "bob:a-1", "cid:a-1", "bob:a-2", "ann:0-2"])
+
+    assert got == [
+        *("ann:0-1", "bob:a-1", "cid:a-1", "ann:1-1", "bob:a-2", "ann:2-1", "ann:3-1"),
+        *("ann:4-1", "ann:5-1", "ann:0-2"),
+    ]
+
+
+async def test_a_user_gets_no_turn_for_a_place_that_it_cannot_use() -> None:
+    """Others get it; whoever can use none still gets one turn, in which it is told why."""
+    lost, never = {"ann": 2, "bob": 3}, asyncio.Event()
+    turns, going, over = FairTurns(3, lambda user: lost.get(user, 0)), [], asyncio.Event()
+
+    async def run(user: str) -> None:
+        async with turns.of(user).turn(never, SessionKey(user)):
+            going.append(user)
+            await over.wait()
+
+    tasks = [asyncio.create_task(run(user)) for user in ("ann", "ann", "bob", "bob", "cid", "cid")]
+    await asyncio.sleep(0.01)
+    assert going == ["ann", "bob", "cid"]
+    lost.clear()
+    over.set()
+    await asyncio.gather(*tasks)
+    assert sorted(going) == ["ann", "ann", "bob", "bob", "cid", "cid"]
+
+
+async def test_waiting_a_thousand_times_leaves_nothing() -> None:
+    """Neither who was cancelled nor who had a place, and no place is lost."""
+    turns, never, unwanted = FairTurns(2), asyncio.Event(), asyncio.Event()
+    unwanted.set()
+    first, second = (turns.of(user).turn(never, SessionKey(user)) for user in "xy")
+    async with first, second:
+        for number in range(1_000):
+            session = SessionKey(str(number))
+            async with turns.of(str(number)).turn(unwanted, session) as begun:
+                assert not begun
+    assert await order_of(turns, ["a:a-1", "b:b-1"]) == ["a:a-1", "b:b-1"]
+    assert (len(turns._waiting), len(turns._taken), turns._free) == (0, 0, 2)
+
+
 async def test_who_is_cancelled_takes_no_place() -> None:
     """By call or by the task's end; the place goes to the next."""
     turns, word, never = FairTurns(1), asyncio.Event(), asyncio.Event()
     entered = []
 
     async def wait(name: str, unwanted: asyncio.Event) -> bool:
-        async with turns.turn(unwanted, SessionKey(name)) as begun:
+        async with turns.of("").turn(unwanted, SessionKey(name)) as begun:
             entered.append(name)
             return begun
 
-    async with turns.turn(never, SessionKey("x")):
+    async with turns.of("").turn(never, SessionKey("x")):
         told = asyncio.create_task(wait("told", word))
         ended = asyncio.create_task(wait("ended", never))
         last = asyncio.create_task(wait("last", never))
@@ -53,7 +101,7 @@ async def test_who_is_cancelled_takes_no_place() -> None:
         ended.cancel()
         assert not await told
     assert await last
-    async with turns.turn(never, SessionKey("x")) as begun:
+    async with turns.of("").turn(never, SessionKey("x")) as begun:
         assert begun
     assert "ended" not in entered
 
@@ -65,7 +113,7 @@ async def test_as_many_as_there_are_places_go_on_at_a_time() -> None:
 
     async def run(number: int) -> None:
         nonlocal now, most
-        async with turns.turn(never, SessionKey(str(number % 7))):
+        async with turns.of(str(number % 3)).turn(never, SessionKey(str(number % 7))):
             now += 1
             most = max(most, now)
             await asyncio.sleep(0.001)

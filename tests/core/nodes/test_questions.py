@@ -1,6 +1,7 @@
 """Route an answer to the asker of that very node; a lost connection ends them all."""
 
 import asyncio
+import gc
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -99,3 +100,40 @@ async def test_an_answer_to_something_else_is_none() -> None:
     questions.answered(WEB, Unprepared(id=frame.id, reason=DenialReason.BAD_REQUEST, why=""))
     with pytest.raises(BadFrame, match="no answer"):
         await task
+
+
+@dataclass
+class FullLine(Line):
+    """A line that takes nothing until it is cut."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    cut: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def send(self, frame: AnyFrame) -> None:
+        """Wait, and fail."""
+        self.begun.set()
+        await self.cut.wait()
+        raise LinkLost(f"nothing can be sent: {frame.t}")
+
+
+async def _cut(questions: Questions, *, lost: bool) -> None:
+    """Ask over a connection that ends while the question is being sent."""
+    line = FullLine()
+    task = asyncio.create_task(questions.invoke(connection(line), "system.which", {}, 5))
+    await line.begun.wait()
+    if lost:
+        questions.lost(WEB)
+    line.cut.set()
+    (failure,) = await asyncio.gather(task, return_exceptions=True)
+    assert "nothing can be sent" in str(failure)
+
+
+async def test_a_question_that_is_not_sent_when_its_connection_ends_leaves_no_error() -> None:
+    """Its caller is told; asyncio logged a traceback for each besides."""
+    questions, left = Questions(), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: left.append(what))
+    for lost in (False, True):
+        await _cut(questions, lost=lost)
+        await asyncio.sleep(0)  # until then the loop itself holds the failure
+        gc.collect()
+    assert left == []

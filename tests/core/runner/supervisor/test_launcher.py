@@ -4,12 +4,15 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from core.errors import SpawnError
 from core.model.command import ExecRequest
+from core.model.result import Finished
 from core.runner.limits import Limits
 from core.runner.runner import Runner
 from core.runner.supervisor.processes import procfs
@@ -186,6 +189,38 @@ async def test_who_stops_its_supervisor_is_ended_when_it_is_cancelled() -> None:
 
     assert (done.exit_code, done.signal) == (None, None)
     assert (done.cancelled, done.timed_out) == (True, False)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_a_long_job_for_a_supervisor_that_was_stopped_ends(*, stopped: bool) -> None:
+    """It reads nothing, and the job is more than its socket holds: it was waited for for ever."""
+    quick = Runner(Limits(grace_ms=100), backstop_ms=500)
+    await quick.start()
+    children = Path(f"/proc/{quick.launcher_pid}/task/{quick.launcher_pid}/children")
+    await until(lambda: children.read_text().split())
+    pids = [int(word) for word in children.read_text().split()] if stopped else []
+    _signal_all(pids, signal.SIGSTOP)
+    run_id, plan = new_run(), planned(request(argv=("/bin/echo", '"' * 120_000)))
+    try:
+        async with asyncio.timeout(20):
+            going = quick.run(run_id, plan, watcher := Watcher())
+            (done,) = await asyncio.gather(going, return_exceptions=True)
+        await until(lambda: not stopped or not all(map(alive, pids)))
+        _signal_all(pids, signal.SIGCONT)
+        again = await quick.run(new_run(), planned(request("echo on")), Watcher())
+    finally:
+        _signal_all(pids, signal.SIGCONT)
+        await quick.stop()
+
+    assert marked(run_id) == []
+    assert again.output.text == "on\n"
+    assert isinstance(done, SpawnError if stopped else Finished)
+    assert (watcher.identity is None) is stopped
+
+
+def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in filter(alive, pids):
+        os.kill(pid, number)
 
 
 async def test_a_runner_starts_and_stops_again(runner: Runner) -> None:
