@@ -152,12 +152,10 @@ def _patterns() -> dict[str, tuple[Chain, ...]]:
 
 @cache
 def _starters() -> dict[str, tuple[Starter, ...]]:
-    kinds = ((Start.PROGRAM, "starts"), (Start.MODULE, "starts_module"))
     found: dict[str, tuple[Starter, ...]] = {}
-    for kind, holder in (*kinds, (Start.SCRIPT, "starts_script")):
-        made = _by_name(holder, lambda one, kind=kind: Starter(kind, re.compile(_filled(one))))
-        for name, starters in made.items():
-            found[name] = found.get(name, ()) + starters
+    for kind in Start:
+        for name, heads in _by_name(kind, lambda one: re.compile(_filled(one))).items():
+            found[name] = found.get(name, ()) + tuple(Starter(kind, head) for head in heads)
     return found
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum, auto
+from enum import StrEnum
 
 from core.programs.wrappers import is_builtin, names_of, wrapper_kind
 
@@ -15,11 +15,11 @@ _PROGRAM_FOLDERS = frozenset(("bin", ".bin", "sbin"))
 
 
 class Start(StrEnum):
-    """What a name among arguments is the name of."""
+    """What a name among arguments is the name of; the values are tables of ``inline.toml``."""
 
-    PROGRAM = auto()
-    MODULE = auto()
-    SCRIPT = auto()
+    PROGRAM = "starts"
+    MODULE = "starts_module"
+    SCRIPT = "starts_script"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
