@@ -821,6 +821,175 @@ elinks -eval 'x'
 wireshark -X lua_script:x
 emacs --init-directory=d
 emacs -u x
+node --no-warnings /usr/bin/npx -c 'touch m'
+node -r ./a.js /usr/bin/npx -c 'touch m'
+node --import x --loader y /usr/bin/npx -c 'touch m'
+node -- /usr/bin/npx -c 'touch m'
+node /usr/bin/npm --silent exec -c 'touch m'
+node /usr/bin/npm --script-shell=./ev test
+python3 -W error -X dev /usr/bin/pdb3 -c '!x' x.py
+python3 -I /usr/bin/pdb3 -c '!x' x.py
+python3 -- /usr/bin/pdb3 -c '!x' x.py
+python3 -m pdb -c '!x' x.py
+python3 -mpdb -c '!x' x.py
+python3 -m runpy pdb -c '!x'
+python3 -m cProfile /usr/bin/pdb3 -c '!x' x.py
+python3 -m trace --trace /usr/bin/pdb3 -c '!x' x.py
+python3 -m coverage run /usr/bin/pdb3 -c '!x' x.py
+python3 -m uv --directory d run sh -c x
+python3 -muv run sh -c x
+python3 -m poetry -C d run sh -c x
+python3 -m poetry -vvv run python -c 1
+python3 -m pipenv run python -m timeit x
+python3 -m npx -c x
+python3 -m pytest --tx popen//python=x
+python3 -m IPython --InteractiveShellApp.code_to_run=x
+python3 -m IPython -c x
+python3 -m ansible all -a id
+python3 -m hatch run sh -c x
+python3 -m debugpy --wait-for-client -c x
+python3 -m tox -x a.commands=id
+uv run --project d --directory e sh x
+uv run uv run sh x
+uv --directory d run python -c 1
+uv run -m timeit x
+uv run --module timeit x
+uv run -m pdb -c '!x' y
+uv run python3 /usr/bin/pdb3 -c '!x' y
+uv run node /usr/bin/npx -c x
+uv tool run ipython -c 1
+uvx ipython -c 1
+uvx --from ipython ipython -c 1
+uvx --with x sh -c y
+uvx nodemon --exec id
+pipx run ipython -c 1
+pipx run --spec x ansible all -a id
+npx --package a --package b sh x
+npx npx npx npx npx npx npx -c id
+npx --no-install tsx -e 1
+npx -- tsx -e 1
+npx tsx@latest -e 1
+npx nodemon@3 --exec id
+npx concurrently@8 'id'
+npm exec -- tsx -e 1
+npm exec tsx -- -e 1
+npm x -- nodemon --exec id
+pnpm dlx nodemon --exec id
+pnpm dlx tsx@latest -e 1
+yarn dlx nodemon --exec id
+yarn dlx -p x nodemon --exec id
+bun x nodemon --exec id
+bunx nodemon --exec id
+bunx --bun tsx -e 1
+bundle exec ruby -ne 1
+bundle exec ruby -rx -e 1
+bundle exec irb -e 1
+bundle exec pry -e 1
+bundle exec --keep-file-descriptors rails r 1
+bundle exec bin/rails runner 1
+bundle exec rake -e 1
+bundle exec rackup -e 1
+composer exec -- php -r 1
+composer exec php -- -r 1
+stack exec -- ghc -e 1
+stack exec --package x -- ghci -e 1
+cabal exec -- ghc -e 1
+cabal v2-exec -- sh x
+opam exec -- ocaml -e 1
+opam exec --switch=x -- sh x
+conda run -n x python -c 1
+conda run --no-capture-output -n x bash -c id
+conda run -n x --cwd d python -c 1
+mamba run -p d python -c 1
+rustup run stable cargo --config 'build.rustc-wrapper="./x"' build
+rustup run --install stable sh x
+pyenv exec python -c 1
+rbenv exec ruby -e 1
+poetry run django-admin shell -c 1
+poetry run ./manage.py shell -c 1
+poetry run python ./manage.py shell -c 1
+ccache gcc -wrapper ./x a.c
+ccache /usr/bin/gcc -fplugin=./x.so a.c
+ccache ./gcc a.c
+ccache x=y gcc a.c
+ccache clang -Xclang -load a.c
+distcc ./x a.c
+sccache sh x
+perl -w /usr/bin/prove -e x t
+perl -I d /usr/bin/rename 's/a/`id`/e' f
+perl -- /usr/bin/prove -e x t
+perl /usr/bin/exiftool -if 'system("id")' f
+perl /usr/bin/json_pp -f eval
+perl /usr/bin/latexmk -e 'system("id")'
+perl /usr/bin/parallel id
+ruby -S rails runner 1
+ruby /usr/bin/irb -e 1
+ruby -Ilib bin/rails r 1
+php /usr/bin/composer exec sh x
+php bin/wp eval 1
+php ./wp-cli.phar eval 1
+php -d x=y ./artisan tinker --execute=1
+php -f artisan tinker --execute=1
+php -f artisan -- tinker --execute=1
+rename -v 's/a/b/; system("id")' f
+rename -n 's/(.)/$1@{[system("id")]}/' f
+rename 's/a/${\system("id")}/' f
+rename 's{a}{b}e' f
+rename 'system "id"' f
+rename "s/a/b/ee" f
+rename 's/a(?{system("id")})//' f
+rename '$_=`id`' f
+rename -u utf8 's/a/`id`/e' f
+rename -vn 's/a/`id`/e' f
+prename 'y/a/b/;exec("id")' f
+cmake -S p -B b '-DCMAKE_C_FLAGS:STRING=;id'
+cmake -S p -B b -D 'CMAKE_C_FLAGS=;id'
+cmake -S p -B b -D 'CMAKE_CXX_FLAGS_RELEASE=-O2 & id'
+git -c alias.x='!id' filter-repo
+git bisect --no-checkout run id
+git submodule --quiet foreach --recursive id
+git "" grep -Oid x
+git clone -c user.name=x -c core.sshCommand=id h:y
+git clone --config user.name=x --config=core.sshCommand=id h:y
+git clone -b x -4qu ./x h:y
+gh repo clone x/y -- -c core.sshCommand=id
+ip -n x netns e y id
+helm --post-renderer ./x upgrade
+psql -c '\set x `id`' -c 'select 1'
+psql -c 'select 1 \g |id'
+psql -c '\a \\b \c `id`'
+mysql -e 'select 1; system id'
+sqlite3 d ' .system id'
+exiftool '-x<${a${b;system("id")}}' f
+exiftool '-x<${a;${b};system("id")}' f
+php -d ' sendmail_path=id' x.php
+php -d'auto_prepend_file = ./e.php' x.php
+tar -cf x --checkpoint-action exec=id --checkpoint=1 f
+ruby -Se 1
+ruby -KUe 1
+ruby -aFx -e 1
+ruby -i.b -ne 1 f
+ruby -Cd -ne 1
+ruby -EUTF-8 -e 1
+ruby -W:no-deprecated -e 1
+ruby -0777 -ne 1
+ruby -vwe 1
+ruby -T0e 1
+ruby -y -e 1
+ruby --yjit -e 1
+ruby --enable frozen-string-literal -e 1
+bun --bun run -e 1
+bun --silent -e 1
+bun -b -e 1
+bun --watch --eval 1
+bun run --bun -e 1
+bun --env-file f -p 1
+clojure -A:dev -M -e 1
+clojure -J-Xmx1g -M -e 1
+clojure -Srepro -e 1
+tsx --no-cache -e 1
+tsx watch -e 1
+tsx --tsconfig f -e 1
 """.strip().splitlines()
 PLAIN = r"""
 node x.js -e 1

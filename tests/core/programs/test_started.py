@@ -65,4 +65,5 @@ def test_a_name_with_a_suffix_is_only_itself() -> None:
     assert names_started("x/make.py") == {"make.py"}
     assert "python" in names_started("/usr/bin/python3.11")
     assert "npx" in names_started("/usr/bin/npx")
+    assert "tsx" in names_started("tsx@latest")
     assert "test" not in names_started("test")
