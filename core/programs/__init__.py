@@ -4,7 +4,8 @@
 
     program                           all that the tables say about one program
     wrappers, wrapper_grammar, unwrap, shell_payload   the commands inside wrappers and shells
-    carriers, find_exec, inline_code  programs that run others, or code from their arguments
+    carriers, find_exec               programs that run others; the commands of find
+    inline_code, started              code in arguments, and in those of a program that they start
     safe_bins, implicit_reads         what a program reads besides its operands
     required_operands                 how many operands a program needs to do anything
     shims                             files that choose the program that really runs

@@ -12,7 +12,10 @@ from functools import cache, lru_cache
 from core.programs.profiles.tables import table, words
 
 _VERSION = re.compile(r"[-._]?[0-9][0-9.]*$")
-_TRIPLET = re.compile(r"^[a-z0-9_]+-(?:[a-z0-9]+-)*(?:gnu|musl|darwin|mingw32)[a-z0-9]*-")
+_TRIPLET = re.compile(
+    r"^(?:[a-z0-9_]+-(?:[a-z0-9]+-)*(?:gnu|musl|darwin|mingw32|eabi|elf|wasi|(?:linux-)?android)[a-z0-9]*"
+    r"|avr|msp430)-"
+)
 
 
 @lru_cache(maxsize=65_536)

@@ -39,6 +39,8 @@ CONTENTS = {
     "cspecs": "*cc1_options:\n\n\n.c:\n\n@c:\ngood\n",
     ".jsh": 'System.out.println("good");\n/exit\n',
     "cgdb": "shell echo good\n",
+    "ccurl": 'silent\nurl = "file:///dev/null"\nwrite-out = "good"\n',
+    "cossl": "[req]\ndistinguished_name = dn\nprompt = no\n[dn]\nCN = good\n",
     ".ninja": "rule say\n  command = echo good\nbuild all: say\n",
 }
 """Code of its kind, by how the name ends."""
@@ -303,6 +305,14 @@ OTHER_CODE = {
     "json_pp -f eval < cpl": "cpl",
     "cat cpl | json_pp -f=eval": "cpl",
     "gdb -batch -comm=cgdb": "cgdb",
+    "gdb -batch -ix cgdb": "cgdb",
+    "curl -K ccurl": "ccurl",
+    "curl -sKccurl > log; cat log": "ccurl",
+    "curl --config ccurl": "ccurl",
+    "openssl req -new -newkey rsa:2048 -nodes -keyout k -subject -noout -config cossl": "cossl",
+    "openssl req -config=cossl -new -newkey rsa:2048 -nodes -keyout k -subject -noout": "cossl",
+    "make MAKEFILES=cmk -f /dev/null all": "cmk",
+    "cmake -DCMAKE_PROJECT_INCLUDE=../c.cmake -S sub -B b": "c.cmake",
     "gawk -E time": "time",
     "gawk -E time > copy; cat copy": "time",
     "java @/dev/null X.java": "X.java",

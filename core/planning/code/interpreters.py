@@ -130,7 +130,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         ),
     ),
     (
-        re.compile(r"groovy|elixir|escript|m4|jshell"),
+        re.compile(r"groovy|elixir|escript|m4|jshell|octave(?:-cli)?|gnuplot|erb|ansible-playbook"),
         Interpreter(re.compile(r"--[a-z-]+=.*|-[DIU].+"), re.compile(r"-e")),
     ),
     (re.compile(r"cmake3?"), CMAKE),
@@ -167,6 +167,17 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
             speaks=True,
         ),
     ),
+    (
+        re.compile(r"mysql|mariadb"),
+        Reader(
+            "(?!)",
+            frozenset(("defaults-file", "defaults-extra-file")),
+            fed=True,
+            inline=re.compile(r"-[a-zA-Z]*e.*|--(?:execute|help|version).*"),
+            speaks=True,
+        ),
+    ),
+    (re.compile(r"lldb"), Reader("[sSK]", frozenset(("source", "source-before-file")), fed=True)),
     (re.compile(r"g?make"), MAKE),
     (re.compile(r"json_pp"), Reader("(?!)", frozenset(), asks=re.compile(r"(?:--?f=)?\s*eval"))),
     (re.compile(r"gdb"), GDB),
@@ -189,10 +200,35 @@ def interpreter_of(path: str) -> Interpreter | Reader | None:
 _INCLUDES_IN_GIT: Final = re.compile(
     r"(?:-[A-Za-z0-9]*c|--c[a-z]*=)?(?is:include(?:if\..*)?\.path=(.+))"
 )
+_FILES_OF_ANSIBLE: Final = frozenset(
+    (
+        "inventory",
+        "inventory-file",
+        "vault-id",
+        "vault-password-file",
+        "become-password-file",
+        "connection-password-file",
+    )
+)
+_OPERAND: Final = re.compile(r"([^-].*)", re.DOTALL)
+_PATH: Final = re.compile(r"([^-].*/.*|/.*)", re.DOTALL)
 _CONFIGURED: Final = (
     (re.compile(r"sftp"), Reader("[Fb]", frozenset())),
     (re.compile(r"ssh|slogin|autossh|scp|sshfs"), Reader("F", frozenset())),
-    (re.compile(r"tmux"), Reader("f", frozenset())),
+    (re.compile(r"tmux|nginx|R"), Reader("[fc]", frozenset(("file",)))),
+    (re.compile(r"latexmk"), Reader("r", frozenset())),
+    (re.compile(r"gradlew?"), Reader("[Ibc]", frozenset(("init-script", "build-file")))),
+    (re.compile(r"meson"), Reader("(?!)", frozenset(("native-file", "cross-file")))),
+    (re.compile(r"openssl"), Reader("config=?", frozenset(("config",)))),
+    (re.compile(r"wget2?|cargo"), Reader("(?!)", frozenset(("config",)))),
+    (re.compile(r"curl"), Reader("K", frozenset(("config",)))),
+    (re.compile(r"man|apropos|whatis|manpath|mandb"), Reader("C", frozenset(("config-file",)))),
+    (re.compile(r"kubectl|oc|helm"), Reader("(?!)", frozenset(("kubeconfig",)))),
+    (re.compile(r"pgbench"), Reader("f", frozenset(("file",)))),
+    (re.compile(r"ansible(?:-[a-z]+)?"), Reader("i", _FILES_OF_ANSIBLE)),
+    (re.compile(r"ifup|ifdown"), Reader("i", frozenset(("interfaces",)))),
+    (re.compile(r"logrotate|openvpn"), Reader("(?!)", frozenset(), setting=_OPERAND)),
+    (re.compile(r"wg-quick|systemctl"), Reader("(?!)", frozenset(), setting=_PATH)),
     (re.compile(r"screen"), Reader("c", frozenset())),
     (
         re.compile(r"git"),

@@ -378,6 +378,20 @@ PROFILES = (
         "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
     ),
     Mutant(
+        "what a program starts by a name is not looked at",
+        "programs/inline_code.py",
+        "return found or (self._by_started(arguments, depth) if self.starters else None)",
+        "return found",
+        "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
+    ),
+    Mutant(
+        "only the first word behind a runner is a program",
+        "programs/started.py",
+        'if before[:1] != "-" or before == "--" or "=" in before:',
+        "if True:",
+        "programs/test_started.py::test_the_name_is_the_first_word_or_behind_an_option",
+    ),
+    Mutant(
         "a slash in brackets ends no regular expression",
         "programs/profiles/script_effects.py",
         "    if regex is None or not _CLOSED.fullmatch(regex[1]):\n",

@@ -477,6 +477,519 @@ rails runner id
 rpm --dbpath '%(id)' -qa
 rpm -q --qf '%{lua:id}' x
 node inspect -e id
+git push --repo='ext::sh -c id'
+git archive --remote='ext::sh -c id' HEAD
+git filter-repo --commit-callback 'import os'
+git-filter-repo --message-callback 'return os'
+git -c branch.main.remote='ext::sh -c id' fetch
+ed '!touch m'
+ed -s '!id'
+red '!id'
+rename 's/a/system("id")/e' f
+prename 's/a/b/;system("id")' f
+file-rename -e 'system("id")' f
+perl /usr/bin/rename 's/a/`id`/e' f
+perl /usr/bin/prove -e id t
+node /usr/bin/npm exec -c id
+node /usr/bin/npx -c id
+node node_modules/.bin/tsx -e 1
+node node_modules/.bin/concurrently id
+node node_modules/.bin/nodemon --exec id
+php ./artisan tinker --execute='system("id");'
+php /app/artisan tinker --execute 'system("id");'
+ruby bin/rails runner 'system("id")'
+ruby script/rails r 'system(1)'
+bundle exec rails runner 'system("id")'
+bundle exec rake -e 'system("id")'
+poetry run python manage.py shell -c 'import os'
+uv run manage.py shell -c 'import os'
+uv run python manage.py shell --command='import os'
+pipenv run django-admin shell -c 'x'
+manage.py shell -c 'import os'
+uv run ipython -c 'x'
+uv run python -m timeit 'import os'
+uv run python -Im timeit 'import os'
+uv run git -c alias.x='!id' x
+uv run awk 'BEGIN{system("id")}'
+uv run find . -exec id ';'
+uv run env sh x
+poetry run sh x.sh
+poetry run make SHELL=./x
+poetry run tar -I ./x -cf y z
+poetry run sed '1e id' f
+npx nodemon --exec id
+npx nodemon -x id
+npx concurrently 'id'
+npx tsc-watch --onSuccess id
+npx tsup --onSuccess id
+npx chokidar '*' -c id
+npx rollup -p '{x}'
+npx start-server-and-test 'touch m' 3000 'id'
+npx babel-node -e 1
+npx zx --eval 1
+npx zx -e 1
+npx ts-node-esm -e 1
+pnpm --config.script-shell=./x run y
+pnpm --config.node-options=--require=./x run y
+npm --onload-script=./x ls
+npm --node-gyp=./x rebuild
+npm --python=./x rebuild
+groff -F. -Tfoo f
+eqn2graph -unsafe
+pic2graph -unsafe
+gdb -D d -batch
+gdb -data-directory d -batch
+gdb --data-directory=d
+gdb-multiarch -ex 'shell id'
+rust-gdb -ex 'shell id'
+arm-none-eabi-gdb -ex 'shell id'
+arm-none-eabi-gcc -wrapper ./x a.c
+riscv64-unknown-elf-gcc -fplugin=./x.so a.c
+avr-gcc -wrapper ./x a.c
+lldb -o 'shell id'
+lldb --one-line 'platform shell id' -b
+lldb -O 'shell id'
+gcc --for-linker=--plugin=./x.so a.c
+gcc --for-linker --plugin=./x.so a.c
+g++ -fmodules-ts '-fmodule-mapper=|./x' a.cc
+g++ -fmodule-mapper='|touch m' -fmodules-ts -c a.cc
+gcc -fopenmp -foffload=-fplugin=./x.so a.c
+gcc --plugin=./x.so a.c
+clang --config x a.c
+clang --config=x a.c
+clang -ccc-gcc-name ./x a.c
+clang --ptxas-path=./x a.cu
+emcc -Xclang -load a.c
+nvcc -ccbin ./x a.cu
+nvcc --compiler-bindir=./x a.cu
+nvcc -Xcompiler -wrapper a.cu
+tcc -run a.c
+mpicc -cc=./x a.c
+windres --preprocessor='sh -c id' a.rc
+dlltool --as=./x
+rustc -Zllvm-plugins=./x.so a.rs
+rustc -C dlltool=./x a.rs
+cargo build --config 'build.rustflags=["-Clink-arg=-B."]'
+cargo build --config 'source.crates-io.replace-with="x"'
+cargo rustc -- -Zcodegen-backend=./x.so
+cargo rustc -- @x
+cargo rustc -- --codegen linker=./x
+cargo watch -s 'touch m'
+rustup run nightly sh -c id
+go tool pprof -tools d x
+jcmd 1 JVMTI.agent_load ./x.so
+jdb -Xrunx X
+jdb -R-javaagent:x X
+jdb -javaagent:x X
+keytool -list -providerclass X -providerpath d
+jarsigner -providerClass X -providerPath d a b
+jconsole -pluginpath d
+ts-node-esm -e 1
+ts-node-dev -e 1
+esno -e 1
+lsc -e 1
+bb -e '(shell "id")'
+bb '(shell "id")'
+nbb -e 1
+clj -X clojure.core/eval :x 1
+lein run -m clojure.main -e 1
+qjs -e 1
+qjs --eval 1
+gjs -c 1
+tjs eval 1
+njs -c 1
+pry -e 1
+rackup -e 1
+rackup -b 'run x'
+php -d auto_prepend_file=./x.php y.php
+php -d auto_prepend_file=php://stdin y.php
+php -d extension_dir=. -d extension=x y.php
+php -z ./x.so y.php
+php -d opcache.preload=./x.php y.php
+php vendor/bin/drush ev 1
+php wp-cli.phar eval 1
+python3 -m fire subprocess run id
+python3 -m debugpy --listen 1 -c 'import os'
+python3 -m xonsh -c id
+python3 -m uv run python -c 1
+python3 -m poetry run sh -c id
+python3 -m ansible adhoc -a id
+python3 -m memray run -c 1
+python3 -m tox -x testenv.commands=id
+python3 /usr/bin/ipython3 -c 1
+python3 /usr/lib/python3.11/pdb.py -c '!id' x
+python3 /usr/lib/python3.11/cProfile.py -m timeit 1
+python3 /usr/lib/python3.11/trace.py --module timeit 1
+python3 /usr/lib/python3.11/runpy.py timeit 1
+python3 /usr/bin/pip --python ./x list
+python3 /usr/bin/pdb3 -c '!id' x
+python3 /usr/bin/ansible h -a id
+ipython --InteractiveShellApp.code_to_run='1'
+ipython --InteractiveShellApp.exec_lines='["1"]'
+ipython3 --TerminalIPythonApp.code_to_run=1
+bmake -V 'X:!id!'
+bmake X=id -V X:sh
+cmake -S p -B b -DCMAKE_C_FLAGS='; touch m;'
+cmake -S p -B b -DCMAKE_EXE_LINKER_FLAGS='$(shell touch m)'
+cmake -S p -B b -DCMAKE_C_STANDARD_LIBRARIES='`touch m`'
+just x='$(id)' t
+convert -size 1x1 xc: -draw 'image over 0,0 0,0 "|touch m"' x.png
+convert 'tile:png:|touch m' x.png
+gm convert '|touch m' x.png
+gm batch f
+play '|touch m'
+soxi '|touch m'
+ffmpeg -f lavfi -i 'aevalsrc=0,ladspa=file=./x.so' o.wav
+ffmpeg -i a -af 'ladspa=file=./x.so:plugin=y' o.wav
+ffplay -vf 'frei0r=./x' a
+mpv --script=./x.lua a
+mpv --input-commands='run id' a
+gs -DNOSAFER x.ps
+gs -dSAFER=false x.ps
+gs -sDEVICE=ijs -sIjsServer=./x x.ps
+gs @args
+ps2pdf -dNOSAFER x.ps
+pandoc --pdf-engine-opt=-shell-escape x.md -o x.pdf
+latexmk -latexoption=-shell-escape x
+latexmk -pF id x
+latexmk -dvi-filter=id x
+dvipdfmx -D 'touch m' x.dvi
+epstopdf --gscmd=./x a.eps
+pdfcrop --pdftexcmd ./x a.pdf
+gpg --opt f --version
+gpg --home d -K
+gpg --age=./x -K
+mlr -n put 'end{print system("id")}'
+mlr --prepipe id cat f
+yq --security-enable-system-operator x
+xidel -e 'system("id")'
+goawk 'BEGIN{system("id")}'
+mysql -e 'source f'
+mongosh --eval 1
+mongo --eval 1
+beeline -e '!sh id'
+snowsql -q '!system id'
+consul exec id
+consul lock x id
+consul watch -type=key -key=x id
+salt-call --local cmd.run id
+chef-apply -e 'x'
+knife exec -E 'x'
+inspec shell -c 'x'
+docker --config d ps
+buildah --runtime=./x run y
+ctr run --runc-binary=./x y
+kubectl config set-credentials u --exec-command=./x
+kubectl kustomize --enable-helm --helm-command=./x .
+kustomize build --helm-command ./x .
+terraform init -plugin-dir=d
+apt-mark -o Dir::Bin::dpkg=./x hold bash
+debuild --lintian-hook=id
+debuild --rootcmd=./x
+sbuild --pre-build-commands=id
+gbp buildpackage --git-builder=./x
+pacman --hookdir d -S x
+iptables --modprobe=./x -L
+iptables -M ./x -L
+ip6tables --modprobe=./x -A INPUT -j LOG
+iptables-restore -M ./x f
+iptables --modp=./x -L
+tc exec bpf import x run id
+pppd pty id
+pppd connect id
+dhclient -sf ./x
+dnsmasq --dhcp-script=./x
+wpa_cli -a ./x
+logrotate -m ./x f
+apache2 -c 'ErrorLog "|id"'
+apache2 -C 'LoadModule x ./x.so'
+redis-server --loadmodule ./x.so
+uwsgi --exec-asap=id
+postgres -c archive_command=id
+pg_ctl -p ./x -D d start
+coredumpctl debug --debugger=./x
+systemd-dissect --with i id
+alacritty -e id
+gnome-terminal -- id
+kitty sh -c id
+konsole -e id
+wezterm start -- id
+urxvt -e id
+x-terminal-emulator -e id
+ccache ./x a.c
+ccache touch m
+distcc touch m
+sccache touch m
+libtool --mode=execute touch m
+asciinema rec -c id f
+ttyd id
+gotty id
+websocketd --port=1 id
+tcpserver 0 1 id
+forever start -c id x
+immortal id
+dockerize id
+byobu new id
+dvtm id
+ledit id
+xe id
+teip -l 1 -- id
+sops exec-env f id
+sops exec-file f id
+watchmedo shell-command -c id
+reflex -- id
+nix develop -c id
+nix shell nixpkgs#x -c id
+nix-build -E 'x'
+nix-instantiate --eval -E x
+volta run node -e 1
+memray run -c 1
+bpftrace -c id -e 'BEGIN{}'
+bpftrace --unsafe -e 'BEGIN{system("id")}'
+stap -e 'probe begin{}'
+stap -c id x
+qemu-system-x86_64 -incoming 'exec:id'
+qemu-system-x86_64 -netdev tap,id=x,script=./x
+hg --config alias.x='!id' x
+hg --config extensions.x=./x.py x
+svn diff --diff-cmd ./x
+svn --config-option config:tunnels:x=id co svn+x://h
+bzr -Oeditor=id commit
+jj --config 'ui.pager="id"' log
+jj util exec id
+fossil diff --command ./x
+darcs record --posthook=id
+gradle -Dorg.gradle.java.home=d build
+sbt 'clean; eval 1'
+sbt ';eval 1'
+sbt -J-javaagent:x
+sbt -java-home d
+kotlinc -e 1
+kotlinc -expression 1
+kotlinc -Xplugin=./x.jar a.kt
+scalac -Xplugin:./x.jar a.scala
+scala-cli -e 1
+scala-cli run -e 1
+amm -c 1
+groovysh -e 1
+dotnet build -p:CustomAfterMicrosoftCommonTargets=./x
+dotnet build -logger:./x.dll
+dotnet msbuild @rsp
+dotnet script eval 1
+mix cmd id
+mix do cmd id
+rebar3 shell --eval 1
+ghci -e 1
+stack eval 1
+ocaml -e 1
+sage -c 1
+maxima -r x
+maxima --run-string=x
+gap -c 1
+wolframscript -code 1
+matlab -r 1
+matlab -batch 1
+scilab -e 1
+root -e 1
+janet -e 1
+fennel -e 1
+hy -c 1
+gforth -e 1
+csi -e 1
+gsi -e 1
+ecl -eval 1
+clisp -x 1
+abcl --eval 1
+newlisp -e 1
+ros run -e 1
+rdmd --eval=1
+nim --eval:1
+nim e x.nims
+crystal eval 1
+dmd -run x.d
+bazel --bazelrc=f build x
+bazel build --credential_helper=./x y
+meson setup -Dc_args='-wrapper ./x' b
+meson devenv id
+meson runpython x.py
+meson runpython -c 1
+yt-dlp --alias a '-x --exec id' u
+yt-dlp --js-runtimes node:./x u
+w3m -o extbrowser=id u
+lynx -dump lynxexec:id
+elinks -eval 'x'
+wireshark -X lua_script:x
+emacs --init-directory=d
+emacs -u x
+node --no-warnings /usr/bin/npx -c 'touch m'
+node -r ./a.js /usr/bin/npx -c 'touch m'
+node --import x --loader y /usr/bin/npx -c 'touch m'
+node -- /usr/bin/npx -c 'touch m'
+node /usr/bin/npm --silent exec -c 'touch m'
+node /usr/bin/npm --script-shell=./ev test
+python3 -W error -X dev /usr/bin/pdb3 -c '!x' x.py
+python3 -I /usr/bin/pdb3 -c '!x' x.py
+python3 -- /usr/bin/pdb3 -c '!x' x.py
+python3 -m pdb -c '!x' x.py
+python3 -mpdb -c '!x' x.py
+python3 -m runpy pdb -c '!x'
+python3 -m cProfile /usr/bin/pdb3 -c '!x' x.py
+python3 -m trace --trace /usr/bin/pdb3 -c '!x' x.py
+python3 -m coverage run /usr/bin/pdb3 -c '!x' x.py
+python3 -m uv --directory d run sh -c x
+python3 -muv run sh -c x
+python3 -m poetry -C d run sh -c x
+python3 -m poetry -vvv run python -c 1
+python3 -m pipenv run python -m timeit x
+python3 -m npx -c x
+python3 -m pytest --tx popen//python=x
+python3 -m IPython --InteractiveShellApp.code_to_run=x
+python3 -m IPython -c x
+python3 -m ansible all -a id
+python3 -m hatch run sh -c x
+python3 -m debugpy --wait-for-client -c x
+python3 -m tox -x a.commands=id
+uv run --project d --directory e sh x
+uv run uv run sh x
+uv --directory d run python -c 1
+uv run -m timeit x
+uv run --module timeit x
+uv run -m pdb -c '!x' y
+uv run python3 /usr/bin/pdb3 -c '!x' y
+uv run node /usr/bin/npx -c x
+uv tool run ipython -c 1
+uvx ipython -c 1
+uvx --from ipython ipython -c 1
+uvx --with x sh -c y
+uvx nodemon --exec id
+pipx run ipython -c 1
+pipx run --spec x ansible all -a id
+npx --package a --package b sh x
+npx npx npx npx npx npx npx -c id
+npx --no-install tsx -e 1
+npx -- tsx -e 1
+npx tsx@latest -e 1
+npx nodemon@3 --exec id
+npx concurrently@8 'id'
+npm exec -- tsx -e 1
+npm exec tsx -- -e 1
+npm x -- nodemon --exec id
+pnpm dlx nodemon --exec id
+pnpm dlx tsx@latest -e 1
+yarn dlx nodemon --exec id
+yarn dlx -p x nodemon --exec id
+bun x nodemon --exec id
+bunx nodemon --exec id
+bunx --bun tsx -e 1
+bundle exec ruby -ne 1
+bundle exec ruby -rx -e 1
+bundle exec irb -e 1
+bundle exec pry -e 1
+bundle exec --keep-file-descriptors rails r 1
+bundle exec bin/rails runner 1
+bundle exec rake -e 1
+bundle exec rackup -e 1
+composer exec -- php -r 1
+composer exec php -- -r 1
+stack exec -- ghc -e 1
+stack exec --package x -- ghci -e 1
+cabal exec -- ghc -e 1
+cabal v2-exec -- sh x
+opam exec -- ocaml -e 1
+opam exec --switch=x -- sh x
+conda run -n x python -c 1
+conda run --no-capture-output -n x bash -c id
+conda run -n x --cwd d python -c 1
+mamba run -p d python -c 1
+rustup run stable cargo --config 'build.rustc-wrapper="./x"' build
+rustup run --install stable sh x
+pyenv exec python -c 1
+rbenv exec ruby -e 1
+poetry run django-admin shell -c 1
+poetry run ./manage.py shell -c 1
+poetry run python ./manage.py shell -c 1
+ccache gcc -wrapper ./x a.c
+ccache /usr/bin/gcc -fplugin=./x.so a.c
+ccache ./gcc a.c
+ccache x=y gcc a.c
+ccache clang -Xclang -load a.c
+distcc ./x a.c
+sccache sh x
+perl -w /usr/bin/prove -e x t
+perl -I d /usr/bin/rename 's/a/`id`/e' f
+perl -- /usr/bin/prove -e x t
+perl /usr/bin/exiftool -if 'system("id")' f
+perl /usr/bin/json_pp -f eval
+perl /usr/bin/latexmk -e 'system("id")'
+perl /usr/bin/parallel id
+ruby -S rails runner 1
+ruby /usr/bin/irb -e 1
+ruby -Ilib bin/rails r 1
+php /usr/bin/composer exec sh x
+php bin/wp eval 1
+php ./wp-cli.phar eval 1
+php -d x=y ./artisan tinker --execute=1
+php -f artisan tinker --execute=1
+php -f artisan -- tinker --execute=1
+rename -v 's/a/b/; system("id")' f
+rename -n 's/(.)/$1@{[system("id")]}/' f
+rename 's/a/${\system("id")}/' f
+rename 's{a}{b}e' f
+rename 'system "id"' f
+rename "s/a/b/ee" f
+rename 's/a(?{system("id")})//' f
+rename '$_=`id`' f
+rename -u utf8 's/a/`id`/e' f
+rename -vn 's/a/`id`/e' f
+prename 'y/a/b/;exec("id")' f
+cmake -S p -B b '-DCMAKE_C_FLAGS:STRING=;id'
+cmake -S p -B b -D 'CMAKE_C_FLAGS=;id'
+cmake -S p -B b -D 'CMAKE_CXX_FLAGS_RELEASE=-O2 & id'
+git -c alias.x='!id' filter-repo
+git bisect --no-checkout run id
+git submodule --quiet foreach --recursive id
+git "" grep -Oid x
+git clone -c user.name=x -c core.sshCommand=id h:y
+git clone --config user.name=x --config=core.sshCommand=id h:y
+git clone -b x -4qu ./x h:y
+gh repo clone x/y -- -c core.sshCommand=id
+ip -n x netns e y id
+helm --post-renderer ./x upgrade
+psql -c '\set x `id`' -c 'select 1'
+psql -c 'select 1 \g |id'
+psql -c '\a \\b \c `id`'
+mysql -e 'select 1; system id'
+sqlite3 d ' .system id'
+exiftool '-x<${a${b;system("id")}}' f
+exiftool '-x<${a;${b};system("id")}' f
+php -d ' sendmail_path=id' x.php
+php -d'auto_prepend_file = ./e.php' x.php
+tar -cf x --checkpoint-action exec=id --checkpoint=1 f
+ruby -Se 1
+ruby -KUe 1
+ruby -aFx -e 1
+ruby -i.b -ne 1 f
+ruby -Cd -ne 1
+ruby -EUTF-8 -e 1
+ruby -W:no-deprecated -e 1
+ruby -0777 -ne 1
+ruby -vwe 1
+ruby -T0e 1
+ruby -y -e 1
+ruby --yjit -e 1
+ruby --enable frozen-string-literal -e 1
+bun --bun run -e 1
+bun --silent -e 1
+bun -b -e 1
+bun --watch --eval 1
+bun run --bun -e 1
+bun --env-file f -p 1
+clojure -A:dev -M -e 1
+clojure -J-Xmx1g -M -e 1
+clojure -Srepro -e 1
+tsx --no-cache -e 1
+tsx watch -e 1
+tsx --tsconfig f -e 1
 """.strip().splitlines()
 PLAIN = r"""
 node x.js -e 1
@@ -667,6 +1180,67 @@ npx tsx x.ts -e y
 tar cbf 20 a.tar x
 podman --runtime crun info
 pandoc x --pdf-engine=xelatex
+ruby -Itest test/x_test.rb
+ruby -Ilib:test -rbundler/setup -w x.rb
+bun run dev -p 4000
+bun run src/x.ts -e prod
+bun test -t name
+bunx tsc -p .
+clojure -X:test
+clj -M:dev
+tsx x.ts -p 3000
+npx tsx src/index.ts -p 3000
+npx ts-node -P tsconfig.json src/x.ts
+npx mocha -r ts-node/register test/x.ts
+npx next dev -p 3001
+node node_modules/.bin/jest -t x -e
+node node_modules/.bin/tsc -p .
+node scripts/make.js 'A=b;c' -p
+node build/watch -p
+python3 make.py 'CC=./x' -E
+python3 bin/test -v
+python3 -m http.server -c
+python3 -m test -v
+python3 -m pip install -r requirements.txt
+python3 -m poetry run pytest
+uv run python manage.py migrate
+uv run --with rich x.py --eval
+uv run make test
+conda run -n py311 python x.py
+rustup run nightly cargo test
+bundle exec rspec -e 'does x'
+bundle exec rails server -e production
+stack exec app
+php artisan tinker
+php ./artisan migrate --execute
+php -d memory_limit=-1 vendor/bin/phpunit
+ccache gcc -c a.c
+ccache -s
+rename 's/\.htm$/.html/' a.htm
+rename -n 's/foo_(\d+)/bar-$1/g' a
+rename 'y/A-Z/a-z/' a
+rename .htm .html a.htm
+mlr --icsv head -n 1 then put '$x=1' f
+cmake -DCMAKE_CXX_FLAGS='-Wall -Wextra -O2' .
+cmake '-DLLVM_ENABLE_PROJECTS=clang;lld' ../llvm
+docker run --rm x --config y
+docker service create --config a x
+kubectl kustomize overlays/dev
+dotnet test --logger:trx
+pg_ctl -D d -l log -o '-p 5433' start
+hg --config ui.username=x commit -m y
+arm-none-eabi-gcc -mcpu=cortex-m4 -o x.elf a.c
+avr-gcc -mmcu=atmega328p -Os a.c
+nvcc -Xcompiler -fPIC -shared a.cu
+apt-mark hold x
+gs -sDEVICE=pdfwrite -o out.pdf in.pdf
+magick a.png -draw 'text 0,0 "x"' b.png
+pandoc x.md -o x.pdf --pdf-engine=xelatex --pdf-engine-opt=-halt-on-error
+ed f
+less -p 'a b' f
+just test x=1
+git filter-repo --path src
+yarn exec tsc
 """.strip().splitlines()
 
 
@@ -701,19 +1275,48 @@ def test_code_in_arguments_asks_under_either_trust(line: str, policy: ExecPolicy
         ("cmake", "-DFLAGS= -FL"),
         ("make", "A.B=", "CC="),
         ("ip", "n"),
+        ("git", "", "grep"),
+        ("git", "", "", "rebase"),
+        ("mix", "", "run"),
+        ("psql", "_\\"),
+        ("sqlite3", "\n"),
+        ("sqlite3", "x\n.\n"),
+        ("mysql", "\n"),
+        ("snowsql", "\n"),
+        ("cargo", "rustc", "--"),
+        ("cmake", "--build", "--"),
+        ("exiftool", "${${"),
+        ("php", "-d", " "),
+        ("npm", "--a=", "x"),
+        ("uv", "-", "lua"),
+        ("npx", "-a"),
+        ("less", "-pattern"),
+        ("uv", "run"),
+        ("python3", "-m", "uv", "run"),
+        ("node", "node"),
+        ("rename", "s/"),
+        ("rename", "-u"),
     ],
 )
-def test_repeated_options_are_judged_at_once(words: tuple[str, ...]) -> None:
-    """No word can be read in two ways, of which a pattern would try each combination."""
+@pytest.mark.parametrize("glued", [False, True], ids=["words", "glued"])
+@pytest.mark.parametrize(("length", "seconds"), [(2040, 0.1), (16_000, 0.2)])
+def test_repeated_options_are_judged_at_once(
+    words: tuple[str, ...], length: int, seconds: float, glued: bool
+) -> None:
+    """No word can be read in two ways, of which a pattern would try each combination.
+
+    Neither is the end of a pattern looked for again from each of its beginnings.
+    """
     name, *repeated = words
     inline = inline_of(names_of(name))
     assert inline is not None
-    arguments = repeated * (2040 // len(" ".join(repeated) + " "))
+    arguments = repeated * (length // len(" ".join(repeated) + " "))
+    given = ["".join(arguments)] if glued else arguments
     started = process_time()
 
-    inline.looked_for(arguments)
+    inline.looked_for(given)
 
-    assert process_time() - started < 0.1 * slowness()
+    assert process_time() - started < seconds * slowness()
 
 
 @pytest.mark.parametrize("line", PLAIN)

@@ -42,3 +42,40 @@ def test_the_modules_that_options_load_are_code(argv: tuple[str, ...], files: se
     found = {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
 
     assert files <= found
+
+
+@pytest.mark.parametrize(
+    ("argv", "word"),
+    [
+        (("openssl", "ca", "-config", "x"), "x"),
+        (("wget", "--config=x", "u"), "x"),
+        (("wget", "--conf", "x", "u"), "x"),
+        (("cargo", "build", "--config", "x"), "x"),
+        (("curl", "-sK", "x"), "x"),
+        (("man", "-C", "x", "ls"), "x"),
+        (("kubectl", "--kubeconfig=x", "get", "pods"), "x"),
+        (("helm", "--kubeconfig", "x", "list"), "x"),
+        (("ansible", "-i", "x", "all"), "x"),
+        (("ansible-playbook", "--vault-password-file=x", "p.yml"), "x"),
+        (("ansible-playbook", "p.yml"), "p.yml"),
+        (("mysql", "--defaults-extra-file=x"), "x"),
+        (("mysql", "-e", "source x"), "x"),
+        (("pgbench", "-f", "x", "db"), "x"),
+        (("logrotate", "-f", "x"), "x"),
+        (("systemctl", "enable", "--now", "./x.service"), "./x.service"),
+        (("wg-quick", "up", "./x.conf"), "./x.conf"),
+        (("latexmk", "-r", "x", "a"), "x"),
+        (("gradle", "--init-script", "x"), "x"),
+        (("meson", "setup", "--native-file=x", "b"), "x"),
+        (("lldb", "-s", "x"), "x"),
+    ],
+    ids=str,
+)
+def test_files_that_may_name_programs_count(argv: tuple[str, ...], word: str) -> None:
+    """What they contain runs, although they are settings."""
+    assert word in [one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")]
+
+
+def test_units_without_a_path_are_no_files() -> None:
+    """The control: systemd looks for them in its own folders."""
+    assert not tuple(code_words(("systemctl", "enable", "x.service"), "/usr/bin/systemctl"))
