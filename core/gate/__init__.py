@@ -10,6 +10,7 @@
     grant_preview     what an allow-always would have let run, for whoever is about to give it
     run_status        the status of requests, and the callers that wait for an end
     execution         claim, run and report; at most once (invariant 6)
+    cancellation      what ends a request early: its question, its start, its command
     claims            the one right to start a run, from policy or from people
     record            what became of requests: refused, answered, expired, allowed for good
     deferred          results and records that the store or the journal cannot take yet

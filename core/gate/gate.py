@@ -12,7 +12,7 @@ A denial is a result. An exception means that Sayso failed, and then nothing run
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from core.approvals.answer import Answer, Answered, AnswerOutcome
@@ -22,6 +22,7 @@ from core.approvals.seen import Seen
 from core.errors import ApprovalsFileError, BadRequest
 from core.gate import journal_records, record
 from core.gate.apply_grants import Granted
+from core.gate.cancellation import Cancellation
 from core.gate.claims import Claim, NewRun, QueuedRun
 from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
@@ -46,8 +47,6 @@ from core.store.runs import runs
 
 Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
-_MOST_STOPPED = 1_000
-"""Runs for which it is known who ended them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,7 @@ class Gate:
     _sessions: SessionLayers = field(init=False)
     _remembering: AlwaysWriter = field(init=False)
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
-    _withdrawing: set[ApprovalId] = field(default_factory=set)
-    _stopped: dict[ApprovalId, str] = field(default_factory=dict)
+    _cancellation: Cancellation = field(init=False)
     _closing: Closing = field(init=False)
     _recording: record.Recording = field(default_factory=record.Recording, init=False)
 
@@ -86,6 +84,9 @@ class Gate:
         self.seen = Seen(self.store)
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
+        self._cancellation = Cancellation(
+            self.store, self.journal, self.execution, self.nodes, self._waiters, self._running
+        )
         self._granted = Granted(self.store, self.rulebook)
         self._sessions = SessionLayers(self.store, lambda: self.rulebook.senders)
         self._remembering = AlwaysWriter(self.store, self.rulebook, self.journal, self.broker)
@@ -260,7 +261,7 @@ class Gate:
         """Run what people allowed, once; ``None`` if it was started elsewhere, or is withdrawn."""
         await self._recording.settled()
         await self._remembering.store_promise(run_id)
-        if run_id in self._withdrawing:
+        if self._cancellation.is_withdrawing(run_id):
             return None
         claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
         return await self._run(run_id, plan, claim)
@@ -356,52 +357,8 @@ class Gate:
 
     def stopped(self, run_id: ApprovalId) -> str:
         """Return who ended a running command, in words; empty where nobody did, or not here."""
-        return self._stopped.get(run_id, "")
-
-    async def _stop(self, run_id: ApprovalId, note: str, ending: Awaitable[bool]) -> bool:
-        """End a running command; who did it is recorded before anyone is notified of the end."""
-        known = self._stopped.setdefault(run_id, note)
-        if not await ending:
-            if known is note:
-                del self._stopped[run_id]
-            return False
-        await self.journal.append("stop", journal_records.stopped(run_id, note))
-        while len(self._stopped) > _MOST_STOPPED:
-            del self._stopped[next(iter(self._stopped))]
-        return True
+        return self._cancellation.stopped(run_id)
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
-        plan = self._running.get(run_id)
-        if plan is not None:
-            return await self._stop(run_id, note, self.execution.cancel(run_id, plan))
-        if self.nodes is not None and await self._stop(run_id, note, self.nodes.cancel(run_id)):
-            return True
-        asked = await self.store.read(approvals.get, run_id)
-        if asked is None:
-            return False
-        if asked.resolution is not None:
-            return await self._stop(run_id, note, self._withdraw(run_id, note))
-        withdrawn = await self.store.write(approvals.cancel, run_id, note)
-        end = None if withdrawn is None else withdrawn.resolution
-        if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
-            return False  # somebody answered at this very moment
-        await record.end(self.store, self.journal, withdrawn)
-        return True
-
-    async def _withdraw(self, run_id: ApprovalId, note: str) -> bool:
-        """End what people allowed and nobody has started; what begins here meanwhile is ended."""
-        plan = self._running.get(run_id)
-        if plan is not None:
-            return await self.execution.cancel(run_id, plan)
-        why = f"it was cancelled before it started: {note}"
-        self._withdrawing.add(run_id)  # the journal must not have a start after this end
-        try:
-            if not await self.store.write(runs.withdraw, run_id, why):
-                return False
-            reason = DenialReason.CANCELLED
-            await self.journal.append("refuse", {"run": run_id, "reason": reason, "why": why})
-        finally:
-            self._withdrawing.discard(run_id)
-        self._waiters.settle(run_id, Denied(run_id, reason, why))
-        return True
+        return await self._cancellation.cancel(run_id, note)

@@ -202,7 +202,7 @@ async def test_a_withdrawal_and_a_start_at_once_are_never_both(tmp_path: Path, l
         result = await running
         status = await gate.status(run_id)
         assert not gate._running
-        assert not gate._withdrawing
+        assert not gate._cancellation._withdrawing
 
     ran = (tmp_path / "ran").exists()
     records = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
