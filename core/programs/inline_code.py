@@ -7,7 +7,7 @@ starts by a name among its arguments (``[starts]``) is looked at as if it were c
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeVar
@@ -32,15 +32,18 @@ class Chain:
     As one pattern, its end would be looked for again from each of its beginnings.
     """
 
-    links: tuple[re.Pattern[str], ...]
+    first: re.Pattern[str]
+    others: tuple[re.Pattern[str], ...]
 
-    def search(self, joined: str) -> str | None:
-        """Return the text from the first to the last, ``None`` if one is missing."""
-        found = self.links[0].search(joined)
-        start = 0 if found is None else found.start()
-        for link in self.links[1:]:
-            found = None if found is None else link.search(joined, found.end())
-        return None if found is None else joined[start : found.end()]
+    def text(self, begun: re.Match[str]) -> str | None:
+        """Return the text from a match of the first to the last, ``None`` if one is missing."""
+        end = begun.end()
+        for link in self.others:
+            found = link.search(begun.string, end)
+            if found is None:
+                return None
+            end = found.end()
+        return begun.string[begun.start() : end]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +83,8 @@ class Inline:
             return None
         joined = "\0".join(("", *arguments, ""))
         for name, pattern in self.patterns:
-            found = pattern.search(joined)
+            begun = pattern.first.search(joined)
+            found = None if begun is None else pattern.text(begun)
             if found is not None:
                 words_of = found.strip("\0").replace("\0", " ")
                 return f"{name} takes code or a program from its argument {words_of!r}"
@@ -122,11 +126,22 @@ def inline_of(names: frozenset[str]) -> Inline | None:
     """Return what is known about a program's code by its names, ``None`` if it takes none."""
     replaced = words(table("inline"), "positional")
     options = tuple(one for one in inline_options(names) if one[0] not in replaced)
-    patterns = tuple((name, one) for name in sorted(names) for one in _patterns().get(name, ()))
+    patterns = _each_once(names, _patterns())
     scripts = tuple((name, one) for name in sorted(names) for one in _scripts().get(name, ()))
-    starters = tuple((name, one) for name in sorted(names) for one in _starters().get(name, ()))
+    starters = _each_once(names, _starters())
     known = frozenset(one[0] for one in (*options, *patterns, *scripts, *starters))
     return Inline(options, patterns, scripts, starters, _modes_of(known)) if known else None
+
+
+def _each_once(
+    names: frozenset[str], known: Mapping[str, Iterable[_Built]]
+) -> tuple[tuple[str, _Built], ...]:
+    """Return what is known under any of the names, with the first; `python3` is python as well."""
+    found: dict[_Built, str] = {}
+    for name in sorted(names):
+        for one in known.get(name, ()):
+            found.setdefault(one, name)
+    return tuple((name, one) for one, name in found.items())
 
 
 def _modes_of(names: frozenset[str]) -> frozenset[str] | None:
@@ -182,10 +197,8 @@ def _chained(pattern: str) -> Chain:
             cuts += [one.start(), one.end()]
     cuts.append(len(text))
     links = [text[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True)]
-    whole = [_filled(one) for one in links]
-    return Chain(
-        tuple(re.compile(f"(?<=\0)(?:{one})" if at else one) for at, one in enumerate(whole))
-    )
+    first, *others = (_filled(one) for one in links)
+    return Chain(re.compile(first), tuple(re.compile(f"(?<=\0)(?:{one})") for one in others))
 
 
 def _filled(pattern: str, kept: str = "") -> str:
