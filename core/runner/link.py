@@ -102,11 +102,16 @@ class Link:
         self._answer(HALT + encode_text(why[:_LONGEST_REASON]))
 
     def _answer(self, words: bytes) -> None:
-        """Answer a question; if the answer can be sent only in part, end everything that runs."""
+        """Answer a question; if the answer can be sent only in part, end everything that runs.
+
+        A supervisor that is gone has said how its run ended, which is still to be read.
+        """
         try:
             sent = self._sock.send(words)
-        except OSError:
+        except BlockingIOError:
             sent = 0
+        except OSError:
+            return
         if sent < len(words):
             self.close()
 
