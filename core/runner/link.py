@@ -74,10 +74,10 @@ class Link:
 
     async def _room(self) -> None:
         """Wait until the supervisor has read something."""
-        room: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_writer(self._sock, lambda: room.done() or room.set_result(None))
+        room = asyncio.Event()
+        self._loop.add_writer(self._sock, room.set)
         try:
-            await room
+            await room.wait()
         finally:
             self._loop.remove_writer(self._sock)
 
