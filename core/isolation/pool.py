@@ -16,7 +16,6 @@ from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executor import Executor, Talk
 from core.isolation.process import uid_of, unavailable
 from core.isolation.tokens import RATE, Holder, SessionTokens, TokenRefused
-from core.isolation.upkeep import Options
 from core.runner.link import Link
 from core.runner.supply import Order
 
@@ -32,7 +31,7 @@ class ExecutorPool:
 
     def __init__(
         self,
-        options: Options,
+        options: upkeep.Options,
         tokens: SessionTokens,
         audit: CallAudit,
         command: Callable[[str], Sequence[str]] = process.by_sudo,
@@ -48,6 +47,7 @@ class ExecutorPool:
         self._idle: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stuck: dict[Executor, asyncio.Task[None]] = {}
+        self.lost = lambda user: upkeep.lost(user, self._stuck)
         self._gone = asyncio.Event()
         self._stopped = False
 
@@ -55,10 +55,6 @@ class ExecutorPool:
     def live(self) -> int:
         """Return how many executors exist."""
         return len(self._live)
-
-    def lost(self, user: str) -> int:
-        """Return how many places a user's executors keep that cannot be ended."""
-        return upkeep.Patience(user, self._stuck).held
 
     async def check(self, user: str) -> None:
         """Check that a user's executor could be started, before a person is asked.
