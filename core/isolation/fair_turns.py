@@ -101,7 +101,7 @@ class FairTurns:
         return None
 
     def _may_have(self, user: str) -> bool:
-        """Return whether one more place is of use to a user; whoever has none is told why not."""
+        """Return whether one more place is of use to a user; one turn is, to be refused in."""
         return self._taken[user] < max(1, self._most - self._lost(user))
 
 

@@ -16,7 +16,6 @@ from core.isolation.containment import NOWHERE, Containment
 from core.isolation.executor import Executor
 from core.isolation.process import uid_of, unavailable
 from core.isolation.tokens import SessionTokens
-from core.isolation.upkeep import Options
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 5.0
@@ -32,7 +31,7 @@ class ExecutorPool:
 
     def __init__(
         self,
-        options: Options,
+        options: upkeep.Options,
         tokens: SessionTokens,
         audit: CallAudit,
         command: Callable[[str], Sequence[str]] = process.by_sudo,
@@ -57,7 +56,7 @@ class ExecutorPool:
 
     def lost(self, user: str) -> int:
         """Return how many places a user's executors keep that cannot be ended."""
-        return upkeep.Patience(user, self._stuck).held
+        return upkeep.lost(user, self._stuck)
 
     async def check(self, user: str) -> None:
         """Check that a user's executor could be started, before a person is asked.

@@ -79,15 +79,16 @@ class Patience:
         Raises:
             HostUnavailable: those that cannot be ended have all ``most`` places of this user.
         """
-        if self.held >= most:
-            why = f"{self.held} of its executors cannot be ended and keep their places"
+        held = lost(self.user, self.stuck)
+        if held >= most:
+            why = f"{held} of its executors cannot be ended and keep their places"
             raise HostUnavailable(unavailable(self.user, why))
         await gone.wait()
 
-    @property
-    def held(self) -> int:
-        """Return how many places this user has lost."""
-        return sum(one.user == self.user for one in self.stuck)
+
+def lost(user: str, stuck: Collection[Executor]) -> int:
+    """Return how many places a user's executors keep that cannot be ended."""
+    return sum(one.user == user for one in stuck)
 
 
 def report(executor: str, user: str, left: int) -> None:

@@ -74,10 +74,10 @@ class Link:
 
     async def _room(self) -> None:
         """Wait until the supervisor has read something."""
-        room: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_writer(self._sock, lambda: room.done() or room.set_result(None))
+        room = asyncio.Event()
+        self._loop.add_writer(self._sock, room.set)
         try:
-            await room
+            await room.wait()
         finally:
             self._loop.remove_writer(self._sock)
 
@@ -102,11 +102,16 @@ class Link:
         self._answer(HALT + encode_text(why[:_LONGEST_REASON]))
 
     def _answer(self, words: bytes) -> None:
-        """Answer a question; if the answer can be sent only in part, end everything that runs."""
+        """Answer a question; if the answer can be sent only in part, end everything that runs.
+
+        A supervisor that is gone has said how its run ended, which is still to be read.
+        """
         try:
             sent = self._sock.send(words)
-        except OSError:
+        except BlockingIOError:
             sent = 0
+        except OSError:
+            return
         if sent < len(words):
             self.close()
 

@@ -30,6 +30,8 @@ MOST_RUNS = 128
 BACKSTOP_MS = 20_000
 """How long past its deadline and grace a supervisor may stay silent before it is killed."""
 
+_LATE_S = 0.5
+
 
 class Runner:
     """Runs plans on this machine, each under its own supervisor.
@@ -236,8 +238,10 @@ class Runner:
                 self._hurry(run)
                 ended = await self._listen(plan, watcher, run, link)
         except TimeoutError:
-            self._pool.kill(link.pid)
-            ended, timed_out = None, not run.cancelled
+            ended = await self._late(plan, watcher, run, link)
+            if ended is None:
+                self._pool.kill(link.pid)
+                timed_out = not run.cancelled
         finally:
             run.patience = None
         if run.live is not None:
@@ -248,6 +252,19 @@ class Runner:
             run.fit = ended["fit"]
             done = finished(run_id, plan, ended, run.live)
         return replace(done, cancelled=run.cancelled)
+
+    async def _late(
+        self, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+    ) -> Ended | None:
+        """Return the end that came while this process was stopped or blocked, ``None`` without one.
+
+        Its patience went on meanwhile.
+        """
+        try:
+            async with asyncio.timeout(_LATE_S):
+                return await self._listen(plan, watcher, run, link)
+        except TimeoutError:
+            return None
 
     async def _listen(
         self, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -160,7 +161,7 @@ async def chats(
 
     If ``servers`` are given, the platforms keep running there.
     """
-    more = {"mode": "session", "targets": [], "timeout": within_s}
+    more: dict[str, Any] = {"mode": "session", "targets": [], "timeout": within_s}
     sections = _sections(folder)
     async with (
         three_platforms(home, sections, senders=senders, servers=servers, **more) as at,

@@ -53,6 +53,7 @@ class Supervisor:
         self._cancelled = False
         self._timed_out = False
         self._asking = False
+        self._left: list[str] = []
         self._drift: protocol.Drift | None = None
         self._began = self._deadline = 0.0
         self._fds: list[int] = []
@@ -160,6 +161,8 @@ class Supervisor:
 
     def _ended(self, last: int | spawn.Refused) -> protocol.Report:
         how = report.outcome(last, self._statuses)
+        if self._is_cut(how):
+            how = None, signal.SIGTERM.value
         seconds = time.monotonic() - self._began
         drain = self._drain
         return report.ended(
@@ -171,12 +174,24 @@ class Supervisor:
             drift=self._drift,
         )
 
+    def _is_cut(self, how: report.Outcome) -> bool:
+        """Return whether a line was ended before a pipeline that would have followed.
+
+        It did not end as the one before did: that one's code, 0 perhaps, is not the line's.
+        """
+        code, _ = how
+        if code is None or self._drift is not None:
+            return False
+        return any(connectors.wanted(connector, code) for connector in self._left)
+
     def _walk(self, job: protocol.Job) -> int | spawn.Refused | None:
         """Run pipeline after pipeline; return what the last one ended in, ``None`` if none ran."""
         status = 0
         last: int | spawn.Refused | None = None
         streams = self._streams(job)
-        for connector, group in connectors.pipelines(job["connectors"], len(job["stages"])):
+        lines = connectors.pipelines(job["connectors"], len(job["stages"]))
+        for place, (connector, group) in enumerate(lines):
+            self._left = [one for one, _ in lines[place:]]
             if not connectors.wanted(connector, status):
                 continue
             if last is not None and not self._may_go_on(group):
@@ -186,11 +201,14 @@ class Supervisor:
             if not self._announce(started, first=last is None):
                 return None
             last = started[-1]
+            self._left.pop(0)
             if self._has_drifted(group, started):
                 break
             if not self._await_all([one for one in started if isinstance(one, int)]):
                 break
             status = report.shell_status(report.outcome(last, self._statuses))
+        else:
+            self._left = []
         return last
 
     def _may_go_on(self, group: range) -> bool:

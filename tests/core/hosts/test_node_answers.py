@@ -27,7 +27,7 @@ from core.planning.digest import bind
 from core.policy.judge.evaluate import evaluate
 from core.trust.ids import new_id
 from tests.support.plans import listed
-from tests.support.runs import planned, request
+from tests.support.runs import new_run, planned, request
 
 NODE = Node(NodeId("ab" * 32), "web", "127.0.0.1", 0, "uid:0")
 POLICY = ExecPolicy(host=ExecHost.NODE)
@@ -137,8 +137,8 @@ def _people_see(plan: ExecPlan) -> int:
     """Return how many characters of a plan the journal, a prompt and a list show."""
     plan = bind(plan)
     verdict = evaluate(plan, ASKS, listed())
-    asked = Approval(new_id(), plan, verdict, ASKED.requester, None, 0, 1)
-    recorded = journal_records.decided(new_id(), ASKED.requester, plan, verdict)
+    asked = Approval(new_run(), plan, verdict, ASKED.requester, None, 0, 1)
+    recorded = journal_records.decided(new_run(), ASKED.requester, plan, verdict)
     shown = (build_prompt(asked), ApprovalAnswer.of(asked), recorded)
     return sum(len(repr(one)) for one in shown)
 

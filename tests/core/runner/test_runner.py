@@ -468,3 +468,29 @@ async def test_asking_for_output_never_spoils_the_next_run(runner: Runner) -> No
             await runner.tail(run_id)
             await asyncio.sleep(0)
         assert 0 == (await job).exit_code
+
+
+@pytest.mark.parametrize(
+    ("line", "how"),
+    [
+        ("echo a; echo b; sleep 30", (None, 15)),
+        ("true && true && true && sleep 30", (None, 15)),
+        ("echo a || sleep 30", (0, None)),
+        ("false && sleep 30", (1, None)),
+    ],
+)
+async def test_a_line_that_is_ended_between_its_commands_has_no_code_of_one(
+    runner: Runner, line: str, how: tuple[int | None, int | None]
+) -> None:
+    """It was 0, as of the command before, or unknown, with all output lost; the last are controls.
+
+    What stops it comes while the gateway checks whether the next command may start.
+    """
+    for _ in range(12):
+        watcher, run_id = Watcher(), new_run()
+        task = asyncio.create_task(runner.run(run_id, planned(request(line)), watcher))
+        await watcher.started.wait()
+        await runner.cancel(run_id)
+        done = await task
+        assert (done.exit_code, done.signal) in {how, (None, 15)}
+        assert "supervisor" not in done.output.text

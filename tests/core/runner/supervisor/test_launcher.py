@@ -4,6 +4,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -189,6 +190,31 @@ async def test_who_stops_its_supervisor_is_ended_when_it_is_cancelled() -> None:
 
     assert (done.exit_code, done.signal) == (None, None)
     assert (done.cancelled, done.timed_out) == (True, False)
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_what_ends_while_the_gateway_is_stopped_is_seen(*, is_cancelled: bool) -> None:
+    """Ctrl-Z, for longer than the run was waited for: it ended in order, and was called unknown."""
+    quick = Runner(Limits(grace_ms=100), backstop_ms=300)
+    await quick.start()
+    script = ("/bin/sh", "-c", "echo a; sleep 30" if is_cancelled else "echo a; sleep 0.3; exit 3")
+    watcher, run_id = Watcher(), new_run()
+    plan = planned(request(argv=script, timeout_ms=60_000 if is_cancelled else 1_000))
+    try:
+        task = asyncio.create_task(quick.run(run_id, plan, watcher))
+        await watcher.started.wait()
+        await asyncio.sleep(0.1)
+        if is_cancelled:
+            assert await quick.cancel(run_id)
+        time.sleep(2)  # noqa: ASYNC251 - the whole process stands still
+        done = await task
+    finally:
+        await quick.stop()
+
+    assert done.cancelled is is_cancelled
+    assert (done.exit_code, done.signal) == ((None, 15) if is_cancelled else (3, None))
+    assert not done.timed_out
+    assert done.output.text == "a\n"
 
 
 @pytest.mark.parametrize("stopped", [False, True])
