@@ -159,8 +159,11 @@ async def test_a_decision_has_the_votes_of_the_journal(tmp_path: Path) -> None:
 
 def test_whose_keys_were_checked_is_said() -> None:
     """Those in the file prove less than those that were noted elsewhere; codes prove no key."""
-    header = {"forgotten": []}
-    proofs = {"one": [{"passkey": "k"}, {"passkey": None}], "two": [{"passkey": "k"}]}
+    header: dict[str, Any] = {"forgotten": []}
+    proofs: dict[str, list[dict[str, Any]]] = {
+        "one": [{"passkey": "k"}, {"passkey": None}],
+        "two": [{"passkey": "k"}],
+    }
     said = {
         whose: " ".join(_notes(Export(header=header, proofs=proofs, keys=keys)))
         for whose, keys in (("in this file", {}), ("noted elsewhere", {"k": "key"}))

@@ -39,6 +39,23 @@ def test_the_user_at_the_other_end_is_found(uid: int, listen: str, host: str) ->
         assert tcp_peer.uid_of(("192.0.2.7", peer[1]), own) is None
 
 
+@pytest.mark.parametrize(("listen", "host"), [("127.0.0.1", "127.0.0.1"), ("::1", "::1")])
+def test_a_kernel_without_single_questions_has_a_table(listen: str, host: str) -> None:
+    """Both ways find the same end among others, and none for a connection that is not there."""
+    family = socket.AF_INET6 if ":" in listen else socket.AF_INET
+    with (
+        socket.create_server((listen, 0), family=family) as listener,
+        connected_as(os.geteuid(), host, listener),
+        connected_as(UID, host, listener) as ours,
+    ):
+        peer, own = ours.getpeername()[:2], ours.getsockname()[:2]
+        holders = [tcp_peer._looked_up(peer, own), tcp_peer._looked_up(own, peer)]
+
+        assert holders == [tcp_peer._asked(peer, own), tcp_peer._asked(own, peer)]
+        assert [one.uid for one in holders if one is not None] == [UID, os.geteuid()]
+        assert tcp_peer._looked_up(peer, (own[0], own[1] ^ 1)) is None
+
+
 def test_who_closed_the_connection_is_nobody() -> None:
     """The kernel names user 0 for such an end, which is not an answer."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

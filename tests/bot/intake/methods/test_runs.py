@@ -42,7 +42,7 @@ async def test_a_question_is_returned_at_once_to_who_does_not_wait(
     peer = Peer(os.getpid(), 0, 0, start_ticks(os.getpid()))
     async with gate_at(tmp_path) as gate, asyncio.timeout(20):
         methods = RunMethods(gate, Askers(gate.store))
-        params = RunParams(argv=["/usr/bin/touch", "x"], cwd=str(tmp_path), wait=wait)
+        params = RunParams(argv=("/usr/bin/touch", "x"), cwd=str(tmp_path), wait=wait)
         going = asyncio.create_task(methods.run(params, of_peer(peer)))
         if wait:
             await until(lambda: gate._waiters._futures)

@@ -101,6 +101,7 @@ async def test_stopped_while_the_store_refuses(bench: Bench, tmp_path: Path) -> 
     assert ended, "the agent goes on"
     assert isinstance(under_way.exception(), StoreError | None)
     assert not _marked(run_id)
+    assert not await bench.agents.cancel(run_id)  # it runs no more
     await bench.gate.cancel(question.id, "over")
 
 

@@ -74,8 +74,14 @@ def test_what_is_unusual_about_a_run(
     table = ExecTable(
         enabled=True, warn_stdout_bytes=10, warn_stderr_bytes=20, warn_duration_secs=3
     )
-    ended = {"exit_code": None, "signal": None, **end}
-    finished = Finished(ApprovalId("7k3f9q"), output=Output(), duration_ms=took_ms, **ended)
+    finished = Finished(
+        ApprovalId("7k3f9q"),
+        end.get("exit_code"),
+        end.get("signal"),
+        Output(),
+        took_ms,
+        timed_out=bool(end.get("timed_out")),
+    )
     streams = Streams(Stream(total_bytes=out), Stream(total_bytes=err))
 
     assert notices_of(finished, streams, table) == notices

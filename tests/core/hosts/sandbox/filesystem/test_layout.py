@@ -185,3 +185,13 @@ def test_no_setting_gives_the_gateways_own_away(setting: str, where: str, tmp_pa
 
     with pytest.raises(ValueError, match=f"sandbox.{setting}"):
         places_of([tmp_path / "state"], "/", shown=shown, workspace=workspace)
+
+
+def test_the_system_is_seen_as_it_is_here(tmp_path: Path) -> None:
+    """Folders as folders, links as links, and nothing of what this machine does not have."""
+    places = dict(places_of([tmp_path / "sayso"], HOME).fixed)
+
+    assert (places["/usr"], places["/etc"]) == (Kind.SYSTEM, Kind.SYSTEM)
+    for top in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix"):
+        here = Kind.SYSTEM if os.path.isdir(top) else None  # noqa: PTH112 - as in a shell
+        assert places.get(top) is (Kind.LINK if os.path.islink(top) else here)  # noqa: PTH114
