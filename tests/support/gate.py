@@ -22,7 +22,7 @@ from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
-from core.model.identity import Actor, Intake, Requester, SessionKey, Target
+from core.model.identity import Actor, ApprovalId, Intake, Requester, SessionKey, Target
 from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.model.result import Finished, Pending
@@ -157,3 +157,17 @@ async def gate_at(
             gate.rulebook.usage.flush()
             await runner.stop()
             await store.close()
+
+
+async def allowed(gate: Gate, line: str) -> ApprovalId:
+    """Ask, and let Ana allow it."""
+    asked = await gate.submit(request(line))
+    assert isinstance(asked, Pending)
+    answer = await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
+    assert AnswerOutcome.ACCEPTED is answer.outcome
+    return asked.run_id
+
+
+def records(home: Path) -> list[dict[str, object]]:
+    """Return the journal's records."""
+    return [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]

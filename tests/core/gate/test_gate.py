@@ -12,7 +12,7 @@ from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.command import ExecOverrides, ExecRequest, PinnedFile
 from core.model.decision import DenialReason
-from core.model.identity import ApprovalId, SessionKey
+from core.model.identity import SessionKey
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Denied, ExecResult, Finished, Pending, Running
 from core.planning.paths.search_path import SearchPath
@@ -21,7 +21,7 @@ from core.settings import CoreSettings
 from core.store import outbox
 from core.store.sessions import events
 from tests.core.policy.configured_rules import rule, settings
-from tests.support.gate import gate_at, layer, list_patterns, request, says
+from tests.support.gate import gate_at, layer, list_patterns, records, request, says
 
 
 async def run_what_was_allowed(gate: Gate) -> list[ExecResult | None]:
@@ -322,44 +322,6 @@ async def test_expiry_denies_and_a_late_answer_learns_it(tmp_path: Path) -> None
     assert DenialReason.UNDELIVERED is result.reason  # no outbox runs here
 
 
-async def test_withdrawn_question_ends(tmp_path: Path) -> None:
-    """A cancelled question is denied as cancelled; what runs is ended."""
-    list_patterns(tmp_path, "/usr/bin/echo")
-    async with gate_at(tmp_path) as gate:
-        asked = await gate.submit(request("touch made", cwd=tmp_path))
-        assert await gate.cancel(asked.run_id, "the agent's session ended")
-        result = await gate.wait(asked.run_id)
-        assert not await gate.cancel(asked.run_id, "again")
-        assert not await gate.cancel(ApprovalId("0" * 26), "nothing has this id")
-
-    assert isinstance(result, Denied)
-    assert DenialReason.CANCELLED is result.reason
-
-
-async def test_an_approved_command_that_runs_is_ended(tmp_path: Path) -> None:
-    """Stopping what a person allowed ends the run; the question's own end remains as it was."""
-    async with gate_at(tmp_path) as gate:
-        asked = await gate.submit(request("sh -c 'sleep 60'", cwd=tmp_path))
-        await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
-        ((run_id, plan),) = await gate.queued()
-        running = asyncio.ensure_future(gate.run_approved(run_id, plan))
-        async with asyncio.timeout(10):
-            while await gate.tail(run_id) is None:
-                await asyncio.sleep(0.01)
-        stopped = await gate.cancel(run_id, "enough")
-        result = await running
-        late = await gate.cancel(run_id, "again")
-
-    assert (True, False) == (stopped, late)
-    assert isinstance(result, Finished)
-    assert 15 == result.signal
-    ends = [line for line in records(tmp_path) if line["kind"] == "resolve"]
-    assert ["allowed"] == [line["state"] for line in ends]
-    stops = [line for line in records(tmp_path) if line["kind"] == "stop"]
-    assert [(run_id, "enough")] == [(line["run"], line["note"]) for line in stops]
-    assert gate.stopped(run_id) == "enough"
-
-
 async def test_identical_questions_that_end_together_are_all_in_the_journal(tmp_path: Path) -> None:
     """A denial of one ends the others, and the journal names each."""
     async with gate_at(tmp_path) as gate:
@@ -371,11 +333,6 @@ async def test_identical_questions_that_end_together_are_all_in_the_journal(tmp_
     ends = [line for line in records(tmp_path) if line["kind"] == "resolve"]
     assert {one.run_id for one in asked} == {line["run"] for line in ends}
     assert 3 == len(ends)
-
-
-def records(home: Path) -> list[dict[str, object]]:
-    """Return the journal's records."""
-    return [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("fault", ["mode", "text", "lost"])
