@@ -4,8 +4,9 @@ import pytest
 
 from channels.base import Proof, Provable
 from tests.channels.discord.guild import ANA, channel_for
+from tests.emulators import discord_state as state
 from tests.emulators.discord import DiscordServer
-from tests.emulators.discord_objects import BOT, GUILD, ROLE
+from tests.emulators.discord_objects import BOT, GUILD, ROLE, person, roles_of
 from tests.emulators.faults import Fault, FaultKind
 
 
@@ -54,6 +55,27 @@ async def test_what_is_wrong_is_told_with_what_to_do(
     assert not proofs[subject].ok
     assert words in proofs[subject].detail
     assert proofs[str(ANA)].ok
+
+
+async def test_no_name_passes_for_another(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server, a role and a person are named so that letters of another script are seen."""
+    known, roles = server.state.guild, roles_of
+    monkeypatch.setattr(
+        state, "person", lambda one: person(one) | {"global_name": "\u0410\u043d\u044f"}
+    )
+    monkeypatch.setattr(
+        state, "roles_of", lambda one: [{**role, "name": "\u0438\u0442"} for role in roles(one)]
+    )
+    monkeypatch.setattr(
+        type(server.state), "guild", lambda _, one: {**known(one), "name": "\u0434\u0436"}
+    )
+    proofs = await _proofs(server, str(ANA), f"role:{ROLE}", guilds=[str(GUILD)])
+
+    assert proofs[str(ANA)].detail == "\\u{0410}\\u{043D}\\u{044F}"
+    assert proofs[f"server {GUILD}"].detail == "\\u{0434}\\u{0436}"
+    assert proofs[f"role:{ROLE}"].detail == "\\u{0438}\\u{0442} in \\u{0434}\\u{0436}"
 
 
 async def test_a_granted_intent_is_proven(server: DiscordServer) -> None:
