@@ -147,7 +147,7 @@ _LINES = (
         .label("place"),
     )
     .where(IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value)
-    .subquery()
+    .subquery("ranked")
 )
 """What waits of each agent, in the order of the questions."""
 _QUEUED = (

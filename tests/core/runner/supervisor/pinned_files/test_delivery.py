@@ -22,9 +22,11 @@ GOOD, EVIL = "echo good\n", "echo evil\n"
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Return a folder with a script, and a slow shell that reports its start."""
-    script(tmp_path / "x.sh", GOOD)
-    script(tmp_path / "wait", "#!/bin/sh\ntouch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n")
-    return tmp_path
+    place = tmp_path / "place"
+    place.mkdir()
+    script(place / "x.sh", GOOD)
+    script(place / "wait", "#!/bin/sh\ntouch ready\nwhile ! [ -e go ]; do sleep 0.01; done\n")
+    return place
 
 
 async def printed(runner: Runner, line: str, place: Path, change: Callable[[], object]) -> str:
