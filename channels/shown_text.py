@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from channels.base import Channel, Recordable
 from channels.cards.card import PromptCard
-from channels.cards.facts import whole_text
+from channels.cards.lines import whole_text
 from core.model.identity import Target
 
 _SHOWN = ("caption", "content", "document", "files[0]", "text", "label")

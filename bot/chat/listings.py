@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from bot.chat.permissions import KnownPeople, stranger
 from channels.base import Inbound, Reply, Tone
 from channels.cards.build import build_prompt
-from channels.cards.facts import details, listed
+from channels.cards.lines import details, listed
 from channels.commands import Details, HistoryList, PendingList
 from core.approvals.messages import past
 from core.model.approval import Approval

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from channels.base import Reply
 from channels.cards.card import PromptCard
-from channels.cards.facts import details, front
+from channels.cards.lines import details, front
 from channels.memory import MemoryChannel, Shown, offered
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply

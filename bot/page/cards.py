@@ -8,7 +8,7 @@ from secrets import token_hex
 from bot.page.render import Renderer
 from channels.cards.build import build_outcome, build_prompt
 from channels.cards.card import OutcomeCard, PromptCard
-from channels.cards.facts import details, front, whole_text
+from channels.cards.lines import details, front, whole_text
 from channels.cards.text import digest_words
 from core.model.approval import Approval
 from core.model.evidence import Surface, View

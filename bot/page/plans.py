@@ -20,7 +20,7 @@ from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from channels.cards.build import build_prompt
 from channels.cards.card import PromptCard
-from channels.cards.facts import Fact, details, front
+from channels.cards.lines import Fact, details, front
 from core.errors import SaysoError
 from core.gate import Gate
 from core.model.approval import Approval, ApprovalReply

@@ -3,7 +3,7 @@
 import time
 
 from channels.cards.card import PromptCard
-from channels.cards.facts import Fact, details, front
+from channels.cards.lines import Fact, details, front
 from core.companion.frames import Line, Question
 from core.model.approval import ApprovalReply
 

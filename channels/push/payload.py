@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
-from channels.cards.facts import front
+from channels.cards.lines import front
 
 LARGEST: Final = 3_000
 """Bytes of a message before encryption; services accept 4,096 afterwards."""

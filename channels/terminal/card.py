@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from channels.cards.card import OutcomeCard, PromptCard
-from channels.cards.facts import details, front
+from channels.cards.lines import details, front
 from core.model.approval import ApprovalState
 
 _BOLD = "1"

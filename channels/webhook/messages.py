@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from channels import button_payload
 from channels.base import Inbound, Reply
 from channels.cards.card import Choice, NoticeCard, OutcomeCard, PromptCard
-from channels.cards.facts import facts
+from channels.cards.lines import facts
 from channels.commands import Command
 from channels.grammar import parse
 from core.errors import BadRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from channels.cards.build import build_prompt
-from channels.cards.facts import front
+from channels.cards.lines import front
 from core.store import approvals
 from tests.browser.picture import PICTURE, WORDS, record
 from tests.browser.scene import COMMAND, Scene, prompts, scene

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from channels.base import Channel
-from channels.cards.facts import facts
+from channels.cards.lines import facts
 from channels.memory import MemoryChannel
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, Target

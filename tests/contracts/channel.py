@@ -8,7 +8,7 @@ import pytest
 from channels.base import Groups, Threads
 from channels.cards.build import build_outcome, build_prompt
 from channels.cards.card import NoticeCard
-from channels.cards.facts import facts
+from channels.cards.lines import facts
 from channels.commands import Approve, Choose, Command, Malformed, PendingList
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.identity import ApprovalId, Target

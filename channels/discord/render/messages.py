@@ -12,7 +12,7 @@ from itertools import groupby
 
 from channels.base import Reply
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
-from channels.cards.facts import Fact, checked, ending_facts, facts, front, listed
+from channels.cards.lines import Fact, checked, ending_facts, facts, front, listed
 from channels.cards.text import (
     EMPTY,
     OPEN_PAGE,

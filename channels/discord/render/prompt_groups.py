@@ -5,7 +5,7 @@ open prompts fits later.
 """
 
 from channels.cards.card import OutcomeCard, PromptCard
-from channels.cards.facts import front
+from channels.cards.lines import front
 from channels.discord.render.buttons import ROW, labelled
 from channels.discord.render.layout import FENCE_UNITS, MAX_UNITS, block, unbroken
 from channels.discord.render.messages import SHELL, WORDS, Message, rows

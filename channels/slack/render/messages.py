@@ -10,7 +10,7 @@ from itertools import islice
 
 from channels.base import Reply
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
-from channels.cards.facts import Fact, checked, ending_facts, front, listed, whole_text
+from channels.cards.lines import Fact, checked, ending_facts, front, listed, whole_text
 from channels.cards.text import (
     EMPTY,
     OPEN_PAGE,

@@ -5,7 +5,7 @@ weighs less than the prompt that it replaces, so a message that fitted once fits
 """
 
 from channels.cards.card import OutcomeCard, PromptCard
-from channels.cards.facts import front, listed
+from channels.cards.lines import front, listed
 from channels.cards.text import and_more
 from channels.slack.render import layout
 from channels.slack.render.buttons import row

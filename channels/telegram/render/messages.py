@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from telegram import InlineKeyboardMarkup, MessageEntity
 
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
-from channels.cards.facts import Fact, checked, details, ending_facts, front, whole_text
+from channels.cards.lines import Fact, checked, details, ending_facts, front, whole_text
 from channels.cards.text import (
     EMPTY,
     READ_ABOVE,

@@ -7,7 +7,7 @@ has ended takes at most the room that its prompt had, so the message can always 
 from itertools import zip_longest
 
 from channels.cards.card import OutcomeCard, PromptCard
-from channels.cards.facts import front
+from channels.cards.lines import front
 from channels.telegram.render.buttons import MOST_BUTTONS, group_keyboard
 from channels.telegram.render.layout import MAX_ENTITIES, MAX_UNITS, Layout
 from channels.telegram.render.messages import Message, approve_command, folded, whole_command

@@ -11,7 +11,7 @@ from bot.page.assets import Assets
 from bot.page.cards import Cards, is_long
 from bot.page.render import Renderer
 from channels.cards.build import build_prompt
-from channels.cards.facts import details, front
+from channels.cards.lines import details, front
 from core.text.render import command_text
 from tests.bot.page.markup import Markup
 from tests.channels.prompt_checks import Entry, asked

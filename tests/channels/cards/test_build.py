@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from channels.cards.build import LONGEST_SHOWN, build_outcome, build_prompt
-from channels.cards.facts import facts
+from channels.cards.lines import facts
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import Actor, TaskId

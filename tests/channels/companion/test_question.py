@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from channels.cards.build import build_prompt
-from channels.cards.facts import details, front
+from channels.cards.lines import details, front
 from channels.companion.question import question_of
 from core.model.approval import ApprovalReply
 from tests.contracts.channel_examples import approval, plan

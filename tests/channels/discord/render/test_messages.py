@@ -10,7 +10,7 @@ from channels import button_payload
 from channels.base import Reply
 from channels.cards.build import build_outcome, build_prompt
 from channels.cards.card import Choice, NoticeCard, PromptCard
-from channels.cards.facts import details, listed
+from channels.cards.lines import details, listed
 from channels.commands import Approve, Choose, Details, Malformed
 from channels.discord.render.buttons import buttons, choices, decode, ours, under_reply
 from channels.discord.render.layout import block, sentence, unbroken

@@ -12,7 +12,7 @@ import pytest
 
 from channels.cards.build import build_outcome, build_prompt
 from channels.cards.card import PromptCard
-from channels.cards.facts import details, listed
+from channels.cards.lines import details, listed
 from channels.slack.render.layout import Json
 from channels.slack.render.messages import Message, payloads, render_outcome, render_prompt
 from core.model.approval import Approval

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from channels.cards.build import build_prompt
-from channels.cards.facts import whole_text
+from channels.cards.lines import whole_text
 from core.isolation.agents.said import _MOST
 from core.model.approval import ApprovalReply
 from core.model.identity import SessionKey

@@ -7,7 +7,7 @@ import pytest
 
 from channels.cards.build import build_outcome, build_prompt
 from channels.cards.card import PromptCard
-from channels.cards.facts import Fact, checked, details, ending_facts, facts, front
+from channels.cards.lines import Fact, checked, details, ending_facts, facts, front
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
 from core.model.policy import ExecAsk, ExecSecurity
