@@ -1,13 +1,15 @@
 """Send a prompt elsewhere when its session's thread cannot be opened now."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from bot.jobs.message_sender import _are_prompts_alike
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.identity import Target
+from core.store.schema.records import OutboxItem, OutboxKind
 from core.text.render import Redacted
 from tests.support.chat import ask, notices, prompts, sending
 from tests.support.gate import PLACE, gate_at
@@ -53,3 +55,17 @@ async def test_a_thread_that_comes_soon_is_waited_for(tmp_path: Path, wait_ms: i
         await until(lambda: prompts(channel), 10)
 
     assert "" != prompts(channel)[0].target.thread
+
+
+def test_only_prompts_of_one_certainty_share_a_message() -> None:
+    """What may have arrived already is looked for first, so it is sent with its like or alone."""
+    prompt = OutboxItem(1, None, PLACE, OutboxKind.PROMPT, "{}", 0, None)
+    doubtful = replace(prompt, id=2, uncertain=True)
+    notice = replace(prompt, id=3, kind=OutboxKind.NOTICE)
+
+    assert _are_prompts_alike(prompt, replace(prompt, id=4))
+    assert _are_prompts_alike(doubtful, replace(doubtful, id=5))
+    assert not _are_prompts_alike(prompt, doubtful)
+    assert not _are_prompts_alike(doubtful, prompt)
+    assert not _are_prompts_alike(notice, replace(notice, id=6))
+    assert not _are_prompts_alike(prompt, notice)
