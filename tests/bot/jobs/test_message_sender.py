@@ -9,7 +9,8 @@ from bot.jobs.message_sender import _are_prompts_alike
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.identity import Target
-from core.store.schema.records import OutboxItem, OutboxKind
+from core.store.schema.records import OutboxItem
+from core.store.schema.states import OutboxKind
 from core.text.render import Redacted
 from tests.support.chat import ask, notices, prompts, sending
 from tests.support.gate import PLACE, gate_at
