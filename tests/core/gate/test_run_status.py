@@ -12,6 +12,7 @@ from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Pending, Running, Submission
 from core.store.runs import runs
+from core.store.views.status import run_times
 from tests.support.gate import AGENT, gate_at, list_patterns, request, says
 from tests.support.runs import planned
 from tests.support.runs import request as wished
@@ -112,6 +113,8 @@ async def test_without_a_store_only_what_runs_here_has_a_status(tmp_path: Path) 
         going = asyncio.create_task(gate.submit(request("sleep 1", cwd=tmp_path)))
         await until(lambda: gate.running)
         (run_id,) = gate.running
+        while await gate.store.read(run_times, run_id) is None:  # not claimed yet
+            await asyncio.sleep(0.01)
         await gate.store.close()
         stands = await gate.status(run_id)
         with pytest.raises(StoreError):
