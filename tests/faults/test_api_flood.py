@@ -136,6 +136,7 @@ async def _load(flooded: Flooded, requests: int, seed: int) -> None:
     assert "-32603" not in codes, "internal error"
 
 
+@pytest.mark.deep
 def test_a_false_document_is_seen(flooded: Flooded, tmp_path: Path) -> None:
     """Negative control: leave out a status and a key of an answer; schemathesis reports both."""
     document = httpx.get(f"{flooded.url}/openapi.json", timeout=30).json()
