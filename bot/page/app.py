@@ -14,7 +14,7 @@ from bot.api.access.access_log import ROUTE
 from bot.api.access.authentication import Login
 from bot.api.access.guard import Pages
 from bot.api.http.bodies import header
-from bot.api.http.client import client_of
+from bot.api.http.client import count_failure
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.api.http.rate_limits import Buckets, Places
 from bot.api.rest.wakeups import ApiWakeups
@@ -253,17 +253,12 @@ class ControlPage(Pages):
             login = Login(session, Intake.HTTP, self._bearers.visitor)
             state["caller"], state["login"] = await login.caller(), login
         except Unauthenticated:
-            self._count(scope)
+            count_failure(self._failed, scope)
             return
         wait = self.rates.take(state["caller"].token, time.monotonic())
         if wait:
             raise too_many(wait)
         state["session"] = session
-
-    def _count(self, scope: Scope) -> None:
-        wait = self._failed.take(client_of(scope).key, time.monotonic())
-        if wait:
-            raise too_many(wait)
 
     def visit(self, scope: Scope, receive: Receive) -> Visit:
         """Return the request as the pages know it."""
