@@ -8,6 +8,7 @@ from bot.cli.help.man import commands
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
 from bot.settings.schema import Kind, walk
+from channels.commands import SLASH_COMMANDS
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
 from tests.project import (
@@ -86,6 +87,14 @@ def test_every_command_has_an_example() -> None:
         shown = "".join(each.epilog or "" for each in (parser, group) if each is not None)
         members = [other for other in parsers if other.startswith(f"{name} ")]
         assert members or name in shown, f"{name}: give `command(…)` an example"
+
+
+def test_every_chat_command_is_documented() -> None:
+    """Each command has a row on the page, and each row there is one of a command."""
+    rows = re.findall(r"^\| `/([a-z]+)", page("reference/chat-commands.md"), re.MULTILINE)
+    names = {command.name for command in SLASH_COMMANDS}
+
+    assert set(rows) == names, "write a row for each in docs/reference/chat-commands.md"
 
 
 def test_every_denial_reason_is_documented() -> None:
