@@ -17,7 +17,7 @@ from core.errors import BadRequest
 from core.model.access import Scope
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
-from core.store.people import begun, passkeys, people, tokens
+from core.store.people import page_sessions, passkeys, people, tokens
 from core.store.people.token_text import digest
 from core.store.people.tokens import NewToken, Token, TokenDraft
 from core.store.schema.people_tables import page_links
@@ -109,7 +109,7 @@ def create_anew(conn: Connection, person: str, scopes: frozenset[Scope], by: str
     Raises:
         BadRequest: as ``create``.
     """
-    begun.withdraw_links(conn, by)
+    page_sessions.withdraw_links(conn, by)
     return create(conn, person, scopes, by)
 
 

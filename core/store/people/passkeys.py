@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert  # compiles for SQLi
 
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
-from core.store.people import begun
+from core.store.people import page_sessions
 from core.store.people.token_text import digest
 from core.store.schema.people_tables import passkey_challenges, passkeys
 
@@ -122,7 +122,7 @@ def forget(conn: Connection, key_id: str) -> PersonId | None:
     found = conn.execute(_FORGET, {"p_id": key_id}).scalar()
     if found is None:
         return None
-    begun.sign_out(conn, maker(key_id))
+    page_sessions.sign_out(conn, maker(key_id))
     return PersonId(found)
 
 
