@@ -113,7 +113,7 @@ _PART = {
     "core.store.approvals.queries._APPROVALS": "the beginning of every query of approvals",
     "core.store.approvals.requesters._asked": "a part of other statements",
     "core.store.outbox.messages._EDITS": "a part of the statement that reconciles",
-    "core.store.people.page_sessions._WITHDRAW": "links of a day, and somebody's account was revoked",
+    "core.store.people.page_sessions._WITHDRAW": "links of a day, once somebody is revoked",
     "core.store.people.people._HAS_ASKED": "asked once a person is revoked, and ends at the first",
     "core.store.retention._old_events": "a part of the deletion, which is bounded",
     "core.store.runs.recovery._CLAIMED": "asked once, when a gateway starts",
