@@ -31,7 +31,7 @@ from bot.gate_proof.tool import ProvingAgent
 from bot.health import Health, Kept
 from bot.health.gate import GateProbe
 from bot.health.nodes import NodesProbe
-from bot.health.probes import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxProbe, is_wanted
+from bot.health.probes import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxProbe, sandbox_is_wanted
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
 from bot.jobs.message_sender import Delivery
@@ -194,7 +194,7 @@ def _health(
 ) -> Health:
     probe = GateProbe(prover, settings.proof.every)
     health = Health(storage.store, channels, settings, storage.owner, probe)
-    if is_wanted(settings):
+    if sandbox_is_wanted(settings):
         health.add(Kept(SandboxProbe(machines.sandbox), SANDBOX_GOOD_S, SANDBOX_BAD_S))
     return health
 

@@ -12,6 +12,11 @@ LONGEST_TURN_S = 5.0
 _MOST_CLOCKS = 1_000
 
 
+def retry_after_ms(header: str) -> int | None:
+    """Return the milliseconds of a Retry-After header in seconds; ``None`` for anything else."""
+    return int(header) * 1000 if header.isascii() and header.isdigit() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """One message every ``seconds``, of which ``burst`` may be sent at once."""

@@ -1,4 +1,4 @@
-"""Protocols written from core's need; the composition root (``bot.app``) fills them."""
+"""Define the protocols that core needs; the composition root (``bot.app``) provides them."""
 
 from collections.abc import AsyncIterator
 from typing import Protocol

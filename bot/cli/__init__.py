@@ -134,7 +134,7 @@ def main(words: list[str] | None = None) -> int:
     """Run one command and return its exit code; the entry point of the script ``sayso``."""
     words = sys.argv[1:] if words is None else words
     Failures.as_json = "--json" in words[: words.index("--") if "--" in words else None]
-    _fill()
+    _fill_closed_streams()
     garbage.collect_rarely()
     try:
         code = _run(words)
@@ -143,7 +143,7 @@ def main(words: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output is gone; there is nothing left to say, and nobody to say it to.
-        let_go()
+        discard_output()
         sys.stderr.close()
         return 1
     finally:
@@ -151,7 +151,7 @@ def main(words: list[str] | None = None) -> int:
         Failures.as_json = False
 
 
-def _fill() -> None:
+def _fill_closed_streams() -> None:
     """Discard output if standard output or error is closed: Python has ``None`` there."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -170,11 +170,11 @@ def _flushed() -> int:
 
 
 def _unwritten(problem: OSError) -> int:
-    let_go()
+    discard_output()
     return fail(f"cannot write the output ({problem.strerror})", code=1, kind="OSError")
 
 
-def let_go() -> None:
+def discard_output() -> None:
     """Discard what is still to be printed, so that the exit does not fail on it again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -202,7 +202,7 @@ def _run_quickly(words: list[str]) -> int | None:
     return run_words(words[1:])
 
 
-def whole(words: list[str]) -> list[str]:
+def with_send(words: list[str]) -> list[str]:
     """Return `prompt AGENT …` expanded to `prompt send AGENT …`, which it is short for."""
     agent = words[1] if words[:1] == ["prompt"] and len(words) > 1 else ""
     if agent and not agent.startswith("-") and agent not in {"render", "send"}:
@@ -211,7 +211,7 @@ def whole(words: list[str]) -> list[str]:
 
 
 def _run_parsed(words: list[str]) -> int:
-    words = whole(words)
+    words = with_send(words)
     parser = build_parser(words[0] if words else None)
     if words and words[0].startswith("-"):
         from bot.cli.run.arguments import misplaced  # noqa: PLC0415 - for mistakes only

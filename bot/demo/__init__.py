@@ -3,7 +3,7 @@
 ::
 
     play      the scenes: what is asked, who answers, when it ends
-    ending    what a signal does
+    signals   what a signal does
     steps     what is asked, each a harmless command
     viewer    what is printed
     screen    a separate server: three fake chats and the control page side by side

@@ -11,8 +11,8 @@ from pathlib import Path
 from bot.app import Gateway, gateway
 from bot.client import Client
 from bot.demo.chats import PLACES, Chats
-from bot.demo.ending import Ending
 from bot.demo.screen import PERSON, Screen, open_to_browsers, screen_of
+from bot.demo.signals import Ending
 from bot.demo.steps import COUNT_SH, MORE, STEPS, Step
 from bot.demo.viewer import Viewer
 from bot.factories.channels import Console

@@ -68,7 +68,7 @@ class ChannelProbe:
         return (Finding.when(state.ok, self._subject, state.detail),)
 
 
-def is_wanted(settings: Settings) -> bool:
+def sandbox_is_wanted(settings: Settings) -> bool:
     """Return whether commands of all agents, or of one, run in the sandbox by default."""
     agents = (entry.tools.exec.host for entry in settings.agents.entries)
     return ExecHost.SANDBOX in {settings.tools.exec.host, *agents}

@@ -5,7 +5,7 @@
     app        the addresses; who is let in; faults as people read them
     forms      the fields that each form has
       ▼
-    login | passkeys | push | now | plans | approval | rules/ | gateway    what each address serves
+    login | passkeys | push | start_page | plans | approval | rules/ | gateway    the addresses
     install                    what a phone asks for before it installs the page
     records/                   past requests and what is kept: history, stories, insight, lists
       ▼

@@ -14,7 +14,7 @@ from bot.api.access.access_log import ROUTE
 from bot.api.access.authentication import Login
 from bot.api.access.guard import Pages
 from bot.api.http.bodies import header
-from bot.api.http.client import client_of
+from bot.api.http.client import count_failure
 from bot.api.http.errors import Fault, FaultCode, too_many
 from bot.api.http.rate_limits import Buckets, Places
 from bot.api.rest.wakeups import ApiWakeups
@@ -31,7 +31,6 @@ from bot.page.gateway import GatewayPages
 from bot.page.install import InstallPages
 from bot.page.live import Live
 from bot.page.login import LoginPages
-from bot.page.now import Now
 from bot.page.passkeys import PasskeyPages
 from bot.page.plans import PlanPages
 from bot.page.push import PushPages
@@ -44,6 +43,7 @@ from bot.page.rules.backtest import StartedBacktests
 from bot.page.rules.pages import RulesPages
 from bot.page.rules.target import Targets
 from bot.page.session_cookie import SessionCookie
+from bot.page.start_page import StartPage
 from bot.page.visit import (
     HEADERS,
     NO_FIELDS,
@@ -135,11 +135,11 @@ class ControlPage(Pages):
         self._streams = Places(limits.waiting)
         self._cookie = SessionCookie(room.section, room.gate.broker.seals, room.mark)
         cards = Cards(self.render)
-        now = Now(room.table, room.gate, self.render, cards)
-        self._live = Live(now, room.gate, self.wakes, limits.longest_stream)
-        self._routes = self._made_routes(now, cards)
+        start = StartPage(room.table, room.gate, self.render, cards)
+        self._live = Live(start, room.gate, self.wakes, limits.longest_stream)
+        self._routes = self._made_routes(start, cards)
 
-    def _made_routes(self, now: Now, cards: Cards) -> tuple[Route, ...]:
+    def _made_routes(self, start: StartPage, cards: Cards) -> tuple[Route, ...]:
         room = self.room
         approval = ApprovalPages(room.table, room.gate, self.render, cards)
         plans = PlanPages(room.table, room.gate, self.render, cards)
@@ -153,7 +153,7 @@ class ControlPage(Pages):
         insight = InsightPages(room.table, self.render, Costs(room.costs))
         lists = ListPages(room.table, self.render)
         return (
-            Route("/", View(self, now.show)),
+            Route("/", View(self, start.show)),
             Route("/live", _LiveView(self)),
             Route("/approve/{ref}", View(self, approval.show)),
             Route("/approve/{ref}/answer", View(self, post=approval.answer)),
@@ -253,17 +253,12 @@ class ControlPage(Pages):
             login = Login(session, Intake.HTTP, self._bearers.visitor)
             state["caller"], state["login"] = await login.caller(), login
         except Unauthenticated:
-            self._count(scope)
+            count_failure(self._failed, scope)
             return
         wait = self.rates.take(state["caller"].token, time.monotonic())
         if wait:
             raise too_many(wait)
         state["session"] = session
-
-    def _count(self, scope: Scope) -> None:
-        wait = self._failed.take(client_of(scope).key, time.monotonic())
-        if wait:
-            raise too_many(wait)
 
     def visit(self, scope: Scope, receive: Receive) -> Visit:
         """Return the request as the pages know it."""

@@ -16,7 +16,7 @@ from bot.api.rest.rest import unless_gone
 from bot.api.rest.wakeups import ApiWakeups
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import permit
-from bot.page.now import Now, Snapshot
+from bot.page.start_page import Snapshot, StartPage
 from bot.page.visit import HEADERS, Visit
 from core.errors import SaysoError, Unauthenticated
 from core.gate import Gate
@@ -51,7 +51,7 @@ class Sent:
 class Live:
     """Serve the stream of one page."""
 
-    now: Now
+    start_page: StartPage
     gate: Gate
     wakes: ApiWakeups
     longest_s: float
@@ -86,7 +86,7 @@ class Live:
         async with self.wakes.of(*_ABOUT) as woken:
             while not self.wakes.stopping.is_set() and time.monotonic() < until:
                 visit.caller = await check(visit)
-                shot = await self.now.snapshot(visit)
+                shot = await self.start_page.snapshot(visit)
                 yield {**await self._changes(shot, sent, visit), "now": wall_ms()}
                 if await woken(_RUNNING_S if shot.runs else _IDLE_S):
                     await woken(_SETTLE_S)
@@ -100,7 +100,7 @@ class Live:
         async with self.wakes.of(*about) as woken:
             while not self.wakes.stopping.is_set() and time.monotonic() < until:
                 visit.caller = await check(visit)
-                permit(self.now.table["exec.approval.get"], visit.who)
+                permit(self.start_page.table["exec.approval.get"], visit.who)
                 found = await self._seen(ref, visit)
                 ended = found is None or found.resolution is not None
                 yield {"now": wall_ms(), "ended": ended}
@@ -140,7 +140,7 @@ class Live:
         if found is None or found.resolution is None:
             return ""
         ended = await self.gate.store.read(status_of, found.id)
-        return self.now.cards.ending(found, ended)
+        return self.start_page.cards.ending(found, ended)
 
 
 def _seen(text: str) -> dict[str, str]:

@@ -8,14 +8,13 @@ browsers that send no such mark, as over plain HTTP, the button binds the link.
 
 import re
 import secrets
-import time
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
 from bot.api.http.bodies import header
-from bot.api.http.client import client_of
-from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.client import count_failure
+from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Buckets
 from bot.intake.registry.method import Table, invoke
 from bot.page.render import Renderer
@@ -134,9 +133,7 @@ class LoginPages:
             await invoke(self.table["page.end"], {"id": visit.caller.token}, visit.caller)
 
     def _refused(self, visit: Visit, link: Link) -> Response:
-        wait = self.failed.take(client_of(visit.scope).key, time.monotonic())
-        if wait:
-            raise too_many(wait)
+        count_failure(self.failed, visit.scope)
         return page(self.render.text("said.html", words=_REFUSALS[link.state], visit=visit), 403)
 
     def _set(self, answer: Response, name: str, value: str, life_ms: int, same: str) -> None:

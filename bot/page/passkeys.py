@@ -6,7 +6,6 @@ chat account, registers none: whoever takes over a session or a chat account can
 is later accepted as proof.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -14,8 +13,8 @@ from typing import Final
 from starlette.responses import Response
 
 from bot.api.http.bodies import header
-from bot.api.http.client import client_of
-from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.client import count_failure
+from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Buckets
 from bot.intake.registry.method import Table, permit
 from bot.intake.results import visibility
@@ -120,7 +119,7 @@ class PasskeyPages:
     async def offer(self, visit: Visit) -> Response:
         """Return the challenge that any passkey signs to sign in."""
         await visit.form()
-        self._slow_down(visit)
+        count_failure(self.failed, visit.scope)
         nonce = await self.store.write(passkeys.draw, _SIGN_IN)
         challenge = checks.plain_challenge(_SIGN_IN, nonce)
         options = checks.request_options(self._party(), challenge)
@@ -131,13 +130,13 @@ class PasskeyPages:
         form = await visit.form()
         nonce = form.get("nonce", "")
         if not await self.store.write(passkeys.use, nonce, _SIGN_IN):
-            self._slow_down(visit)
+            count_failure(self.failed, visit.scope)
             raise _stale()
         label = browser_label(header(visit.scope, b"user-agent") or b"")
         try:
             made = await self._entered(form.get("credential", ""), nonce, label)
         except NotProven as error:
-            self._slow_down(visit)
+            count_failure(self.failed, visit.scope)
             raise Fault(FaultCode.FORBIDDEN, f"You are not signed in: {error}.") from None
         except BadRequest as error:
             raise Fault(FaultCode.FORBIDDEN, str(error)) from None
@@ -191,16 +190,6 @@ class PasskeyPages:
             words = "Passkeys need the page at a name and over HTTPS. Set http.url."
             raise Fault(FaultCode.CONFLICT, words)
         return party
-
-    def _slow_down(self, visit: Visit) -> None:
-        """Count one attempt by a visitor who is not signed in.
-
-        Raises:
-            Fault: there were too many from this address.
-        """
-        wait = self.failed.take(client_of(visit.scope).key, time.monotonic())
-        if wait:
-            raise too_many(wait)
 
 
 def may_register(session: Token, now: int) -> bool:

@@ -6,7 +6,6 @@ that takes every answer; what needs more than a press cannot be answered here.
 """
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,8 +13,8 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from bot.api.http.bodies import header
-from bot.api.http.client import client_of
-from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.client import count_failure
+from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Buckets
 from bot.factories.push import PushKeys
 from bot.intake.registry.method import Table, invoke, permit
@@ -113,7 +112,7 @@ class PushPages:
         session = visit.who.token
         about = await self.gate.store.write(push.use, form.get("answer", ""), session)
         if about is None:
-            self._slow_down(visit)
+            count_failure(self.failed, visit.scope)
             raise Fault(FaultCode.FORBIDDEN, f"{_SPENT} Open the page to answer.")
         found = await self.gate.store.read(approvals.get, about.approval_id)
         if found is None or not _fits(found, about):
@@ -154,11 +153,6 @@ class PushPages:
         by = visit.who.ref
         record: dict[str, object] = {"by": by, "what": what, "whom": visit.person, "push": place}
         await self.gate.journal.append("people", record)
-
-    def _slow_down(self, visit: Visit) -> None:
-        wait = self.failed.take(client_of(visit.scope).key, time.monotonic())
-        if wait:
-            raise too_many(wait)
 
 
 def _fits(found: Approval, about: Answerable) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from bot.documentation import document
 from bot.settings.home import CONFIG_NAME, ensure_home
-from bot.setup.chosen import SECRETS, Chosen, Contact, Platform
+from bot.setup.choices import SECRETS, Chosen, Contact, Platform
 from core.errors import StateError
 from core.files.private import create_private
 

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from bot.factories.channels import make_channels
 from bot.settings import Settings
-from bot.setup.chosen import Contact, Platform
+from bot.setup.choices import Contact, Platform
 from channels.base import Channel, Inbound, Linkable, Proof, Provable, Reply, Tone
 from channels.commands import Pair
 from core.errors import ChannelError

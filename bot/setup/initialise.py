@@ -15,7 +15,7 @@ from bot.factories.channels import Console
 from bot.health.check import Finding, Verdict
 from bot.settings import InvalidConfig, Problem, load
 from bot.settings.reader import READ_FROM
-from bot.setup.chosen import Chosen, Contact, Platform
+from bot.setup.choices import Chosen, Contact, Platform
 from bot.setup.config_file import refuse_existing, write
 from bot.setup.contact import CodeScreen, Search
 from core.errors import StateError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from channels.base import Health, Inbox, Proof
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
-from channels.discord.connection import Line
+from channels.discord.connection import Connection
 from channels.discord.connection_status import Status
 from channels.discord.gateway_session import SessionFile
 from channels.discord.inbound import Receiver
@@ -47,7 +47,7 @@ class DiscordChannel:
     def __init__(self, settings: DiscordSettings, session_path: Path | None = None) -> None:
         self._settings = settings
         self._kept = SessionFile(session_path)
-        self._line: Line | None = None
+        self._connection: Connection | None = None
         self._running: asyncio.Task[None] | None = None
         self._presses = Presses()
         self._deliveries = Deliveries(self._connected, self._presses)
@@ -67,36 +67,36 @@ class DiscordChannel:
         def make() -> GatewayClient:
             return GatewayClient(self._settings, self._receiver, self._kept, status)
 
-        self._line = Line(self._settings, make, status, make())
-        self._running = asyncio.create_task(self._line.run())
+        self._connection = Connection(self._settings, make, status, make())
+        self._running = asyncio.create_task(self._connection.run())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(status.tried.wait(), _START_PATIENCE_S)
 
     async def stop(self) -> None:
         """Let events in progress be committed, keep the session, close every connection."""
-        line, running = self._line, self._running
-        if line is None or running is None:
+        connection, running = self._connection, self._running
+        if connection is None or running is None:
             return
-        self._line, self._running = None, None
+        self._connection, self._running = None, None
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await self._receiver.finish()
-        await line.client.leave()
+        await connection.client.leave()
 
     async def check(self) -> Health:
         """Return whether the gateway and the REST API work, or why they do not."""
-        if self._line is None:
+        if self._connection is None:
             return Health(ok=False, detail="not started")
-        if self._line.status.problem:
-            return Health(ok=False, detail=self._line.status.problem)
+        if self._connection.status.problem:
+            return Health(ok=False, detail=self._connection.status.problem)
         try:
             async with calling():
-                us = await self._line.client.application_info()
+                us = await self._connection.client.application_info()
         except ChannelError as error:
             return Health(ok=False, detail=str(error))
         if us.interactions_endpoint_url is not None:
             return Health(ok=False, detail=ENDPOINT)
-        return Health(ok=True, detail=f"connected as {self._line.client.user}")
+        return Health(ok=True, detail=f"connected as {self._connection.client.user}")
 
     async def prove(self, people: tuple[str, ...]) -> tuple[Proof, ...]:
         """Check token, endpoint, intent, servers and these people, without a gateway connection."""
@@ -160,16 +160,16 @@ class DiscordChannel:
         return pieces(text, room)
 
     def _connected(self) -> GatewayClient:
-        line = self._line
+        connection = self._connection
         # Between two attempts the client of the first is closed, and that of the second not yet
         # created.
-        if line is None or not line.is_open or line.status.permanent:
-            problem = line.status.problem if line else "not started"
-            permanent = line is not None and line.status.permanent
+        if connection is None or not connection.is_open or connection.status.permanent:
+            problem = connection.status.problem if connection else "not started"
+            permanent = connection is not None and connection.status.permanent
             wait = None if permanent else _NOT_CONNECTED_MS
             words = f"Discord is not connected: {problem}"
             raise ChannelError(words, retry_after_ms=wait, permanent=permanent)
-        return line.client
+        return connection.client
 
 
 def _group_subject(cards: tuple[PromptCard, ...]) -> str:

@@ -22,7 +22,7 @@ _REFUSED_RETRY_S = 300.0
 
 
 @dataclass(slots=True)
-class Line:
+class Connection:
     """One client at a time; a new one for each attempt, since the library's cannot log in twice."""
 
     settings: DiscordSettings

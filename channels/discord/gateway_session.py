@@ -16,7 +16,7 @@ from core.errors import StateError
 from core.files.private import replace_private
 
 _log = logging.getLogger(__name__)
-_MOST_IN_HAND = 1_000
+_MOST_IN_PROGRESS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Session:
 
 
 @dataclass(slots=True)
-class InHand:
+class InProgress:
     """The events in progress, by id, each with its sequence number."""
 
     _open: OrderedDict[int, int] = field(default_factory=OrderedDict)
@@ -41,7 +41,7 @@ class InHand:
     def begin(self, event: int, sequence: int) -> None:
         """Record that an event came in; one that never ends is eventually forgotten."""
         self._open[event] = sequence
-        if len(self._open) > _MOST_IN_HAND:
+        if len(self._open) > _MOST_IN_PROGRESS:
             self._open.popitem(last=False)
 
     def end(self, event: int) -> None:

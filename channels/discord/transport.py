@@ -21,7 +21,7 @@ from channels.base import UNREADABLE
 from channels.discord.application_commands import register, typed
 from channels.discord.connection_status import Status
 from channels.discord.errors import FAILURES, translate
-from channels.discord.gateway_session import InHand, Session, SessionFile
+from channels.discord.gateway_session import InProgress, Session, SessionFile
 from channels.discord.inbound import Receiver
 from channels.discord.inbound_events import from_command, from_message, from_press, placed
 from channels.discord.rate_limits import keep_limits
@@ -70,7 +70,7 @@ class GatewayClient(discord.Client):
         self._settings = settings
         self._receiver = receiver
         self._kept = kept
-        self._in_hand = InHand()
+        self._in_progress = InProgress()
         self._saved_at = 0.0
         self._saving: asyncio.TimerHandle | None = None
         self._waits = 0
@@ -129,7 +129,7 @@ class GatewayClient(discord.Client):
         if event in ("interaction", "message") and ws is not None:
             subject = args[0]
             if isinstance(subject, discord.Interaction | discord.Message):
-                self._in_hand.begin(subject.id, ws.sequence or 0)
+                self._in_progress.begin(subject.id, ws.sequence or 0)
         # A closed client has no loop to run anything in; the library reports ready after a pause.
         if not self.is_closed():
             super().dispatch(event, *args, **kwargs)
@@ -241,7 +241,7 @@ class GatewayClient(discord.Client):
         self._save()
 
     def _done(self, event: int) -> None:
-        self._in_hand.end(event)
+        self._in_progress.end(event)
         if self._saving is None and not self.is_closed():
             self._saving = asyncio.get_running_loop().call_later(_SAVE_SOON_S, self._save)
 
@@ -253,7 +253,7 @@ class GatewayClient(discord.Client):
         if ws is None or ws.session_id is None or ws.sequence is None:
             return
         self._saved_at = time.monotonic()
-        done = self._in_hand.done_up_to(ws.sequence)
+        done = self._in_progress.done_up_to(ws.sequence)
         self._kept.save(Session(ws.session_id, done, str(ws.gateway), self._owner()))
 
 

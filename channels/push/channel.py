@@ -15,6 +15,7 @@ from typing import Final, Protocol, cast
 import aiohttp
 from pywebpush import WebPushException, webpush_async
 
+from channels import pacing
 from channels.base import Health, Inbox
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.push import payload
@@ -216,7 +217,7 @@ class PushChannel:
         self._trouble = f"a push service answered {status}"
         raise ChannelError(
             f"A push service answered {status}.",
-            retry_after_ms=_wait_ms(retry_after),
+            retry_after_ms=pacing.retry_after_ms(retry_after),
             permanent=status not in _TRANSIENT,
         )
 
@@ -241,7 +242,3 @@ def _bounds() -> aiohttp.TraceConfig:
 
     traced.on_request_redirect.append(redirected)
     return traced
-
-
-def _wait_ms(seconds: str) -> int | None:
-    return int(seconds) * 1000 if seconds.isascii() and seconds.isdigit() else None

@@ -21,7 +21,7 @@ from channels.slack.outbound import Deliveries
 from channels.slack.person_names import PersonNames
 from channels.slack.replies import Replies
 from channels.slack.settings import Mode, SlackSettings
-from channels.slack.transport import HttpLine, Line, SocketLine
+from channels.slack.transport import HttpTransport, SocketTransport, Transport
 from channels.slack.web_api import CALL_TIMEOUT, Calls, web_client
 from core.errors import ChannelError
 
@@ -34,7 +34,7 @@ _SEND_AGAIN = 503
 
 
 class Connection:
-    """The outgoing calls and the incoming line; created inside the running loop."""
+    """The outgoing calls and the incoming events; created inside the running loop."""
 
     def __init__(self, settings: SlackSettings, inbox: Inbox) -> None:
         self._settings = settings
@@ -44,7 +44,7 @@ class Connection:
         self._replies = Replies(self._calls)
         groups = Membership(self._calls, settings.groups)
         self._receiver = Receiver(inbox, groups, PersonNames(self._calls), self._replies)
-        self._line: Line | None = None
+        self._transport: Transport | None = None
         self._problem = "connecting"
 
     @property
@@ -72,7 +72,7 @@ class Connection:
         wait = _FIRST_RETRY_S
         while True:
             try:
-                line = await self._connect()
+                transport = await self._connect()
             except Exception as error:  # noqa: BLE001 - no error may end the channel in silence
                 part = "The connection to Slack"
                 self._problem = str(failure_of(error, part, FAILURES, translate))
@@ -84,13 +84,15 @@ class Connection:
                 continue
             self._problem, wait = "", _FIRST_RETRY_S
             tried.set()
-            await line.hold()
+            await transport.hold()
             _log.warning("The socket to Slack was lost; reconnecting.")
             await self._hang_up()
 
     async def problem(self) -> str:
         """Return what currently keeps answers from coming in; empty if all is well."""
-        return self._problem or (await self._line.problem() if self._line else "not listening")
+        return self._problem or (
+            await self._transport.problem() if self._transport else "not listening"
+        )
 
     async def close(self) -> None:
         """Stop listening, let events in progress be committed, close every connection."""
@@ -104,31 +106,31 @@ class Connection:
             words = f"Slack is not connected: {self._problem}"
             raise ChannelError(words, retry_after_ms=_NOT_CONNECTED_MS)
 
-    async def _connect(self) -> Line:
+    async def _connect(self) -> Transport:
         us = await self._calls.who_we_are()
         self._deliveries.our_user = us.user
-        self._line = self._make_line(us)
+        self._transport = self._make_transport(us)
         try:
-            await self._line.open()
+            await self._transport.open()
         except FAILURES as error:
             raise translate(error) from error
-        return self._line
+        return self._transport
 
     async def _hang_up(self) -> None:
-        # A line whose closing was cancelled still exists, and is closed again.
-        if self._line is not None:
+        # A transport whose closing was cancelled still exists, and is closed again.
+        if self._transport is not None:
             try:
-                await self._line.close()
+                await self._transport.close()
             except FAILURES as error:
                 _log.info("The connection to Slack did not close cleanly: %s", translate(error))
-            self._line = None
+            self._transport = None
 
-    def _make_line(self, us: Identity) -> Line:
+    def _make_transport(self, us: Identity) -> Transport:
         settings = self._settings
         if settings.mode is Mode.HTTP:
-            return HttpLine(self._app(us), *settings.address)
+            return HttpTransport(self._app(us), *settings.address)
         token = settings.app_token.get_secret_value() if settings.app_token else ""
-        return SocketLine(self._app(us), self._client(None), token, settings.ping_interval)
+        return SocketTransport(self._app(us), self._client(None), token, settings.ping_interval)
 
     def _app(self, us: Identity) -> AsyncApp:
         secret = self._settings.signing_secret

@@ -42,16 +42,16 @@ class Receiver:
     _open: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
-    async def take(self, heard: InboundAction) -> bool:
+    async def take(self, action: InboundAction) -> bool:
         """Pass an event on; ``False`` means that it is not committed yet.
 
         A redelivery joins the first delivery, even after that was committed.
         """
-        key = heard.inbound.key
+        key = action.inbound.key
         if key in self._done:
             return True
         if key not in self._open:
-            task = self._open[key] = asyncio.create_task(self._work(heard))
+            task = self._open[key] = asyncio.create_task(self._work(action))
             task.add_done_callback(lambda _: self._open.pop(key, None))
         await asyncio.wait({self._open[key]}, timeout=_PATIENCE_S)
         return key in self._done
@@ -60,26 +60,26 @@ class Receiver:
         """Wait a moment for what is being committed, then cancel the rest."""
         await finish(self._open.values(), _STOP_PATIENCE_S)
 
-    async def _work(self, heard: InboundAction) -> None:
-        actor = await self.names.named(heard.inbound.actor)
-        heard = replace(heard, inbound=replace(heard.inbound, actor=actor))
-        reply = await self._received(heard)
-        self._done[heard.inbound.key] = None
+    async def _work(self, action: InboundAction) -> None:
+        actor = await self.names.named(action.inbound.actor)
+        action = replace(action, inbound=replace(action.inbound, actor=actor))
+        reply = await self._received(action)
+        self._done[action.inbound.key] = None
         while len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
-        self.replies.send(heard.reply_to, reply)
+        self.replies.send(action.reply_to, reply)
 
-    async def _received(self, heard: InboundAction) -> Reply:
+    async def _received(self, action: InboundAction) -> Reply:
         wait, faults, notified = _FIRST_RETRY_S, 0, False
         while faults < _MOST_FAULTS:
             try:
-                return await self.inbox.receive(await self.membership.confirmed(heard.inbound))
+                return await self.inbox.receive(await self.membership.confirmed(action.inbound))
             except Stopping:
                 return STOPPING  # Slack redelivers no press, and no one is left to retry
             except SaysoError as error:
                 _log.warning("An answer is waiting: %s", error)
                 if not notified:
-                    self.replies.send(heard.reply_to, Reply(_WAITS))
+                    self.replies.send(action.reply_to, Reply(_WAITS))
                 notified = True
             except Exception:  # noqa: BLE001 - a fault of ours must not lose the next answer
                 _log.exception("Cannot process an answer")

@@ -12,7 +12,7 @@ from typing import Any
 from channels.base import Inbound
 from channels.commands import BareReply, Malformed
 from channels.grammar import parse
-from channels.slack.render.buttons import read
+from channels.slack.render.buttons import decode_press
 from core.model.identity import Actor, Target
 
 NAME = "slack"
@@ -94,7 +94,9 @@ def _pressed(body: Body) -> InboundAction | None:
     user, action = body["user"], actions[0]
     if action.get("url"):
         return None
-    command, chosen = read(str(action.get("action_id", "")), str(action.get("block_id", "")))
+    command, chosen = decode_press(
+        str(action.get("action_id", "")), str(action.get("block_id", ""))
+    )
     place = ReplyPlace(
         channel=str(channel["id"]),
         user=str(user["id"]),

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from core.model.identity import PERSON_NAME
-from core.settings import Seconds, Section
+from core.settings import Seconds, Section, host_and_port, listen_address
 
 PATH = "/slack/events"
 """The path of Slack's requests in HTTP mode."""
@@ -18,8 +18,6 @@ GROUP, PERSON = "group:", "person:"
 _ACCOUNT = re.compile(r"[UW][A-Z0-9]{5,20}")
 _GROUP = re.compile(r"group:S[A-Z0-9]{5,20}")
 _PERSON = re.compile(rf"person:{PERSON_NAME.pattern}")
-_LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
-_HIGHEST_PORT = 65_535
 
 
 def _reference(reference: str) -> str:
@@ -60,13 +58,6 @@ def _base_url(url: str) -> str:
     return url.rstrip("/") + "/"
 
 
-def _address(listen: str) -> str:
-    match = _LISTEN.fullmatch(listen)
-    if match is None or int(match["port"]) > _HIGHEST_PORT:
-        raise ValueError('must be HOST:PORT such as "127.0.0.1:3000"')
-    return listen
-
-
 class Mode(StrEnum):
     """How answers come in."""
 
@@ -98,7 +89,7 @@ class SlackSettings(Section):
     api_base_url: Annotated[str, AfterValidator(_base_url)] = Field(
         default="https://slack.com/api/", description="where the Web API is"
     )
-    listen: Annotated[str, AfterValidator(_address)] = Field(
+    listen: Annotated[str, AfterValidator(listen_address("127.0.0.1:3000"))] = Field(
         default="127.0.0.1:3000",
         description=f"HOST:PORT for mode http; Slack sends requests to {PATH}",
     )
@@ -115,8 +106,7 @@ class SlackSettings(Section):
     @property
     def address(self) -> tuple[str, int]:
         """Return the host and port of ``listen``."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        return host_and_port(self.listen)
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ async def _refuse_unreadable(request: web.Request, handler: Handler) -> web.Stre
         return web.Response(status=HTTPStatus.BAD_REQUEST)
 
 
-class Line(Protocol):
+class Transport(Protocol):
     """One of the two ways to receive events."""
 
     async def open(self) -> None:
@@ -65,7 +65,7 @@ class Line(Protocol):
 class _Handler(AsyncSocketModeHandler):
     """Tracks what is under way: the library forgets its tasks."""
 
-    def __init__(self, line: "SocketLine") -> None:
+    def __init__(self, line: "SocketTransport") -> None:
         self.under_way: set[asyncio.Task[Any]] = set()
         super().__init__(
             line.app, line.app_token, web_client=line.client, ping_interval=line.ping_interval
@@ -108,7 +108,7 @@ class _Watched:
 
 
 @dataclass(slots=True)
-class SocketLine:
+class SocketTransport:
     """Socket Mode: no public address; the library reconnects on its own.
 
     If it does not (it can retry forever with a ticket that Slack no longer accepts), ``hold``
@@ -180,7 +180,7 @@ class SocketLine:
 
 
 @dataclass(slots=True)
-class HttpLine:
+class HttpTransport:
     """Signed requests to one of our addresses; the library checks signature and age."""
 
     app: AsyncApp

@@ -29,14 +29,14 @@ from channels.telegram.self_check import prove
 from channels.telegram.settings import Mode, TelegramSettings
 from channels.telegram.transport import (
     App,
-    Line,
-    PollingLine,
+    PollingTransport,
+    Transport,
     polling_app,
     prepare_library,
     webhook_app,
 )
 from channels.telegram.update_ack import Handled
-from channels.telegram.webhook import WebhookLine
+from channels.telegram.webhook import WebhookTransport
 from core.errors import ChannelError
 from core.model.identity import Target
 from core.text.render import Redacted
@@ -73,7 +73,7 @@ class TelegramChannel:
         self._problem = "connecting"
         tried = asyncio.Event()
         self._handled = Handled()
-        self._app, self._line = self._make_line()
+        self._app, self._transport = self._make_transport()
         self._sender = Sender(self._app.bot)
         self._replies = Replies(self._sender)
         self._connecting = asyncio.create_task(self._connect(self._app, inbox, tried))
@@ -88,7 +88,7 @@ class TelegramChannel:
         self._app, self._connecting, self._problem = None, None, "not started"
         connecting.cancel()
         await asyncio.gather(connecting, return_exceptions=True)
-        await self._line.close()
+        await self._transport.close()
         if app.running:
             await app.stop()
         await self._replies.background.finish()
@@ -100,7 +100,7 @@ class TelegramChannel:
         if self._app is None or self._problem:
             return Health(ok=False, detail=self._problem)
         try:
-            problem = await self._line.problem()
+            problem = await self._transport.problem()
             us = None if problem else await self._app.bot.get_me()
         except FAILURES as error:
             return Health(ok=False, detail=str(translate(error)))
@@ -174,14 +174,14 @@ class TelegramChannel:
             return ""
         return f"https://t.me/{self._app.bot.username}?start={code}"
 
-    def _make_line(self) -> tuple[App, Line]:
+    def _make_transport(self) -> tuple[App, Transport]:
         settings = self._settings
         if settings.webhook is not None and settings.mode is Mode.WEBHOOK:
             app = webhook_app(settings)
-            return app, WebhookLine(app, settings.webhook, self._handled)
+            return app, WebhookTransport(app, settings.webhook, self._handled)
         watch = PollWatch()
         app = polling_app(settings, watch, self._handled)
-        return app, PollingLine(app, watch, settings.poll_timeout)
+        return app, PollingTransport(app, watch, settings.poll_timeout)
 
     async def _connect(self, app: App, inbox: Inbox, tried: asyncio.Event) -> None:
         wait = _FIRST_RETRY_S
@@ -205,7 +205,7 @@ class TelegramChannel:
             receiver = Receiver(inbox, us, self._handled, self._replies)
             app.add_handler(TypeHandler(Update, lambda update, _: receiver.take(update)))
             await app.start()
-        await self._line.open()
+        await self._transport.open()
 
     def _connected(self) -> Sender:
         if self._app is None or self._problem:

@@ -27,7 +27,7 @@ UPDATES = ("message", "callback_query")
 App = Application[ExtBot[Any], Any, Any, Any, Any, Any]
 
 
-class Line(Protocol):
+class Transport(Protocol):
     """How updates come in."""
 
     async def open(self) -> None:
@@ -50,7 +50,7 @@ class Line(Protocol):
 
 
 @dataclass(slots=True)
-class PollingLine:
+class PollingTransport:
     """Receives updates by long polling."""
 
     app: App = field(repr=False)

@@ -29,7 +29,7 @@ _STOP_PATIENCE_S = 5.0
 
 
 @dataclass(slots=True)
-class WebhookLine:
+class WebhookTransport:
     """Receives updates by requests of Telegram to ``section.url``."""
 
     app: App = field(repr=False)

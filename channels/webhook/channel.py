@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from channels import pacing
 from channels.base import Health, Inbox, Proof
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.webhook import messages
@@ -121,15 +122,11 @@ class WebhookChannel:
             async with self._session.post(
                 self.settings.url, data=body, headers=headers, allow_redirects=False
             ) as answer:
-                return answer.status, _wait_ms(answer.headers.get("Retry-After", ""))
+                return answer.status, pacing.retry_after_ms(answer.headers.get("Retry-After", ""))
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             said = redact(str(error) or type(error).__name__).text
             self._trouble = f"{self.settings.url} cannot be reached: {said}"
             raise ChannelError(f"The webhook {self._trouble}") from error
-
-
-def _wait_ms(seconds: str) -> int | None:
-    return int(seconds) * 1000 if seconds.isascii() and seconds.isdigit() else None
 
 
 def _message_id(target: Target, about: str) -> str:

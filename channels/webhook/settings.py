@@ -1,14 +1,11 @@
 """Define the section ``channels.webhook``."""
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from core.settings import Section, Words
+from core.settings import Section, Words, host_and_port, listen_address
 
-_LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
-_HIGHEST_PORT = 65_535
 _SHORTEST_SECRET = 32
 
 
@@ -28,13 +25,6 @@ def _secret(secret: SecretStr) -> SecretStr:
     return secret
 
 
-def _address(listen: str) -> str:
-    match = _LISTEN.fullmatch(listen)
-    if match is None or int(match["port"]) > _HIGHEST_PORT:
-        raise ValueError('must be HOST:PORT such as "127.0.0.1:8790"')
-    return listen
-
-
 class WebhookSettings(Section):
     """Your own service, which shows prompts and sends answers back."""
 
@@ -42,7 +32,7 @@ class WebhookSettings(Section):
     secret: Annotated[SecretStr, AfterValidator(_secret)] = Field(
         description="the signing key for both directions; at least 32 characters"
     )
-    listen: Annotated[str, AfterValidator(_address)] = Field(
+    listen: Annotated[str, AfterValidator(listen_address("127.0.0.1:8790"))] = Field(
         default="127.0.0.1:8790", description="HOST:PORT to receive answers on, at /sayso/answer"
     )
     approvers: Words = Field(
@@ -56,5 +46,4 @@ class WebhookSettings(Section):
     @property
     def address(self) -> tuple[str, int]:
         """Return the host and port of ``listen``."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        return host_and_port(self.listen)

@@ -123,7 +123,7 @@ class Answering:
             StoreError: the store cannot be read.
         """
         meant = await self._store.read(approvals.find_for, answer.ref, answer.actor)
-        found = self._judged(answer, meant)
+        found = self._authorised(answer, meant)
         if isinstance(found, Answered):
             return found
         if found.approval.resolution is not None:
@@ -133,7 +133,7 @@ class Answering:
 
     async def _attempt(self, answer: Answer) -> Answered | None:
         """Authorise and decide; ``None`` if the directory changed in between."""
-        found = await self._decided_or(answer)
+        found = await self._decide_at_once(answer)
         if isinstance(found, StoredAnswer):
             return _answered(answer, found)
         if isinstance(found, Answered):
@@ -147,14 +147,14 @@ class Answering:
             return await self._resolve(answer, found, proven)
         return Answered(AnswerOutcome.NOT_PROVEN, proven, found.approval)
 
-    async def _decided_or(self, answer: Answer) -> StoredAnswer | Answered | Authorised:
-        """Find, authorise and decide at once where nothing has to be proven, or return what is."""
+    async def _decide_at_once(self, answer: Answer) -> StoredAnswer | Answered | Authorised:
+        """Authorise and decide in one transaction, or return whose identity has to be proven."""
         channels = self._editable()  # here, because the store calls back in its own thread
 
         def authorise(
             meant: approvals.ResolvedReference,
         ) -> approvals.Ballot | Answered | Authorised:
-            found = self._judged(answer, meant)
+            found = self._authorised(answer, meant)
             if isinstance(found, Answered):
                 return found
             if step_up.required(found.approval, answer.reply) and (found.app or found.passkeys):
@@ -164,7 +164,9 @@ class Answering:
         op: decision.FindAndAnswer[Answered | Authorised] = decision.FindAndAnswer(authorise)
         return await self._edited(self._store.write(op, answer.ref, answer.actor))
 
-    def _judged(self, answer: Answer, meant: approvals.ResolvedReference) -> Answered | Authorised:
+    def _authorised(
+        self, answer: Answer, meant: approvals.ResolvedReference
+    ) -> Answered | Authorised:
         """Return the one approval that is meant, or why this person may not answer it this way."""
         found = meant.approvals
         if not found:

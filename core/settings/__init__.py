@@ -20,7 +20,17 @@ from core.settings.approvals import (
     TargetEntry,
     ThreadMode,
 )
-from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
+from core.settings.base import (
+    Days,
+    PlatformId,
+    Seconds,
+    Section,
+    Word,
+    Words,
+    host_and_port,
+    listen_address,
+    milliseconds,
+)
 from core.settings.execution import (
     DEFAULT_SEARCH_PATH,
     AgentEntry,
@@ -90,6 +100,8 @@ __all__ = [
     "UnixUserSection",
     "Word",
     "Words",
+    "host_and_port",
+    "listen_address",
     "milliseconds",
     "session_filter",
 ]

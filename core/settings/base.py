@@ -1,5 +1,7 @@
 """Give every configuration section the same strictness and the same words."""
 
+import re
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -8,6 +10,8 @@ from pydantic.alias_generators import to_camel
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, Trust
 
 _LONGEST_SECONDS = 30 * 24 * 3600
+_LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.:-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})")
+_HIGHEST_PORT = 65_535
 
 
 class Section(BaseModel):
@@ -89,3 +93,21 @@ PlatformId = Annotated[Word, BeforeValidator(written_out)]
 def milliseconds(seconds: float) -> int:
     """Return whole milliseconds; a file's durations are seconds, the model's are ms."""
     return max(1, round(seconds * 1000))
+
+
+def listen_address(sample: str) -> Callable[[str], str]:
+    """Return a validator that accepts HOST:PORT only; its message shows ``sample``."""
+
+    def checked(listen: str) -> str:
+        match = _LISTEN.fullmatch(listen)
+        if match is None or int(match["port"]) > _HIGHEST_PORT:
+            raise ValueError(f'must be HOST:PORT such as "{sample}"')
+        return listen
+
+    return checked
+
+
+def host_and_port(listen: str) -> tuple[str, int]:
+    """Split HOST:PORT; an IPv6 address has brackets there, and none in what is returned."""
+    host, _, port = listen.rpartition(":")
+    return host.strip("[]"), int(port)

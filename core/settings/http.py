@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from core.settings.base import Seconds, Section, Word
+from core.settings.base import Seconds, Section, Word, host_and_port
 
 _LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})")
 _HIGHEST_PORT = 65_535
@@ -152,8 +152,7 @@ class HttpSection(Section):
     @property
     def address(self) -> tuple[str, int]:
         """Return the host and port of ``listen``."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
+        return host_and_port(self.listen)
 
     @property
     def is_secure(self) -> bool:

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import pytest
 
-from bot.cli import build_parser, whole
+from bot.cli import build_parser, with_send
 from tests.docs.blocks import ROOT, shown
 
 PAGE = ROOT / "docs" / "reference" / "cli.md"
@@ -36,7 +36,7 @@ def test_examples_are_accepted() -> None:
     parser = build_parser()
     for words in examples():
         try:
-            parser.parse_args(whole(words[1:]))
+            parser.parse_args(with_send(words[1:]))
         except SystemExit as end:
             if end.code:
                 refused.append(words)

@@ -16,7 +16,7 @@ from bot.factories.remote_exec import LOG_NAME
 from bot.jobs import weekly_report
 from bot.service.install import unit_path
 from bot.service.unit import Scope
-from bot.setup.chosen import SECRETS
+from bot.setup.choices import SECRETS
 from bot.wiring.storage import RESULTS
 from core.gate.guards import lockdown, marks
 from core.isolation import process

@@ -8,6 +8,7 @@ from bot.cli.help.man import commands
 from bot.settings.model import SHAPE
 from bot.settings.problems import dotted
 from bot.settings.schema import Kind, walk
+from channels.commands import SLASH_COMMANDS
 from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text, finished_text, running_text, started_text
 from tests.project import (
@@ -49,8 +50,8 @@ def test_every_setting_is_documented() -> None:
             continue
         section = dotted(path[:-1]).replace("[0]", "[]")
         _, found, below = text.partition(f"## `{section}`\n")
-        assert found, section
-        assert f"| `{path[-1]}` |" in below.partition("\n## ")[0], path
+        assert found, f"{section}: {_STALE}"
+        assert f"| `{path[-1]}` |" in below.partition("\n## ")[0], f"{path}: {_STALE}"
 
 
 def test_the_commands_page_is_what_the_parsers_say() -> None:
@@ -70,7 +71,7 @@ def test_every_command_and_flag_is_documented() -> None:
 
     for parser in parsers:
         _, found, below = text.partition(f"\n## `{parser.prog}`\n")
-        assert found, parser.prog
+        assert found, f"{parser.prog}: {_STALE}"
         for action in parser._actions:
             if action.dest != "help" and action.option_strings:
                 assert action.option_strings[-1] in below.partition("\n## ")[0], action
@@ -85,12 +86,23 @@ def test_every_command_has_an_example() -> None:
         group = parsers.get(name.rpartition(" ")[0])
         shown = "".join(each.epilog or "" for each in (parser, group) if each is not None)
         members = [other for other in parsers if other.startswith(f"{name} ")]
-        assert members or name in shown, name
+        assert members or name in shown, f"{name}: give `command(…)` an example"
+
+
+def test_every_chat_command_is_documented() -> None:
+    """Each command has a row on the page, and each row there is one of a command."""
+    rows = re.findall(r"^\| `/([a-z]+)", page("reference/chat-commands.md"), re.MULTILINE)
+    names = {command.name for command in SLASH_COMMANDS}
+
+    assert set(rows) == names, "write a row for each in docs/reference/chat-commands.md"
 
 
 def test_every_denial_reason_is_documented() -> None:
     """The closed list of reasons and the page agree."""
-    assert {reason.value for reason in DenialReason} <= first_cells(page("reference/denials.md"))
+    documented = first_cells(page("reference/denials.md"))
+
+    missing = {reason.value for reason in DenialReason} - documented
+    assert missing == set(), "write a row for each in docs/reference/denials.md"
 
 
 def test_every_event_is_documented_in_its_words() -> None:
@@ -103,8 +115,8 @@ def test_every_event_is_documented_in_its_words() -> None:
         running_text("PLACE", "RUN", 0).replace("0s", "SECONDSs"),
     )
 
-    assert {kind.value for kind in EventKind} == first_cells(text)
-    assert all(words in text for words in shown)
+    assert {kind.value for kind in EventKind} == first_cells(text), "docs/reference/events.md"
+    assert [words for words in shown if words not in text] == [], "docs/reference/events.md"
 
 
 def test_the_page_of_the_companions_socket_is_generated() -> None:
@@ -124,13 +136,15 @@ def test_every_method_and_param_is_documented() -> None:
         _, found, below = text.partition(f"## `{name}`\n")
         section = below.partition("\n## ")[0]
         fields = method.params.model_fields
-        assert found, name
+        where = f"{name}, in {method.params.__module__}"
+        assert found, f"{name}: {_STALE}"
         assert method.summary, name
-        assert method.result.__doc__, name
+        assert method.result.__doc__, f"{name}: {method.result.__name__} needs a docstring"
         assert method.scopes, name
-        assert f"Scope: {methods_reference.scopes(method)}." in section, name
-        assert [key for key, field in fields.items() if not field.description] == [], name
-        assert {field.alias or key for key, field in fields.items()} == first_cells(section), name
+        assert f"Scope: {methods_reference.scopes(method)}." in section, f"{name}: {_STALE}"
+        assert [key for key, field in fields.items() if not field.description] == [], where
+        documented = first_cells(section)
+        assert {field.alias or key for key, field in fields.items()} == documented, _STALE
 
 
 DESIGN_WORDS = (
@@ -174,7 +188,7 @@ def unlinked(index: Path) -> set[Path]:
 
 def test_the_index_leads_to_every_page() -> None:
     """Each page below docs is linked there, the decisions by their folder."""
-    assert unlinked(DOCS / "README.md") == set()
+    assert unlinked(DOCS / "README.md") == set(), "link each in docs/README.md"
 
 
 def test_a_page_without_a_link_is_found(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ address is counted by or bound to a user there, as the kernel knows the other en
 """
 
 import ipaddress
+import time
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.types import Scope
 
-from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.errors import Fault, FaultCode, too_many
+from bot.api.http.rate_limits import Buckets
 from core.ipc.users import owner_of
 from core.runner import tcp_peer
 
@@ -54,6 +56,17 @@ def client_of(scope: Scope) -> Client:
     if not isinstance(found, Client):
         found = state[_FOUND] = client_at(scope.get("client"), scope.get("server"))
     return found
+
+
+def count_failure(failed: Buckets, scope: Scope) -> None:
+    """Count one failed attempt of a client.
+
+    Raises:
+        Fault: there were too many.
+    """
+    wait = failed.take(client_of(scope).key, time.monotonic())
+    if wait:
+        raise too_many(wait)
 
 
 def client_at(peer: tcp_peer.Address | None, own: tcp_peer.Address | None) -> Client:

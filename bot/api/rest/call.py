@@ -56,14 +56,14 @@ class Call:
         """
         return await invoke(self.method, {**self.params, **more}, self.caller)
 
-    def answered(self, result: object) -> Response:
+    def response(self, result: object) -> Response:
         """Return the response with its status."""
         text = json.dumps(result, separators=(",", ":"), allow_nan=False)
         status = self.status or self.route.status
         return Response(text, status, self.headers, "application/json")
 
 
-async def understood(
+async def parse_call(
     route: Route, method: AnyMethod, scope: Scope, receive: Receive, section: HttpSection
 ) -> Call:
     """Parse a request; a caller without access to the method is refused before its body is read.

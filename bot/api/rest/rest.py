@@ -12,7 +12,7 @@ from bot.api.access.access_log import ROUTE
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Places
 from bot.api.rest.background import Asking
-from bot.api.rest.call import Call, understood
+from bot.api.rest.call import Call, parse_call
 from bot.api.rest.route import Route, Style
 from bot.api.rest.sse import Streams
 from bot.api.rest.wakeups import ApiWakeups
@@ -57,7 +57,7 @@ class Rest:
             SaysoError: the method refuses or fails.
         """
         method = self.table[route.method]
-        call = await understood(route, method, scope, receive, self.section)
+        call = await parse_call(route, method, scope, receive, self.section)
         held = self.waiting if route.streams or call.wait_s else self.working
         with held.place(call.caller.token):
             if route.streams:
@@ -74,7 +74,7 @@ class Rest:
         if call.wait_s:
             # A token that ended in the meantime receives nothing more.
             await call.login.caller()
-        return call.answered(answer)
+        return call.response(answer)
 
     def _serving(self, style: Style) -> Callable[[Call], Awaitable[object]]:
         return {

@@ -31,7 +31,7 @@ _NOT_TEXT, _OVERLOADED, _LOGGED_OUT = 1003, 1013, 4401
 
 
 @dataclass(slots=True)
-class Line:
+class FrameWriter:
     """The outgoing side; it sends nothing once the peer is gone or was disconnected."""
 
     send: Send
@@ -91,7 +91,7 @@ class WebSockets:
         chosen = PROTOCOL if PROTOCOL in scope["subprotocols"] else None
         await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
         login: Login = scope["state"]["login"]
-        conversation = Conversation(self, login, Line(send))
+        conversation = Conversation(self, login, FrameWriter(send))
         self._open.add(conversation)
         try:
             await conversation.hold(receive)
@@ -111,7 +111,7 @@ class Conversation:
 
     home: WebSockets
     login: Login
-    line: Line
+    writer: FrameWriter
     answers: set[asyncio.Task[None]] = field(default_factory=set)
     _calls: dict[Id, asyncio.Task[None]] = field(default_factory=dict)
     _pump: asyncio.Task[None] | None = None
@@ -128,12 +128,12 @@ class Conversation:
         """Read frames until the client leaves or its token ends; cancel what is in flight."""
         ending = asyncio.ensure_future(self._end())
         try:
-            while not self.line.closed:
+            while not self.writer.closed:
                 message = await receive()
                 if message["type"] == "websocket.disconnect":
                     break
                 if message.get("text") is None:
-                    await self.line.close(_NOT_TEXT, "only text frames are accepted")
+                    await self.writer.close(_NOT_TEXT, "only text frames are accepted")
                     break
                 await self._take(message["text"])
         finally:
@@ -160,7 +160,7 @@ class Conversation:
             # The task takes its first step now: one that is cancelled before it never answers.
             await asyncio.sleep(0)
         except FrameError as error:
-            await self.line.write(error_frame(error.id, error.code, str(error)))
+            await self.writer.write(error_frame(error.id, error.code, str(error)))
         await asyncio.sleep(wait_s)  # nothing more is read in the meantime
 
     def _start(self, call: Call, caller: Caller, wait_s: float) -> None:
@@ -204,7 +204,7 @@ class Conversation:
             return
         except SaysoError as error:
             frame = refusal_frame(frame_id, error)
-        await self.line.write(frame)
+        await self.writer.write(frame)
 
     async def _outcome(
         self, frame_id: Id, method: AnyMethod | None, raw: Mapping[str, object], caller: Caller
@@ -232,12 +232,12 @@ class Conversation:
     async def _push(self) -> None:
         try:
             await self._subscriptions.pump()
-            await self.line.close(_OVERLOADED, "drain the events, then reconnect")
+            await self.writer.close(_OVERLOADED, "drain the events, then reconnect")
         except Unauthenticated as error:
             await self._log_out(None, error)
         except SaysoError as error:
             _log.warning("events are no longer pushed: %s", error)
-            await self.line.close(_OVERLOADED, "events cannot be read now")
+            await self.writer.close(_OVERLOADED, "events cannot be read now")
 
     async def _notify(self, method: str, params: Mapping[str, object], /) -> None:
         try:
@@ -245,17 +245,17 @@ class Conversation:
         except Unauthenticated as error:
             await self._log_out(None, error)
             return
-        await self.line.write(notification_frame(method, params))
+        await self.writer.write(notification_frame(method, params))
 
     async def _end(self) -> None:
         await self._log_out(None, await token_end(self.home.store, self.login))
 
     async def _log_out(self, frame_id: Id | None, error: Unauthenticated) -> None:
-        await self.line.write(refusal_frame(frame_id, error))
-        await self.line.close(_LOGGED_OUT, "the token is no longer valid")
+        await self.writer.write(refusal_frame(frame_id, error))
+        await self.writer.close(_LOGGED_OUT, "the token is no longer valid")
 
     async def _abandon(self, ending: asyncio.Task[None]) -> None:
-        self.line.closed = True
+        self.writer.closed = True
         tasks = [ending, *self._calls.values()]
         if self._pump is not None:
             tasks.append(self._pump)

@@ -5,7 +5,7 @@ import os
 import sys
 from base64 import b64decode, b64encode
 
-from bot.cli import fail, let_go, remark
+from bot.cli import discard_output, fail, remark
 from bot.cli.call import print_json
 from bot.client import Client
 
@@ -36,7 +36,7 @@ def ended(client: Client, answer: "dict[str, Any]", *, as_json: bool) -> int:
 
 def _unwritten(problem: OSError, code: int) -> int:
     """Report that the output cannot be written: the run is over, and nobody keeps its output."""
-    let_go()
+    discard_output()
     why = problem.strerror
     words = f"cannot write the output ({why}); the run ended with {code}"
     return fail(words, code=_LOST, kind="OSError")

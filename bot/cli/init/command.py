@@ -15,7 +15,7 @@ from bot.cli.parser import arg, command, under
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # slow to import; the other commands start without them
     from bot.cli.parser import Commands
-    from bot.setup.chosen import Chosen, Platform
+    from bot.setup.choices import Chosen, Platform
 
 _SECONDS = 300.0
 _UNANSWERED = 4
@@ -97,7 +97,7 @@ def _chosen(args: argparse.Namespace) -> "Chosen":
     from bot.cli.init.screen import ask_platform, ask_secrets  # noqa: PLC0415
     from bot.doctor.secret_files import fault_of  # noqa: PLC0415
     from bot.settings.secrets import fetch  # noqa: PLC0415
-    from bot.setup.chosen import Chosen, Platform  # noqa: PLC0415
+    from bot.setup.choices import Chosen, Platform  # noqa: PLC0415
 
     platform = Platform(args.channel) if args.channel else ask_platform()
     named = _named(args, platform)
@@ -118,7 +118,7 @@ def _named(args: argparse.Namespace, platform: "Platform") -> dict[str, Path] | 
     Raises:
         ConfigError: nothing may be asked, and a file is missing.
     """
-    from bot.setup.chosen import SECRETS  # noqa: PLC0415
+    from bot.setup.choices import SECRETS  # noqa: PLC0415
     from core.errors import ConfigError  # noqa: PLC0415
 
     files = (args.token_file, args.app_token_file)

@@ -6,7 +6,7 @@ from getpass import getpass
 from pathlib import Path
 
 from bot.health.check import Finding
-from bot.setup.chosen import SECRETS, Contact, Platform
+from bot.setup.choices import SECRETS, Contact, Platform
 
 _TITLES = {
     Platform.TERMINAL: "this terminal only",

@@ -6,9 +6,9 @@ from bot.cli import fail
 from bot.cli.paths import socket_path
 from bot.cli.run.arguments import add_arguments, quick
 from bot.cli.run.exit_status import conclude, exit_code, print_json
-from bot.cli.run.follow import Following, Left
+from bot.cli.run.follow import Detached, FollowedRequest
 from bot.cli.run.output_streams import Outlets, fill_standard_descriptors, one_file
-from bot.cli.run.params import Unusable, params_of
+from bot.cli.run.params import UsageError, params_of
 from bot.cli.run.signals import Signals, die_of, hangs_up
 from bot.client import Client
 
@@ -53,7 +53,7 @@ def run(args: "argparse.Namespace") -> int:
     separate = not args.json and not args.pty and not one_file()
     try:
         params = params_of(args, separate=separate)
-    except Unusable as problem:
+    except UsageError as problem:
         return fail(str(problem), "sayso run")
     # With it the same request can be sent again if the connection ends before its id is known.
     params.setdefault("requestKey", os.urandom(16).hex())
@@ -69,25 +69,25 @@ def follow(
     with Client(socket_path()) as client:
         shown = None if as_json else outlets
         waiting = None if as_json and not os.isatty(2) else _waiting
-        line = Following(client, signals, shown, waiting, waits=waits)
+        request = FollowedRequest(client, signals, shown, waiting, waits=waits)
         try:
-            code = _followed(line, method, params, outlets, as_json=as_json)
-        except Left as left:
-            code = _leave(line, left.number)
+            code = _followed(request, method, params, outlets, as_json=as_json)
+        except Detached as detached:
+            code = _detach(request, detached.number)
         except BrokenPipeError:
-            code = _unread(line)
+            code = _cancel_unread(request)
         except OSError as problem:
-            if number := line.interrupted or _hung_up(outlets, problem):
-                _withdrawn(line, number)
-            code = _unwritten(line, problem)
+            if number := request.interrupted or _hangup_signal(outlets, problem):
+                _cancel_quietly(request, number)
+            code = _report_unwritten(request, problem)
         finally:
-            line.wipe()
+            request.wipe()
     signals.close()
     return code
 
 
 def _followed(
-    line: Following,
+    request: FollowedRequest,
     method: str,
     params: dict[str, object],
     outlets: Outlets,
@@ -95,15 +95,15 @@ def _followed(
     as_json: bool,
 ) -> int:
     """Follow a request to its end."""
-    answer = line.answer(method, params)
-    line.wipe()
+    answer = request.answer(method, params)
+    request.wipe()
     if as_json:
         code = print_json(answer)
     else:
         code = conclude(answer, outlets)
-        line.flush()
-    if line.interrupted and _was_ended(answer):
-        die_of(line.interrupted)
+        request.flush()
+    if request.interrupted and _was_ended(answer):
+        die_of(request.interrupted)
     return code
 
 
@@ -114,21 +114,23 @@ def _was_ended(answer: dict[str, object]) -> bool:
     return answer["status"] == "denied" and answer["reason"] == "cancelled"
 
 
-def _leave(line: Following, number: int) -> int:
-    if line.run_id is not None:
-        line.say(f"detached from run {line.run_id}; see `sayso history`")
-    elif line.sent:
-        line.say("detached; the request may be on record: see `sayso pending` and `sayso history`")
+def _detach(request: FollowedRequest, number: int) -> int:
+    if request.run_id is not None:
+        request.say(f"detached from run {request.run_id}; see `sayso history`")
+    elif request.sent:
+        request.say(
+            "detached; the request may be on record: see `sayso pending` and `sayso history`"
+        )
     die_of(number)
 
 
-def _unread(line: Following) -> int:
+def _cancel_unread(request: FollowedRequest) -> int:
     """End a run whose output nobody reads, quietly, as a local command would end."""
-    line.cancel()
+    request.cancel()
     die_of(_SIGPIPE)
 
 
-def _hung_up(outlets: Outlets, problem: OSError) -> int:
+def _hangup_signal(outlets: Outlets, problem: OSError) -> int:
     """Return the signal of a closed terminal if that is why nothing can be written, else 0.
 
     The write can fail before the shell has passed the signal on.
@@ -137,20 +139,20 @@ def _hung_up(outlets: Outlets, problem: OSError) -> int:
     return _SIGHUP if closed and hangs_up() else 0
 
 
-def _withdrawn(line: Following, number: int) -> "NoReturn":
+def _cancel_quietly(request: FollowedRequest, number: int) -> "NoReturn":
     """End the run for a signal when nothing can be printed about it."""
     try:
-        line.cancel()
+        request.cancel()
     finally:
         die_of(number)
 
 
-def _unwritten(line: Following, problem: OSError) -> int:
+def _report_unwritten(request: FollowedRequest, problem: OSError) -> int:
     """Report that the output cannot be written; the run continues, so its work is not lost."""
     for one in (outlets := Outlets(separate=False)).all:
         one.forgives = True
     words = f"cannot write the output ({problem.strerror}); see `sayso history` for how run"
-    outlets.say(f"{words} {line.run_id or ''} ends")
+    outlets.say(f"{words} {request.run_id or ''} ends")
     return 1
 
 

@@ -24,7 +24,7 @@ _STOPPING, _GAVE_UP, _BUSY, _LATE = -32004, -32800, -32003, -32002
 _ASK_WHERE_S = 2.0
 
 
-class Left(Exception):
+class Detached(Exception):
     """A second signal came: the user wants to leave now."""
 
     def __init__(self, number: int) -> None:
@@ -32,7 +32,7 @@ class Left(Exception):
         self.number = number
 
 
-class Following:
+class FollowedRequest:
     """One request, followed until its answer.
 
     ``outlets`` is ``None`` if output is not shown as it comes; ``waiting`` creates what shows that
@@ -67,13 +67,13 @@ class Following:
     @property
     def interrupted(self) -> int:
         """Return the signal that requested the end, 0 for none."""
-        return self._signals.heard[0] if self._signals.heard else 0
+        return self._signals.received[0] if self._signals.received else 0
 
     def answer(self, method: str, params: "dict[str, object]") -> "Answer":
         """Send the request, and return the answer.
 
         Raises:
-            Left: a second signal came; the run continues.
+            Detached: a second signal came; the run continues.
             BrokenPipeError: nobody reads what is printed.
             GatewayUnreachable: no gateway listens, and nothing was sent.
             Unanswered: it was sent, and the gateway is gone.
@@ -94,7 +94,7 @@ class Following:
         """Print a line on standard error; after a signal, only if it can be written."""
         self.wipe()
         outlets = Outlets(separate=False) if self._outlets is None else self._outlets
-        if self._signals.heard:
+        if self._signals.received:
             self._spinner = self._waiting = None
             for one in outlets.all:
                 one.forgives = True
@@ -112,13 +112,13 @@ class Following:
         """Wait until all that was printed is written.
 
         Raises:
-            Left: a signal came first.
+            Detached: a signal came first.
             BrokenPipeError: nobody reads it.
         """
         while self._outlets is not None and any(one.blocked for one in self._outlets.all):
             self._wait(None, with_gateway=False)
-            if self._signals.heard:
-                raise Left(self._signals.heard[-1])
+            if self._signals.received:
+                raise Detached(self._signals.received[-1])
 
     def cancel(self) -> None:
         """Ask the gateway to end the run, and wait until it has received that."""
@@ -156,7 +156,7 @@ class Following:
                 poll.register(one.fd, 0)  # reports only that nobody reads any more
         found = dict(poll.poll(timeout_ms))
         if self._signals.fd in found:
-            self._signals.calm()
+            self._signals.drain()
         for one in outlets:
             one.flush()
             if one.full and found.get(one.fd, 0) & select.POLLERR:
@@ -172,8 +172,8 @@ class Following:
             self._cancelled = True
             self._send("exec.cancel", {"id": self.run_id})
             self.say("cancelling; press Ctrl-C again to detach")
-        if self._signals.impatient:
-            raise Left(self._signals.impatient)
+        if self._signals.detaching:
+            raise Detached(self._signals.detaching)
 
     def _take(self, frame: "Answer") -> "Answer | None":
         """Process one frame; return the answer once it has arrived."""
@@ -286,5 +286,5 @@ class Following:
 
     def _pause(self) -> None:
         self._wait(round(_RETRY_S * 1000), with_gateway=False)
-        if self._signals.heard:
-            raise Left(self._signals.heard[-1])
+        if self._signals.received:
+            raise Detached(self._signals.received[-1])

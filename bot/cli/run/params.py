@@ -10,7 +10,7 @@ MOST_INPUT = 1024 * 1024
 """Bytes; the gateway accepts no more (S4 ``max_stdin_bytes``)."""
 
 
-class Unusable(Exception):
+class UsageError(Exception):
     """The arguments ask for something impossible; the message says what to change."""
 
 
@@ -18,10 +18,10 @@ def params_of(args: "Namespace", *, separate: bool) -> "dict[str, object]":
     """Return the params.
 
     Raises:
-        Unusable: the arguments contradict each other, or standard input cannot be read.
+        UsageError: the arguments contradict each other, or standard input cannot be read.
     """
     if (args.line is None) == (not args.argv):
-        raise Unusable("give either -c 'LINE' or -- ARGV…; see `sayso run --help`")
+        raise UsageError("give either -c 'LINE' or -- ARGV…; see `sayso run --help`")
     params = {
         "command": args.line,
         "argv": args.argv or None,
@@ -47,7 +47,7 @@ def params_of(args: "Namespace", *, separate: bool) -> "dict[str, object]":
 def _variables(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         if pair.find("=") < 1:
-            raise Unusable(f"--env {pair}: write NAME=VALUE, or NAME= for an empty value")
+            raise UsageError(f"--env {pair}: write NAME=VALUE, or NAME= for an empty value")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
@@ -58,10 +58,10 @@ def _input(args: "Namespace") -> str | None:
     from binascii import b2a_base64  # noqa: PLC0415 - seldom needed
 
     if args.stdin and args.stdin_file is not None:
-        raise Unusable("give either --stdin or --stdin-file F")
+        raise UsageError("give either --stdin or --stdin-file F")
     data = _read(args.stdin_file)
     if len(data) > MOST_INPUT:
-        raise Unusable(f"standard input is longer than {MOST_INPUT:,} bytes; pass a file's path")
+        raise UsageError(f"standard input is longer than {MOST_INPUT:,} bytes; pass a file's path")
     return b2a_base64(data, newline=False).decode("ascii")
 
 
@@ -70,13 +70,13 @@ def _read(path: str | None) -> bytes:
     try:
         fd = 0 if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise Unusable(f"{path} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     data = bytearray()
     try:
         while len(data) <= MOST_INPUT and (chunk := os.read(fd, MOST_INPUT + 1 - len(data))):
             data += chunk
     except OSError as error:
-        raise Unusable(f"{path or 'standard input'} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path or 'standard input'} cannot be read: {error.strerror}") from None
     finally:
         if path is not None:
             os.close(fd)

@@ -16,26 +16,26 @@ _ENDING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 class Signals:
     """The signals received; ``fd`` becomes readable with each."""
 
-    __slots__ = ("_inlet", "fd", "heard")
+    __slots__ = ("_inlet", "fd", "received")
 
     def __init__(self) -> None:
-        self.heard: list[int] = []
+        self.received: list[int] = []
         self.fd, self._inlet = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         _signal.set_wakeup_fd(self._inlet, warn_on_full_buffer=False)
         for number in _ENDING:
             # A background job was started ignoring them, and still does.
             if _signal.getsignal(number) != _signal.SIG_IGN:
-                _signal.signal(number, lambda got, _: self.heard.append(got))
+                _signal.signal(number, lambda got, _: self.received.append(got))
 
     @property
-    def impatient(self) -> int:
-        """Return the signal that means to leave at once, 0 for none.
+    def detaching(self) -> int:
+        """Return the signal that means to detach at once, 0 for none.
 
         A terminal that closes is reported twice, by the shell and by the kernel.
         """
-        return next((number for number in self.heard[1:] if number != _signal.SIGHUP), 0)
+        return next((number for number in self.received[1:] if number != _signal.SIGHUP), 0)
 
-    def calm(self) -> None:
+    def drain(self) -> None:
         """Drain ``fd`` of what woke us."""
         try:
             os.read(self.fd, 64)

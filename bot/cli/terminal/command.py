@@ -61,9 +61,9 @@ def run(args: argparse.Namespace) -> int:
             if opened["status"] == "pending":
                 code = opened["code"]
                 remark("note", f"waiting for the approval of {code}: `sayso pending` shows it")
-        from bot.cli.terminal.line import Line  # noqa: PLC0415 - what no other way needs
+        from bot.cli.terminal.line import AttachedTerminal  # noqa: PLC0415 - what no other way needs
 
-        return Line(client, terminal_id).follow()
+        return AttachedTerminal(client, terminal_id).follow()
 
 
 def _params(args: argparse.Namespace) -> "dict[str, object]":

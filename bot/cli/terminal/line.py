@@ -28,7 +28,7 @@ class Ended(Exception):
     """A signal arrived that ends this program."""
 
 
-class Line:
+class AttachedTerminal:
     """One terminal, from its opening until it ends or is left; the tty is always restored."""
 
     def __init__(self, client: Client, terminal_id: str) -> None:

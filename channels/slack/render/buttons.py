@@ -64,7 +64,7 @@ def _rows(choices: tuple[Choice, ...], block: str) -> list[Json]:
     ]
 
 
-def read(action_id: str, block_id: str) -> tuple[Command, bool]:
+def decode_press(action_id: str, block_id: str) -> tuple[Command, bool]:
     """Decode a press; the flag means that it was a choice below a reply.
 
     Buttons of earlier versions (``approval:allow-once``) are ``Malformed``.

@@ -5,7 +5,6 @@ request under the same code. Nothing here replaces a node: another key is anothe
 that a paired node has must be given up before a second one gets it.
 """
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
@@ -20,6 +19,7 @@ from core.model.identity import CODE_LENGTH
 from core.model.node import SHORTEST_PREFIX, Node, NodeId, PairingRequest, normalised
 from core.store.engine.clock import now_ms
 from core.store.engine.notifications import note
+from core.store.people.token_text import digest
 from core.store.schema.json_columns import plain
 from core.store.schema.people_tables import node_requests, nodes
 from core.text.likeness import likeness
@@ -106,7 +106,7 @@ def request(conn: Connection, draft: PairingDraft) -> PairingRequest:
     code = "".join(secrets.choice(_CROCKFORD) for _ in range(CODE_LENGTH))
     name, address, expires = plain(draft.name), plain(draft.address), now + REQUEST_LIFE_MS
     made = PairingRequest(code, draft.id, name, address, now, expires)
-    conn.execute(insert(node_requests), {**asdict(made), "token_hash": _hash(draft.token)})
+    conn.execute(insert(node_requests), {**asdict(made), "token_hash": digest(draft.token)})
     note(conn, CHANGED)
     return made
 
@@ -173,7 +173,7 @@ def admit(conn: Connection, node_id: NodeId, token: str, address: str) -> Node |
     row = conn.execute(_NODE, {"p_id": node_id}).mappings().first()
     if row is None:
         return None
-    if not hmac.compare_digest(row["token_hash"], _hash(token)):
+    if not hmac.compare_digest(row["token_hash"], digest(token)):
         raise BadRequest("This node is paired with another token. Restore its node.json.")
     now = now_ms(conn)
     conn.execute(_SEEN, {"p_id": node_id, "p_now": now, "p_address": plain(address)})
@@ -280,7 +280,7 @@ def _is_address(name: str) -> bool:
 
 def _is_same(row: RowMapping, draft: PairingDraft) -> bool:
     shown = (row["name"], row["address"], row["token_hash"])
-    return shown == (plain(draft.name), plain(draft.address), _hash(draft.token))
+    return shown == (plain(draft.name), plain(draft.address), digest(draft.token))
 
 
 def _request(row: RowMapping) -> PairingRequest:
@@ -303,7 +303,3 @@ def _node(row: RowMapping) -> Node:
         by=row["paired_by"],
         seen_ms=row["seen_ms"],
     )
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -6,7 +6,6 @@ a session, a token of the person that no API takes (``Token.browser``). So whate
 person's tokens holds for sessions, above all revoking.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,7 +17,8 @@ from core.errors import BadRequest
 from core.model.access import Scope
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
-from core.store.people import begun, passkeys, people, tokens
+from core.store.people import page_sessions, passkeys, people, tokens
+from core.store.people.token_text import digest
 from core.store.people.tokens import NewToken, Token, TokenDraft
 from core.store.schema.people_tables import page_links
 
@@ -92,7 +92,7 @@ def create(conn: Connection, person: str | None, scopes: frozenset[Scope], by: s
     _refuse_revoked(conn, name)
     now, secret = now_ms(conn), secrets.token_urlsafe(_BYTES)
     row = {
-        "hash": _hash(secret),
+        "hash": digest(secret),
         "person": name,
         "scopes": " ".join(sorted(scopes)),
         "created_by": by,
@@ -109,20 +109,20 @@ def create_anew(conn: Connection, person: str, scopes: frozenset[Scope], by: str
     Raises:
         BadRequest: as ``create``.
     """
-    begun.withdraw_links(conn, by)
+    page_sessions.withdraw_links(conn, by)
     return create(conn, person, scopes, by)
 
 
 def open_in(conn: Connection, secret: str, browser: str) -> Link:
     """Bind a link to the browser that opens it first, and return what it is to this one."""
-    now, hashed = now_ms(conn), _hash(secret)
-    conn.execute(_BIND, {"p_hash": hashed, "p_browser": _hash(browser), "p_now": now})
+    now, hashed = now_ms(conn), digest(secret)
+    conn.execute(_BIND, {"p_hash": hashed, "p_browser": digest(browser), "p_now": now})
     return _seen(conn, hashed, browser)
 
 
 def seen_by(conn: Connection, secret: str, browser: str) -> Link:
     """Return what a link is to a browser, and bind nothing."""
-    return _seen(conn, _hash(secret), browser)
+    return _seen(conn, digest(secret), browser)
 
 
 def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | Link:
@@ -135,10 +135,10 @@ def use(conn: Connection, secret: str, browser: str, label: str) -> NewToken | L
     Raises:
         BadRequest: the person is revoked.
     """
-    values = {"p_hash": _hash(secret), "p_browser": _hash(browser), "p_now": now_ms(conn)}
+    values = {"p_hash": digest(secret), "p_browser": digest(browser), "p_now": now_ms(conn)}
     row = conn.execute(_USE, values).mappings().first()
     if row is None:
-        return _seen(conn, _hash(secret), browser)
+        return _seen(conn, digest(secret), browser)
     scopes = frozenset(Scope(word) for word in row["scopes"].split())
     return _session(conn, row["person"], scopes, row["created_by"], label)
 
@@ -198,7 +198,7 @@ def _seen(conn: Connection, hashed: str, browser: str) -> Link:
     row = conn.execute(_BY_HASH, {"p_hash": hashed}).mappings().first()
     if row is None:
         return Link(LinkState.UNKNOWN)
-    state = _state(row, _hash(browser), now_ms(conn))
+    state = _state(row, digest(browser), now_ms(conn))
     if state is not LinkState.OPEN:
         return Link(state)
     return Link(state, PersonId(row["person"]), row["expires_ms"])
@@ -223,7 +223,3 @@ def _only(conn: Connection) -> str:
             "approvals.exec.approvers: sayso people add NAME"
         )
     raise BadRequest(f"Which person? Use --person with one of {', '.join(named)}.")
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -5,7 +5,6 @@ count, an authenticator's and its copy's, at most one counts. A passkey that doe
 for ever; its challenge is still good only once.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +14,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert  # compiles for SQLi
 
 from core.model.identity import PersonId
 from core.store.engine.clock import now_ms
-from core.store.people import begun
+from core.store.people import page_sessions
+from core.store.people.token_text import digest
 from core.store.schema.people_tables import passkey_challenges, passkeys
 
 CHALLENGE_MS: Final = 5 * 60_000
@@ -122,7 +122,7 @@ def forget(conn: Connection, key_id: str) -> PersonId | None:
     found = conn.execute(_FORGET, {"p_id": key_id}).scalar()
     if found is None:
         return None
-    begun.sign_out(conn, maker(key_id))
+    page_sessions.sign_out(conn, maker(key_id))
     return PersonId(found)
 
 
@@ -135,20 +135,20 @@ def draw(conn: Connection, about: str) -> str:
     """Draw the nonce of a challenge for one thing; it is good once, for five minutes."""
     nonce, now = secrets.token_hex(_NONCE_BYTES), now_ms(conn)
     conn.execute(_PRUNE, {"p_now": now})
-    row = {"hash": _hash(nonce), "about": about, "expires_ms": now + CHALLENGE_MS}
+    row = {"hash": digest(nonce), "about": about, "expires_ms": now + CHALLENGE_MS}
     conn.execute(insert(passkey_challenges), row)
     return nonce
 
 
 def is_open(conn: Connection, nonce: str, about: str) -> bool:
     """Return whether a challenge that was drawn for this can still be used."""
-    values = {"p_hash": _hash(nonce), "p_about": about, "p_now": now_ms(conn)}
+    values = {"p_hash": digest(nonce), "p_about": about, "p_now": now_ms(conn)}
     return conn.execute(_LOOK, values).first() is not None
 
 
 def use(conn: Connection, nonce: str, about: str) -> bool:
     """Use up a challenge; ``False`` if it was, is too old, or was drawn for something else."""
-    values = {"p_hash": _hash(nonce), "p_about": about, "p_now": now_ms(conn)}
+    values = {"p_hash": digest(nonce), "p_about": about, "p_now": now_ms(conn)}
     return conn.execute(_USE, values).first() is not None
 
 
@@ -163,10 +163,6 @@ def count(conn: Connection, person: str, key_id: str, new: int) -> bool:
     """Take a passkey's new count; ``False`` if it is not above the last one."""
     values = {"p_id": key_id, "p_person": person, "p_count": new, "p_now": now_ms(conn)}
     return conn.execute(_SPEND, values).first() is not None
-
-
-def _hash(nonce: str) -> str:
-    return hashlib.sha256(nonce.encode()).hexdigest()
 
 
 def _passkey(row: RowMapping) -> Passkey:

@@ -15,7 +15,7 @@ from core.errors import BadRequest
 from core.model.identity import API_CHANNEL, PERSON_NAME, Actor, PersonId, Requester
 from core.store.engine.clock import now_ms
 from core.store.engine.notifications import TOKENS, note
-from core.store.people import begun
+from core.store.people import page_sessions
 from core.store.schema.json_columns import dump
 from core.store.schema.people_tables import accounts, pairings, people
 from core.store.schema.tables import questions
@@ -161,7 +161,7 @@ def unlink(conn: Connection, channel: str, account: str) -> PersonId | None:
 
     Where the account signed the person in to the control page, that ends.
     """
-    begun.sign_out(conn, f"{channel}:{account}")
+    page_sessions.sign_out(conn, f"{channel}:{account}")
     found = conn.execute(_UNLINK, {"p_channel": channel, "p_account": account}).scalar()
     return None if found is None else PersonId(found)
 
@@ -173,7 +173,7 @@ def revoke(conn: Connection, who: str) -> bool:
     with it, and no longer counts. ``False`` if no person has this name.
     """
     if ":" in who:
-        for session in begun.revoke(conn, who):
+        for session in page_sessions.revoke(conn, who):
             conn.execute(
                 _REVOKE_ACCOUNT, {"p_id": f"{API_CHANNEL}:{session}", "p_now": now_ms(conn)}
             )

@@ -5,7 +5,6 @@ its person again, so whatever ends those ends the push. What a notification answ
 once, for one subscription, approval and plan, until the approval's deadline.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert  # compiles for SQLi
 
 from core.model.identity import ApprovalId, PersonId
 from core.store.engine.clock import now_ms
+from core.store.people.token_text import digest
 from core.store.people.tokens import holder_is_revoked
 from core.store.schema.people_tables import push_answers, push_keys, push_subscriptions, tokens
 
@@ -130,7 +130,7 @@ def keep_key(conn: Connection, sealed: str) -> str:
 
 def subscribe(conn: Connection, draft: Draft) -> bool:
     """Keep a browser, in place of its earlier subscription; ``False`` if there are too many."""
-    now, endpoint = now_ms(conn), _hash(draft.endpoint)
+    now, endpoint = now_ms(conn), digest(draft.endpoint)
     conn.execute(_ENDED, {"p_now": now})
     conn.execute(_SAME, {"p_endpoint": endpoint})
     if conn.execute(_COUNT, {"p_person": draft.person}).scalar_one() >= MOST:
@@ -179,7 +179,7 @@ def draw(conn: Connection, about: Answerable, expires_ms: int) -> str:
     text = secrets.token_urlsafe(_ANSWER_BYTES)
     conn.execute(_PRUNE, {"p_now": now_ms(conn)})
     row = {
-        "hash": _hash(text),
+        "hash": digest(text),
         "subscription": about.subscription,
         "approval_id": about.approval_id,
         "digest": about.digest,
@@ -194,7 +194,7 @@ def use(conn: Connection, text: str, session: str) -> Answerable | None:
 
     Whatever else was drawn for this browser and approval is used up with it.
     """
-    values = {"p_hash": _hash(text), "p_session": session, "p_now": now_ms(conn)}
+    values = {"p_hash": digest(text), "p_session": session, "p_now": now_ms(conn)}
     row = conn.execute(_FOUND, values).mappings().first()
     if row is None or get(conn, row["subscription"]) is None:
         return None
@@ -211,7 +211,3 @@ def _counts(conn: Connection, row: RowMapping) -> bool:
 
 def _subscription(row: RowMapping) -> Subscription:
     return Subscription(**{name: row[name] for name in Subscription.__slots__})
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

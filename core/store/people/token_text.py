@@ -30,7 +30,7 @@ def is_token(text: str) -> bool:
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 hex of a token; 256 random bits need no salt and no slow hash."""
+    """Return the SHA-256 hex of a random secret, which needs no salt and no slow hash."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bot.demo.chats import Chats
-from bot.demo.ending import Ending
 from bot.demo.play import _go_on
 from bot.demo.screen import screen_of
+from bot.demo.signals import Ending
 from bot.demo.viewer import Viewer
 from channels.memory import MemoryChannel
 from core.model.identity import Actor

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings import load
-from bot.setup.chosen import Chosen, Contact, Platform
+from bot.setup.choices import Chosen, Contact, Platform
 from bot.setup.config_file import refuse_existing, write
 from core.errors import StateError
 

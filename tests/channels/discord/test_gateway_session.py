@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.discord.gateway_session import InHand, Session, SessionFile
+from channels.discord.gateway_session import InProgress, Session, SessionFile
 
 _SESSION = Session("s1", 7, "wss://gateway.example/", "9:1")
 
@@ -44,7 +44,7 @@ def test_a_disk_that_fails_is_logged_and_no_more(
 
 def test_what_is_in_hand_holds_the_number_back() -> None:
     """A resumed session begins before the oldest unfinished event."""
-    hand = InHand()
+    hand = InProgress()
     hand.begin(100, 5)
     hand.begin(101, 6)
     assert hand.done_up_to(9) == 4
@@ -56,7 +56,7 @@ def test_what_is_in_hand_holds_the_number_back() -> None:
 
 def test_events_that_nobody_ends_are_forgotten_in_time() -> None:
     """The list of open events is bounded."""
-    hand = InHand()
+    hand = InProgress()
     for number in range(1_001):
         hand.begin(number, number + 1)
 

@@ -41,7 +41,7 @@ async def address(server: SlackServer, inbox: RecordingInbox) -> AsyncIterator[s
 def port_of(channel: SlackChannel) -> int:
     """Return the port that a channel took."""
     assert channel._connection is not None
-    port: int = getattr(channel._connection._line, "port", 0)
+    port: int = getattr(channel._connection._transport, "port", 0)
     return port
 
 

@@ -275,7 +275,7 @@ async def test_neither_token_nor_secret_is_in_a_representation(setup: TelegramUs
     """Anything that a log might print of the channel names no secret."""
     await setup.channel.start(RecordingInbox())
     assert isinstance(setup.channel, TelegramChannel)
-    shown = repr([setup.channel._line, setup.channel._sender, setup.channel._settings])
+    shown = repr([setup.channel._transport, setup.channel._sender, setup.channel._settings])
     await setup.channel.stop()
 
     assert SECRET not in shown

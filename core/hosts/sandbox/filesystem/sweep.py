@@ -85,7 +85,7 @@ class _Level:
 
     def below(self, name: str, fd: int) -> "_Level":
         """Return the level of a folder in this one, which is open."""
-        return _Level(name, self, fd, _identity(fd), self.length + len(name) + 1)
+        return _Level(name, self, fd, identity_of(fd), self.length + len(name) + 1)
 
     def close(self) -> None:
         if self.fd < 0:
@@ -249,7 +249,7 @@ class Sweep:
             fd = os.open(".", _FOLDER, dir_fd=self.root)
         except PermissionError:
             fd, restore = _forced(self.root)
-        return _Level("", None, fd, _identity(fd), restore=restore)
+        return _Level("", None, fd, identity_of(fd), restore=restore)
 
 
 def _forced(fd: int) -> tuple[int, int]:
@@ -281,7 +281,8 @@ def _mark(name: str, folder: int) -> str | None:
     return None
 
 
-def _identity(fd: int) -> tuple[int, int]:
+def identity_of(fd: int) -> tuple[int, int]:
+    """Return the device and inode of an open file."""
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
 
@@ -292,7 +293,7 @@ def _leave(levels: list[_Level]) -> bool:
     try:
         if levels and levels[-1].fd < 0:
             above = os.open("..", _FOLDER, dir_fd=below.fd)
-            if _identity(above) != levels[-1].identity:
+            if identity_of(above) != levels[-1].identity:
                 os.close(above)
                 return False
             levels[-1].fd = above

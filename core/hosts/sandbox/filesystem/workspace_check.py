@@ -23,7 +23,7 @@ from core.hosts.sandbox.filesystem.protect import (
     targets,
     undo,
 )
-from core.hosts.sandbox.filesystem.sweep import Moment, Sweep, joined
+from core.hosts.sandbox.filesystem.sweep import Moment, Sweep, identity_of, joined
 
 _log = logging.getLogger(__name__)
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -90,7 +90,7 @@ class Checks:
         except OSError:
             return  # the run itself will report it
         try:
-            if _identity(fd) not in self._known:
+            if identity_of(fd) not in self._known:
                 sweep = Sweep(fd, None)
                 await self.walk(sweep)
                 self.learn(self.workspace(fd), sweep)
@@ -116,7 +116,7 @@ class Checks:
 
     def workspace(self, fd: int) -> Workspace:
         """Return what is known about a folder."""
-        identity = _identity(fd)
+        identity = identity_of(fd)
         if identity not in self._known:
             for other in [one for one, known in self._known.items() if not known.runs]:
                 if len(self._known) < _MOST_KNOWN:
@@ -221,11 +221,6 @@ class Check:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-
-def _identity(fd: int) -> tuple[int, int]:
-    status = os.fstat(fd)
-    return status.st_dev, status.st_ino
 
 
 def _sentences(sweep: Sweep, undone: list[Undone]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from bot.cli.init.screen import Lines
-from bot.setup.chosen import Contact
+from bot.setup.choices import Contact
 
 CHAT, TERMINAL = Contact("42", "-100", "Ana"), Contact("uid:0", "here")
 

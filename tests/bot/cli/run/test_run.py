@@ -16,9 +16,9 @@ import pytest
 from bot.cli import Failures, build_parser, main
 from bot.cli.run import follow
 from bot.cli.run.exit_status import conclude
-from bot.cli.run.follow import Following
+from bot.cli.run.follow import FollowedRequest
 from bot.cli.run.output_streams import Outlet, Outlets
-from bot.cli.run.params import MOST_INPUT, Unusable, params_of
+from bot.cli.run.params import MOST_INPUT, UsageError, params_of
 from bot.cli.run.signals import Signals
 from bot.cli.run.spinner import Spinner
 from bot.client import Client
@@ -201,7 +201,7 @@ def test_a_task_is_taken_from_the_environment_unless_it_is_named(
 )
 def test_what_contradicts_itself_is_not_asked(words: tuple[str, ...]) -> None:
     """Neither or both of a line and a vector, and two inputs."""
-    with pytest.raises(Unusable, match="give either"):
+    with pytest.raises(UsageError, match="give either"):
         wished(*words)
 
 
@@ -260,7 +260,7 @@ def followed(
     signals, outlets = Signals(), Outlets(separate=False)
     try:
         with Client(server.path) as client:
-            line = Following(client, signals, outlets, None, waits=waits)
+            line = FollowedRequest(client, signals, outlets, None, waits=waits)
             return line.answer("exec.run", {"command": "x", **more}), outlets
     finally:
         signals.close()
@@ -274,7 +274,7 @@ def test_two_slow_readers_are_waited_for_until_they_have_all(tmp_path: Path) -> 
     outlets.out, outlets.error = (Outlet(inlet) for _, inlet in pipes)
     for one in outlets.all:
         one.add(data)
-    line = Following(Client(str(tmp_path / "unused")), signals, outlets, None, waits=True)
+    line = FollowedRequest(Client(str(tmp_path / "unused")), signals, outlets, None, waits=True)
     heard: list[bytes] = []
     readers = [threading.Thread(target=_read, args=(fd, len(data), heard)) for fd, _ in pipes]
     impatience = threading.Timer(20, signal.raise_signal, (signal.SIGTERM,))
@@ -372,7 +372,7 @@ def test_each_request_has_a_key_of_its_own(
 def test_where_nobody_listens_nothing_was_asked(tmp_path: Path) -> None:
     """A request with a key is not sent again where it was not sent at all."""
     signals, outlets = Signals(), Outlets(separate=False)
-    line = Following(Client(str(tmp_path / "none")), signals, outlets, None, waits=True)
+    line = FollowedRequest(Client(str(tmp_path / "none")), signals, outlets, None, waits=True)
     try:
         with pytest.raises(GatewayUnreachable, match="No gateway is listening"):
             line.answer("exec.run", {"command": "x", "requestKey": "k"})
@@ -455,7 +455,7 @@ def _followed_until_left(server: Scripted) -> None:
     signals, outlets = Signals(), Outlets(separate=False)
     try:
         with Client(server.path) as client:
-            line = Following(client, signals, outlets, None, waits=True)
+            line = FollowedRequest(client, signals, outlets, None, waits=True)
             line.answer("exec.run", {"command": "x", "requestKey": "k"})
     finally:
         signals.close()

@@ -53,7 +53,7 @@ class Snapshot:
 
 
 @dataclass(slots=True)
-class Now:
+class StartPage:
     """The start page."""
 
     table: Table
