@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from core.programs.profiles.load_profiles import profile_of
 from core.programs.profiles.profile import Profile
-from core.programs.profiles.tables import Table, section, words
+from core.programs.profiles.tables import Table, check_keys, section, words
 
 
 class Effect(StrEnum):
@@ -99,6 +99,10 @@ class CarrierProfile:
         return f"the subcommand {''.join(rest[:1])!r} is not known to be harmless"
 
 
+_SHAPE = ("exact", "options", "commands", "groups", "inherit")
+_EFFECTS = ("reading", "can", "acts")
+_OF_OTHERS = ("accept", "refuse", "source")
+_KEYS = frozenset((*_SHAPE, *_EFFECTS, *_OF_OTHERS))
 _OPTIONLESS = Profile(frozenset(), {}, {}, 0, "any")
 
 
@@ -116,8 +120,9 @@ def carrier_profile_of(name: str, holder: Table) -> CarrierProfile:
     Raises:
         TypeError: a key has a value of another type.
         KeyError: a kind or a group of options is unknown.
-        ValueError: a word names no effect.
+        ValueError: a key means nothing, or a word names no effect.
     """
+    check_keys(holder, _KEYS)
     shared = section(holder, "groups")
     groups = {key: profile_of(section(shared, key)) for key in shared}
     options = _with_groups(section(holder, "options"), groups) if "options" in holder else None

@@ -1,10 +1,16 @@
 """Build the profiles of arguments from their tables."""
 
 from core.programs.profiles.profile import Modes, Precedence, Profile
-from core.programs.profiles.tables import Table, section, words
+from core.programs.profiles.tables import Table, check_keys, section, words
 from core.programs.profiles.value_kinds import check_kind
 
 _UNLIMITED = 1 << 30
+_LISTS = "flags values optional operand consuming needs modes sparing first"
+_COUNTS = "operands operands_then least least_then"
+_SWITCHES = "number single bundle ordered counts_dash apart"
+_OF_OTHERS = "with accept refuse source"
+"""Keys of a profile that its carrier and its examples read."""
+_KEYS = frozenset(f"{_LISTS} {_COUNTS} {_SWITCHES} {_OF_OTHERS}".split())
 
 
 def _options(holder: Table, key: str) -> dict[str, str]:
@@ -42,9 +48,10 @@ def profile_of(holder: Table) -> Profile:
     Raises:
         TypeError: a key has a value of another type.
         KeyError: a value kind is unknown.
-        ValueError: an option is listed both with and without a value, or a group of modes names
-            one that is not listed.
+        ValueError: a key means nothing, an option is listed both with and without a value, or a
+            group of modes names one that is not listed.
     """
+    check_keys(holder, _KEYS)
     values, optional = _options(holder, "values"), _options(holder, "optional")
     flags = frozenset(words(holder, "flags"))
     torn = values.keys() & (flags | optional.keys())

@@ -43,3 +43,16 @@ def words(holder: Table, key: str) -> tuple[str, ...]:
         return tuple(found)
     msg = f"policy data: {key} must be words"
     raise TypeError(msg)
+
+
+def check_keys(holder: Table, known: frozenset[str]) -> None:
+    """Refuse a key that means nothing: a misspelled `needs` would leave a profile without it.
+
+    Raises:
+        ValueError: there is one; the shipped data is broken.
+    """
+    unknown = holder.keys() - known
+    if unknown:
+        strange, keys = ", ".join(sorted(unknown)), ", ".join(sorted(known))
+        msg = f"policy data: {strange} means nothing; known: {keys}"
+        raise ValueError(msg)

@@ -97,3 +97,9 @@ def test_a_strange_option_may_add_to_what_a_subcommand_does(
 ) -> None:
     """If effects are those of a subcommand; those of a whole program are all it can do."""
     assert known.bounds(line.split()) is bounds
+
+
+def test_a_key_that_means_nothing_stops_the_load() -> None:
+    """A misspelled `can` would have a program do nothing but read."""
+    with pytest.raises(ValueError, match=r"could means nothing; known: .*can"):
+        carrier_profile_of("tool", {"could": "writes"})

@@ -58,6 +58,12 @@ def test_an_unknown_value_kind_stops_the_load() -> None:
         profile_of({"values": {"nmber": "-n"}})
 
 
+def test_a_key_that_means_nothing_stops_the_load() -> None:
+    """A misspelled `needs` would accept what lacks the option."""
+    with pytest.raises(ValueError, match=r"required means nothing; known: .*needs"):
+        profile_of({"flags": "-t", "required": "-t"})
+
+
 def test_an_option_that_is_both_stops_the_load() -> None:
     """An option cannot need a value and take none: the rest would be read wrongly."""
     with pytest.raises(ValueError, match="-n"):
