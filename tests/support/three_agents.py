@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,14 +36,16 @@ AGENTS = ("amber", "birch", "cedar")
 SEEN, HIDDEN = frozenset({"amber", "birch"}), "cedar"
 TASK = TaskId("release")
 NODE = "web"
-WARNING = "A pattern of the node's file matches nothing."
+WARNING = "never counts"
+"""What is in the warnings about each file of approvals."""
 _ASKED_IN_ORDER = (HIDDEN, "amber", "birch", HIDDEN)
 """The hidden agent's are first and last, so that no list that is cut short begins with others."""
 
 
 def _file() -> dict[str, object]:
-    """Return an approvals file with a section for each agent."""
+    """Return an approvals file with a section for each agent, and one to warn about."""
     sections = {name: {"allowlist": [{"pattern": f"/opt/of-{name}"}]} for name in AGENTS}
+    sections["dogwood"] = {"allowlist": [{"pattern": "/usr/bin/sudo"}]}  # never counts
     return {"version": 1, "agents": sections}
 
 
@@ -58,15 +60,15 @@ class FileNode:
         self, _node: Node, _command: str, _params: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the file."""
-        return {"file": _file(), "hash": "0" * 64, "warnings": [WARNING]}
+        return {"file": _file(), "hash": "0" * 64, "warnings": [f"/usr/bin/sudo {WARNING}"]}
 
 
 class KnownTerminals(Terminals):
     """Terminals that are known without executors."""
 
-    def __init__(self, gate: Gate, known: Mapping[str, Terminal]) -> None:
+    def __init__(self, gate: Gate, known: Iterable[Terminal]) -> None:
         super().__init__(cast("Executors", None), Limits(), gate.journal)
-        self._known.update({one.run_id: one for one in known.values()})
+        self._known.update({one.run_id: one for one in known})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,13 @@ class World:
             done[name] = await give(gate, name, new_task() if name in done else TASK)
             asked[name] = await ask(gate, name)
         await _pair(gate)
-        terminals = {name: await _terminal(gate, name, caller) for name in AGENTS}
+        terminals = {name: await terminal_of(gate, name, caller) for name in AGENTS}
+        for one in terminals.values():
+            one.ended = "it was not opened"
         table = Api.of(
             gate,
             node_host=cast("NodeHost", FileNode()),
-            terminals=KnownTerminals(gate, terminals),
+            terminals=KnownTerminals(gate, terminals.values()),
         ).table
         ids = {name: one.run_id for name, one in terminals.items()}
         return cls(gate, table, {"asked": asked, "done": done, "terminals": ids})
@@ -145,14 +149,14 @@ async def give(gate: Gate, name: str, task: TaskId) -> ApprovalId:
     return (await granted(gate, request, GrantTerms(uses=9, task_only=True))).run_id
 
 
-async def _terminal(gate: Gate, name: str, caller: Caller) -> Terminal:
-    """Return a terminal of an agent that a caller asked for, and that was not opened."""
+async def terminal_of(gate: Gate, name: str, caller: Caller) -> Terminal:
+    """Return a terminal of an agent that a caller asked for, which shows nothing yet."""
     who = caller.requester
     part = AgentPart(AgentPartKind.TERMINAL, who.account, kernel_session=session_of(who))
     asked = draft(text="terminal /bin/sh")
     asked = replace(asked, plan=replace(asked.plan, agent=AgentId(name), part=part))
     await gate.store.write(approvals.create, asked)
-    return Terminal(asked.id, asked.plan, ended="it was not opened")
+    return Terminal(asked.id, asked.plan)
 
 
 async def _pair(gate: Gate) -> None:

@@ -3,10 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import ApprovalMethods
-from bot.intake.registry.params import ResolveParams
+from bot.intake.registry.params import IdParams, ResolveParams
 from core.approvals.answer import AnswerOutcome
+from core.errors import NotFound
 from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import AgentId, ApprovalId
@@ -51,3 +54,25 @@ async def test_a_prefix_means_what_the_caller_sees(tmp_path: Path) -> None:
 
     assert unknown[0] is AnswerOutcome.UNKNOWN
     assert denied == (AnswerOutcome.ACCEPTED, f"Denied: {codes['birch']}.")
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (("amber", "birch"), "'aaaa' names 2 approvals"),
+        (("dogwood",), "'aaaa' names no approvals"),
+    ],
+)
+async def test_one_that_is_shown_is_the_only_one(
+    tmp_path: Path, seen: tuple[str, ...], said: str
+) -> None:
+    """Of those that the caller sees: how many there are is said, and no code."""
+    async with gate_at(tmp_path) as gate:
+        for name in IDS:
+            await _ask(gate, name)
+        methods = ApprovalMethods(gate)
+        with pytest.raises(NotFound, match=f"^{said}$"):
+            await methods.get(IdParams(id="aaaa"), approver_of(*seen))
+        shown = await methods.get(IdParams(id="aaaa"), approver_of("cedar"))
+
+    assert shown.agent == "cedar"
