@@ -80,6 +80,7 @@ def _stream(data: bytes, total: int) -> dict[str, object]:
     ("out", "err", "tail", "printed"),
     [
         ((b"out", 3), (b"err", 3), "", ("out", "err")),
+        ((b"out", 3), (b"", 0), "out", ("out", "")),
         ((b"out", 7), (b"", 0), " end", ("out end", "")),
         ((b"", 0), (b"err", 7), " end", ("", "err end")),
         ((b"out", 12), (b"", 0), " end", ("out… (truncated)\n end", LOST.format(12, 5))),
