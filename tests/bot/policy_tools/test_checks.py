@@ -52,7 +52,7 @@ def test_expectations_are_checked_if_a_file_has_them(
     assert (found.rules, found.examples, found.expectations) == (2, 2, expectations)
     assert found.profiles > 50
     assert [one.place for one in found.failures] == [f"{file}:{number}" for number in wrong]
-    assert (": all right\n" in shown(found)) is not wrong
+    assert (": all right\n" in shown(found)) is (not wrong)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

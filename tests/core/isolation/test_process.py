@@ -10,6 +10,10 @@ from core.isolation import process
 SHOW = ("/bin/sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status >&2; ps -o sid= $$ >&2")
 
 
+def nothing() -> None:
+    """Do nothing when it ends."""
+
+
 async def test_an_executor_inherits_no_signal_settings() -> None:
     """Python ignores SIGPIPE: whatever an executor starts would go on writing to nobody."""
     assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
@@ -27,7 +31,7 @@ async def test_an_executor_inherits_no_signal_settings() -> None:
 
 async def test_one_that_fails_says_why() -> None:
     """Its standard error becomes one line; what does not exist is not started."""
-    started, ours = process.start(("/bin/sh", "-c", "echo 'no\n  such user' >&2; exit 3"), list)
+    started, ours = process.start(("/bin/sh", "-c", "echo 'no\n  such user' >&2; exit 3"), nothing)
     with ours:
         await started.ended(20)
     words = started.words()
@@ -35,4 +39,4 @@ async def test_one_that_fails_says_why() -> None:
 
     assert (words, started.status) == ("no such user", 3 << 8)
     with pytest.raises(SpawnError, match=r"/nowhere/sudo cannot be started: No such file"):
-        process.start(("/nowhere/sudo",), list)
+        process.start(("/nowhere/sudo",), nothing)
