@@ -28,6 +28,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from core.files.removal import remove_tree
 from tests.project.tracked import ROOT, files, modules
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -197,13 +198,24 @@ class Copy:
         return names in self._trusted
 
     def passes(self, tests: Sequence[str], most_s: float) -> bool:
-        """Return whether all of some tests pass in the time that they have."""
+        """Return whether all of some tests pass in the time that they have.
+
+        A mutant may leave folders that pytest cannot remove, and then fail all that comes later, so
+        that each run gets its own; the name is short, because sockets are in it.
+        """
+        folder = tempfile.mkdtemp(prefix="m-")
+        try:
+            return self._passes(tests, most_s, folder)
+        finally:
+            remove_tree(folder)
+
+    def _passes(self, tests: Sequence[str], most_s: float, folder: str) -> bool:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", _MARKS, *tests]
-        env = {**os.environ, "PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        paths = {"PYTHONPATH": str(self._folder), "PYTEST_DEBUG_TEMPROOT": folder}
         with subprocess.Popen(
             command,
             cwd=self._folder,
-            env=env,
+            env={**os.environ, **paths, "PYTHONDONTWRITEBYTECODE": "1"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from bot.factories.remote_exec import RemoteExec
 from bot.intake.callers.bearer import Bearers
@@ -14,10 +14,14 @@ from bot.intake.registry.method import Table, invoke
 from bot.intake.table import method_table
 from bot.policy_tools.draft_backtest import DraftBacktests
 from core.gate import Gate
+from core.isolation.terminal.terminals import Terminals
 from core.model.access import Scope
 from core.model.identity import Intake
 from core.store.people import people, tokens
 from core.store.people.tokens import TokenDraft
+
+if TYPE_CHECKING:  # loads the WebSocket library
+    from core.hosts.node import NodeHost
 
 ASK, LOOK, DECIDE, RULE = Scope.REQUEST, Scope.READ, Scope.APPROVE, Scope.ADMIN
 
@@ -35,14 +39,18 @@ class Api:
     table: Table
 
     @classmethod
-    def of(cls, gate: Gate) -> "Api":
+    def of(
+        cls, gate: Gate, node_host: "NodeHost | None" = None, terminals: Terminals | None = None
+    ) -> "Api":
         """Return the API of a gate."""
         remote = RemoteMethods(
             cast("RemoteExec", None), gate.journal, gate.execution.guard.lockdown
         )  # what it does is tested elsewhere
         audit = AuditMethods(cast("Rotate", None), Path("audit.jsonl"))
         backtests = BacktestMethods(cast("DraftBacktests", None))
-        return cls(gate, method_table(gate, no_health, (remote, audit, backtests)))
+        more = (remote, audit, backtests)
+        table = method_table(gate, no_health, more, node_host=node_host, terminals=terminals)
+        return cls(gate, table)
 
     async def token(
         self, name: str, *scopes: Scope, agent: str | None = None, person: str | None = None

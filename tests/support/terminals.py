@@ -1,17 +1,20 @@
 """Build a gate whose terminals are opened in real executors, as another user."""
 
 import asyncio
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import tty
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.gate import Gate
 from core.hosts.gateway import GatewayHost
+from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import Stream
 from core.isolation.terminal.terminals import Limits, Terminal, Terminals, session_of
 from core.model.approval import ApprovalReply
@@ -99,6 +102,21 @@ class Opened:
 
         await until(look)
         return found[0]
+
+
+@contextmanager
+def carried(patience_s: float = 30.0) -> Iterator[tuple[Stream, int]]:
+    """Yield a stream, and the program's end."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    stream = Stream(master, Size(), patience_s=patience_s)
+    stream.start()
+    try:
+        yield stream, slave
+    finally:
+        stream.close()
+        with suppress(OSError):
+            os.close(slave)
 
 
 @asynccontextmanager

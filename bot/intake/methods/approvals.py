@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.intake.callers import unix_peer
 from bot.intake.callers.caller import Caller
@@ -20,7 +20,8 @@ from bot.intake.results.questions import (
     EvidenceAnswer,
     ResolvedAnswer,
 )
-from core.approvals.answer import Answer, AnswerOutcome
+from core.approvals import messages
+from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.approvals.step_up import PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
 from core.gate import Gate
@@ -131,7 +132,7 @@ class ApprovalMethods:
             totp=params.totp,
             passkey=self._passkey(params),
         )
-        answered = await self.gate.answer(answer)
+        answered = await self._answered(answer, caller)
         sentence = answered.sentence
         if answered.outcome is AnswerOutcome.UNKNOWN:  # the message for a chat names its commands
             sentence = f"No approval has the id or code {params.id!r}; see `sayso pending`."
@@ -141,6 +142,18 @@ class ApprovalMethods:
             sentence=sentence,
             id=answered.approval.id if answered.approval is not None else None,
         )
+
+    async def _answered(self, answer: Answer, caller: Caller) -> Answered:
+        """Have the gate take an answer; a question that the caller does not see is unknown."""
+        if caller.sees_all:
+            return await self.gate.answer(answer)
+        found = visibility.seen(await self.gate.store.read(approvals.find, answer.ref), caller)
+        if not found:
+            return Answered(AnswerOutcome.UNKNOWN, messages.unknown(answer.ref))
+        if len(found) > 1:
+            codes = tuple(one.code for one in found)
+            return Answered(AnswerOutcome.AMBIGUOUS, messages.ambiguous(answer.ref, codes))
+        return await self.gate.answer(replace(answer, ref=found[0].id))
 
     def _passkey(self, params: ResolveParams) -> PasskeyAnswer | None:
         """Return what a passkey signed, with the relying party of the page.

@@ -112,6 +112,47 @@ async def test_a_file_that_cannot_be_written_is_told_once(
     assert line.startswith(f"the result of run {broken.run_id} is kept in memory only: ")
 
 
+async def test_the_end_of_a_disturbance_is_logged_once_nothing_waits(
+    broken: Broken, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not before the store has the result; and a delivery that did not fail says nothing."""
+    caplog.set_level("INFO", logger=deferred.__name__)
+    over = "the store and the journal have all results again"
+    kept = broken.deferred
+    await kept.finish(broken.run_id, finished(broken.run_id), "me")
+    delivery = kept._delivery
+    assert delivery is not None
+    await eventually(lambda: broken.files != [])
+    assert over not in caplog.text
+
+    await broken.open_store()
+    await asyncio.wait_for(delivery, _PATIENCE_S)
+
+    assert kept.result(broken.run_id) is None
+    assert caplog.text.count(over) == 1
+
+
+async def test_a_delivery_at_the_first_attempt_is_not_logged(
+    broken: Broken, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing was missing for long, so nothing is there again."""
+    caplog.set_level("INFO", logger=deferred.__name__)
+    tries: list[int] = []
+
+    async def note() -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreError("busy")
+
+    await broken.deferred.write(note)
+    delivery = broken.deferred._delivery
+    assert delivery is not None
+    await asyncio.wait_for(delivery, _PATIENCE_S)
+
+    assert len(tries) == 2
+    assert "again" not in caplog.text
+
+
 async def test_a_refusal_that_waits_ends_no_later_start(broken: Broken) -> None:
     """Until the store has it, the run must not be claimed; then it has ended."""
     kept, why = broken.deferred, (DenialReason.PLAN_DRIFT, "x was replaced")

@@ -37,5 +37,7 @@ def test_counts_have_plain_names() -> None:
     """What an executor passes on is checked again: it is another user's process."""
     odd = {"inputTokens": 3, "x) completed": 1, "a\nb": 2, "n1": 3, "kind": "text", "no": -1}
     assert wire.counts(odd) == {"inputTokens": 3}
+    bounds = {"least": 0, "less": -1, "most": 2**53, "more": 2**53 + 1}
+    assert wire.counts(bounds) == {"least": 0, "most": 2**53}
     assert wire.counts(["inputTokens", 3]) == wire.counts(None) == {}
     assert len(wire.counts({"a" * number: number for number in range(1, 41)})) == 32

@@ -252,6 +252,27 @@ def test_a_version_of_rust_itself_is_no_question(
     assert (found.decision is Decision.ALLOW) is ((name, text) in PLAIN), found.why
 
 
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path: path.write_bytes(b"1.78.0 \xff\n"),
+        lambda path: path.write_text("1.78.0" + "\n" * 65_536),
+        lambda path: path.mkdir(),
+        os.mkfifo,
+    ],
+    ids=["not UTF-8", "too long", "a folder", "a pipe"],
+)
+def test_what_cannot_be_read_as_a_version_asks(
+    tmp_path: Path, tree: Path, put: Callable[[Path], object]
+) -> None:
+    """The manager may read it in another way than we do."""
+    made = manager(tmp_path / "bin", "rustup", "x", "rust-toolchain")
+    linked(made, made.with_name("cargo"))
+    put(tree / "rust-toolchain")
+
+    assert asks(judged(f"{made.parent}/cargo --version", tree), f"{tree}/rust-toolchain")
+
+
 @pytest.mark.parametrize("above", [1, 2, 3])
 def test_a_folder_above_may_choose(tmp_path: Path, tree: Path, above: int) -> None:
     """The file is looked for in each folder up to the root."""

@@ -14,6 +14,7 @@ from core.planning.steering import steering
 from core.programs.neutral_environment import (
     Row,
     When,
+    approved_environment,
     everywhere,
     neutral_environment,
     rows_of,
@@ -47,6 +48,15 @@ def test_a_reading_gets_all_rows() -> None:
 def test_what_a_person_may_approve_keeps_its_configuration(line: str) -> None:
     """Hooks and editors of the user work if the line is not known to be harmless."""
     assert of_git(line) == {}
+
+
+def test_what_a_person_approved_gets_the_rows_of_every_invocation() -> None:
+    """None of those for readings, even where the same arguments would be one; a stranger none."""
+    npm, stranger = (PinnedFile(path, path, 1, 1, 1, "") for path in ("/usr/bin/npm", "/x/y"))
+
+    assert approved_environment(("npm", "ls"), npm) == (("npm_config_update_notifier", "false"),)
+    assert approved_environment(("git", "status"), GIT) == ()
+    assert approved_environment(("y",), stranger) == ()
 
 
 def test_every_row_says_what_it_covers() -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -136,3 +138,29 @@ def test_users_without_a_number_here_are_nobody(*, mapped: bool) -> None:
             timeout=30,
         )
     assert ran.stdout.strip() == ("0" if mapped else "None")
+
+
+@pytest.mark.parametrize(
+    ("files", "masked"),
+    [
+        ({"overflowuid": "65534\n", "uid_map": "0 0 4294967295\n"}, False),
+        ({"overflowuid": "65534\n", "uid_map": "0 1000 1\n1 100000 65536\n"}, False),
+        ({"overflowuid": "65534\n", "uid_map": "0 1000 1\n1 100000 65533\n"}, True),
+        ({"overflowuid": "99\n", "uid_map": "0 1000 1\n"}, False),
+        ({"overflowuid": "65534\n"}, False),
+        ({}, False),
+    ],
+)
+def test_the_number_of_all_users_without_one_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], *, masked: bool
+) -> None:
+    """If the namespace has no such user of its own; a kernel without namespaces masks nobody."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    def at_test(path: str, **options: str) -> IO[str]:
+        return (tmp_path / Path(path).name).open(**options)  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr(tcp_peer, "open", at_test, raising=False)
+
+    assert tcp_peer._is_masked.__wrapped__(65534) is masked

@@ -4,29 +4,12 @@ import asyncio
 import contextlib
 import os
 import threading
-import tty
-from collections.abc import Iterator
 
 import pytest
 
-from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import KEPT, MOST_TYPED, NotTaken, Stream, TooSlow
+from tests.support.terminals import carried
 from tests.support.waiting import until, wait_until
-
-
-@contextlib.contextmanager
-def carried(patience_s: float = 30.0) -> Iterator[tuple[Stream, int]]:
-    """Yield a stream, and the program's end."""
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    stream = Stream(master, Size(), patience_s=patience_s)
-    stream.start()
-    try:
-        yield stream, slave
-    finally:
-        stream.close()
-        with contextlib.suppress(OSError):
-            os.close(slave)
 
 
 def fill(slave: int, size: int) -> threading.Thread:

@@ -1,11 +1,16 @@
 """Let a supervisor take another job only while nothing of the last one could touch it."""
 
 import asyncio
+import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from core.runner.link import Link
+from core.runner.pool import Pool
 from core.runner.runner import Runner
+from core.runner.supervisor import protocol
 from tests.support.runs import Watcher, new_run, planned, request, shell
 
 
@@ -64,3 +69,43 @@ async def test_a_run_that_was_ended_ends_its_supervisor(runner: Runner) -> None:
 
     assert late.timed_out
     assert after.isdisjoint((watcher.identity[0], int(late.output.text)))
+
+
+@pytest.fixture
+async def link() -> AsyncIterator[Link]:
+    """Yield the gateway's end of one supervisor."""
+    pool = Pool(warm=0)
+    await pool.start()
+    found = await pool.take()
+    try:
+        yield found
+    finally:
+        found.close()
+        await pool.stop()
+
+
+@pytest.mark.parametrize(
+    ("folder", "shelves", "why"),
+    [
+        (os.devnull, [], "its limits, folder or streams"),
+        ("/", [0], "its limits, folder or streams"),
+        ("/", [], "/"),
+    ],
+    ids=["its folder is none", "half a stream", "its program is none"],
+)
+async def test_a_job_that_does_not_start_ends_its_supervisor(
+    link: Link, folder: str, shelves: list[int], why: str
+) -> None:
+    """Half of it may be in effect, and the next job would run under that."""
+    job: protocol.Job = {**protocol.VOID, "limits": {"cpu": (60, 60)}, "shelves": shelves}
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        await link.send_job(job, [fd])
+    finally:
+        os.close(fd)
+    async with asyncio.timeout(20):
+        reports = [await link.receive(), await link.receive()]
+
+    assert reports[0] is not None
+    assert why in reports[0]["failed"]["why"]
+    assert reports[1] is None

@@ -251,6 +251,21 @@ async def test_a_folder_is_called_what_it_was(place: Path) -> None:
         assert f"{place}\n" == await printed(runner, line, place, renamed)
 
 
+async def test_a_name_leads_where_it_led(place: Path) -> None:
+    """A script that asks whether its name is a link learns of none that came in between."""
+    script(place / "x.sh", "readlink x.sh || echo none; readlink link\n")
+    (place / "link").symlink_to("elsewhere")
+
+    def linked() -> None:
+        script(place / "new", EVIL)
+        (place / "x.sh").rename(place / "old")
+        (place / "x.sh").symlink_to("new")
+
+    async with running() as runner:
+        line = "./wait $(true); sh x.sh"
+        assert await printed(runner, line, place, linked) == "none\nelsewhere\n"
+
+
 async def test_what_would_be_read_instead_is_not_there(place: Path) -> None:
     """A longer name that an interpreter tries: the approved one may vanish in between."""
     (place / "x.sh.js").write_text(EVIL)

@@ -1,0 +1,43 @@
+"""Pin the programs that a vector names in a folder that its search path gets."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.planning.code.operands import programs_named
+
+
+@pytest.mark.parametrize(
+    ("line", "files", "ahead"),
+    [
+        ("./tools/build", ["tools/build"], []),
+        ("build", [], []),
+        ("PATH=tools build", ["tools/build"], []),
+        ("PATH=$PWD/tools build", ["tools/build"], []),
+        ("PATH=${PWD}/tools build", ["tools/build"], []),
+        ("PATH=none:tools build", ["tools/build"], ["none/build"]),
+        ("PATH=tools:$PATH build", ["tools/build"], []),
+        ("PATH=$PATH:tools build", ["tools/build"], ["/usr/bin/build"]),
+        ("PATH=${PATH}:tools build", ["tools/build"], ["/usr/bin/build"]),
+        ("PATH=$PATH build", [], []),
+        ("PATH=tools; . build", ["tools/build"], []),
+        ("PATH=none; . lib", ["lib"], ["none/lib"]),
+        ("PATH=none lib", [], []),
+    ],
+)
+def test_a_plain_name_is_looked_for_where_path_leads(
+    tmp_path: Path, line: str, files: list[str], ahead: list[str]
+) -> None:
+    """Folders that are searched before have no such program; `$PATH` means the usual ones."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "none").mkdir()
+    for name in ("tools/build", "lib"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    found = programs_named(("sh", "-c", line), str(tmp_path))
+    base = f"{tmp_path}/"
+
+    assert [one.path.removeprefix(base).removeprefix("./") for one in found.files] == files
+    tried = (os.path.realpath(one) for one in found.ahead)  # /bin may be a link
+    assert [*dict.fromkeys(one.removeprefix(base) for one in tried)] == ahead

@@ -1,0 +1,1 @@
+"""Test what the store keeps of runs."""
