@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.run.follow import Following
+from bot.cli.run.follow import FollowedRequest
 from bot.cli.run.signals import Signals
 from bot.cli.run.spinner import Notice
 from bot.client import Client
@@ -62,13 +62,13 @@ class Heard(Signals):
     """Signals that came, without handlers of this process."""
 
     def __init__(self, *heard: int) -> None:
-        self.heard = [*heard]
+        self.received = [*heard]
 
 
-def following(home: Path, *heard: int) -> Following:
+def following(home: Path, *heard: int) -> FollowedRequest:
     """Return a request that was not sent."""
     client = Client(str(home / "gateway.sock"))
-    return Following(client, Heard(*heard), None, None, waits=True)
+    return FollowedRequest(client, Heard(*heard), None, None, waits=True)
 
 
 def test_a_line_needs_no_spinner(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +111,7 @@ def test_a_spinner_is_drawn_while_nothing_comes() -> None:
     (came, comes), (heard, never) = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     signals = Heard()
     signals.fd = heard
-    one = Following(Answering(came), signals, None, None, waits=True)
+    one = FollowedRequest(Answering(came), signals, None, None, waits=True)
     one._ask_where_at = float("inf")
     one._spinner = ticking = Ticking()
     quiet = [tuple(one._frames()) for _ in range(3)]
