@@ -32,6 +32,7 @@ from core.gate.record import AlwaysWriter, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
 from core.gate.two_judges import Judged, NodePlanning, planned
+from core.ipc.unattended import to_its_end
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -99,13 +100,17 @@ class Gate:
     async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
 
-        ``begun`` is called with the id of a run that policy allows, before it ends.
+        ``begun`` is called with the id of a run that policy allows, before it ends. A caller that
+        leaves ends nothing: the run belongs to the gate.
 
         Raises:
             Conflict: something else was asked earlier under its key; nothing ran.
             Stopping: the gate is closed; nothing ran.
             SaysoError: Sayso failed; nothing ran.
         """
+        return await to_its_end(self._taken(request, begun))
+
+    async def _taken(self, request: ExecRequest, begun: Begun | None) -> Submission:
         with self._closing.inside():
             found = await self._submitted(request)
             return await self._start(found, begun) if isinstance(found, _Allowed) else found
@@ -258,10 +263,11 @@ class Gate:
         )
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
-        """Run what people allowed, once; ``None`` if it was started elsewhere, or is withdrawn."""
+        """Run what people allowed, once; ``None`` if it was started elsewhere, or is cancelled."""
         await self._recording.settled()
         await self._remembering.store_promise(run_id)
-        if self._cancellation.is_withdrawing(run_id):
+        if self._cancellation.forbids(run_id):
+            await self._cancellation.enforce(run_id)
             return None
         claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
         return await self._run(run_id, plan, claim)
@@ -269,11 +275,12 @@ class Gate:
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer and write it to the journal when it decided or counted.
 
+        What is decided is recorded, even if the person's connection ends in the middle.
+
         Raises:
             Stopping: the gate is closed; nothing was decided.
         """
-        with self._closing.inside(), self._recording.answer():
-            return await self._answered(answer)
+        return await to_its_end(self._answered(answer))
 
     async def offer(self, answer: Answer) -> Answered:
         """Return, changing nothing, whether a person could answer this way now; ``OFFERED`` if so.
@@ -284,6 +291,10 @@ class Gate:
         return await self.broker.answering.offer(answer)
 
     async def _answered(self, answer: Answer) -> Answered:
+        with self._closing.inside(), self._recording.answer():
+            return await self._decided(answer)
+
+    async def _decided(self, answer: Answer) -> Answered:
         views = (*answer.views, *self.seen.of(answer.actor))
         answered = await self.broker.answering.answer(replace(answer, views=views))
         if answered.approval is None:
@@ -361,4 +372,4 @@ class Gate:
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
-        return await self._cancellation.cancel(run_id, note)
+        return await to_its_end(self._cancellation.cancel(run_id, note))
