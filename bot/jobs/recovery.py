@@ -17,7 +17,7 @@ from core.audit.latest import Record, latest
 from core.errors import SaysoError
 from core.gate import Gate
 from core.gate.execution import IN_DOUBT
-from core.gate.journal_records import result_of
+from core.gate.journal_records import result_of, unseen
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.ports import Journal
@@ -176,7 +176,7 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     found = Recovered(tuple(left), lost)
     for run in found.all:
         _log.warning("run %s was interrupted; how it ended is unknown", run.id)
-        await journal.append("finish", {"run": run.id, "exit_code": None, "state": "unknown"})
+        await journal.append("finish", unseen(run.id))
     for run in found.dead:
         await _end(run)
     return found

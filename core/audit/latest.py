@@ -1,4 +1,4 @@
-"""Find how far each of some runs got, read from the journal's end backwards.
+"""Find how far each of some runs got, and how far the journal, read from its end backwards.
 
 Segments that were moved away are not searched.
 """
@@ -18,6 +18,7 @@ _BLOCK = 1 << 20
 _MARGIN_MS = 600_000
 """How far the clock of a database may be from that of the journal."""
 _AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
+_REPAIRED = b'"kind":"recovered"'
 STEPS = frozenset({"decision", "refuse", "start", "finish"})
 """The kinds of records that say how far a run is; others about it may come after its end."""
 
@@ -51,6 +52,26 @@ def latest(
     except OSError as error:
         raise JournalError(f"{path} cannot be read: {error.strerror}.") from error
     return found
+
+
+def last_at_ms(path: Path) -> int | None:
+    """Return when the last record was written (epoch ms), ``None`` if there is none.
+
+    That the journal was repaired is recorded at the next start, so it does not count.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    try:
+        for block in _blocks(path):
+            for line in reversed(block.splitlines()):
+                found = None if _REPAIRED in line else _AT.search(line)
+                if found is not None:
+                    at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
+                    return round(at.timestamp() * 1000)
+    except (OSError, ValueError) as error:
+        raise JournalError(f"{path} cannot be read: {error}.") from error
+    return None
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

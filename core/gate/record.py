@@ -60,13 +60,18 @@ class Recording:
 
 async def end(store: Store, journal: Journal, approval: Approval) -> None:
     """Write an end to the journal, and the identical questions that ended with it."""
-    shown, proven = await _shown(store, approval.id), await _proven(store, approval)
-    ended = journal_records.resolved(approval, shown, proven)
+    ended = await end_of(store, approval)
     await journal.append("resolve", ended)
     if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
         return
     for follower in await store.read(approvals.ended_with, approval.id):
         await journal.append("resolve", {**ended, "run": follower, "with": approval.id})
+
+
+async def end_of(store: Store, approval: Approval) -> dict[str, object]:
+    """Return the record of an end."""
+    shown, proven = await _shown(store, approval.id), await _proven(store, approval)
+    return journal_records.resolved(approval, shown, proven)
 
 
 async def _shown(store: Store, approval_id: ApprovalId) -> tuple[Showing, ...] | None:
