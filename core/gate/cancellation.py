@@ -96,7 +96,8 @@ class Cancellation:
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered at this very moment
-        await record.end(self.store, self.journal, withdrawn)
+        lasting = record.LastingJournal(self.journal, self.execution.deferred)
+        await record.end(self.store, lasting, withdrawn)
         return True
 
     async def _withdraw_run(self, run_id: ApprovalId, note: str) -> bool:

@@ -78,11 +78,13 @@ class Gate:
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
     _cancellation: Cancellation = field(init=False)
     _closing: Closing = field(init=False)
+    _lasting: record.LastingJournal = field(init=False)
     _recording: record.Recording = field(default_factory=record.Recording, init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
         self.seen = Seen(self.store)
+        self._lasting = record.LastingJournal(self.journal, self.execution.deferred)
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._cancellation = Cancellation(
@@ -207,12 +209,12 @@ class Gate:
         approval = missing or await self.broker.asking.open(request, plan, evaluation, fallback)
         if isinstance(approval, Refusal | Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)
-        await self.journal.append(
+        await self._lasting.append(
             "ask", journal_records.decided(approval.id, request.requester, plan, evaluation)
         )
         if approval.resolution is None:
             return Pending(approval.id, approval.code, approval.deadline_ms)
-        await self.journal.append("resolve", journal_records.resolved(approval))
+        await self._lasting.append("resolve", journal_records.resolved(approval))
         if approval.resolution.state is ApprovalState.ALLOWED:
             return Running(approval.id)
         why = f"a person must allow this, and {approval.resolution.note}"
@@ -265,6 +267,7 @@ class Gate:
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
         """Run what people allowed, once; ``None`` if it was started elsewhere, or is cancelled."""
         await self._recording.settled()
+        self.execution.deferred.require_records()
         await self._remembering.store_promise(run_id)
         if self._cancellation.forbids(run_id):
             await self._cancellation.enforce(run_id)
@@ -300,9 +303,9 @@ class Gate:
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:
-            await record.end(self.store, self.journal, answered.approval)
+            await record.end(self.store, self._lasting, answered.approval)
         elif answered.outcome is AnswerOutcome.COUNTED:
-            await self.journal.append("vote", journal_records.voted(answered.approval, answer))
+            await self._lasting.append("vote", journal_records.voted(answered.approval, answer))
         return answered
 
     async def companion_lost(self, run_id: ApprovalId, why: str) -> None:
@@ -310,7 +313,7 @@ class Gate:
         if self.closed:
             return
         with self._closing.inside():
-            await record.companion_lost(self.store, self.journal, run_id, why)
+            await record.companion_lost(self.store, self._lasting, run_id, why)
 
     @property
     def closed(self) -> bool:
@@ -334,7 +337,7 @@ class Gate:
         if self.closed:
             return 0
         with self._closing.inside():
-            return await record.expire(self.store, self.journal)
+            return await record.expire(self.store, self._lasting)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; its status if it takes longer, ``None`` if it is unknown."""
