@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from bot.jobs.journal_gaps import close_gaps
 from core.audit.journal import AuditJournal
 from core.runner.process_liveness import own_name
@@ -18,9 +20,13 @@ def kinds(path: Path, run_id: str) -> list[str]:
     return [line["kind"] for line in lines if line.get("run") == run_id]
 
 
-async def test_what_was_stored_and_not_recorded_is_recorded_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_what_was_stored_and_not_recorded_is_recorded_once(
+    tmp_path: Path, postgres_url: str, engine: str
+) -> None:
     """A question, its answer, a withdrawal and the ends of runs; the control: all is there."""
-    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    url = postgres_url if engine == "postgresql" else f"sqlite:///{tmp_path / 'state.db'}"
+    store, path = await open_store(url), tmp_path / "audit.jsonl"
     allowed, withdrawn, open_one, done = draft(), draft(), draft(), run_draft(owner="me")
     with AuditJournal(path) as journal:
         await journal.append("proof", {})

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import struct
+from typing import Any
 
 from core.model.result import Finished
 from core.runner.link import Link
@@ -11,22 +12,26 @@ from core.runner.runner import Runner
 from core.runner.supply import ANY, Order
 from tests.support.runs import Watcher, new_run, planned, request
 
-_ENDED = {
-    "exit_code": 0, "signal": None, "text": "", "tail": None, "total_bytes": 0,
-    "truncated": False, "duration_ms": 1, "timed_out": False, "totals": [], "drift": None,
+_ENDED: dict[str, Any] = {
+    "exit_code": 0,
+    "signal": None,
+    "text": "",
+    "tail": None,
+    "total_bytes": 0,
+    "truncated": False,
+    "duration_ms": 1,
+    "timed_out": False,
+    "totals": [],
+    "drift": None,
     "fit": True,
 }
-_SENT = [
-    b"x", b"[1]", b"1", b"null", b"[" * 50_000,
-    *(
-        json.dumps(one).encode()
-        for one in (
-            {"ended": 1}, {"ended": {}}, {"started": {}}, {"failed": 3}, {"next": {}}, {"tail": {}},
-            {"ended": _ENDED | {"exit_code": "0"}}, {"ended": _ENDED | {"exit_code": 2**70}},
-            {"ended": _ENDED | {"text": 7}}, {"ended": _ENDED | {"timed_out": "no"}},
-        )
-    ),
-]  # fmt: skip
+_WRONG: tuple[dict[str, Any], ...] = (
+    {"ended": 1}, {"ended": {}}, {"started": {}}, {"failed": 3}, {"next": {}}, {"tail": {}},
+    {"ended": _ENDED | {"exit_code": "0"}}, {"ended": _ENDED | {"exit_code": 2**70}},
+    {"ended": _ENDED | {"text": 7}}, {"ended": _ENDED | {"timed_out": "no"}},
+)  # fmt: skip
+_BROKEN = (b"x", b"[1]", b"1", b"null", b"[" * 50_000)
+_SENT = (*_BROKEN, *(json.dumps(one).encode() for one in _WRONG))
 
 
 class Lying:
