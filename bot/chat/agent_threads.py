@@ -137,14 +137,17 @@ class AgentThreads:
         submitted = asyncio.ensure_future(
             self.gate.submit(replace(request, origin=place), begun.set_result)
         )
-        await asyncio.wait((submitted, begun), return_when=asyncio.FIRST_COMPLETED)
-        run_id = begun.result() if begun.done() else None
+        run_id: ApprovalId | None = None
         try:
+            await asyncio.wait((submitted, begun), return_when=asyncio.FIRST_COMPLETED)
+            run_id = begun.result() if begun.done() else None
             await self._shown(thread, run_id or submitted.result().run_id, submitted)
         except Stopping:
             raise
         except SaysoError as failure:
             await self._end(thread, Speaker(thread.agent, run_id), f"did not run: {failure}")
+        finally:
+            submitted.cancel()
 
     async def _resumed(self, thread: AgentThread) -> None:
         place = thread.thread or thread.place

@@ -71,7 +71,11 @@ class ChatRuns:
             request_key=f"{Intake.CHAT}\x1f{inbound.key}",
         )
         submitted = asyncio.ensure_future(self.gate.submit(request))
-        done, _ = await asyncio.wait({submitted}, timeout=_PATIENCE_S)
+        try:
+            done, _ = await asyncio.wait({submitted}, timeout=_PATIENCE_S)
+        except asyncio.CancelledError:
+            submitted.cancel()  # nobody waits for it any more; the run continues
+            raise
         if done and not isinstance(submitted.result(), Pending | Running):
             return _reply_for(submitted.result())
         self._follow(inbound.place, inbound.key, submitted)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,9 +34,7 @@ async def asked(path: Path, frame: bytes) -> object:
         SaysoError: the answer was an error, or not a frame.
         OSError: it cannot be reached.
     """
-    # In a thread: if many connect, a non-blocking socket is turned away, not queued.
-    ours = await asyncio.to_thread(_connected, path)
-    reader, writer = await asyncio.open_unix_connection(sock=ours, limit=_LARGEST_ANSWER)
+    reader, writer = await _opened(path)
     try:
         writer.write(frame + b"\n")
         await writer.drain()
@@ -44,6 +43,29 @@ async def asked(path: Path, frame: bytes) -> object:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
+
+
+async def _opened(path: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect; whoever cancels this leaves no socket open.
+
+    Raises:
+        OSError: it cannot be reached.
+    """
+    # In a thread: if many connect, a non-blocking socket is turned away, not queued.
+    threads = ThreadPoolExecutor(1, "gate-proof")
+    connecting = threads.submit(_connected, path)
+    threads.shutdown(wait=False)
+    try:
+        ours = await asyncio.wrap_future(connecting)
+        return await asyncio.open_unix_connection(sock=ours, limit=_LARGEST_ANSWER)
+    except BaseException:
+        connecting.add_done_callback(_close)  # now, or in the thread that still connects
+        raise
+
+
+def _close(connecting: "Future[socket.socket]") -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result().close()
 
 
 def _connected(path: Path) -> socket.socket:

@@ -16,7 +16,8 @@ from bot.gate_proof.test_prompt import is_test
 from core.audit.latest import Record, latest
 from core.errors import SaysoError
 from core.gate import Gate
-from core.gate.journal_records import result_of
+from core.gate.execution import IN_DOUBT
+from core.gate.journal_records import result_of, unseen
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.ports import Journal
@@ -56,12 +57,22 @@ async def settle(store: Store, journal: Path, owner: str) -> int:
         return 0
     first = min([*(run.started_ms for run in left.values()), *queued.values()])
     found = await asyncio.to_thread(latest, journal, left.keys() | queued.keys(), first)
+    stops = await asyncio.to_thread(latest, journal, queued, first, ("stop",)) if queued else {}
     settled = 0
     for run_id, run in left.items():
         settled += await _take(store, run, found.get(run_id, {}))
     for run_id in queued:
-        settled += await _take_again(store, run_id, owner, found.get(run_id, {}))
+        record = found.get(run_id, {})
+        if record.get("kind") != "finish" and run_id in stops:
+            settled += await _withdraw(store, run_id, str(stops[run_id].get("note", "")))
+        else:
+            settled += await _take_again(store, run_id, owner, record)
     return settled
+
+
+async def _withdraw(store: Store, run_id: ApprovalId, note: str) -> bool:
+    """End a queued run that somebody cancelled; its gateway was killed before the store had it."""
+    return await store.write(runs.withdraw, run_id, f"it was cancelled before it started: {note}")
 
 
 async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
@@ -78,7 +89,10 @@ async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
 
 
 async def _take_again(store: Store, run_id: ApprovalId, owner: str, record: Record) -> bool:
-    """Store the end of a run that is queued although it has run, because the store is older."""
+    """Store the end of a run that is queued although it has one, because the store is older."""
+    if record.get("kind") == "refuse" and record.get("why") != IN_DOUBT:
+        reason, why = DenialReason(str(record["reason"])), str(record["why"])
+        return await store.write(runs.refuse, run_id, reason, why, owner)
     if record.get("kind") != "finish":
         return False
     _log.warning("run %s is not started: by the journal, it has run already", run_id)
@@ -162,7 +176,7 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     found = Recovered(tuple(left), lost)
     for run in found.all:
         _log.warning("run %s was interrupted; how it ended is unknown", run.id)
-        await journal.append("finish", {"run": run.id, "exit_code": None, "state": "unknown"})
+        await journal.append("finish", unseen(run.id))
     for run in found.dead:
         await _end(run)
     return found

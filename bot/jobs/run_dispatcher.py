@@ -43,6 +43,9 @@ class Dispatch:
         except SaysoError as failure:
             _log.error("cannot read the queue of allowed runs: %s", failure)
             return
+        except Exception:  # noqa: BLE001 - one fault must not keep everything from starting for ever
+            _log.exception("cannot read the queue of allowed runs")
+            return
         for run_id, plan in waiting:
             if run_id not in self._tasks:
                 task = asyncio.create_task(self._run(run_id, plan))
@@ -59,3 +62,5 @@ class Dispatch:
             return  # it stays queued, for the next gateway
         except SaysoError as failure:
             _log.error("cannot start run %s now: %s", run_id, failure)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("cannot start run %s now", run_id)

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from bot.intake.methods.audit import Rotate
+from bot.jobs.journal_gaps import close_gaps
 from bot.jobs.recovery import recover, settle
 from bot.settings import Settings
 from bot.wiring.api import Network
@@ -63,6 +64,7 @@ async def open_storage(stack: AsyncExitStack, settings: Settings, network: Netwo
     results = settings.home / RESULTS
     await deliver_left_behind(store, results)
     await settle(store, settings.audit_path, owner)
+    await close_gaps(store, journal, settings.audit_path, owner)
     found = await recover(store, journal, owner, lapsed=False)
     deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)

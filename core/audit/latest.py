@@ -1,4 +1,4 @@
-"""Find the last record of each of some runs, read from the journal's end backwards.
+"""Find how far each of some runs got, and how far the journal, read from its end backwards.
 
 Segments that were moved away are not searched.
 """
@@ -18,12 +18,19 @@ _BLOCK = 1 << 20
 _MARGIN_MS = 600_000
 """How far the clock of a database may be from that of the journal."""
 _AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
+_REPAIRED = b'"kind":"recovered"'
+STEPS = frozenset({"decision", "refuse", "start", "finish"})
+"""The kinds of records that say how far a run is; others about it may come after its end."""
 
 Record = Mapping[str, object]
 
 
-def latest(path: Path, run_ids: Collection[str], since_ms: int) -> dict[str, Record]:
-    """Return the last record of each run that has one; records before ``since_ms`` are not read.
+def latest(
+    path: Path, run_ids: Collection[str], since_ms: int, kinds: Collection[str] = STEPS
+) -> dict[str, Record]:
+    """Return the last record of these kinds of each run that has one.
+
+    Records before ``since_ms`` are not read.
 
     A line that does not fit its hash is not a record.
 
@@ -35,7 +42,7 @@ def latest(path: Path, run_ids: Collection[str], since_ms: int) -> dict[str, Rec
     first = oldest.strftime("%Y-%m-%dT%H:%M:%S").encode()
     try:
         for block in _blocks(path):
-            for record in _records(block, missing):
+            for record in _records(block, missing, kinds):
                 run_id = str(record["run"])
                 found[run_id] = record
                 missing.discard(run_id)
@@ -45,6 +52,26 @@ def latest(path: Path, run_ids: Collection[str], since_ms: int) -> dict[str, Rec
     except OSError as error:
         raise JournalError(f"{path} cannot be read: {error.strerror}.") from error
     return found
+
+
+def last_at_ms(path: Path) -> int | None:
+    """Return when the last record was written (epoch ms), ``None`` if there is none.
+
+    That the journal was repaired is recorded at the next start, so it does not count.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    try:
+        for block in _blocks(path):
+            for line in reversed(block.splitlines()):
+                found = None if _REPAIRED in line else _AT.search(line)
+                if found is not None:
+                    at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
+                    return round(at.timestamp() * 1000)
+    except (OSError, ValueError) as error:
+        raise JournalError(f"{path} cannot be read: {error}.") from error
+    return None
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -67,14 +94,14 @@ def _blocks_of(file: BinaryIO) -> Iterator[bytes]:
         yield block[begins:]
 
 
-def _records(block: bytes, run_ids: Collection[str]) -> Iterator[Record]:
-    """Yield the records of these runs, the last one first, one per run."""
+def _records(block: bytes, run_ids: Collection[str], kinds: Collection[str]) -> Iterator[Record]:
+    """Yield the last record of these kinds of each run that has one here."""
     wanted = {run_id: f'"run":{json.dumps(run_id)}'.encode() for run_id in run_ids}
     for run_id, words in wanted.items():
         end = len(block)
         while (at := block.rfind(words, 0, end)) >= 0:
             record = _record(block[block.rfind(b"\n", 0, at) + 1 : block.find(b"\n", at) + 1])
-            if record.get("run") == run_id:
+            if record.get("run") == run_id and record.get("kind") in kinds:
                 yield record
                 break
             end = at

@@ -1,5 +1,6 @@
 """Cancel a request at any moment: while people are asked, before it starts, and while it runs."""
 
+from collections import Counter
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 
@@ -17,7 +18,7 @@ from core.store import Store, approvals
 from core.store.runs import runs
 
 _MOST_STOPPED = 1_000
-"""Runs for which it is known who ended them."""
+"""Runs for which it is known that they were cancelled, and by whom."""
 
 
 @dataclass(slots=True)
@@ -31,7 +32,8 @@ class Cancellation:
     waiters: Waiters
     running: Mapping[ApprovalId, ExecPlan]
     _stopped: dict[ApprovalId, str] = field(default_factory=dict)
-    _withdrawing: set[ApprovalId] = field(default_factory=set)
+    _accepted: dict[ApprovalId, str] = field(default_factory=dict)
+    _withdrawing: Counter[ApprovalId] = field(default_factory=Counter)
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
@@ -47,9 +49,24 @@ class Cancellation:
             return await self._stop(run_id, note, self._withdraw_run(run_id, note))
         return await self._withdraw_question(run_id, note)
 
-    def is_withdrawing(self, run_id: ApprovalId) -> bool:
-        """Return whether an allowed run is being cancelled, so that it must not start."""
-        return run_id in self._withdrawing
+    def forbids(self, run_id: ApprovalId) -> bool:
+        """Return whether an allowed run was cancelled, or is being, so that it must not start.
+
+        Whoever starts it may have read the queue before that.
+        """
+        return run_id in self._withdrawing or run_id in self._accepted
+
+    async def enforce(self, run_id: ApprovalId) -> None:
+        """End an allowed run that was cancelled and is queued all the same.
+
+        That is one whose claim was in doubt: the database failed when it was cancelled.
+
+        Raises:
+            StoreError: it is still queued.
+        """
+        note = self._accepted.get(run_id)
+        if note is not None and run_id not in self._withdrawing:
+            await self._withdraw_run(run_id, note)
 
     def stopped(self, run_id: ApprovalId) -> str:
         """Return who ended a running command, in words; empty where nobody did, or not here."""
@@ -57,14 +74,21 @@ class Cancellation:
 
     async def _stop(self, run_id: ApprovalId, note: str, ending: Awaitable[bool]) -> bool:
         """End a running command; who did it is recorded before anyone is notified of the end."""
-        known = self._stopped.setdefault(run_id, note)
-        if not await ending:
-            if known is note:
-                del self._stopped[run_id]
+        by = self._stopped.setdefault(run_id, note)
+        accepted = False
+        try:
+            accepted = await ending
+        finally:
+            if not accepted and by is note and run_id not in self._accepted:
+                self._stopped.pop(run_id, None)
+        if not accepted:
             return False
-        await self.journal.append("stop", journal_records.stopped(run_id, note))
-        while len(self._stopped) > _MOST_STOPPED:
-            del self._stopped[next(iter(self._stopped))]
+        self._stopped.setdefault(run_id, note)
+        self._accepted.setdefault(run_id, note)
+        await self.execution.deferred.append("stop", journal_records.stopped(run_id, note))
+        for known in (self._stopped, self._accepted):
+            while len(known) > _MOST_STOPPED:
+                del known[next(iter(known))]
         return True
 
     async def _withdraw_question(self, run_id: ApprovalId, note: str) -> bool:
@@ -72,7 +96,8 @@ class Cancellation:
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered at this very moment
-        await record.end(self.store, self.journal, withdrawn)
+        lasting = record.LastingJournal(self.journal, self.execution.deferred)
+        await record.end(self.store, lasting, withdrawn)
         return True
 
     async def _withdraw_run(self, run_id: ApprovalId, note: str) -> bool:
@@ -81,13 +106,15 @@ class Cancellation:
         if plan is not None:
             return await self.execution.cancel(run_id, plan)
         why = f"it was cancelled before it started: {note}"
-        self._withdrawing.add(run_id)  # the journal must not have a start after this end
+        self._withdrawing[run_id] += 1  # the journal must not have a start after this end
         try:
             if not await self.store.write(runs.withdraw, run_id, why):
                 return False
             reason = DenialReason.CANCELLED
-            await self.journal.append("refuse", {"run": run_id, "reason": reason, "why": why})
+            refusal: dict[str, object] = {"run": run_id, "reason": reason, "why": why}
+            await self.execution.deferred.append("refuse", refusal)
         finally:
-            self._withdrawing.discard(run_id)
+            self._withdrawing[run_id] -= 1
+            self._withdrawing += Counter()  # without those at zero
         self.waiters.settle(run_id, Denied(run_id, reason, why))
         return True

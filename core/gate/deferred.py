@@ -92,9 +92,22 @@ class Deferred:
         try:
             await self.journal.append(kind, record)
         except JournalError as failure:
-            _log.error("a %s record is waiting for the journal: %s", kind, failure)
-            self._records.append(lambda: self.journal.append(kind, record))
-            self._deliver_soon()
+            self.append_later(kind, record, failure)
+
+    def append_later(self, kind: str, record: dict[str, object], failure: JournalError) -> None:
+        """Append a record to the journal when it can be written again."""
+        _log.error("a %s record is waiting for the journal: %s", kind, failure)
+        self._records.append(lambda: self.journal.append(kind, record))
+        self._deliver_soon()
+
+    def require_records(self) -> None:
+        """Refuse a start before all that happened until now is in the journal.
+
+        Raises:
+            JournalError: some of it is not.
+        """
+        if self._records:
+            raise JournalError("Earlier records are waiting for the journal. Nothing starts.")
 
     async def write(self, note: _Note) -> None:
         """Store what has happened, now or when the store can be written."""

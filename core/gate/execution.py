@@ -41,9 +41,10 @@ _Note = Callable[[], Awaitable[object]]
 _IDENTIFY_AFTER_S = 0.05
 _NOTE_AGAIN_S = 0.5
 
-_IN_DOUBT = (
+IN_DOUBT = (
     "The database or the journal failed while the run was being started, so nothing ran. Ask again."
 )
+"""Why a run with a claim in doubt did not start; one that is queued starts later all the same."""
 
 
 @dataclass(slots=True)
@@ -122,13 +123,13 @@ class Execution:
 
     async def _abandon(self, run_id: ApprovalId, failure: SaysoError) -> None:
         """Give up a claim that may still have been written."""
-        self.deferred.abandon(run_id, self.owner, _IN_DOUBT)
+        self.deferred.abandon(run_id, self.owner, IN_DOUBT)
         if isinstance(failure, StoreError):  # otherwise the journal has no decision to take back
             reason = DenialReason.SPAWN_FAILED
             # Now or never: a later start of a run that is still queued must be the last record.
             with suppress(JournalError):
                 await self.journal.append(
-                    "refuse", {"run": run_id, "reason": reason, "why": _IN_DOUBT}
+                    "refuse", {"run": run_id, "reason": reason, "why": IN_DOUBT}
                 )
 
     async def _refuse(

@@ -32,6 +32,7 @@ from core.gate.record import AlwaysWriter, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
 from core.gate.two_judges import Judged, NodePlanning, planned
+from core.ipc.unattended import to_its_end
 from core.model.approval import ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
@@ -77,11 +78,13 @@ class Gate:
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
     _cancellation: Cancellation = field(init=False)
     _closing: Closing = field(init=False)
+    _lasting: record.LastingJournal = field(init=False)
     _recording: record.Recording = field(default_factory=record.Recording, init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
         self.seen = Seen(self.store)
+        self._lasting = record.LastingJournal(self.journal, self.execution.deferred)
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._cancellation = Cancellation(
@@ -99,13 +102,17 @@ class Gate:
     async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people.
 
-        ``begun`` is called with the id of a run that policy allows, before it ends.
+        ``begun`` is called with the id of a run that policy allows, before it ends. A caller that
+        leaves ends nothing: the run belongs to the gate.
 
         Raises:
             Conflict: something else was asked earlier under its key; nothing ran.
             Stopping: the gate is closed; nothing ran.
             SaysoError: Sayso failed; nothing ran.
         """
+        return await to_its_end(self._taken(request, begun))
+
+    async def _taken(self, request: ExecRequest, begun: Begun | None) -> Submission:
         with self._closing.inside():
             found = await self._submitted(request)
             return await self._start(found, begun) if isinstance(found, _Allowed) else found
@@ -202,12 +209,12 @@ class Gate:
         approval = missing or await self.broker.asking.open(request, plan, evaluation, fallback)
         if isinstance(approval, Refusal | Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)
-        await self.journal.append(
+        await self._lasting.append(
             "ask", journal_records.decided(approval.id, request.requester, plan, evaluation)
         )
         if approval.resolution is None:
             return Pending(approval.id, approval.code, approval.deadline_ms)
-        await self.journal.append("resolve", journal_records.resolved(approval))
+        await self._lasting.append("resolve", journal_records.resolved(approval))
         if approval.resolution.state is ApprovalState.ALLOWED:
             return Running(approval.id)
         why = f"a person must allow this, and {approval.resolution.note}"
@@ -258,10 +265,12 @@ class Gate:
         )
 
     async def run_approved(self, run_id: ApprovalId, plan: ExecPlan) -> ExecResult | None:
-        """Run what people allowed, once; ``None`` if it was started elsewhere, or is withdrawn."""
+        """Run what people allowed, once; ``None`` if it was started elsewhere, or is cancelled."""
         await self._recording.settled()
+        self.execution.deferred.require_records()
         await self._remembering.store_promise(run_id)
-        if self._cancellation.is_withdrawing(run_id):
+        if self._cancellation.forbids(run_id):
+            await self._cancellation.enforce(run_id)
             return None
         claim = QueuedRun(self.store, self.journal, run_id, plan, self.execution.owner)
         return await self._run(run_id, plan, claim)
@@ -269,11 +278,12 @@ class Gate:
     async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer and write it to the journal when it decided or counted.
 
+        What is decided is recorded, even if the person's connection ends in the middle.
+
         Raises:
             Stopping: the gate is closed; nothing was decided.
         """
-        with self._closing.inside(), self._recording.answer():
-            return await self._answered(answer)
+        return await to_its_end(self._answered(answer))
 
     async def offer(self, answer: Answer) -> Answered:
         """Return, changing nothing, whether a person could answer this way now; ``OFFERED`` if so.
@@ -284,14 +294,18 @@ class Gate:
         return await self.broker.answering.offer(answer)
 
     async def _answered(self, answer: Answer) -> Answered:
+        with self._closing.inside(), self._recording.answer():
+            return await self._decided(answer)
+
+    async def _decided(self, answer: Answer) -> Answered:
         views = (*answer.views, *self.seen.of(answer.actor))
         answered = await self.broker.answering.answer(replace(answer, views=views))
         if answered.approval is None:
             return answered
         if answered.outcome is AnswerOutcome.ACCEPTED:
-            await record.end(self.store, self.journal, answered.approval)
+            await record.end(self.store, self._lasting, answered.approval)
         elif answered.outcome is AnswerOutcome.COUNTED:
-            await self.journal.append("vote", journal_records.voted(answered.approval, answer))
+            await self._lasting.append("vote", journal_records.voted(answered.approval, answer))
         return answered
 
     async def companion_lost(self, run_id: ApprovalId, why: str) -> None:
@@ -299,7 +313,7 @@ class Gate:
         if self.closed:
             return
         with self._closing.inside():
-            await record.companion_lost(self.store, self.journal, run_id, why)
+            await record.companion_lost(self.store, self._lasting, run_id, why)
 
     @property
     def closed(self) -> bool:
@@ -323,7 +337,7 @@ class Gate:
         if self.closed:
             return 0
         with self._closing.inside():
-            return await record.expire(self.store, self.journal)
+            return await record.expire(self.store, self._lasting)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; its status if it takes longer, ``None`` if it is unknown."""
@@ -361,4 +375,4 @@ class Gate:
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
-        return await self._cancellation.cancel(run_id, note)
+        return await to_its_end(self._cancellation.cancel(run_id, note))

@@ -104,6 +104,11 @@ def finished(result: Finished) -> dict[str, object]:
     }
 
 
+def unseen(run_id: ApprovalId) -> dict[str, object]:
+    """Record that a run's gateway died, so that its end is unknown."""
+    return {"run": run_id, "exit_code": None, "state": "unknown"}
+
+
 def result_of(record: Mapping[str, object]) -> Finished:
     """Return how a run ended from the record that ``finished`` made; what it printed is lost."""
     printed = _number(record.get("output_bytes")) or 0

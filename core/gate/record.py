@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
-from core.errors import BadRequest, StateError, StoreError
+from core.errors import BadRequest, JournalError, StateError, StoreError
 from core.gate import journal_records
+from core.gate.deferred import Deferred
 from core.gate.effective_policy import Rulebook
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecRequest
@@ -30,6 +31,29 @@ from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 _EXPIRY_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LastingJournal:
+    """The journal, for what is stored already: a record that it refuses is written later.
+
+    Who waits for it gets the error all the same.
+    """
+
+    journal: Journal
+    deferred: Deferred
+
+    async def append(self, kind: str, record: dict[str, object]) -> None:
+        """Append a record, now or when the journal works again.
+
+        Raises:
+            JournalError: it does not work now.
+        """
+        try:
+            await self.journal.append(kind, record)
+        except JournalError as failure:
+            self.deferred.append_later(kind, record, failure)
+            raise
 
 
 @dataclass(slots=True)
@@ -60,13 +84,18 @@ class Recording:
 
 async def end(store: Store, journal: Journal, approval: Approval) -> None:
     """Write an end to the journal, and the identical questions that ended with it."""
-    shown, proven = await _shown(store, approval.id), await _proven(store, approval)
-    ended = journal_records.resolved(approval, shown, proven)
+    ended = await end_of(store, approval)
     await journal.append("resolve", ended)
     if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
         return
     for follower in await store.read(approvals.ended_with, approval.id):
         await journal.append("resolve", {**ended, "run": follower, "with": approval.id})
+
+
+async def end_of(store: Store, approval: Approval) -> dict[str, object]:
+    """Return the record of an end."""
+    shown, proven = await _shown(store, approval.id), await _proven(store, approval)
+    return journal_records.resolved(approval, shown, proven)
 
 
 async def _shown(store: Store, approval_id: ApprovalId) -> tuple[Showing, ...] | None:

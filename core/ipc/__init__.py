@@ -11,6 +11,7 @@
     peer          who is at the other end, according to the kernel
     users         the names of this machine's users
     strict_model  a frame into its model
+    unattended    finishes what changes something, although its caller leaves
 
 Limits, so that one client does not keep the others out::
 

@@ -33,7 +33,10 @@ class Calls:
             SpawnError: it did not.
         """
         holder = self._entitle(executor, order)
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise SpawnError(f"Nothing ran: {error.strerror}.") from error
         with theirs:
             params: wire.Object = {"session_token": executor.token, "build": self._options.build}
             if order.private is not None:

@@ -78,6 +78,7 @@ class Executors:
     ) -> None:
         self.pool = pool
         self.turns = FairTurns(most, pool.lost)
+        pool.on_regained = self.turns.regained
         self._limits = limits
         self._guard = guard
         self._runners: dict[str, Runner] = {}

@@ -1,7 +1,7 @@
 """Limit how many runs there are at a time; give places to users in turn, and to their sessions."""
 
 import asyncio
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,17 +15,27 @@ _Place = asyncio.Future[None]
 class _Queues:
     """The runs of one user that wait for a place, by session."""
 
-    by_session: OrderedDict[SessionKey, deque[_Place]] = field(default_factory=OrderedDict)
+    by_session: OrderedDict[SessionKey, OrderedDict[_Place, None]] = field(
+        default_factory=OrderedDict
+    )
 
     def add(self, session: SessionKey, place: _Place) -> None:
         """Have a run wait behind the others of its session."""
-        self.by_session.setdefault(session, deque()).append(place)
+        self.by_session.setdefault(session, OrderedDict())[place] = None
+
+    def drop(self, session: SessionKey, place: _Place) -> None:
+        """Let a run wait no longer: others may have the places for hours."""
+        queue = self.by_session.get(session)
+        if queue is not None:
+            queue.pop(place, None)
+            if not queue:
+                del self.by_session[session]
 
     def next(self) -> _Place | None:
         """Return the next run of the session that has waited longest since its last one."""
         while self.by_session:
             session, queue = self.by_session.popitem(last=False)
-            place = queue.popleft()
+            place, _ = queue.popitem(last=False)
             if queue:
                 self.by_session[session] = queue  # after all others
             if not place.done():
@@ -61,13 +71,13 @@ class FairTurns:
         try:
             await asyncio.wait((place, word), return_when=asyncio.FIRST_COMPLETED)
         except BaseException:
-            self._give_up(place, user)
+            self._give_up(place, user, session)
             raise
         finally:
             word.cancel()
         if place.done():
             return True
-        self._give_up(place, user)
+        self._give_up(place, user, session)
         return False
 
     def release(self, user: str) -> None:
@@ -78,10 +88,20 @@ class FairTurns:
             del self._taken[user]
         self._give()
 
-    def _give_up(self, place: _Place, user: str) -> None:
+    def regained(self) -> None:
+        """Give out what a user may use again, because fewer of its places are lost."""
+        self._give()
+
+    def _give_up(self, place: _Place, user: str, session: SessionKey) -> None:
         """Stop waiting, or give the place back if it was assigned just now."""
         if not place.cancel():
             self.release(user)
+            return
+        queues = self._waiting.get(user)
+        if queues is not None:
+            queues.drop(session, place)
+            if not queues.by_session:
+                del self._waiting[user]
 
     def _give(self) -> None:
         """Give what is free to the users that have waited longest since their last place."""

@@ -7,6 +7,7 @@ from core.isolation import wire
 from core.isolation.executor import Executor
 
 _log = logging.getLogger(__name__)
+_FAILED = "internal error, see the gateway's log"
 _STARTED = frozenset({"agent_started", "terminal_started"})
 
 
@@ -46,5 +47,8 @@ async def answer(
             return wire.result(number, await talk.permission(params)), "ok"
     except SaysoError as failure:
         return wire.error(number, wire.FAILED, str(failure)), str(failure)
+    except Exception:  # noqa: BLE001 - a bug must be answered as well: the agent waits for it
+        _log.exception("%s of executor %s failed", method, executor.id)
+        return wire.error(number, wire.FAILED, _FAILED), _FAILED
     words = f"Unknown method: {method}"
     return wire.error(number, wire.UNKNOWN_METHOD, words), words

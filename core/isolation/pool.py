@@ -26,7 +26,8 @@ _SPARE_AFTER_S = 0.25
 class ExecutorPool:
     """The executors of all users, and the ``calls`` made of them.
 
-    ``command`` returns the command that starts a user's executor.
+    ``command`` returns the command that starts a user's executor. ``on_regained`` is called when a
+    place that was ``lost`` is free.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class ExecutorPool:
     ) -> None:
         self._containment = containment
         self._options = options
+        self.on_regained: Callable[[], None] = lambda: None
         self.calls = Calls(options, tokens, audit)
         self._command = command
         self._live: set[Executor] = set()
@@ -141,6 +143,9 @@ class ExecutorPool:
             raise
         finally:
             await asyncio.wait((contained,))
+            uncontained = contained.exception()
+        if uncontained is not None:
+            why = f"its cgroup cannot be made: {uncontained}"
         if why:
             self.drop(executor)
             raise HostUnavailable(unavailable(executor.user, why))
@@ -234,6 +239,7 @@ class ExecutorPool:
         self._live.discard(executor)
         self._stuck.pop(executor, None)
         self._gone.set()
+        self.on_regained()
 
     async def end_contained(self) -> None:
         """End what the executors of dead gateways left in their cgroups."""

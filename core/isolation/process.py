@@ -10,6 +10,7 @@ import os
 import pwd
 import signal
 import socket
+import threading
 from collections.abc import Callable, Sequence
 
 from core.errors import HostUnavailable, SpawnError
@@ -101,30 +102,51 @@ def start(argv: Sequence[str], on_exit: Callable[[], None]) -> tuple[Process, so
     Raises:
         SpawnError: it cannot be started.
     """
-    ours, theirs = socket.socketpair()
-    # Set before anything can be sent: the kernel then reports who sent each message.
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    ours.setblocking(False)
-    errors, theirs_errors = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    with contextlib.ExitStack() as undone:
+        try:
+            ours, theirs = socket.socketpair()
+            undone.callback(ours.close)
+            with theirs:
+                # Set before anything can be sent: the kernel then reports who sent each message.
+                ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+                ours.setblocking(False)
+                errors, theirs_errors = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+                undone.callback(os.close, errors)
+                try:
+                    pid = _spawned(argv, theirs.fileno(), theirs_errors)
+                finally:
+                    os.close(theirs_errors)
+            process = _followed(pid, errors, on_exit)
+        except OSError as error:
+            raise SpawnError(f"{argv[0]} cannot be started: {error.strerror}") from error
+        undone.pop_all()
+    return process, ours
+
+
+def _spawned(argv: Sequence[str], theirs: int, errors: int) -> int:
+    return os.posix_spawn(  # noqa: TID251 - core.isolation starts executors
+        argv[0],
+        list(argv),
+        _ENVIRON,
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, theirs, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, errors, 2),
+        ],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=_ALL_SIGNALS,
+    )
+
+
+def _followed(pid: int, errors: int, on_exit: Callable[[], None]) -> Process:
+    """Return what was started, or have it collected at its end, which its closed socket brings.
+
+    Raises:
+        OSError: there is no descriptor by which to follow it.
+    """
     try:
-        with theirs:
-            pid = os.posix_spawn(  # noqa: TID251 - core.isolation starts executors
-                argv[0],
-                list(argv),
-                _ENVIRON,
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_DUP2, theirs_errors, 2),
-                ],
-                setsid=True,
-                setsigmask=[],
-                setsigdef=_ALL_SIGNALS,
-            )
-    except OSError as error:
-        ours.close()
-        os.close(errors)
-        raise SpawnError(f"{argv[0]} cannot be started: {error.strerror}") from error
-    finally:
-        os.close(theirs_errors)
-    return Process(pid, errors, on_exit), ours
+        return Process(pid, errors, on_exit)
+    except OSError:
+        threading.Thread(target=os.waitpid, args=(pid, 0), daemon=True).start()
+        raise

@@ -1,5 +1,7 @@
 """Turn a supervisor's report into a result."""
 
+from collections.abc import Mapping
+
 from core.errors import PlanDrift, SpawnError
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
@@ -11,10 +13,39 @@ from core.runner.supervisor.protocol import Drift, Ended, Failed
 UNSEEN = "sayso: the supervisor of this run died; the exit status is unknown\n"
 
 
+_TYPES: dict[str, type] = {
+    "exit_code": int,
+    "signal": int,
+    "text": str,
+    "tail": str,
+    "total_bytes": int,
+    "truncated": bool,
+    "duration_ms": int,
+    "timed_out": bool,
+    "fit": bool,
+}
+_OPTIONAL = frozenset({"exit_code", "signal", "tail"})
+_LARGEST = 2**53
+
+
+def _is_one(value: object, kind: type, *, optional: bool = False) -> bool:
+    """Return whether a field has its type; no number is larger than the store takes."""
+    if value is None:
+        return optional
+    return type(value) is kind and not (isinstance(value, int) and abs(value) > _LARGEST)
+
+
 def finished(
     run_id: ApprovalId, plan: ExecPlan, ended: Ended, live: LiveBuffer | None = None
 ) -> Finished:
-    """Return how a run ended, with the separate streams that its live output kept."""
+    """Return how a run ended, with the separate streams that its live output kept.
+
+    Raises:
+        TypeError: no supervisor reports that.
+    """
+    report: Mapping[str, object] = ended
+    if not all(_is_one(report[one], it, optional=one in _OPTIONAL) for one, it in _TYPES.items()):
+        raise TypeError("a field of the report has a value of another type")
     text, tail = ended["text"], ended["tail"]
     return Finished(
         run_id=run_id,

@@ -1,6 +1,7 @@
 """Run bound plans: verify, claim, hand over to a supervisor, wait."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -31,6 +32,9 @@ BACKSTOP_MS = 20_000
 """How long past its deadline and grace a supervisor may stay silent before it is killed."""
 
 _LATE_S = 0.5
+_NOT_A_REPORT = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading a report raises that is not one."""
+_log = logging.getLogger(__name__)
 
 
 class Runner:
@@ -162,7 +166,7 @@ class Runner:
                     await asyncio.to_thread(warm, plan)
                 link = await self._start(run_id, plan, watcher, run)
                 try:
-                    return await self._follow(run_id, plan, watcher, run, link)
+                    return await self._ended(run_id, plan, watcher, run, link)
                 finally:
                     # After the result is out: closing wakes the supervisor, ordering the launcher.
                     asyncio.get_running_loop().call_soon(self._release, run, link)
@@ -227,6 +231,18 @@ class Runner:
             else:
                 return link
         raise SpawnError("no supervisor took the job")
+
+    async def _ended(
+        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+    ) -> Finished:
+        """Return how a run ended; unseen where its supervisor, another user's, sends nonsense."""
+        try:
+            return await self._follow(run_id, plan, watcher, run, link)
+        except _NOT_A_REPORT:
+            _log.exception("the supervisor of run %s sent what none sends; it is ended", run_id)
+        run.fit = False
+        done = unseen(run_id, run.age_ms, run.live, timed_out=False, words=self._pool.lost)
+        return replace(done, cancelled=run.cancelled)
 
     async def _follow(
         self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link

@@ -1,6 +1,5 @@
 """Accept requests to run something, and follow them to their end."""
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -96,14 +95,8 @@ class RunMethods:
         if self.gate.execution.guard.mark_of(request) is None:
             self.askers.note(caller.requester)
         ignored = await without_effect(self.gate, request)
-        # A caller that disconnects must not end a run halfway: the run belongs to the gate.
         line = streaming(self.gate, caller) if params.stream else None
-        submitted = (
-            line.submit(request)
-            if line
-            else asyncio.shield(self.gate.submit(request, caller.begun))
-        )
-        answer = await submitted
+        answer = await (line.submit(request) if line else self.gate.submit(request, caller.begun))
         if caller.begun is not None:
             caller.begun(answer.run_id)
         if params.wait and isinstance(answer, Pending | Running):

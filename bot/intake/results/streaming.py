@@ -56,10 +56,10 @@ class Streaming:
                     begun.set_result((run_id, listening.enter_context(self._changes_of(run_id))))
 
             listening.callback(begun.cancel)
-            # A caller that disconnects must not end a run halfway: the run belongs to the gate.
             end: asyncio.Future[Submission] = asyncio.ensure_future(
                 self.gate.submit(request, begin)
             )
+            listening.callback(end.cancel)  # nobody waits for it any more; the run continues
             await asyncio.wait((end, begun), return_when=asyncio.FIRST_COMPLETED)
             if begun.done():
                 run_id, changed = begun.result()

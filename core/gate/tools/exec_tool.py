@@ -4,7 +4,6 @@ The tool checks what S3 says and hands the vector to ``Gate.submit``: policy all
 asks, as for every request, and the runner limits and drains. No shell is named here or there.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -88,8 +87,7 @@ class ExecTool:
 
     async def _end(self, request: ExecRequest, call: ToolCall) -> Submission:
         """Submit and wait for the end; for people only where the call says so (S1)."""
-        # A caller that disconnects must not end a run halfway: the run belongs to the gate.
-        answer = await asyncio.shield(self.line.submit(request, call.begun))
+        answer = await self.line.submit(request, call.begun)
         if call.begun is not None:
             call.begun(answer.run_id)
         if isinstance(answer, Running) or (isinstance(answer, Pending) and call.wait):

@@ -5,7 +5,6 @@ with it.
 """
 
 import asyncio
-import pwd
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Protocol
 from core.errors import HostUnavailable
 from core.isolation import wire
 from core.isolation.agents.runtime import OriginOf
+from core.isolation.process import uid_of
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecPlan, ExecRequest
 from core.model.identity import ApprovalId, Intake, Requester, Target
 from core.model.policy import ExecHost
@@ -154,7 +154,11 @@ def _request(
     origin: Target | None,
     leader: tuple[int, int] | None,
 ) -> ExecRequest:
-    """Return a tool call as a request of the agent's; a command line stays a command line."""
+    """Return a tool call as a request of the agent's; a command line stays a command line.
+
+    Raises:
+        HostUnavailable: the agent's user was removed.
+    """
     plan, account = prompt.plan, prompt.account
     line = str(about.get("command") or "")
     words = tuple(str(about.get(name) or "") for name in ("kind", "title", "input"))
@@ -174,6 +178,9 @@ def _request(
 
 
 def _asker(plan: ExecPlan, leader: tuple[int, int] | None) -> Requester:
-    """Return the requester: the agent's process, in its own kernel session."""
-    uid = pwd.getpwnam(plan.run_as).pw_uid
-    return Requester(Intake.SOCKET, f"uid:{uid}", leader)
+    """Return the requester: the agent's process, in its own kernel session.
+
+    Raises:
+        HostUnavailable: the agent's user was removed.
+    """
+    return Requester(Intake.SOCKET, f"uid:{uid_of(plan.run_as)}", leader)

@@ -4,6 +4,7 @@
 whose gateway died ends ``unknown``. No statement leads back to ``queued``.
 """
 
+import logging
 from collections.abc import Collection
 
 from sqlalchemy import Connection, Text, and_, bindparam, delete, func, or_, select, update
@@ -55,6 +56,7 @@ __all__ = [
     "withdraw",
 ]
 
+_log = logging.getLogger(__name__)
 _IS_STARTED = runs.c.state == RowState.STARTED.value
 _OF_RUN = runs.c.id == bindparam("p_id")
 _SESSION_AND_PLACE = (runs.c.session, runs.c.place)
@@ -318,14 +320,24 @@ def queued(
 ) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
     """Return at most so many approved runs that nobody has claimed, the oldest question first.
 
-    ``but`` are not returned. Only the first ``most`` of each agent are considered, these included:
-    an agent whose runs wait for a place holds up no other agent's.
+    ``but`` are not returned, nor what this version cannot read. Only the first ``most`` of each
+    agent are considered, these included: an agent whose runs wait holds up no other agent's.
     """
     line = conn.execute(_QUEUED, {"p_most": most}).scalars()
     ids = [run_id for run_id in line if run_id not in but][:most]
     rows = conn.execute(_PLANS, {"p_ids": ids}) if ids else ()
-    plans = {row.id: row.plan for row in rows}
-    return tuple((ApprovalId(one), load(ExecPlan, plans[one])) for one in ids if one in plans)
+    plans = {row.id: _readable(row.id, row.plan) for row in rows}
+    found = ((ApprovalId(one), plans.get(one)) for one in ids)
+    return tuple((run_id, plan) for run_id, plan in found if plan is not None)
+
+
+def _readable(run_id: str, plan: str) -> ExecPlan | None:
+    """Return a plan, ``None`` if another version wrote it: the others start all the same."""
+    try:
+        return load(ExecPlan, plan)
+    except ValueError:  # its text may hold a secret
+        _log.error("run %s is not started: another version wrote its plan", run_id)
+        return None
 
 
 def _notify_start(conn: Connection, session: str, place: str, run_id: str, now: int) -> None:

@@ -1,1 +1,1 @@
-"""Query the store for display: history, owners, counts, status."""
+"""Query the store for display: history, owners, counts, status, what happened last."""

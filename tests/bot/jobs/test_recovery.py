@@ -12,7 +12,9 @@ import pytest
 from bot.jobs.recovery import Heart, recover, settle
 from core.audit.journal import AuditJournal
 from core.gate import journal_records
-from core.model.result import Finished, Unknown
+from core.gate.execution import IN_DOUBT
+from core.model.decision import DenialReason
+from core.model.result import Denied, Finished, Unknown
 from core.runner.process_liveness import Fate, fate, own_name
 from core.runner.supervisor.processes import procfs
 from core.store import Store, approvals, open_store
@@ -185,9 +187,14 @@ async def test_what_is_proven_of_a_process() -> None:
     assert fate(name) is Fate.DEAD
 
 
-@pytest.mark.parametrize("known", [True, False])
-async def test_a_restored_store_starts_nothing_that_has_run(tmp_path: Path, *, known: bool) -> None:
-    """The journal is newer than the backup; the control: without its record the run is queued."""
+@pytest.mark.parametrize(("known", "later"), [(True, "stop"), (True, "executor"), (False, "vote")])
+async def test_a_restored_store_starts_nothing_that_has_run(
+    tmp_path: Path, later: str, *, known: bool
+) -> None:
+    """The journal is newer than the backup; the control: without its record the run is queued.
+
+    What else is recorded of a run may come after its end: who ended it, what its executor called.
+    """
     store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
     question = draft()
     await store.write(approvals.create, question)
@@ -196,6 +203,7 @@ async def test_a_restored_store_starts_nothing_that_has_run(tmp_path: Path, *, k
         await journal.append("start", {"run": question.id})
         if known:
             await journal.append("finish", journal_records.finished(finished(question.id, 3)))
+        await journal.append(later, {"run": question.id})
 
     taken = await settle(store, path, "me")
 
@@ -203,4 +211,36 @@ async def test_a_restored_store_starts_nothing_that_has_run(tmp_path: Path, *, k
     assert bool(await store.read(runs.queued, 10)) != known
     ended = await store.read(runs.outcome, question.id)
     assert (isinstance(ended, Finished) and ended.exit_code == 3) == known
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "record", "ends"),
+    [
+        ("stop", {"note": "by ana"}, (DenialReason.CANCELLED, "by ana")),
+        ("refuse", {"reason": "cancelled", "why": "by ana"}, (DenialReason.CANCELLED, "by ana")),
+        ("refuse", {"reason": "spawn_failed", "why": IN_DOUBT}, None),
+        ("start", {}, None),
+    ],
+)
+async def test_what_was_reported_as_cancelled_does_not_start_after_a_restart(
+    tmp_path: Path, kind: str, record: dict[str, object], ends: tuple[DenialReason, str] | None
+) -> None:
+    """The gateway was killed after it said so, before the store had it; the controls: not said."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    question = draft()
+    await store.write(approvals.create, question)
+    await store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
+    with AuditJournal(path) as journal:
+        await journal.append("start", {"run": question.id})
+        await journal.append(kind, {"run": question.id, **record})
+
+    assert await settle(store, path, "me") == (ends is not None)
+
+    ended = await store.read(runs.outcome, question.id)
+    assert (ended is None) == (ends is None)
+    if ends is not None:
+        assert isinstance(ended, Denied)
+        assert ended.reason is ends[0]
+        assert ends[1] in ended.why
     await store.close()

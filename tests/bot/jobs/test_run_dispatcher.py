@@ -4,11 +4,14 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+from sqlalchemy import Connection, update
+
 from bot.jobs.run_dispatcher import Dispatch
 from core.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished, Pending
+from core.store.schema.tables import questions
 from tests.support.gate import gate_at, request, says
 from tests.support.waiting import until
 
@@ -38,3 +41,21 @@ async def test_an_agent_whose_runs_wait_for_places_holds_up_no_other(tmp_path: P
         assert isinstance(await gate.wait(last, 20_000), Finished)
         dispatch.cancel()
         await asyncio.gather(dispatch, return_exceptions=True)
+
+
+async def test_a_run_that_this_version_cannot_read_holds_up_no_other(tmp_path: Path) -> None:
+    """As after a return to an older version: it stays queued, and what else is allowed starts."""
+    async with gate_at(tmp_path) as gate:
+        strange = await _allowed(gate, "sleep 600", "main")
+        await gate.store.write(_rewrite, strange)
+        dispatch = asyncio.create_task(Dispatch(gate, gate.store).run())
+        await asyncio.sleep(0.1)
+        other = await _allowed(gate, "true", "main")
+        assert isinstance(await gate.wait(other, 20_000), Finished)
+        assert not dispatch.done()
+        dispatch.cancel()
+        await asyncio.gather(dispatch, return_exceptions=True)
+
+
+def _rewrite(conn: Connection, run_id: str) -> None:
+    conn.execute(update(questions).where(questions.c.id == run_id).values(plan="[]"))

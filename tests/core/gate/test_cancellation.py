@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import StoreError
+from core.gate.claims import QueuedRun
 from core.hosts.gateway import GatewayHost
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan
@@ -228,3 +230,82 @@ async def test_a_withdrawal_and_a_start_at_once_are_never_both(tmp_path: Path, l
         assert result is None or isinstance(result, Denied)
         assert isinstance(status, Denied)
         assert last == "refuse"
+
+
+async def test_what_was_cancelled_has_no_start_in_the_journal(tmp_path: Path) -> None:
+    """Its dispatcher had read the queue before; nothing ran, and no record may say so."""
+    async with gate_at(tmp_path) as gate:
+        run_id = await allowed(gate, "touch never")
+        plan = dict(await gate.queued())[run_id]
+        assert await gate.cancel(run_id, "no longer wanted")
+        assert await gate.run_approved(run_id, plan) is None
+        assert isinstance(await gate.status(run_id), Denied)
+
+    kinds = [line["kind"] for line in records(tmp_path) if line.get("run") == run_id]
+    assert kinds[-2:] == ["refuse", "stop"]
+
+
+async def test_what_was_cancelled_while_its_claim_failed_never_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cancellation was confirmed; it is queued again once the database works."""
+    async with gate_at(tmp_path) as gate:
+        run_id = await allowed(gate, f"touch {tmp_path}/ran")
+        plan = dict(await gate.queued())[run_id]
+        claiming, cancelled = asyncio.Event(), asyncio.Event()
+
+        async def failing(_claim: QueuedRun) -> bool:
+            claiming.set()
+            await cancelled.wait()
+            raise StoreError("the database is away")
+
+        with monkeypatch.context() as away:
+            away.setattr(QueuedRun, "take", failing)
+            running = asyncio.create_task(gate.run_approved(run_id, plan))
+            await claiming.wait()
+            assert await gate.cancel(run_id, "no longer wanted")
+            cancelled.set()
+            with pytest.raises(StoreError):
+                await running
+        await gate.run_approved(run_id, plan)
+        status = await gate.status(run_id)
+
+    assert isinstance(status, Denied)
+    assert status.reason is DenialReason.CANCELLED
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("stage", ["answer", "question", "queued", "running"])
+async def test_what_a_caller_that_leaves_has_changed_is_recorded(
+    tmp_path: Path, stage: str
+) -> None:
+    """The connection ends at each step of an answer or a cancellation, one after the other."""
+    kind = {"answer": "resolve", "question": "resolve", "queued": "refuse", "running": "stop"}[
+        stage
+    ]
+    async with gate_at(tmp_path) as gate:
+        for steps in range(12):
+            line = f"sh -c 'sleep 60; echo {steps}'"
+            if stage in {"answer", "question"}:
+                run_id = (await gate.submit(request(line, cwd=tmp_path))).run_id
+            else:
+                run_id = await allowed(gate, line)
+            ends: list[asyncio.Future[object]] = []
+            if stage == "running":
+                plan = dict(await gate.queued())[run_id]
+                ends.append(asyncio.ensure_future(gate.run_approved(run_id, plan)))
+                await until(lambda at=run_id: at in gate._running)  # type: ignore[misc]
+            change: asyncio.Future[object] = asyncio.ensure_future(
+                gate.answer(says(run_id, ApprovalReply.ALLOW_ONCE))
+                if stage == "answer"
+                else gate.cancel(run_id, "no longer wanted")
+            )
+            await asyncio.sleep(0.0005 * steps)
+            change.cancel()
+            await asyncio.gather(change, return_exceptions=True)
+            await asyncio.gather(*ends)
+            await until(lambda at=run_id: _has(tmp_path, at, kind))  # type: ignore[misc]
+
+
+def _has(folder: Path, run_id: str, kind: str) -> bool:
+    return any(one.get("run") == run_id for one in records(folder) if one["kind"] == kind)

@@ -5,8 +5,17 @@
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 
+import pytest
+
+from core.audit.journal import AuditJournal
+from core.errors import JournalError
 from core.gate.record import Recording
+from core.model.approval import ApprovalReply
+from core.model.result import Finished
+from tests.support.gate import gate_at, records, request, says
+from tests.support.waiting import until
 
 
 async def _answered(recording: Recording, taken: asyncio.Event) -> None:
@@ -41,3 +50,29 @@ async def test_an_answer_that_fails_holds_nothing_up() -> None:
     with suppress(TimeoutError), recording.answer():
         await asyncio.wait_for(asyncio.Event().wait(), 0.01)
     await asyncio.wait_for(recording.settled(), 30)
+
+
+async def test_an_answer_that_the_journal_refuses_is_recorded_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the store; whoever gave it gets the error, and the run waits for the record."""
+    async with gate_at(tmp_path) as gate:
+        asked = await gate.submit(request("true", cwd=tmp_path))
+        with monkeypatch.context() as broken:
+            broken.setattr(AuditJournal, "append", _refused)
+            with pytest.raises(JournalError):
+                await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
+            ((run_id, plan),) = await gate.queued()
+            with pytest.raises(JournalError):
+                await gate.run_approved(run_id, plan)
+        with pytest.raises(JournalError):
+            await gate.run_approved(run_id, plan)
+        await until(lambda: not gate.execution.deferred._records)
+        assert isinstance(await gate.run_approved(run_id, plan), Finished)
+
+    kinds = [line["kind"] for line in records(tmp_path) if line.get("run") == asked.run_id]
+    assert kinds == ["ask", "resolve", "start", "finish"]
+
+
+async def _refused(*_: object) -> None:
+    raise JournalError("the disk is full")

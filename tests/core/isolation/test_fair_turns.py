@@ -122,3 +122,47 @@ async def test_as_many_as_there_are_places_go_on_at_a_time() -> None:
     await asyncio.gather(*map(run, range(100)))
 
     assert most == 3
+
+
+async def test_who_gives_up_waiting_leaves_nothing() -> None:
+    """The places may be taken for hours; a run that is cancelled meanwhile is forgotten at once."""
+    turns, never, rounds = FairTurns(1), asyncio.Event(), 200
+
+    async def run(unwanted: asyncio.Event) -> None:
+        async with turns.of("ann").turn(unwanted, SessionKey("a")) as begun:
+            assert not begun
+
+    async with turns.of("first").turn(never, SessionKey("a")):
+        for cancelled in (True, False):
+            unwanted = asyncio.Event()
+            tasks = [asyncio.create_task(run(unwanted)) for _ in range(rounds)]
+            await asyncio.sleep(0)
+            assert len(turns._waiting["ann"].by_session[SessionKey("a")]) == rounds
+            if cancelled:
+                for task in tasks:
+                    task.cancel()
+            unwanted.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert "ann" not in turns._waiting
+    assert turns._free == 1
+
+
+async def test_a_place_that_is_of_use_again_is_given_at_once() -> None:
+    """What could not be ended has ended: nobody has to release another place first."""
+    lost, never, over = {"ann": 1}, asyncio.Event(), asyncio.Event()
+    turns, going = FairTurns(2, lambda user: lost.get(user, 0)), []
+
+    async def run() -> None:
+        async with turns.of("ann").turn(never, SessionKey("a")):
+            going.append("ann")
+            await over.wait()
+
+    tasks = [asyncio.create_task(run()) for _ in range(2)]
+    await asyncio.sleep(0.01)
+    assert going == ["ann"]
+    lost.clear()
+    turns.regained()
+    await asyncio.sleep(0.01)
+    assert going == ["ann", "ann"]
+    over.set()
+    await asyncio.gather(*tasks)

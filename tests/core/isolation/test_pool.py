@@ -1,6 +1,7 @@
 """Run S2's ExecutorPool on real executors of another user."""
 
 import asyncio
+import errno
 import os
 import signal
 from dataclasses import replace
@@ -92,6 +93,33 @@ async def test_a_program_that_cannot_be_started(executor_path: str) -> None:
             await world.pool.take(USER)
 
         assert world.pool.live == 0
+
+
+@pytest.mark.parametrize("call", ["socket.socketpair", "os.pipe2", "os.pidfd_open"])
+async def test_a_start_without_a_free_descriptor_keeps_no_place(
+    monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Nor a descriptor, nor a process: as many of them as there are places locked all users out."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async with executors("", command=("/usr/bin/cat",)) as world:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        with monkeypatch.context() as patched:
+            patched.setattr(f"core.isolation.process.{call}", full)
+            with pytest.raises(HostUnavailable, match="Too many open files"):
+                await world.pool.take(USER)
+        assert world.pool.live == 0
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+    await until(lambda: not children())
+
+
+def children() -> list[str]:
+    """Return the processes, dead ones too, that these tests started as `cat`."""
+    tasks = Path("/proc/self/task").iterdir()
+    found = [one for task in tasks for one in (task / "children").read_text().split()]
+    return [one for one in found if Path(f"/proc/{one}/comm").read_text() == "cat\n"]
 
 
 async def test_an_executor_of_the_wrong_user_is_refused(executor_path: str) -> None:

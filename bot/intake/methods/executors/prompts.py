@@ -54,8 +54,7 @@ class PromptMethods:
         if not params.wait:
             return await self._begun(request, caller)
         line = streaming(self.gate, caller) if params.stream else None
-        work = line.submit(request) if line else self.gate.submit(request, caller.begun)
-        answer = await asyncio.shield(asyncio.ensure_future(work))
+        answer = await (line.submit(request) if line else self.gate.submit(request, caller.begun))
         if caller.begun is not None:
             caller.begun(answer.run_id)
         if isinstance(answer, Pending | Running):
