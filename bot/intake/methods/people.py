@@ -5,9 +5,9 @@ unlinking, restoring) counts only from a person at a terminal, or over the netwo
 the scope ``admin``.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -301,7 +301,7 @@ def _nobody(who: str) -> NotFound:
 def _change(
     name: str,
     params: type[P],
-    handler: Callable[[P, Caller], Awaitable[ChangeAnswer]],
+    handler: Callable[[P, Caller], Coroutine[Any, Any, ChangeAnswer]],
     summary: str,
     note: str = "",
 ) -> Method[P, ChangeAnswer]:

@@ -3,7 +3,7 @@
 The Unix socket, HTTP and WebSocket all call ``invoke``; nothing else runs a handler.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -12,7 +12,8 @@ from pydantic import BaseModel
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.params import AgentParams, Params, SessionParams, read
 from core.errors import Forbidden
-from core.model.access import Scope
+from core.ipc.unattended import to_its_end
+from core.model.access import PEOPLES_SCOPES, Scope
 from core.model.identity import DEFAULT_AGENT
 
 P = TypeVar("P", bound=Params)
@@ -40,7 +41,7 @@ class Method(Generic[P, R_co]):
     name: str
     params: type[P]
     scopes: frozenset[Scope]
-    handler: Callable[[P, Caller], Awaitable[R_co]]
+    handler: Callable[[P, Caller], Coroutine[Any, Any, R_co]]
     result: type[BaseModel]
     summary: str
     note: str = ""
@@ -79,6 +80,9 @@ def table_of(parts: Iterable[Part]) -> Table:
 async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -> object:
     """Call a method: check scope and agent and read the params before its handler runs.
 
+    What only people may call changes something and records it: that is done to its end, even if the
+    caller leaves in the middle.
+
     Raises:
         Forbidden: the caller has none of its scopes, or names an agent that is not its own.
         BadRequest: the params are not valid.
@@ -88,7 +92,8 @@ async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -
     params = bound(read(method.params, raw), caller)
     if caller.visible is not None and not method.filters and _names_none(params):
         raise Forbidden(f"{method.name} covers all agents here. Name one that you approve for.")
-    answer: Result = await method.handler(params, caller)
+    work = method.handler(params, caller)
+    answer: Result = await (to_its_end(work) if method.scopes <= PEOPLES_SCOPES else work)
     return answer.as_json()
 
 

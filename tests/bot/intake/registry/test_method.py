@@ -1,0 +1,45 @@
+"""Call a method for a caller that leaves before the answer."""
+
+import asyncio
+
+import pytest
+
+from bot.intake.callers.caller import Caller
+from bot.intake.registry.method import Method, invoke
+from bot.intake.registry.params import NoParams
+from bot.intake.results.answer import ChangeAnswer
+from core.model.access import PEOPLES_SCOPES, Scope
+from core.model.identity import Intake, Requester
+
+
+@pytest.mark.parametrize(
+    ("scopes", "ends"),
+    [
+        (frozenset({Scope.ADMIN}), True),
+        (PEOPLES_SCOPES, True),
+        (frozenset({Scope.REQUEST}), False),
+        (PEOPLES_SCOPES | {Scope.READ}, False),
+    ],
+)
+async def test_a_change_that_people_make_is_finished(
+    scopes: frozenset[Scope], *, ends: bool
+) -> None:
+    """What is stored is recorded too; who only asks or follows is waited for no longer."""
+    stored, recorded = asyncio.Event(), asyncio.Event()
+
+    async def change(_: NoParams, __: Caller) -> ChangeAnswer:
+        stored.set()
+        await asyncio.sleep(0.01)
+        recorded.set()
+        return ChangeAnswer.of("Done.")
+
+    method = Method("people.change", NoParams, scopes, change, ChangeAnswer, "Change somebody.")
+    caller = Caller(Requester(Intake.HTTP, "api:1"), None, scopes)
+    calling = asyncio.create_task(invoke(method, {}, caller))
+    await asyncio.wait_for(stored.wait(), 5)
+    calling.cancel()
+    await asyncio.gather(calling, return_exceptions=True)
+    await asyncio.sleep(0.05)
+
+    assert calling.cancelled()
+    assert recorded.is_set() is ends
