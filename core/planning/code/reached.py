@@ -28,7 +28,7 @@ from core.planning.code.interpreters import (
     Reader,
     interpreter_of,
     is_find,
-    is_wrapper,
+    starts_others,
 )
 from core.planning.code.shell_words import shell_words
 from core.planning.code.spoken import runs_of, with_interpreter
@@ -128,7 +128,7 @@ def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:
         return _by_schedule(name, argv[1:])
     if _ELSEWHERE.fullmatch(name):
         return Reached(takes=_by_wrapper(argv, depth).takes)
-    return _by_wrapper(argv, depth) if is_wrapper(argv[0]) or is_wrapper(realpath) else NOTHING
+    return _by_wrapper(argv, depth) if starts_others(argv[0], realpath) else NOTHING
 
 
 def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
