@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from core.programs.carriers import inline_code, inline_options
 from core.programs.profiles.load_profiles import profile_of
@@ -126,7 +126,15 @@ class Inline:
         return None
 
 
-def commands_started(argv: Sequence[str]) -> Iterator[tuple[Start, tuple[str, ...]]]:
+class Started(NamedTuple):
+    """A command that a program may start: its name and its words. ``by`` is the program's name."""
+
+    by: str
+    kind: Start
+    command: tuple[str, ...]
+
+
+def commands_started(argv: Sequence[str]) -> Iterator[Started]:
     """Yield each command that a command, or one that it starts, may start by a name: `uv run x`.
 
     Each word is the name of one of them at most, so that there are no more than words.
@@ -136,15 +144,15 @@ def commands_started(argv: Sequence[str]) -> Iterator[tuple[Start, tuple[str, ..
     for _ in range(DEEPEST_START + 1):
         found = [one for outer in level for one in _started_by(outer, seen)]
         yield from found
-        level = [command for _, command in found]
+        level = [one.command for one in found]
 
 
-def _started_by(argv: Sequence[str], seen: set[int]) -> Iterator[tuple[Start, tuple[str, ...]]]:
+def _started_by(argv: Sequence[str], seen: set[int]) -> Iterator[Started]:
     inline = inline_of(names_started(argv[0])) if argv[0] else None
     for kind, command in () if inline is None else inline.commands(argv[1:]):
         if len(command) not in seen and len(seen) < _MOST_COMMANDS:
             seen.add(len(command))
-            yield kind, command
+            yield Started(argv[0], kind, command)
 
 
 @lru_cache(maxsize=1024)

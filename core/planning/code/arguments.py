@@ -61,11 +61,13 @@ def _own_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 def _of_started(argv: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the code words of what a program starts: `uv run x.py`, `npx tsx x.ts`."""
-    for kind, command in commands_started(argv):
-        name = command[0]
-        if kind is not Start.MODULE and _FILE.search(name):
+    for one in commands_started(argv):
+        name = one.command[0]
+        # An interpreter's own words are read by what is known about its options.
+        named = one.kind is not Start.MODULE and interpreter_of(one.by) is None
+        if named and _FILE.search(name):
             yield CodeWord(name, sure=True)
-        yield from _own_words(command, name)
+        yield from _own_words(one.command, name)
 
 
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:

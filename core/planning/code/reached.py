@@ -181,16 +181,15 @@ def by_text(
     piped = captured or found.piped
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
     known = {one: _by_fragment(one, depth) for one in dict.fromkeys(found.fragments)}
-    parts = [known[one] for one in found.fragments]
     # What is certainly fed comes first, because only the first of many names are looked for.
-    named = [word for one in found.fragments for word in one.inputs]
-    for one, part in zip(found.fragments, parts, strict=True):
+    named = [word for one in known for word in one.inputs]
+    for one, part in known.items():
         named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
     named += filter(None, found.spare)
-    all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *parts, *inner))
+    all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *known.values(), *inner))
     if not all_of_it.inserts:
         return all_of_it
-    set_here = (word for one in found.fragments for word in one.words)
+    set_here = (word for one in known for word in one.words)
     filled = (*all_of_it.paths, *filled_in(set_here, found.spare))
     takes = all_of_it.takes or _FILLS.search(text) is not None
     return replace(all_of_it, paths=filled, takes=takes)

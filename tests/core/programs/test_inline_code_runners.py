@@ -224,11 +224,12 @@ def test_names_without_end_ask() -> None:
 def test_starters_among_options_are_found_once() -> None:
     """The control: each of them may start all that follow, in more ways than can be looked at."""
     found = [*commands_started(("npx", *("-a", "npx") * 3_000))]
-    assert len(found) == len({len(command) for _, command in found}) <= 64
+    assert len(found) == len({len(one.command) for one in found}) <= 64
 
 
 def test_a_program_that_is_started_is_known_with_its_words() -> None:
     """Planning binds what these words name."""
-    assert [*commands_started(("uv", "run", "x.py", "-q"))] == [(Start.PROGRAM, ("x.py", "-q"))]
+    found = [*commands_started(("uv", "run", "x.py", "-q"))]
+    assert found == [("uv", Start.PROGRAM, ("x.py", "-q"))]
     assert is_starter("/usr/bin/npx")
     assert not is_starter("/usr/bin/git")
