@@ -38,6 +38,7 @@ _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?l
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
+_MOST_WRAPPED = 4
 
 
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
@@ -78,15 +79,19 @@ def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the code words of each interpreter named; a name may be a value: `sudo -u sh`."""
-    starters = (place for place, word in enumerate(argv) if place and is_starter(word))
-    for place in islice(starters, _MOST_STARTED):
-        yield from _of_started(argv[place:])
     known = (place for place, word in enumerate(argv) if interpreter_of(word))
+    first = len(argv)
     for count, place in enumerate(islice(known, _MOST_STARTED)):
+        first = min(first, place)
         inner = interpreter_of(argv[place])
         if inner is not None:
             found = read_by(inner, argv[place + 1 :])
             yield from (CodeWord(one.path) if count else one for one in found)
+    starters = (place for place in range(1, first) if is_starter(argv[place]))
+    for place in islice(starters, _MOST_WRAPPED):
+        yield from _of_started(argv[place:])
+    if first < len(argv):
+        yield from _of_started(argv[first:])
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:

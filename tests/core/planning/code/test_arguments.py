@@ -97,6 +97,8 @@ def test_units_without_a_path_are_no_files() -> None:
         ("bundle exec rake -f x.rb", {"x.rb"}),
         ("yarn node x.js", {"x.js"}),
         ("xvfb-run uv run x.py", {"x.py"}),
+        ("xvfb-run python3 -m coverage run x.py", {"x.py"}),
+        ("xvfb-run -a npx tsx x.ts", {"x.ts"}),
         ("uv run npx poetry run tsx x.ts", {"x.ts"}),
         ("prove -I lib x.t y.t", {"x.t", "y.t"}),
         ("go run x.go", {"x.go"}),
