@@ -99,7 +99,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (
         re.compile(
             r"node|nodejs|bun|deno|tsx|ts-node|nodemon|node-dev|ts-node-dev|tsnd|vite-node|esno|jiti"
-            r"|zx|babel-node|swc-node|sucrase-node|electron"
+            r"|zx|babel-node|swc-node|sucrase-node"
         ),
         Interpreter(
             re.compile(
@@ -236,6 +236,8 @@ _OPTION_FILES: Final = frozenset(
 )
 _BY_NAME: Final = Reader("(?!)", _OPTION_FILES)
 _BY_C: Final = Reader("c", _OPTION_FILES)
+# Left out: programs that go on in the background (pm2, bazel), because nobody answers what they open
+# after the run, and those with set-user-ID helpers (podman), which gain no rights with bound files.
 _CONFIGURED: Final = (
     (re.compile(r"sftp"), Reader("[Fb]", frozenset())),
     (re.compile(r"ssh|slogin|autossh|scp|sshfs"), Reader("F", frozenset())),
@@ -248,13 +250,13 @@ _CONFIGURED: Final = (
     (re.compile(r"curl"), Reader("K", frozenset(("config",)))),
     (re.compile(r"man|apropos|whatis|manpath|mandb"), Reader("C", frozenset(("config-file",)))),
     (re.compile(r"kubectl|oc|helm"), Reader("[fk]", frozenset(("kubeconfig", "filename")))),
-    (re.compile(r"docker(?:-compose)?|podman(?:-compose)?|nerdctl"), Reader("f", _NAMED_FILE)),
+    (re.compile(r"docker(?:-compose)?"), Reader("f", _NAMED_FILE)),
     (re.compile(r"terraform|tofu"), Reader("(?!)", frozenset(), setting=_PLAN_OF_TERRAFORM)),
     (re.compile(r"prove"), Reader("(?!)", frozenset(("rc",)), setting=_OPERAND)),
-    (re.compile(r"pytest|py\.test|tox|hypercorn|alembic|pre-commit|supervisord"), _BY_C),
+    (re.compile(r"pytest|py\.test|tox|hypercorn|alembic|pre-commit"), _BY_C),
     (re.compile(r"gunicorn"), _BY_C),
-    (re.compile(r"mypy|dmypy|pylint|flake8|coverage|uvicorn|jupyter(?:-[a-z]+)?"), _BY_NAME),
-    (re.compile(r"ipython3?|prettier|bazel(?:isk)?"), _BY_NAME),
+    (re.compile(r"mypy|pylint|flake8|coverage|uvicorn|jupyter(?:-[a-z]+)?"), _BY_NAME),
+    (re.compile(r"ipython3?|prettier"), _BY_NAME),
     (re.compile(r"nox|invoke|inv|fab|doit|locust|mkdocs|ant|mvnw?"), Reader("f", _OPTION_FILES)),
     (re.compile(r"snakemake|kernprof|mitm(?:dump|proxy|web)"), Reader("s", _OPTION_FILES)),
     (re.compile(r"robot|pabot"), Reader("[APV]", _OPTION_FILES)),
@@ -270,7 +272,7 @@ _CONFIGURED: Final = (
     (
         re.compile(
             r"go|swift|crystal|nim|zig|kotlinc?|dart|ocaml|run(?:ghc|haskell)|mix|iex|bb|nbb|sbcl|raku"
-            r"|bats|busted|k6|jbang|dotnet|rdmd|pm2|forever|celery|mono|stack|cabal"
+            r"|bats|busted|k6|jbang|dotnet|rdmd|mono|stack|cabal"
         ),
         Reader("(?!)", frozenset(), setting=_SOURCE),
     ),

@@ -52,7 +52,7 @@ class Lookup:
 
 _LOADS_MORE: Final = re.compile(
     r"bun|deno|tsx|ts-node|nodemon|node-dev|ts-node-dev|tsnd|vite-node|esno|jiti|zx|babel-node|swc-node"
-    r"|sucrase-node|electron|mocha|jest|eslint|vite|webpack|rollup|pm2"
+    r"|sucrase-node|mocha|jest|eslint|vite|webpack|rollup"
 )
 NODE: Final = Lookup(re.compile(r"node|nodejs"), _NODE, lexical=True)
 PLAIN: Final = Lookup(re.compile(r"(?!)"), ("",))
