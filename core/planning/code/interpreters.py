@@ -236,7 +236,7 @@ _OPTION_FILES: Final = frozenset(
 )
 _BY_NAME: Final = Reader("(?!)", _OPTION_FILES)
 _BY_C: Final = Reader("c", _OPTION_FILES)
-# Left out: programs that go on in the background (pm2, bazel), because nobody answers what they open
+# Left out: programs that go on in the background (pm2, bazel), as nobody answers what they open
 # after the run, and those with set-user-ID helpers (podman), which gain no rights with bound files.
 _CONFIGURED: Final = (
     (re.compile(r"sftp"), Reader("[Fb]", frozenset())),
