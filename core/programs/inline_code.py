@@ -7,10 +7,11 @@ starts by a name among its arguments (``[starts]``) is looked at as if it were c
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TypeVar
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from core.programs.carriers import inline_code, inline_options
 from core.programs.profiles.load_profiles import profile_of
@@ -22,7 +23,14 @@ _PLACEHOLDER = re.compile(r"<([A-Za-z_]+)>")
 _Built = TypeVar("_Built")
 _ANYTHING = "<any>"
 _BRACKETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|<any>|[()|]", re.DOTALL)
-_DEEPEST = 4
+_TEXT = re.compile(r"[\s;&|`$()<>\"'\\]")
+DEEPEST_START = 4
+"""How many programs that start each other are looked at."""
+
+MOST_NAMES = 64
+"""How many words that may be the name of what a program starts are looked at."""
+
+_MOST_COMMANDS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +60,7 @@ class Inline:
 
     ``patterns`` are searched in the arguments with a NUL before, between and after them.
     ``modes`` are the first operands that are not a script, ``None`` if a script does not end the
-    program's own options.
+    program's own options. ``leading`` is the subcommand in the program's name: `git-rebase`.
     """
 
     options: tuple[tuple[str, str], ...]
@@ -60,6 +68,7 @@ class Inline:
     scripts: tuple[tuple[str, Profile], ...]
     starters: tuple[tuple[str, Starter], ...]
     modes: frozenset[str] | None
+    leading: tuple[str, ...] = ()
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Name the argument that carries code or a program to run, ``None`` if there is none."""
@@ -67,6 +76,7 @@ class Inline:
 
     def looked_for(self, arguments: Sequence[str], depth: int = 0) -> str | None:
         """Return the same, without the cache; ``depth`` programs start each other around it."""
+        arguments = (*self.leading, *arguments)
         own = arguments[:1] if self.ends_at_script(arguments) else arguments
         found = inline_code(self.options, own) if self.options else None
         found = found or self._by_pattern(own) or self._by_script(own)
@@ -97,18 +107,64 @@ class Inline:
                 return f"{name} takes code from its arguments: {problem}"
         return None
 
+    def commands(self, arguments: Sequence[str]) -> Iterator[tuple[Start, tuple[str, ...]]]:
+        """Yield each command that the program may start, by a name among its arguments."""
+        for _, starter in self.starters:
+            for name, rest in islice(starter.started(arguments), MOST_NAMES):
+                yield starter.kind, (name, *rest)
+
     def _by_started(self, arguments: Sequence[str], depth: int) -> str | None:
-        if depth > _DEEPEST:
+        if depth > DEEPEST_START:
             return "more programs start each other than are looked at"
         for name, starter in self.starters:
-            for started, rest in starter.started(arguments):
+            for count, (started, rest) in enumerate(starter.started(arguments)):
                 found = _of_started(starter, started, rest, depth)
+                if count == MOST_NAMES:
+                    found = "more words may be its name than are looked at"
                 if found is not None:
                     return f"{name} starts a program: {found}"
         return None
 
 
+class Started(NamedTuple):
+    """A command that a program may start: its name and its words. ``by`` is the program's name."""
+
+    by: str
+    kind: Start
+    command: tuple[str, ...]
+
+
+def commands_started(argv: Sequence[str]) -> Iterator[Started]:
+    """Yield each command that a command, or one that it starts, may start by a name: `uv run x`.
+
+    Each word is the name of one of them at most, so that there are no more than words.
+    """
+    seen: set[int] = set()
+    level: list[tuple[str, ...]] = [tuple(argv)]
+    for _ in range(DEEPEST_START + 1):
+        found = [one for outer in level for one in _started_by(outer, seen)]
+        yield from found
+        level = [one.command for one in found]
+
+
+def _started_by(argv: Sequence[str], seen: set[int]) -> Iterator[Started]:
+    inline = inline_of(names_started(argv[0])) if argv[0] else None
+    for kind, command in () if inline is None else inline.commands(argv[1:]):
+        if len(command) not in seen and len(seen) < _MOST_COMMANDS:
+            seen.add(len(command))
+            yield Started(argv[0], kind, command)
+
+
+@lru_cache(maxsize=1024)
+def is_starter(path: str) -> bool:
+    """Return whether a program may start another that is named among its arguments."""
+    inline = inline_of(names_started(path))
+    return inline is not None and bool(inline.starters)
+
+
 def _of_started(starter: Starter, name: str, rest: Sequence[str], depth: int) -> str | None:
+    if starter.kind is Start.PROGRAM and _TEXT.search(name):
+        return f"{name!r} may be a text for a shell"
     kind = starter.wrapper(name, len(rest))
     if kind is not None:
         return kind
@@ -124,13 +180,17 @@ def _problem(inline: Inline, arguments: tuple[str, ...]) -> str | None:
 @cache  # one for each set of names, so that two of them are the same object
 def inline_of(names: frozenset[str]) -> Inline | None:
     """Return what is known about a program's code by its names, ``None`` if it takes none."""
+    behind = sorted(one.removeprefix("git-") for one in names if one.startswith("git-"))
+    names |= frozenset(("git",)) if behind else frozenset()
     replaced = words(table("inline"), "positional")
     options = tuple(one for one in inline_options(names) if one[0] not in replaced)
     patterns = _each_once(names, _patterns())
     scripts = tuple((name, one) for name in sorted(names) for one in _scripts().get(name, ()))
     starters = _each_once(names, _starters())
     known = frozenset(one[0] for one in (*options, *patterns, *scripts, *starters))
-    return Inline(options, patterns, scripts, starters, _modes_of(known)) if known else None
+    if not known:
+        return None
+    return Inline(options, patterns, scripts, starters, _modes_of(known), tuple(behind[:1]))
 
 
 def _each_once(

@@ -70,5 +70,6 @@ def names_started(name: str) -> frozenset[str]:
     """Return the names in the tables that a started program has; with a suffix only its whole."""
     last = name.rpartition("/")[2].lower()
     last = last.partition("@")[0] or last  # `npx tsx@latest`
+    last = last.rpartition(":")[2] or last  # `hatch run test:python`
     names = frozenset((last,)) if _SUFFIX.search(last) else names_of(last)
     return names - _NO_PROGRAMS

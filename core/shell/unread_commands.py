@@ -69,7 +69,7 @@ class UnreadText:
     """
 
     fragments: list[Fragment] = field(default_factory=list)
-    within: list[str] = field(default_factory=list)
+    within: dict[str, None] = field(default_factory=dict)
     spare: list[str] = field(default_factory=list)
     piped: bool = False
 
@@ -192,7 +192,7 @@ class _Cutter:
         elif opening == "`":
             text = _SIMPLE_ESCAPE.sub(r"\1", text)
         if text:
-            self._found.within.append(text)
+            self._found.within[text] = None
         return UNCERTAIN
 
     def _put(self, piece: str) -> None:
@@ -233,7 +233,7 @@ class _Cutter:
             self._found.fragments[one.place] = _given(self._found.fragments[one.place], one, body)
             inner = _SUBSTITUTION.search(body)
             if inner:
-                self._found.within.append(body[inner.start() :])
+                self._found.within[body[inner.start() :]] = None
         self._documents = []
 
 

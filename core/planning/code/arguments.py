@@ -24,29 +24,51 @@ from core.planning.code.interpreters import (
     configured_by,
     interpreter_of,
     is_wrapper,
+    starts_others,
 )
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
 from core.planning.library_modules import modules_of
 from core.planning.python_modules import imported
+from core.programs.inline_code import commands_started, is_starter
+from core.programs.started import Start
 
 _CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
+_FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
+_MOST_WRAPPED = 4
 
 
 def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     """Yield the words of a command that may name code, by its name and its program's real path.
 
-    For a wrapper, they are the words of each interpreter that it names.
+    For a wrapper, they are the words of each interpreter that it names; for a program that starts
+    another by its name, also those of this one.
     """
+    yield from _own_words(argv, realpath)
+    yield from _of_started(argv)
+
+
+def _own_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     reader = interpreter_of(argv[0]) or interpreter_of(realpath)
     yield from configuring(argv, realpath)
     if reader is not None:
         yield from read_by(reader, argv[1:])
     elif is_wrapper(argv[0]) or is_wrapper(realpath):
         yield from _behind_wrapper(argv)
+
+
+def _of_started(argv: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield the code words of what a program starts: `uv run x.py`, `npx tsx x.ts`."""
+    for one in commands_started(argv):
+        name = one.command[0]
+        # An interpreter's own words are read by what is known about its options.
+        named = one.kind is not Start.MODULE and interpreter_of(one.by) is None
+        if named and _FILE.search(name):
+            yield CodeWord(name, sure=True)
+        yield from _own_words(one.command, name)
 
 
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
@@ -58,11 +80,18 @@ def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the code words of each interpreter named; a name may be a value: `sudo -u sh`."""
     known = (place for place, word in enumerate(argv) if interpreter_of(word))
+    first = len(argv)
     for count, place in enumerate(islice(known, _MOST_STARTED)):
+        first = min(first, place)
         inner = interpreter_of(argv[place])
         if inner is not None:
             found = read_by(inner, argv[place + 1 :])
             yield from (CodeWord(one.path) if count else one for one in found)
+    starters = (place for place in range(1, first) if is_starter(argv[place]))
+    for place in islice(starters, _MOST_WRAPPED):
+        yield from _of_started(argv[place:])
+    if first < len(argv):
+        yield from _of_started(argv[first:])
 
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
@@ -74,7 +103,7 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
                 yield word
                 yield from held(word)
         return
-    if is_wrapper(argv[0]) or is_wrapper(realpath):
+    if starts_others(argv[0], realpath):
         for word in islice(argv, 1, None):
             if interpreter_of(word) is not None:
                 return

@@ -9,6 +9,7 @@ from functools import lru_cache
 from os.path import basename
 from typing import Final
 
+from core.programs.inline_code import is_starter
 from core.programs.wrappers import names_of, wrapper_kind
 
 _NEVER: Final = re.compile(r"(?!)")
@@ -96,7 +97,10 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         for name in ("perl", "ruby")
     ),
     (
-        re.compile(r"node|nodejs|bun|deno|tsx|ts-node"),
+        re.compile(
+            r"node|nodejs|bun|deno|tsx|ts-node|nodemon|node-dev|ts-node-dev|tsnd|vite-node|esno|jiti"
+            r"|zx|babel-node|swc-node|sucrase-node"
+        ),
         Interpreter(
             re.compile(
                 r"--[a-z-]+=.*|--(?:inspect|inspect-brk|no-[a-z-]+|(?:cpu-|heap-)?prof|trace-gc|abort-on-uncaught-exception"
@@ -212,6 +216,28 @@ _FILES_OF_ANSIBLE: Final = frozenset(
 )
 _OPERAND: Final = re.compile(r"([^-].*)", re.DOTALL)
 _PATH: Final = re.compile(r"([^-].*/.*|/.*)", re.DOTALL)
+_PLAN_OF_TERRAFORM: Final = re.compile(r"(?:--?var-file=)?([^-].*)", re.DOTALL)
+_SOURCE: Final = re.compile(
+    r"(?:--?[a-z-]+=)?([^-].*\.(?:go|mod|json|swift|cr|nim|zig|kts?|dart|ml|hs|exs?|cljs?|lisp|raku"
+    r"|bats|lua|[cm]?[jt]s|csx?|fsx|dll|exe|java|d|py|sh|rb))",
+    re.DOTALL,
+)
+"""A file of source code, or of what was compiled from it."""
+
+_NAMED_FILE: Final = frozenset(("file",))
+_OPTION_FILES: Final = frozenset(
+    (
+        *("append-config", "argumentfile", "autoload-file", "bazelrc", "bootstrap", "buildfile"),
+        *("config", "config-file", "configFile", "configuration", "env-file", "environment"),
+        *("file", "gruntfile", "gulpfile", "import", "knexfile", "listener", "log-config"),
+        *("noxfile", "options", "plugin", "rcfile", "reporter", "require", "scripts", "settings"),
+        *("setup", "snakefile", "variablefile", "globalSetup", "setupFiles"),
+    )
+)
+_BY_NAME: Final = Reader("(?!)", _OPTION_FILES)
+_BY_C: Final = Reader("c", _OPTION_FILES)
+# Left out: programs that go on in the background (pm2, bazel), as nobody answers what they open
+# after the run, and those with set-user-ID helpers (podman), which gain no rights with bound files.
 _CONFIGURED: Final = (
     (re.compile(r"sftp"), Reader("[Fb]", frozenset())),
     (re.compile(r"ssh|slogin|autossh|scp|sshfs"), Reader("F", frozenset())),
@@ -223,7 +249,33 @@ _CONFIGURED: Final = (
     (re.compile(r"wget2?|cargo"), Reader("(?!)", frozenset(("config",)))),
     (re.compile(r"curl"), Reader("K", frozenset(("config",)))),
     (re.compile(r"man|apropos|whatis|manpath|mandb"), Reader("C", frozenset(("config-file",)))),
-    (re.compile(r"kubectl|oc|helm"), Reader("(?!)", frozenset(("kubeconfig",)))),
+    (re.compile(r"kubectl|oc|helm"), Reader("[fk]", frozenset(("kubeconfig", "filename")))),
+    (re.compile(r"docker(?:-compose)?"), Reader("f", _NAMED_FILE)),
+    (re.compile(r"terraform|tofu"), Reader("(?!)", frozenset(), setting=_PLAN_OF_TERRAFORM)),
+    (re.compile(r"prove"), Reader("(?!)", frozenset(("rc",)), setting=_OPERAND)),
+    (re.compile(r"pytest|py\.test|tox|hypercorn|alembic|pre-commit"), _BY_C),
+    (re.compile(r"gunicorn"), _BY_C),
+    (re.compile(r"mypy|pylint|flake8|coverage|uvicorn|jupyter(?:-[a-z]+)?"), _BY_NAME),
+    (re.compile(r"ipython3?|prettier"), _BY_NAME),
+    (re.compile(r"nox|invoke|inv|fab|doit|locust|mkdocs|ant|mvnw?"), Reader("f", _OPTION_FILES)),
+    (re.compile(r"snakemake|kernprof|mitm(?:dump|proxy|web)"), Reader("s", _OPTION_FILES)),
+    (re.compile(r"robot|pabot"), Reader("[APV]", _OPTION_FILES)),
+    (
+        re.compile(
+            r"jest|vitest|vite|webpack|rollup|rspack|tsup|eslint|stylelint|mocha|nyc|c8|ava|karma"
+            r"|playwright|cypress|babel|postcss|tailwindcss|gulp|grunt|knex|graphql-codegen|cdk"
+            r"|lint-staged|commitlint|semantic-release|serverless|wdio|hardhat|jasmine|tap"
+            r"|rspec|rubocop|puma|unicorn|sidekiq|phpunit|phpstan|psalm|rector|php-cs-fixer|pest"
+        ),
+        Reader("[crC]", _OPTION_FILES),
+    ),
+    (
+        re.compile(
+            r"go|swift|crystal|nim|zig|kotlinc?|dart|ocaml|run(?:ghc|haskell)|mix|iex|bb|nbb|sbcl|raku"
+            r"|bats|busted|k6|jbang|dotnet|rdmd|mono|stack|cabal"
+        ),
+        Reader("(?!)", frozenset(), setting=_SOURCE),
+    ),
     (re.compile(r"pgbench"), Reader("f", frozenset(("file",)))),
     (re.compile(r"ansible(?:-[a-z]+)?"), Reader("i", _FILES_OF_ANSIBLE)),
     (re.compile(r"ifup|ifdown"), Reader("i", frozenset(("interfaces",)))),
@@ -265,3 +317,8 @@ def is_wrapper(path: str) -> bool:
     """Return whether a program starts another that is named after it."""
     name = basename(path)
     return is_find(name) or wrapper_kind(names_of(name), 1) is not None
+
+
+def starts_others(*paths: str) -> bool:
+    """Return whether a program may start another: a wrapper, or one like `uv run` and `npx`."""
+    return any(is_wrapper(one) or is_starter(one) for one in paths)

@@ -28,7 +28,7 @@ from core.planning.code.interpreters import (
     Reader,
     interpreter_of,
     is_find,
-    is_wrapper,
+    starts_others,
 )
 from core.planning.code.shell_words import shell_words
 from core.planning.code.spoken import runs_of, with_interpreter
@@ -128,7 +128,7 @@ def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:
         return _by_schedule(name, argv[1:])
     if _ELSEWHERE.fullmatch(name):
         return Reached(takes=_by_wrapper(argv, depth).takes)
-    return _by_wrapper(argv, depth) if is_wrapper(argv[0]) or is_wrapper(realpath) else NOTHING
+    return _by_wrapper(argv, depth) if starts_others(argv[0], realpath) else NOTHING
 
 
 def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
@@ -181,16 +181,15 @@ def by_text(
     piped = captured or found.piped
     inner = (by_text(one, values, depth + 1, captured=True) for one in found.within)
     known = {one: _by_fragment(one, depth) for one in dict.fromkeys(found.fragments)}
-    parts = [known[one] for one in found.fragments]
     # What is certainly fed comes first, because only the first of many names are looked for.
-    named = [word for one in found.fragments for word in one.inputs]
-    for one, part in zip(found.fragments, parts, strict=True):
+    named = [word for one in known for word in one.inputs]
+    for one, part in known.items():
         named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
     named += filter(None, found.spare)
-    all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *parts, *inner))
+    all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *known.values(), *inner))
     if not all_of_it.inserts:
         return all_of_it
-    set_here = (word for one in found.fragments for word in one.words)
+    set_here = (word for one in known for word in one.words)
     filled = (*all_of_it.paths, *filled_in(set_here, found.spare))
     takes = all_of_it.takes or _FILLS.search(text) is not None
     return replace(all_of_it, paths=filled, takes=takes)

@@ -21,6 +21,7 @@ from core.planning.code.interpreters import (
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import held, in_cluster
 from core.programs.carriers import is_known
+from core.programs.inline_code import is_starter
 from core.programs.wrapper_grammar import Start, find_command, grammars
 from core.programs.wrappers import is_builtin
 from core.shell.unread_commands import UNCERTAIN
@@ -255,7 +256,12 @@ def _certain(words: Sequence[str]) -> Iterator[str]:
 
 
 def starts_shell(argv: Sequence[str]) -> bool:
-    """Return whether a wrapper starts a shell itself, which reads the wrapper's input."""
+    """Return whether a wrapper starts a shell itself, which reads the wrapper's input.
+
+    The same is true of a program that starts others if its script is `-`: `uv run -`.
+    """
+    if "-" in argv and is_starter(argv[0]):
+        return True
     name = argv[0].rpartition("/")[2]
     asks = _SHELL_BY_OPTION.get(name)
     if asks is not None and any(map(asks.match, _own_options(argv))):

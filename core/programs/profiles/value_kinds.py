@@ -83,6 +83,8 @@ _PATTERNS: Final = {
     "digits": re.compile(r"[0-9]+(?:,[0-9]+)*"),
     # ps -u: a word that is not a user is read as BSD words, of which `e` is one.
     "user": re.compile(r"[0-9]+|[a-df-zA-DF-Z_][a-df-zA-DF-Z0-9_-]*"),
+    # awk -W: what prints something about awk, after which nothing runs.
+    "about": re.compile(r"version|help|usage"),
     # find: a signed number with a unit, or permission bits.
     "find": re.compile(r"[-+/]?(?:[0-9]{1,18}[A-Za-z]?|[0-7augorwxst=,+-]{1,40})"),
 }

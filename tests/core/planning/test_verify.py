@@ -9,6 +9,7 @@ from core.errors import PlanDrift
 from core.files.file_identity import identity
 from core.model.command import ExecPlan
 from core.planning.paths.pins import Fingerprints
+from core.planning.planner import Planner
 from core.planning.verify import is_warm, verify, warm
 from tests.support.runs import copy_of, planned, request, script
 
@@ -187,3 +188,20 @@ def test_the_memory_of_hashes_is_bounded(tmp_path: Path) -> None:
             keys.append(status)
 
     assert [cache.known(identity(key)) is not None for key in keys] == [False, True, True]
+
+
+@pytest.mark.parametrize("line", ["uv run x.py", "uv run python x.py", "uv run coverage run x.py"])
+def test_a_script_that_a_runner_starts_must_stay_as_it_was(tmp_path: Path, line: str) -> None:
+    """Always allowed by its words alone, `uv run x.py` would run whatever x.py becomes."""
+    (tmp_path / "bin").mkdir()
+    script(tmp_path / "bin" / "uv", "#!/bin/sh\n")
+    code = tmp_path / "x.py"
+    code.write_text("1")
+    plan = planned(request(line, cwd=tmp_path), Planner((str(tmp_path / "bin"), "/usr/bin")))
+    with verify(plan):
+        pass
+
+    code.write_text("2")
+
+    with pytest.raises(PlanDrift, match=r"x\.py"), verify(plan):
+        pass

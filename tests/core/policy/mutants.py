@@ -385,6 +385,27 @@ PROFILES = (
         "programs/test_inline_code.py::test_code_in_arguments_asks_under_either_trust",
     ),
     Mutant(
+        "a text is the name of a program that a runner starts",
+        "programs/inline_code.py",
+        "    if starter.kind is Start.PROGRAM and _TEXT.search(name):\n",
+        "    if False:\n",
+        "programs/test_inline_code_runners.py::test_code_asks_under_either_trust",
+    ),
+    Mutant(
+        "a subcommand of git in a program's name is none",
+        "programs/inline_code.py",
+        "arguments = (*self.leading, *arguments)",
+        "arguments = tuple(arguments)",
+        "programs/test_inline_code_runners.py::test_code_asks_under_either_trust",
+    ),
+    Mutant(
+        "names of what a runner starts end unseen",
+        "programs/inline_code.py",
+        "if count == MOST_NAMES:",
+        "if False:",
+        "programs/test_inline_code_runners.py::test_names_without_end_ask",
+    ),
+    Mutant(
         "only the first word behind a runner is a program",
         "programs/started.py",
         'if before[:1] != "-" or before == "--" or "=" in before:',

@@ -4,6 +4,7 @@ import pytest
 
 from core.planning.code.arguments import code_words
 from core.planning.code.words import CodeWord
+from core.programs.inline_code import DEEPEST_START
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,56 @@ def test_files_that_may_name_programs_count(argv: tuple[str, ...], word: str) ->
 def test_units_without_a_path_are_no_files() -> None:
     """The control: systemd looks for them in its own folders."""
     assert not tuple(code_words(("systemctl", "enable", "x.service"), "/usr/bin/systemctl"))
+
+
+@pytest.mark.parametrize(
+    ("line", "files"),
+    [
+        ("uv run x.py", {"x.py"}),
+        ("uv run --with y ./x", {"./x"}),
+        ("uv run python -m a.b", {"a/b.py"}),
+        ("npx tsx x.ts", {"x.ts"}),
+        ("npx mocha -r ./x.js", {"./x.js"}),
+        ("npm exec -- sh x.sh", {"x.sh"}),
+        ("poetry run coverage run x.py", {"x.py"}),
+        ("python3 -m coverage run x.py", {"x.py"}),
+        ("python3 -m pytest -c x.ini", {"x.ini"}),
+        ("bundle exec rake -f x.rb", {"x.rb"}),
+        ("yarn node x.js", {"x.js"}),
+        ("xvfb-run uv run x.py", {"x.py"}),
+        ("xvfb-run python3 -m coverage run x.py", {"x.py"}),
+        ("xvfb-run -a npx tsx x.ts", {"x.ts"}),
+        ("uv run npx poetry run tsx x.ts", {"x.ts"}),
+        ("prove -I lib x.t y.t", {"x.t", "y.t"}),
+        ("go run x.go", {"x.go"}),
+        ("docker compose -f x.yml up", {"x.yml"}),
+        ("kubectl apply -f x.yml", {"x.yml"}),
+        ("terraform apply x.tfplan", {"x.tfplan"}),
+        ("vite --config=x.js", {"x.js"}),
+        ("nox -f x.py", {"x.py"}),
+        ("gunicorn -c x.py a:b", {"x.py"}),
+        ("nodemon x.js", {"x.js"}),
+        ("bats x.bats", {"x.bats"}),
+    ],
+)
+def test_what_is_started_by_name_names_code_as_well(line: str, files: set[str]) -> None:
+    """A script is one whoever starts its interpreter; so is a file of options that is code."""
+    argv = tuple(line.split())
+    found = {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
+
+    assert files <= found
+
+
+@pytest.mark.parametrize("line", ["uv pip install x.py", "npm run x.py", "git add x.py"])
+def test_a_word_that_starts_nothing_is_no_code(line: str) -> None:
+    """The control: these programs start nothing by this name."""
+    argv = tuple(line.split())
+
+    assert "x.py" not in {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
+
+
+def test_started_programs_are_followed_to_a_depth() -> None:
+    """As deep as they are judged; a deeper one asks, so that nobody stores it."""
+    argv = ("uv", "run") * (DEEPEST_START + 3) + ("x.py",)
+
+    assert "x.py" not in {one.path for one in code_words(argv, "/usr/bin/uv")}

@@ -11,6 +11,7 @@ TAKING = (
     *("python3 -W ignore", "python3 -i x.py", "perl", "node", "node -i x.js", "lua -", "php"),
     *("awk -f -", "sed -f /dev/stdin", "make -f -", "psql", "psql db", "gdb prog", "fish"),
     *("sudo sh", "sudo -s", "sudo -u a -i", "su", "su - bob", "sudo su", "env python3 -"),
+    *("uv run python", "uv run -", "npx node", "npm exec -- sh"),
     *("timeout 5 bash", "nohup sh -s a", "busybox sh", "setsid sh", "chroot /x", "unshare -r"),
     *("ssh host", "ssh -p 22 host", "ssh host bash -s", "docker exec -i c sh", "script log"),
     *("xargs sh", "xargs -n1 sh -c", "xargs -I{} sh -c {}", "xargs -IX sh -c X", "xargs env"),
@@ -107,6 +108,7 @@ LEAVING = (
     ),
     *("xargs env A=1 mv", "flock a -c ls", "capsh -- x.sh", "su - a -c wc", "sudo -E tool"),
     *("find . -name x", "crontab -l x", "timeout 5 python3 x.py"),
+    *("uv run python x.py", "npx tsx x.ts", "uv run x.py"),
 )
 
 
