@@ -23,6 +23,8 @@ from core.store.views.lately import lately
 _log = logging.getLogger(__name__)
 _MARGIN_MS = 10_000
 """How long before its last record a gateway may have stored what it never recorded."""
+_OUTAGE_MS = 600_000
+"""How long after it; what is later another gateway may have stored, which has ended since."""
 _LOOK_BACK_MS = 26 * 3_600_000
 """How far the store's clock may be from that of the journal."""
 
@@ -40,7 +42,7 @@ async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> 
     others = await store.read(replicas.others, owner)
     if ended_ms is None or any(fate(one.process) is not Fate.DEAD for one in others):
         return 0
-    found = await store.read(lately, ended_ms - _MARGIN_MS)
+    found = await store.read(lately, ended_ms - _MARGIN_MS, ended_ms + _OUTAGE_MS)
 
     async def without(ids: Collection[ApprovalId], *kinds: str) -> list[ApprovalId]:
         known = await asyncio.to_thread(latest, path, ids, ended_ms - _LOOK_BACK_MS, kinds)

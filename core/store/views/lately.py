@@ -10,33 +10,31 @@ from core.store.schema.tables import approvals, decisions, runs
 
 _RECORDED = (RowState.DONE.value, RowState.FAILED.value, RowState.UNKNOWN.value)
 """The ends that are stored before they are recorded, or at the same time."""
-_ASKED = select(approvals.c.id).where(
-    approvals.c.created_ms >= bindparam("p_since", type_=BigInteger)
-)
-_DECIDED = select(decisions.c.approval_id).where(
-    decisions.c.at_ms >= bindparam("p_since", type_=BigInteger)
-)
+_SINCE = bindparam("p_since", type_=BigInteger)
+_UNTIL = bindparam("p_until", type_=BigInteger)
+_ASKED = select(approvals.c.id).where(approvals.c.created_ms.between(_SINCE, _UNTIL))
+_DECIDED = select(decisions.c.approval_id).where(decisions.c.at_ms.between(_SINCE, _UNTIL))
 _LONGEST_MS = 7 * 86_400_000
 """More than the longest between a request and the end of its run: a day to answer, one to run."""
 _ENDED = select(runs.c.id).where(
     runs.c.created_ms >= bindparam("p_oldest", type_=BigInteger),
-    runs.c.ended_ms >= bindparam("p_since", type_=BigInteger),
+    runs.c.ended_ms.between(_SINCE, _UNTIL),
     runs.c.state.in_(_RECORDED),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What was asked and decided, and which runs ended, since some moment."""
+    """What was asked and decided, and which runs ended, within some time."""
 
     asked: frozenset[ApprovalId]
     decided: frozenset[ApprovalId]
     ended: frozenset[ApprovalId]
 
 
-def lately(conn: Connection, since_ms: int) -> Lately:
-    """Return what happened since an epoch ms."""
-    since = {"p_since": since_ms}
+def lately(conn: Connection, since_ms: int, until_ms: int) -> Lately:
+    """Return what happened between two epoch ms."""
+    since = {"p_since": since_ms, "p_until": until_ms}
     oldest = since | {"p_oldest": since_ms - _LONGEST_MS}
     asked, decided, ended = (
         frozenset(map(ApprovalId, conn.execute(one, values).scalars()))

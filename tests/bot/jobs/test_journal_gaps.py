@@ -72,3 +72,15 @@ async def test_an_empty_journal_has_no_gaps(tmp_path: Path) -> None:
     with AuditJournal(path) as journal:
         assert await close_gaps(store, journal, path, "me") == 0
     await store.close()
+
+
+async def test_what_happened_long_after_the_last_record_is_not_repeated(tmp_path: Path) -> None:
+    """Another gateway used the store meanwhile, recorded it, and has ended."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        line = path.read_text()
+        path.write_text(line.replace(line.partition('"at":"')[2][:10], "2020-01-01"))
+        await store.write(approvals.create, draft())
+        assert await close_gaps(store, journal, path, "me") == 0
+    await store.close()
