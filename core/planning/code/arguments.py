@@ -194,6 +194,7 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: in the next word, glued, or after ``=``."""
     cluster = _cluster(reader.letter)
     words = words if reader.prefix == "--" else tuple(_spelled(reader, words))
+    only_compiled = not reader.compiles.isdisjoint(words[:1])
     for word, following in pairwise((*words, "")):
         name, joined, value = word.removeprefix("--").partition("=")
         if word.startswith("--") and any(one.startswith(name) for one in reader.names if name):
@@ -203,7 +204,7 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
             glued = found.group(1)
             yield CodeWord(glued or following, sure=not glued)
         set_here = reader.setting.fullmatch(word)
-        if set_here is not None:
+        if set_here is not None and not only_compiled:
             yield CodeWord(set_here[1])
         said = word.removeprefix("-D")  # cmake's
         if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):

@@ -44,8 +44,9 @@ class Reader:
     the options ``asks`` it always does. ``program``: without ``-f``, its first operand is code.
     ``speaks``: texts in its words may name files of code. ``letter`` may be a class of letters, and
     a long option may be abbreviated, or spelled with ``prefix``. ``setting`` matches a whole word;
-    its group names a file. ``enters``: before it reads the files that its words name, it may change
-    to a folder that they name.
+    its group names a file; not after a first word of ``compiles``, a subcommand that runs none of
+    them. ``enters``: before it reads the files that its words name, it may change to a folder that
+    they name.
     """
 
     letter: str
@@ -59,6 +60,7 @@ class Reader:
     speaks: bool = False
     prefix: str = "--"
     setting: re.Pattern[str] = _NEVER
+    compiles: frozenset[str] = frozenset()
     enters: bool = False
 
 
@@ -223,6 +225,14 @@ _SOURCE: Final = re.compile(
     re.DOTALL,
 )
 """A file of source code, or of what was compiled from it."""
+_SCRIPT_OF_KOTLIN: Final = re.compile(r"([^-].*\.kts)", re.DOTALL)
+_COMPILES: Final = frozenset(
+    (
+        *("build", "build-exe", "build-lib", "build-obj", "vet", "fmt", "format", "analyze"),
+        *("doc", "docs", "check", "ast-check", "compile", "list", "mod", "get"),
+    )
+)
+"""A file may change between two of them: agents edit what they compile."""
 
 _NAMED_FILE: Final = frozenset(("file",))
 _OPTION_FILES: Final = frozenset(
@@ -264,15 +274,20 @@ _CONFIGURED: Final = (
         re.compile(
             r"jest|vitest|vite|webpack|rollup|rspack|tsup|eslint|stylelint|mocha|nyc|c8|ava|karma"
             r"|playwright|cypress|babel|postcss|tailwindcss|gulp|grunt|knex|graphql-codegen|cdk"
-            r"|lint-staged|commitlint|semantic-release|serverless|wdio|hardhat|jasmine|tap"
-            r"|rspec|rubocop|puma|unicorn|sidekiq|phpunit|phpstan|psalm|rector|php-cs-fixer|pest"
+            r"|lint-staged|commitlint|semantic-release|serverless|wdio|hardhat|jasmine"
+            r"|rubocop|puma|unicorn|sidekiq|phpunit|phpstan|psalm|rector|php-cs-fixer|pest"
         ),
         Reader("[crC]", _OPTION_FILES),
     ),
+    (re.compile(r"rspec|tap"), Reader("r", _OPTION_FILES)),  # `-c` is colour
+    (re.compile(r"kotlinc"), Reader("(?!)", frozenset(), setting=_SCRIPT_OF_KOTLIN)),
+    (
+        re.compile(r"go|swift|crystal|nim|zig|dart|mix|dotnet|stack|cabal"),
+        Reader("(?!)", frozenset(), setting=_SOURCE, compiles=_COMPILES),
+    ),
     (
         re.compile(
-            r"go|swift|crystal|nim|zig|kotlinc?|dart|ocaml|run(?:ghc|haskell)|mix|iex|bb|nbb|sbcl|raku"
-            r"|bats|busted|k6|jbang|dotnet|rdmd|mono|stack|cabal"
+            r"kotlin|ocaml|run(?:ghc|haskell)|iex|bb|nbb|sbcl|raku|bats|busted|k6|jbang|rdmd|mono"
         ),
         Reader("(?!)", frozenset(), setting=_SOURCE),
     ),

@@ -110,6 +110,10 @@ def test_units_without_a_path_are_no_files() -> None:
         ("gunicorn -c x.py a:b", {"x.py"}),
         ("nodemon x.js", {"x.js"}),
         ("bats x.bats", {"x.bats"}),
+        ("bats build x.bats", {"x.bats"}),
+        ("go -C build run x.go", {"x.go"}),
+        ("kotlinc -script x.kts", {"x.kts"}),
+        ("rspec -r ./x.rb y_spec.rb", {"./x.rb"}),
     ],
 )
 def test_what_is_started_by_name_names_code_as_well(line: str, files: set[str]) -> None:
@@ -120,9 +124,15 @@ def test_what_is_started_by_name_names_code_as_well(line: str, files: set[str]) 
     assert files <= found
 
 
-@pytest.mark.parametrize("line", ["uv pip install x.py", "npm run x.py", "git add x.py"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("uv pip install x.py", "npm run x.py", "git add x.py", "go vet x.py"),
+        *("go build -o y x.py", "dart format x.py", "kotlinc x.py", "rspec -c x.py"),
+    ],
+)
 def test_a_word_that_starts_nothing_is_no_code(line: str) -> None:
-    """The control: these programs start nothing by this name."""
+    """These programs start nothing by this name: to compile or format a file runs none of it."""
     argv = tuple(line.split())
 
     assert "x.py" not in {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
