@@ -63,6 +63,7 @@ class RemoteMethods:
                 handler=self.run,
                 summary="Run a listed argument vector on another machine, and wait for its end.",
                 result=RunAnswer,
+                ends_with_caller=True,
             ),
             Method(
                 name="exec.remote.cancel",

@@ -35,7 +35,8 @@ class Method(Generic[P, R_co]):
 
     ``local`` methods are not offered over the network at all, those ``of_all`` agents only to
     callers that see them all. ``filters``: if no agent is named, the handler itself leaves out what
-    the caller does not see.
+    the caller does not see. ``ends_with_caller``: it waits, and what it does ends if the caller
+    leaves.
     """
 
     name: str
@@ -48,6 +49,12 @@ class Method(Generic[P, R_co]):
     local: bool = False
     of_all: bool = False
     filters: bool = False
+    ends_with_caller: bool = False
+
+    @property
+    def is_finished(self) -> bool:
+        """Return whether it changes something and records it, which is done to its end."""
+        return self.scopes <= PEOPLES_SCOPES and not self.ends_with_caller
 
 
 AnyMethod: TypeAlias = Method[Any, Any]
@@ -80,8 +87,7 @@ def table_of(parts: Iterable[Part]) -> Table:
 async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -> object:
     """Call a method: check scope and agent and read the params before its handler runs.
 
-    What only people may call changes something and records it: that is done to its end, even if the
-    caller leaves in the middle.
+    What only people may call is done to its end, even if the caller leaves in the middle.
 
     Raises:
         Forbidden: the caller has none of its scopes, or names an agent that is not its own.
@@ -93,7 +99,7 @@ async def invoke(method: AnyMethod, raw: Mapping[str, object], caller: Caller) -
     if caller.visible is not None and not method.filters and _names_none(params):
         raise Forbidden(f"{method.name} covers all agents here. Name one that you approve for.")
     work = method.handler(params, caller)
-    answer: Result = await (to_its_end(work) if method.scopes <= PEOPLES_SCOPES else work)
+    answer: Result = await (to_its_end(work) if method.is_finished else work)
     return answer.as_json()
 
 

@@ -13,16 +13,17 @@ from core.model.identity import Intake, Requester
 
 
 @pytest.mark.parametrize(
-    ("scopes", "ends"),
+    ("scopes", "waits", "ends"),
     [
-        (frozenset({Scope.ADMIN}), True),
-        (PEOPLES_SCOPES, True),
-        (frozenset({Scope.REQUEST}), False),
-        (PEOPLES_SCOPES | {Scope.READ}, False),
+        (frozenset({Scope.ADMIN}), False, True),
+        (PEOPLES_SCOPES, False, True),
+        (frozenset({Scope.ADMIN}), True, False),
+        (frozenset({Scope.REQUEST}), False, False),
+        (PEOPLES_SCOPES | {Scope.READ}, False, False),
     ],
 )
 async def test_a_change_that_people_make_is_finished(
-    scopes: frozenset[Scope], *, ends: bool
+    scopes: frozenset[Scope], *, waits: bool, ends: bool
 ) -> None:
     """What is stored is recorded too; who only asks or follows is waited for no longer."""
     stored, recorded = asyncio.Event(), asyncio.Event()
@@ -33,7 +34,15 @@ async def test_a_change_that_people_make_is_finished(
         recorded.set()
         return ChangeAnswer.of("Done.")
 
-    method = Method("people.change", NoParams, scopes, change, ChangeAnswer, "Change somebody.")
+    method = Method(
+        "people.change",
+        NoParams,
+        scopes,
+        change,
+        ChangeAnswer,
+        "Change somebody.",
+        ends_with_caller=waits,
+    )
     caller = Caller(Requester(Intake.HTTP, "api:1"), None, scopes)
     calling = asyncio.create_task(invoke(method, {}, caller))
     await asyncio.wait_for(stored.wait(), 5)
