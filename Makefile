@@ -19,8 +19,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.sayso-runtime
 DEV := $(VENV)/.sayso-dev
-# Two for each core: most tests wait for clocks, disks and other processes.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) \* 2)
+# Three for each core: most tests wait for clocks, disks and other processes.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) \* 3)
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
 FUZZ_LINES ?= 200000

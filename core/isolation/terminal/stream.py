@@ -26,6 +26,8 @@ MOST_TYPED = 64 * 1024
 """Bytes that may wait for a program that does not read."""
 PATIENCE_S = 30.0
 _CHUNK = 64 * 1024
+_PAUSE_S = 0.004
+"""How long a terminal that shows a whole chunk at once lets the gateway's other threads run."""
 _LOOK_S = 1.0
 
 
@@ -230,6 +232,8 @@ class Stream:
             if self._recording is not None:
                 self._recording.shown(data)
         self._tell()
+        if len(data) == _CHUNK:
+            time.sleep(_PAUSE_S)
         return open_still
 
     def _shown(self) -> tuple[bytes, bool]:
