@@ -226,13 +226,12 @@ _SOURCE: Final = re.compile(
 )
 """A file of source code, or of what was compiled from it."""
 _SCRIPT_OF_KOTLIN: Final = re.compile(r"([^-].*\.kts)", re.DOTALL)
-_COMPILES: Final = frozenset(
-    (
-        *("build", "build-exe", "build-lib", "build-obj", "vet", "fmt", "format", "analyze"),
-        *("doc", "docs", "check", "ast-check", "compile", "list", "mod", "get"),
-    )
-)
-"""A file may change between two of them: agents edit what they compile."""
+_COMPILES: Final = frozenset(("build", "vet", "fmt", "format", "analyze", "doc", "list"))
+"""A file may change between two of them: agents edit what they compile.
+
+Only of compilers that run nothing of a program: Zig's build files, Crystal's and Nim's macros and
+what formats Elixir do.
+"""
 
 _NAMED_FILE: Final = frozenset(("file",))
 _OPTION_FILES: Final = frozenset(
@@ -282,12 +281,13 @@ _CONFIGURED: Final = (
     (re.compile(r"rspec|tap"), Reader("r", _OPTION_FILES)),  # `-c` is colour
     (re.compile(r"kotlinc"), Reader("(?!)", frozenset(), setting=_SCRIPT_OF_KOTLIN)),
     (
-        re.compile(r"go|swift|crystal|nim|zig|dart|mix|dotnet|stack|cabal"),
+        re.compile(r"go|dart"),
         Reader("(?!)", frozenset(), setting=_SOURCE, compiles=_COMPILES),
     ),
     (
         re.compile(
             r"kotlin|ocaml|run(?:ghc|haskell)|iex|bb|nbb|sbcl|raku|bats|busted|k6|jbang|rdmd|mono"
+            r"|swift|crystal|nim|zig|mix|dotnet|stack|cabal"
         ),
         Reader("(?!)", frozenset(), setting=_SOURCE),
     ),
