@@ -6,11 +6,15 @@ with a suffix, for the name of its own folder. Each of these has to lead to what
 """
 
 import asyncio
+import errno
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -112,7 +116,30 @@ def pipe(_: Path, at: Path) -> None:
     aside(at)
     os.mkfifo(at)
     text = TEXTS[at.suffix[1:]][1].format("evil")
-    threading.Thread(target=at.write_text, args=(text,), daemon=True).start()
+    threading.Thread(target=offer, args=(at, text), daemon=True).start()
+
+
+def offer(at: Path, text: str) -> None:
+    """Write to whoever opens a named pipe, until it is removed; a blocking open waits longer."""
+    with suppress(FileNotFoundError, BrokenPipeError):
+        while not (opened := opened_by_a_reader(at)):
+            time.sleep(0.005)
+        with opened:
+            opened.write(text)
+
+
+def opened_by_a_reader(at: Path) -> TextIO | None:
+    """Open a named pipe to write if someone has it open to read (fifo(7)).
+
+    Raises:
+        FileNotFoundError: it was removed.
+    """
+    try:
+        return os.fdopen(os.open(at, os.O_WRONLY | os.O_NONBLOCK), "w")
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 CHANGES = (
