@@ -15,7 +15,7 @@ from core.approvals.routing.approvers import Approvers
 from core.errors import BadRequest
 from core.model.identity import Actor
 from core.model.node import Node, PairingRequest
-from core.nodes.words import fingerprint_words, looks_like
+from core.nodes.fingerprints import fingerprint_words, looks_like
 from core.ports import Journal
 from core.store import Store
 from core.store.people import nodes, people

@@ -16,10 +16,10 @@ from core.approvals.file.file import ApprovalsFile
 from core.errors import GatewayUnreachable, SaysoError, Unanswered
 from core.files.private import read_private
 from core.nodes import ledger, prepared
+from core.nodes.fingerprints import fingerprint_words
 from core.nodes.frames import BadFrame, Hello
 from core.nodes.link import LinkLost, NodeLink, WrongKey, connect
 from core.nodes.node_file import NODE_FILE, NODE_JOURNAL, NODE_KEY, NodeFile, required
-from core.nodes.words import fingerprint_words
 from core.text.render import redact
 
 APPROVALS = "exec-approvals.json"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.errors import StoreError
 from core.model.node import Node, PairingRequest
-from core.nodes.words import fingerprint_words, looks_like
+from core.nodes.fingerprints import fingerprint_words, looks_like
 from core.store import Store
 from core.store.engine.clock import now_ms
 from core.store.engine.wakeups import wakeups

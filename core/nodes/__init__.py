@@ -3,7 +3,7 @@
 ::
 
     selection   the node that a word means: id, name, address, start of an id
-    words       a key as words that two people can compare
+    fingerprints  a key as words that two people can compare
     node_file   node.json, on the node
     prepared    which plans a node made: it runs no others
     ledger      which runs a node was ordered to make, and how each ended

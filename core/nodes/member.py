@@ -12,10 +12,10 @@ from typing import Protocol
 
 from core.nodes.backoff import Backoff
 from core.nodes.elapsed import elapsed_s
+from core.nodes.fingerprints import fingerprint_words
 from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting, Welcome, proof
 from core.nodes.link import LinkLost, NodeLink, WrongKey, connect
 from core.nodes.node_file import NodeFile
-from core.nodes.words import fingerprint_words
 from core.trust.identity import SigningKey
 from core.trust.ids import new_id
 

@@ -20,8 +20,8 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.node import NodeId
 from core.model.result import Finished, Output
+from core.nodes.fingerprints import fingerprint_words
 from core.nodes.frames import LARGEST, Ended, NotRun, Started, encode
-from core.nodes.words import fingerprint_words
 from core.planning.planner import Refusal
 from core.store import Store, open_store
 from core.store.people import nodes

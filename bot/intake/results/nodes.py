@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.intake.results.answer import Answer, ChangeAnswer, Milliseconds, safe
 from core.model.node import Node, NodeState, PairingRequest
-from core.nodes.words import fingerprint_words
+from core.nodes.fingerprints import fingerprint_words
 from core.store.people.nodes import twin
 
 

@@ -12,6 +12,7 @@ from core.model.decision import Decision, Evaluation, Reason
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey
 from core.model.result import Finished, Output
 from core.model.stdio import Stdio
+from core.nodes.fingerprints import fingerprint_words
 from core.nodes.frames import (
     LARGEST,
     AnyFrame,
@@ -24,7 +25,6 @@ from core.nodes.frames import (
     decode,
     encode,
 )
-from core.nodes.words import fingerprint_words
 from tests.support.plans import command, plan_of
 
 RUN = ApprovalId("1" * 26)

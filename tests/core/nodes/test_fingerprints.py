@@ -1,6 +1,6 @@
 import pytest
 
-from core.nodes.words import _word, fingerprint_words
+from core.nodes.fingerprints import _word, fingerprint_words
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Format an id as words that two people can read to each other.
+"""Format the fingerprint of an id as words that two people can read to each other.
 
 The words are proquints (arXiv:0901.4016): five letters for 16 bits, alternating consonants and
 vowels.
