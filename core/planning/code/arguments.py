@@ -9,7 +9,7 @@ words that an option may have taken count as well, and only a word that no optio
 # pathlib is ten times slower here.
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, islice, pairwise
 from os.path import join
@@ -69,7 +69,16 @@ def code_words(argv: tuple[str, ...], realpath: str) -> tuple[CodeWord, ...]:
     For a wrapper, they are the words of each interpreter that it names; for a program that starts
     another by its name, also those of this one.
     """
-    return tuple(dict.fromkeys((*_own_words(argv, realpath), *_of_started(argv))))
+    return tuple(_each_once(chain(_own_words(argv, realpath), _of_started(argv))))
+
+
+def _each_once(words: Iterable[CodeWord]) -> Iterator[CodeWord]:
+    """Yield each word once, but all files of modules: how many they are is limited."""
+    seen = set[CodeWord]()
+    for word in words:
+        if word.whole or word not in seen:
+            seen.add(word)
+            yield word
 
 
 def _own_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
