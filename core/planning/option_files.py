@@ -85,6 +85,7 @@ Only of compilers that run nothing of a program: Zig's build files, Crystal's an
 what formats Elixir do.
 """
 
+_SUFFIX_OF_NODE: Final = re.compile(r"(?<=.)\.[cm]?js\Z")
 _ANYTHING: Final = re.compile(r"(?:--?[\w.-]+=)?@?([^-].*)", re.DOTALL)
 _LISTED_WORDS: Final = re.compile(r"@(.+)", re.DOTALL)
 _NAMED_FILE: Final = frozenset(("file",))
@@ -260,5 +261,5 @@ _CONFIGURED: Final = (
 @lru_cache(maxsize=1024)
 def configured_by(path: str) -> Reader | None:
     """Return how the words of a program name a file of options, ``None`` if they name none."""
-    name = basename(path)
+    name = _SUFFIX_OF_NODE.sub("", basename(path))  # `node node_modules/jest/bin/jest.js`
     return next((reader for names, reader in _CONFIGURED if names.fullmatch(name)), None)

@@ -21,6 +21,9 @@ npx semantic-release -e ./x.js                      | ./x.js
 npx hardhat run scripts/x.js                        | scripts/x.js
 npx nyc node x.js                                   | x.js
 npx c8 --reporter=text node x.js                    | x.js
+yarn jest --reporters ./x.js                        | ./x.js
+pnpm -s vitest -c x.ts                              | x.ts
+node node_modules/jest/bin/jest.js --config x.js    | x.js
 npx cross-env A=1 node x.js                         | x.js
 npx dotenvx run -f .env -- node x.js                | x.js
 nodemon --watch src x.js                            | x.js

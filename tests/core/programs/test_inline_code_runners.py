@@ -245,6 +245,14 @@ pulumi up --yes
 rustup run nightly cargo build
 sbt test
 yarn set version stable
+yarn watch
+yarn install --frozen-lockfile
+yarn workspace a test
+pnpm env use 20
+pnpm --filter a build
+pnpm -r exec tsc
+bun run watch
+bun time
 kubectl config set-context --current --namespace=x
 uv tool run ruff check
 hatch env run test
