@@ -73,7 +73,7 @@ _PATH: Final = re.compile(r"([^-].*/.*|/.*)", re.DOTALL)
 _PLAN_OF_TERRAFORM: Final = re.compile(r"(?:--?var-file=)?([^-].*)", re.DOTALL)
 _SOURCE: Final = re.compile(
     r"(?:--?[a-z-]+=)?([^-].*\.(?:go|mod|json|swift|cr|nim|zig|kts?|dart|ml|hs|exs?|cljs?|lisp|raku"
-    r"|bats|lua|[cm]?[jt]s|csx?|fsx|dll|exe|jar|java|d|c|rs|py|sh|rb))",
+    r"|bats|lua|[cm]?[jt]s|csx?|fsx|dll|exe|jar|java|d|py|sh|rb))",
     re.DOTALL,
 )
 """A file of source code, or of what was compiled from it."""
@@ -115,8 +115,8 @@ _MODULES_OF_NODE: Final = _OPTION_FILES | frozenset(
 )
 _BY_NAME: Final = Reader("(?!)", _OPTION_FILES)
 _BY_C: Final = Reader("c", _OPTION_FILES)
-_OF_NODE: Final = Reader("[acrRCufn]", _MODULES_OF_NODE, loose=True)
-_RUNS_ITS_WORDS: Final = Reader("[A-Za-np-z]", _OPTION_FILES, setting=_ANYTHING, loose=True)
+_OF_NODE: Final = Reader("[crCf]", _MODULES_OF_NODE, loose=True)
+_RUNS_ITS_WORDS: Final = Reader("[A-Za-np-z](?=.)", _OPTION_FILES, setting=_ANYTHING, loose=True)
 # Left out: programs that go on in the background (pm2, bazel), as nobody answers what they open
 # after the run, and those with set-user-ID helpers (podman), which gain no rights with bound files.
 _CONFIGURED: Final = (
@@ -156,7 +156,7 @@ _CONFIGURED: Final = (
     (re.compile(r"docker(?:-compose)?|nerdctl"), Reader("[fc]", _FILES_OF_DOCKER, loose=True)),
     (
         re.compile(r"terraform|tofu|packer|nomad"),
-        Reader("(?!)", frozenset(), setting=_PLAN_OF_TERRAFORM, enters=True),
+        Reader("(?!)", frozenset(), setting=_PLAN_OF_TERRAFORM),
     ),
     (re.compile(r"prove"), Reader("(?!)", frozenset(("rc",)), setting=_OPERAND)),
     (
@@ -190,12 +190,12 @@ _CONFIGURED: Final = (
     (re.compile(r"robot|pabot"), Reader("[APV]", _OPTION_FILES, setting=_SUITE_OF_ROBOT)),
     (
         re.compile(
-            r"jest|vitest|vite|webpack|rspack|tsup(?:-node)?|eslint|prettier|stylelint|mocha|nyc|c8|ava"
-            r"|karma|playwright|cypress|babel|postcss|tailwindcss|gulp|grunt|knex|graphql-codegen|cdk"
+            r"vite|webpack|rspack|tsup(?:-node)?|eslint|stylelint|nyc|c8|ava"
+            r"|karma|babel|tailwindcss|gulp|grunt|knex|graphql-codegen|cdk"
             r"|lint-staged|serverless|sls|jasmine"
-            r"|rubocop|puma|unicorn|sidekiq|phpunit|phpstan|psalm|rector|php-cs-fixer|pest|phpcs"
+            r"|rubocop|puma|unicorn|sidekiq|phpunit|psalm|rector|php-cs-fixer|pest|phpcs"
             r"|nightwatch|testcafe|tape|uvu|sequelize(?:-cli)?|drizzle-kit|prisma|mikro-orm|swc"
-            r"|parcel|lessc|svgo|depcruise|knip|remark|markdownlint(?:-cli2)?|textlint|plop"
+            r"|parcel|lessc|svgo|depcruise|knip|markdownlint(?:-cli2)?|textlint|plop"
             r"|browser-sync|cucumber-js|stryker|web-test-runner|wtr|lhci|lighthouse|pa11y(?:-ci)?"
             r"|newman|spectral|rsbuild|farm|xo|tslint|testem|qunit|electron-builder|purgecss|size-limit"
             r"|i18next(?:-parser)?|lingui|orval|openapi-ts|node-pg-migrate|migrate-mongo|unocss"
@@ -203,6 +203,10 @@ _CONFIGURED: Final = (
         ),
         _OF_NODE,
     ),
+    (re.compile(r"jest|vitest|playwright|cypress"), Reader("[crC]", _MODULES_OF_NODE, loose=True)),
+    (re.compile(r"mocha|postcss|remark"), Reader("[crRCufn]", _MODULES_OF_NODE, loose=True)),
+    (re.compile(r"prettier"), Reader("(?!)", _MODULES_OF_NODE, loose=True)),  # `-c` only checks
+    (re.compile(r"phpstan"), Reader("[ac]", _MODULES_OF_NODE, loose=True)),
     (re.compile(r"rollup|browserify"), Reader("[cpt]", _MODULES_OF_NODE - _NAMED_FILE, loose=True)),
     (
         re.compile(r"jscodeshift|typeorm(?:-[a-z-]+)?|commitlint|semantic-release"),
@@ -225,7 +229,7 @@ _CONFIGURED: Final = (
     (re.compile(r"kotlinc"), Reader("(?!)", frozenset(), setting=_SCRIPT_OF_KOTLIN)),
     (
         re.compile(r"go|dart"),
-        Reader("(?!)", frozenset(), setting=_SOURCE, compiles=_COMPILES, enters=True),
+        Reader("(?!)", frozenset(), setting=_SOURCE, compiles=_COMPILES),
     ),
     (
         re.compile(

@@ -14,6 +14,8 @@ npx mocha -R ./x.js                                 | ./x.js
 npx mocha -n require=./x.js                         | ./x.js
 npx eslint -f ./x.js src                            | ./x.js
 npx stylelint --custom-formatter ./x.js src         | ./x.js
+npx postcss a.css -u ./x.js                         | ./x.js
+bundle exec irb -r./x.rb                            | ./x.rb
 npx jscodeshift -t x.js src                         | x.js
 npx typeorm migration:run -d x.ts                   | x.ts
 npx rollup -p ./x.js a.js                           | ./x.js
@@ -91,6 +93,13 @@ ansible -i localhost, all -m ping
 cargo --config net.offline=true build
 coverage run -m pytest
 pytest -p no:cacheprovider --co
+bundle exec rubocop -a x.rb
+npx prettier -c x.ts
+npx prettier -u --write x.ts
+npx vitest -u x.test.ts
+npx jest -u -f x.test.js
+phpcs -n x.php
+drush -l example.com status
 """
 MISSING = """
 go run x.go

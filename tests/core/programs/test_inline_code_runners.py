@@ -246,6 +246,8 @@ rustup run nightly cargo build
 sbt test
 yarn set version stable
 yarn watch
+luarocks install x OPENSSL_DIR=/opt/x
+vagrant ssh -- ls
 yarn install --frozen-lockfile
 yarn workspace a test
 pnpm env use 20
