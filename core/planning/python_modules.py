@@ -91,6 +91,16 @@ def _imported(arguments: Sequence[str]) -> Iterator[str]:
                 yield from _files_of(name)
 
 
+def files_named(value: str) -> Iterator[str]:
+    """Yield the names of files of the modules in a list: `a.b`, or `a,b:c` with what is in them.
+
+    Of more than ``MOST_FILES`` one more than that is named, as by ``imported``.
+    """
+    names = (one.partition(":")[0] for one in value[:_LONGEST_PATH].split(","))
+    known = (one for one in dict.fromkeys(names) if _DOTTED.fullmatch(one))
+    yield from islice((file for one in known for file in _files_of(one)), MOST_FILES + 1)
+
+
 def _files_of(module: str) -> Iterator[str]:
     """Yield the files that may be imported for a module, and for the packages that it is in."""
     path = ""

@@ -134,24 +134,27 @@ class Started(NamedTuple):
     command: tuple[str, ...]
 
 
-def commands_started(argv: Sequence[str]) -> Iterator[Started]:
-    """Yield each command that a command, or one that it starts, may start by a name: `uv run x`.
+@lru_cache(maxsize=256)  # a plan asks several times
+def commands_started(argv: tuple[str, ...]) -> tuple[Started, ...]:
+    """Return each command that a command, or one that it starts, may start by a name: `uv run x`.
 
-    Each word is the name of one of them at most, so that there are no more than words.
+    Each word is the name of one of them at most for each program that starts it.
     """
-    seen: set[int] = set()
-    level: list[tuple[str, ...]] = [tuple(argv)]
+    seen: set[tuple[str, Start, int]] = set()
+    level, started = [argv], list[Started]()
     for _ in range(DEEPEST_START + 1):
         found = [one for outer in level for one in _started_by(outer, seen)]
-        yield from found
+        started += found
         level = [one.command for one in found]
+    return tuple(started)
 
 
-def _started_by(argv: Sequence[str], seen: set[int]) -> Iterator[Started]:
+def _started_by(argv: Sequence[str], seen: set[tuple[str, Start, int]]) -> Iterator[Started]:
     inline = inline_of(names_started(argv[0])) if argv[0] else None
     for kind, command in () if inline is None else inline.commands(argv[1:]):
-        if len(command) not in seen and len(seen) < _MOST_COMMANDS:
-            seen.add(len(command))
+        key = (argv[0], kind, len(command))
+        if key not in seen and len(seen) < _MOST_COMMANDS:
+            seen.add(key)
             yield Started(argv[0], kind, command)
 
 

@@ -9,8 +9,8 @@ words that an option may have taken count as well, and only a word that no optio
 # pathlib is ten times slower here.
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import chain, islice, pairwise
 from os.path import join
 from typing import Final
@@ -20,8 +20,6 @@ from core.planning.code.interpreters import (
     MAKE,
     SHELL,
     Interpreter,
-    Reader,
-    configured_by,
     interpreter_of,
     is_wrapper,
     starts_others,
@@ -29,26 +27,58 @@ from core.planning.code.interpreters import (
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
 from core.planning.library_modules import modules_of
-from core.planning.python_modules import imported
+from core.planning.option_files import Reader, configured_by
+from core.planning.python_modules import files_named, imported
 from core.programs.inline_code import commands_started, is_starter
 from core.programs.started import Start
 
-_CHANGES_FOLDER: Final = Reader("C", frozenset(("directory",)))
+_CHANGES_FOLDER: Final = Reader(
+    "C",
+    frozenset(("chdir", "cwd", "directory", "project-directory")),
+    setting=re.compile(r"-chdir=(.+)", re.DOTALL),
+)
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
+_LIKELY_FILE: Final = re.compile(r"\.{0,2}/.+|(?!.*://).+\.[A-Za-z]\w*")
+_SCRIPT: Final = re.compile(
+    r"[^-].*\.(?:go|swift|cr|nim|zig|kts?|dart|ml|hs|exs?|cljs?|lisp|scm|raku|bats|lua|[cm]?[jt]sx?"
+    r"|csx|fsx|d|py|sh|rb|pl|php|tcl|jl|R|rs|t|ya?ml|robot|ipynb|tfplan)",
+    re.DOTALL,
+)
+_IN_VALUE: Final = re.compile(r"[,:=@]+")
+"""What separates the files of one value: `a.yml,b.yml`, `x.py:app`, `file:x.py`."""
+
+_WRITES: Final = re.compile(r"-o|--?out[\w-]*")
+"""An option before what a program writes; `--record` and the like may have no value."""
+
+_WRITTEN: Final = re.compile(r"--?(?:out|log|report|record|save|cache)[\w-]*=")
+"""What a program writes, with its option."""
+
+_LEAST_OF_LOOSE: Final = 4
+"""Letters of an abbreviated option, of programs that have shorter ones of another meaning."""
+
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
 
 
-def code_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
-    """Yield the words of a command that may name code, by its name and its program's real path.
+@lru_cache(maxsize=8)  # a plan asks twice
+def code_words(argv: tuple[str, ...], realpath: str) -> tuple[CodeWord, ...]:
+    """Return the words of a command that may name code, by its name and its program's real path.
 
     For a wrapper, they are the words of each interpreter that it names; for a program that starts
     another by its name, also those of this one.
     """
-    yield from _own_words(argv, realpath)
-    yield from _of_started(argv)
+    return tuple(_each_once(chain(_own_words(argv, realpath), _of_started(argv))))
+
+
+def _each_once(words: Iterable[CodeWord]) -> Iterator[CodeWord]:
+    """Yield each word once, but all files of modules: how many they are is limited."""
+    seen = set[CodeWord]()
+    for word in words:
+        if word.whole or word not in seen:
+            seen.add(word)
+            yield word
 
 
 def _own_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
@@ -62,12 +92,14 @@ def _own_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
 
 def _of_started(argv: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the code words of what a program starts: `uv run x.py`, `npx tsx x.ts`."""
-    for one in commands_started(argv):
+    for one in commands_started(tuple(argv)):
         name = one.command[0]
         # An interpreter's own words are read by what is known about its options.
         named = one.kind is not Start.MODULE and interpreter_of(one.by) is None
-        if named and _FILE.search(name):
-            yield CodeWord(name, sure=True)
+        if named and (one.kind is Start.SCRIPT or _FILE.search(name)):
+            yield CodeWord(name, sure=_FILE.search(name) is not None)
+        elif one.kind is Start.MODULE and interpreter_of(one.by) is None:
+            yield from modules_in(name)
         yield from _own_words(one.command, name)
 
 
@@ -96,6 +128,7 @@ def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
+    yield from (one.path for one in _named(_CHANGES_FOLDER, argv[1:]))
     readers = (interpreter_of(argv[0]), interpreter_of(realpath))
     if any(readers):
         if any(isinstance(one, Reader) and one.enters for one in readers):
@@ -174,6 +207,7 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
             yield CodeWord(word, sure=not taken and word != "-")
             if not taken:
                 return
+            yield from _parts(word)
             taken = False
 
 
@@ -195,20 +229,59 @@ def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     cluster = _cluster(reader.letter)
     words = words if reader.prefix == "--" else tuple(_spelled(reader, words))
     only_compiled = not reader.compiles.isdisjoint(words[:1])
+    before = ""
     for word, following in pairwise((*words, "")):
-        name, joined, value = word.removeprefix("--").partition("=")
-        if word.startswith("--") and any(one.startswith(name) for one in reader.names if name):
-            yield CodeWord(value if joined else following, sure=name in reader.names)
+        if word.startswith("--"):
+            yield from _by_name(reader, word[2:], following)
         found = cluster.fullmatch(word)
         if found is not None:
             glued = found.group(1)
-            yield CodeWord(glued or following, sure=not glued)
+            yield from _values(glued or following, reader, sure=not glued)
         set_here = reader.setting.fullmatch(word)
-        if set_here is not None and not only_compiled:
-            yield CodeWord(set_here[1])
+        written = _WRITES.fullmatch(before) or _WRITTEN.match(word)
+        if set_here is not None and not (only_compiled or written):
+            yield from _values(set_here[1], reader, sure=_SCRIPT.fullmatch(word) is not None)
         said = word.removeprefix("-D")  # cmake's
         if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
             yield from map(CodeWord, pieces_of(word))
+        before = word
+    yield from _imports(reader, words)
+
+
+def _by_name(reader: Reader, option: str, following: str) -> Iterator[CodeWord]:
+    """Yield the value of a long option that names a file; the option may be abbreviated."""
+    name, joined, value = option.partition("=")
+    known = name in reader.names
+    least = _LEAST_OF_LOOSE if reader.loose else 1
+    if known or (len(name) >= least and any(one.startswith(name) for one in reader.names)):
+        yield from _values(value if joined else following, reader, sure=known)
+
+
+def _values(value: str, reader: Reader, *, sure: bool) -> Iterator[CodeWord]:
+    """Yield the files that the value of an option may name."""
+    likely = not reader.loose or _LIKELY_FILE.fullmatch(value) is not None
+    yield CodeWord(value, sure=sure and likely and _IN_VALUE.search(value) is None)
+    yield from _parts(value)
+
+
+def _parts(value: str) -> Iterator[CodeWord]:
+    """Yield the files of a value that names several, or more than a file."""
+    if _IN_VALUE.search(value):
+        yield from map(CodeWord, filter(None, _IN_VALUE.split(value)))
+
+
+def _imports(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield the files of the modules that options name: `-p plugin`."""
+    for word, following in pairwise((*words, "")):
+        found = reader.imports.fullmatch(word)
+        if found is not None:
+            glued = found[found.lastindex] if found.lastindex else ""
+            yield from modules_in(glued or following)
+
+
+def modules_in(value: str) -> Iterator[CodeWord]:
+    """Yield the files of the modules of Python in a word: `a.b`, `a,b:c`."""
+    return (CodeWord(one, whole=True) for one in files_named(value))
 
 
 @cache

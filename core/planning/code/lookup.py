@@ -51,17 +51,20 @@ class Lookup:
 
 
 _LOADS_MORE: Final = re.compile(
-    r"bun|deno|tsx|ts-node|nodemon|node-dev|ts-node-dev|tsnd|vite-node|esno|jiti|zx|babel-node|swc-node"
+    r"bun|deno|tsx|ts-node(?:-[a-z]+)*|nodemon|node-dev|tsnd|vite-node|esno|jiti|zx|babel-node|swc-node"
     r"|sucrase-node|mocha|jest|eslint|vite|webpack|rollup"
 )
 NODE: Final = Lookup(re.compile(r"node|nodejs"), _NODE, lexical=True)
 PLAIN: Final = Lookup(re.compile(r"(?!)"), ("",))
-MAKE: Final = Lookup(re.compile(r"g?make"), ("",), sources=_OF_MAKE)
+MAKE: Final = Lookup(re.compile(r"[bg]?make"), ("",), sources=_OF_MAKE)
 _KNOWN: Final = (
     NODE,
     Lookup(_LOADS_MORE, _LOADERS, lexical=True, any_order=True),
     Lookup(re.compile(r"(?:python|pypy)[0-9.]*[a-z]?"), ("", *_FOLDER)),
-    Lookup(re.compile(r"ruby[0-9.]*"), ("", ".rb", ".so")),
+    Lookup(
+        re.compile(r"ruby[0-9.]*|rake|rspec|irb|pry|rubocop|rackup|sidekiq|puma|cucumber"),
+        ("", ".rb", ".so"),
+    ),
     Lookup(re.compile(r"lua(?:jit)?[0-9.]*"), ("", ".lua", "/init.lua", ".so")),
     Lookup(re.compile(r"gawk"), ("", ".awk")),
     MAKE,

@@ -71,7 +71,7 @@ def code_operands(
         if isinstance(found, Unpinned):
             return found
         pinned.append(found)
-    named = tuple(code_words(argv, executable.realpath))
+    named = code_words(argv, executable.realpath)
     words = tuple(dict.fromkeys(named))
     if not words:
         return Code(tuple(dict.fromkeys(pinned)))

@@ -25,7 +25,6 @@ from core.planning.code.interpreters import (
     MAKE,
     SHELL,
     Interpreter,
-    Reader,
     interpreter_of,
     is_find,
     starts_others,
@@ -50,6 +49,7 @@ from core.planning.code.wrapping import (
     starts_shell,
     starts_unknown,
 )
+from core.planning.option_files import Reader
 from core.programs.inline_code import inline_of
 from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut

@@ -10,10 +10,10 @@ from core.planning.code.interpreters import (
     AWK,
     SED,
     Interpreter,
-    Reader,
     interpreter_of,
 )
 from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of
+from core.planning.option_files import Reader
 from core.programs.inline_code import inline_of
 from core.shell.unread_commands import UNCERTAIN
 

@@ -28,7 +28,7 @@ _BLANK_ESCAPES: Final = frozenset("abcefnrtv")
 _MOST_PARTS: Final = 8
 _MOST_CHARACTERS: Final = 0x110000
 
-_VALUE_OF: Final = re.compile(r"--?[A-Za-z][\w-]*=(.+)", re.DOTALL)
+_VALUE_OF: Final = re.compile(r"--?[A-Za-z][\w.-]*=(.+)", re.DOTALL)
 _GLUED: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 
 _INPUT: Final = re.compile(r"(?:^|/)(?:dev/stdin|fd/[\d\0]+)$")

@@ -13,13 +13,13 @@ from core.planning.code.interpreters import (
     GDB,
     SHELL,
     Interpreter,
-    Reader,
     interpreter_of,
     is_find,
     is_wrapper,
 )
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import held, in_cluster
+from core.planning.option_files import Reader
 from core.programs.carriers import is_known
 from core.programs.inline_code import is_starter
 from core.programs.wrapper_grammar import Start, find_command, grammars

@@ -1243,6 +1243,20 @@ CONTENT = (
         "return None if not command.argv else",
         "policy/judge/test_script_pins.py::test_nothing_is_offered_for_code_that_is_not_there_yet",
     ),
+    Mutant(
+        "modules that a runner starts are not bound",
+        "planning/code/arguments.py",
+        "        elif one.kind is Start.MODULE and interpreter_of(one.by) is None:\n",
+        "        elif False:\n",
+        "planning/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
+    ),
+    Mutant(
+        "what may be no file has to be one",
+        "planning/code/arguments.py",
+        "sure=sure and likely and",
+        "sure=sure and",
+        "planning/test_option_files.py::test_what_may_be_no_file_has_to_be_none",
+    ),
 )
 
 GRANTS = (

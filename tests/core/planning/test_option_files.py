@@ -1,0 +1,175 @@
+"""Name the files that build tools, test runners and servers obey, and no word that is none."""
+
+import shlex
+
+import pytest
+
+from core.planning.code.arguments import code_words, entered
+
+NAMED = """
+npx vitest --workspace=x.ts                         | x.ts
+npx jest --setupFilesAfterEnv ./x.js                | ./x.js
+npx jest --reporters=./x.js                         | ./x.js
+npx mocha -R ./x.js                                 | ./x.js
+npx mocha -n require=./x.js                         | ./x.js
+npx eslint -f ./x.js src                            | ./x.js
+npx stylelint --custom-formatter ./x.js src         | ./x.js
+npx postcss a.css -u ./x.js                         | ./x.js
+bundle exec irb -r./x.rb                            | ./x.rb
+npx jscodeshift -t x.js src                         | x.js
+npx typeorm migration:run -d x.ts                   | x.ts
+npx rollup -p ./x.js a.js                           | ./x.js
+npx semantic-release -e ./x.js                      | ./x.js
+npx hardhat run scripts/x.js                        | scripts/x.js
+npx nyc node x.js                                   | x.js
+npx c8 --reporter=text node x.js                    | x.js
+yarn jest --reporters ./x.js                        | ./x.js
+pnpm -s vitest -c x.ts                              | x.ts
+node node_modules/jest/bin/jest.js --config x.js    | x.js
+npx cross-env A=1 node x.js                         | x.js
+npx dotenvx run -f .env -- node x.js                | x.js
+nodemon --watch src x.js                            | x.js
+pytest -p x                                         | x.py
+pytest -vpx.y                                       | x/y.py
+pytest -o addopts='-q -p x'                         | x.py
+pytest @x.txt                                       | x.txt
+pytest --cov-config=x.cfg                           | x.cfg
+pylint --load-plugins=a.b,x src                     | x.py a/b.py
+django-admin check --settings=a.x                   | a/x.py
+inv -c x build                                      | x.py
+uv run -m x                                         | x.py
+uv run --with y -s x                                | x
+coverage run --branch -m x                          | x.py
+python3 -m debugpy --listen 1 x.py                  | x.py
+python3 -m robot x.robot                            | x.robot
+python3 -m pre_commit run -c x.yml                  | x.yml
+flask --app x.py:app run                            | x.py
+streamlit run x.py                                  | x.py
+torchrun --nproc-per-node 2 x.py                    | x.py
+robot --listener=x.py:a suite                       | x.py
+hypercorn -c file:x.py a:b                          | x.py
+jupyter nbconvert --execute x.ipynb                 | x.ipynb
+ansible-playbook a.yml x.yml                        | a.yml x.yml
+ansible-playbook --vault-id a@x.sh a.yml            | x.sh
+ansible-playbook -e @x.json a.yml                   | x.json
+kubectl apply -f=x.yml                              | x.yml
+kubectl apply -f a.yml,x.yml                        | a.yml x.yml
+docker stack deploy -c x.yml s                      | x.yml
+helm upgrade a b --values x.yml                     | x.yml
+task -tx.yml build                                  | x.yml
+ant -file x.xml                                     | x.xml
+mvn -gs x.xml test                                  | x.xml
+bmake -f x.mk                                       | x.mk
+cargo -Zscript x.rs                                 | x.rs
+stack --stack-yaml=x.yml build                      | x.yml
+java -cp a:x.jar Main                               | x.jar
+java -Dlogback.configurationFile=x.xml -jar a.jar   | x.xml a.jar
+php --define auto_prepend_file=x.php a.php          | x.php a.php
+ruby -E UTF-8 x.rb                                  | x.rb
+racket -r x.rkt                                     | x.rkt
+bundle exec irb -r ./x.rb                           | ./x.rb
+bundle exec rspec -O x.txt                          | x.txt
+gjs x.js                                            | x.js
+R CMD BATCH x.R                                     | x.R
+"""
+PLAIN = """
+docker rm -f web
+docker logs -f web
+docker compose logs -f web
+docker ps -f name=x
+kubectl logs -f deploy/web
+kubectl apply -f -
+kubectl apply -f https://example.com/x.yml
+npx playwright test --reporter=list
+npx vitest run --environment jsdom
+npx vitest --run
+npx mocha -r ts-node/register
+npx mocha --require esm
+npx nyc --reporter text npm test
+npx prettier --plugin prettier-plugin-tailwindcss --check .
+bundle exec rspec --require spec_helper
+bundle exec rubocop --require rubocop-rails
+ansible -i localhost, all -m ping
+cargo --config net.offline=true build
+coverage run -m pytest
+pytest -p no:cacheprovider --co
+bundle exec rubocop -a x.rb
+npx prettier -c x.ts
+npx prettier -u --write x.ts
+npx vitest -u x.test.ts
+npx jest -u -f x.test.js
+phpcs -n x.php
+drush -l example.com status
+"""
+MISSING = """
+go run x.go
+prove x.t
+bats x.bats
+mix run x.exs
+k6 run x.js
+irb x.rb
+streamlit run x.py
+terraform apply x.tfplan
+npx hardhat run scripts/x.js
+npx jest --reporters ./x.js
+docker compose -f x.yml up
+"""
+FOLDERS = """
+terraform -chdir=sub apply x.tfplan | sub
+go run -C sub x.go                  | sub
+bun --cwd sub run x.ts              | sub
+bun --cwd=sub x.ts                  | sub
+ruby -Csub x.rb                     | sub
+gunicorn --chdir sub -c x.py a:b    | sub
+"""
+
+
+def _words(line: str) -> tuple[str, ...]:
+    return tuple(shlex.split(line))
+
+
+def _cases(table: str) -> list[list[str]]:
+    return [[one.strip() for one in row.split("|")] for row in table.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("line", "files"), _cases(NAMED))
+def test_a_file_that_a_program_obeys_is_code(line: str, files: str) -> None:
+    """It is bound: from the question to the run, and under what is always allowed."""
+    argv = _words(line)
+    found = {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
+
+    assert found.issuperset(files.split())
+
+
+@pytest.mark.parametrize("line", PLAIN.strip().splitlines())
+def test_what_may_be_no_file_has_to_be_none(line: str) -> None:
+    """The control: a container, an installed module, a word of a program's own, standard input."""
+    argv = _words(line)
+
+    assert not [one.path for one in code_words(argv, f"/usr/bin/{argv[0]}") if one.sure]
+
+
+@pytest.mark.parametrize("line", MISSING.strip().splitlines())
+def test_a_script_that_is_missing_is_one(line: str) -> None:
+    """Nothing is stored about it: whoever writes it would choose what runs unasked."""
+    argv = _words(line)
+
+    assert [one.path for one in code_words(argv, f"/usr/bin/{argv[0]}") if one.sure]
+
+
+@pytest.mark.parametrize(("line", "folder"), _cases(FOLDERS))
+def test_a_program_may_change_to_a_folder_first(line: str, folder: str) -> None:
+    """The files that its words name are there."""
+    argv = _words(line)
+
+    assert folder in {*entered(argv, f"/usr/bin/{argv[0]}")}
+
+
+@pytest.mark.parametrize(
+    "line", ["torchrun x.py --output y.py", "k6 run --out=y.js x.js", "hardhat run x.js -o y.js"]
+)
+def test_what_a_program_writes_is_no_code(line: str) -> None:
+    """The control: it changes with each run, so that each would ask again."""
+    argv = _words(line)
+
+    assert not {"y.py", "y.js"} & {one.path for one in code_words(argv, f"/usr/bin/{argv[0]}")}
