@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 
+from core.errors import StoreError
 from core.gate import journal_records, record
 from core.gate.execution import Execution
+from core.gate.lasting_journal import LastingJournal
 from core.gate.run_status import Waiters
 from core.gate.two_judges import NodePlanning
 from core.model.approval import ApprovalState
@@ -92,11 +94,16 @@ class Cancellation:
         return True
 
     async def _withdraw_question(self, run_id: ApprovalId, note: str) -> bool:
-        withdrawn = await self.store.write(approvals.cancel, run_id, note)
+        try:
+            withdrawn = await self.store.write(approvals.cancel, run_id, note)
+        except StoreError:
+            doubts = record.Doubts(self.store, self.execution.deferred)
+            doubts.ended(run_id, ApprovalState.CANCELLED)
+            raise
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered at this very moment
-        lasting = record.LastingJournal(self.journal, self.execution.deferred)
+        lasting = LastingJournal(self.journal, self.execution.deferred)
         await record.end(self.store, lasting, withdrawn)
         return True
 
