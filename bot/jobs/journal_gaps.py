@@ -17,6 +17,7 @@ from core.ports import Journal
 from core.runner.process_liveness import Fate, fate
 from core.store import Store, approvals
 from core.store.engine import replicas
+from core.store.engine.clock import now_ms, wall_ms
 from core.store.runs import runs
 from core.store.views.lately import lately
 
@@ -32,35 +33,55 @@ _LOOK_BACK_MS = 26 * 3_600_000
 async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> int:
     """Append the records that are missing at the journal's end; return how many.
 
-    While another gateway lives, nothing is appended: what it stores is in its own journal.
+    While another gateway lives, only what this journal has the beginning of, until it ends: the
+    rest may be in the other's.
 
     Raises:
         StoreError: the store cannot be read.
         JournalError: the journal cannot be read or written.
     """
     ended_ms = await asyncio.to_thread(last_at_ms, path)
-    others = await store.read(replicas.others, owner)
-    if ended_ms is None or any(fate(one.process) is not Fate.DEAD for one in others):
+    if ended_ms is None:
         return 0
-    found = await store.read(lately, ended_ms - _MARGIN_MS, ended_ms + _OUTAGE_MS)
+    others = await store.read(replicas.others, owner)
+    shared = any(fate(one.process) is not Fate.DEAD for one in others)
+    found = await store.read(lately, *await _span(store, ended_ms, shared=shared))
+    waiting = {} if shared else await store.read(runs.unclaimed)  # all of that starts here
+    since = min([ended_ms - _LOOK_BACK_MS, *waiting.values()])
 
-    async def without(ids: Collection[ApprovalId], *kinds: str) -> list[ApprovalId]:
-        known = await asyncio.to_thread(latest, path, ids, ended_ms - _LOOK_BACK_MS, kinds)
-        return sorted(set(ids) - known.keys())
+    async def recorded(ids: Collection[ApprovalId], *kinds: str) -> Collection[str]:
+        return (await asyncio.to_thread(latest, path, ids, since, kinds)).keys()
 
-    asked = await without(found.asked, "ask")
-    decided = await without(found.decided, "resolve")
-    ended = await without(found.ended, "finish", "refuse")
+    async def missing(
+        ids: Collection[ApprovalId], ends: Collection[str], begins: Collection[str]
+    ) -> list[ApprovalId]:
+        lacking = set(ids) - await recorded(ids, *ends)
+        return sorted(lacking & await recorded(lacking, *begins) if shared else lacking)
+
+    asked = await missing(found.asked | waiting.keys(), ("ask",), ())
+    decided = await missing(found.decided | waiting.keys(), ("resolve",), ("ask",))
+    ended = await missing(found.ended, ("finish", "refuse"), ("decision", "start"))
     for run_id in asked:
         await _ask(store, journal, run_id)
     for run_id in decided:
         await _resolve(store, journal, run_id)
     for run_id in ended:
         await _end(store, journal, run_id)
-    missing = len(asked) + len(decided) + len(ended)
-    if missing:
-        _log.warning("the journal lacked %s records of a gateway that was killed", missing)
-    return missing
+    count = len(asked) + len(decided) + len(ended)
+    if count:
+        _log.warning("the journal lacked %s records of a gateway that was killed", count)
+    return count
+
+
+async def _span(store: Store, ended_ms: int, *, shared: bool) -> tuple[int, int]:
+    """Return from when to when something may have been stored, by the store's clock.
+
+    It may differ from that of the journal, which is set: a store's is not.
+    """
+    ahead = await store.read(now_ms) - wall_ms()
+    ahead = max(-_LOOK_BACK_MS, min(ahead, _LOOK_BACK_MS))
+    after = _MARGIN_MS if shared else _OUTAGE_MS
+    return ended_ms - _MARGIN_MS + min(ahead, 0), ended_ms + after + max(ahead, 0)
 
 
 async def _ask(store: Store, journal: Journal, run_id: ApprovalId) -> None:
