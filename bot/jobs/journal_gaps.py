@@ -7,6 +7,7 @@ right after that leaves no record of it. It is recorded before anything starts t
 import asyncio
 import logging
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from core.audit.latest import last_at_ms, latest
@@ -49,7 +50,7 @@ async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> 
     waiting = {} if shared else await store.read(runs.unclaimed)  # all of that starts here
     since = min([ended_ms - _LOOK_BACK_MS, *waiting.values()])
 
-    async def recorded(ids: Collection[ApprovalId], *kinds: str) -> Collection[str]:
+    async def recorded(ids: Collection[ApprovalId], *kinds: str) -> AbstractSet[str]:
         return (await asyncio.to_thread(latest, path, ids, since, kinds)).keys()
 
     async def missing(
