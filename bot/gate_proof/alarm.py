@@ -90,7 +90,8 @@ class Alarm:
             "by": redact(locked.by).text,
             "way": locked.entry_point,
         }
-        await self.note(record, locked.sentence, f"lockdown:{locked.at_ms}")
+        words = f"{locked.sentence} It was locked by {locked.by}."
+        await self.note(record, words, f"lockdown:{locked.at_ms}")
         self._announced = locked
 
     async def _passed(self) -> None:
