@@ -149,3 +149,20 @@ async def test_what_a_gateway_began_is_completed_beside_another(
     assert kinds(path, own.id) == ["ask", "resolve"]
     assert kinds(path, done.id) == ["decision", "finish"]
     assert [kinds(path, others.id), kinds(path, foreign.id)] == [[], []]
+
+
+async def test_what_policy_allowed_and_nobody_claimed_has_an_end(tmp_path: Path) -> None:
+    """Its gateway was killed between the record and the row; the controls have an end, or a row."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    lost, over, denied, begun = (run_draft(owner="it") for _ in range(4))
+    with AuditJournal(path) as journal:
+        for run, decision in ((lost, "allow"), (over, "allow"), (denied, "deny"), (begun, "allow")):
+            await journal.append("decision", {"run": run.id, "decision": decision})
+        await journal.append("refuse", {"run": over.id})
+        await store.write(runs.begin, begun)
+        assert await close_gaps(store, journal, path, "me") == 1
+        assert await close_gaps(store, journal, path, "me") == 0
+    await store.close()
+
+    assert kinds(path, lost.id) == ["decision", "finish"]
+    assert json.loads(path.read_text().splitlines()[-1])["state"] == "unknown"
