@@ -126,18 +126,25 @@ class Deferred:
         if self._records:
             raise JournalError("Earlier records are waiting for the journal. Nothing starts.")
 
-    async def write(self, note: _Note) -> None:
-        """Store what has happened, now or when the store can be written."""
+    async def write(self, note: _Note) -> bool:
+        """Store what has happened, now or when the store can be written.
+
+        ``False`` if the store has it otherwise.
+        """
         try:
-            await note()
+            return await note() is not False
         except StoreError as failure:
             _log.error("results are waiting for the store: %s", failure)
             self._write_later(note)
+            return True
 
-    async def end(self, run_id: ApprovalId, note: _Note) -> None:
-        """End a run of which nothing was started, now or when the store can be written."""
+    async def end(self, run_id: ApprovalId, note: _Note) -> bool:
+        """End a run of which nothing was started, now or when the store can be written.
+
+        ``False`` if it is no run of ours.
+        """
         self._in_doubt.add(run_id)
-        await self.write(lambda: self._settle(run_id, note))
+        return await self.write(lambda: self._settle(run_id, note))
 
     def abandon(self, run_id: ApprovalId, owner: str, why: str) -> None:
         """End a run whose claim is in doubt, if it turns out to have been claimed by ``owner``."""
@@ -149,9 +156,10 @@ class Deferred:
             )
         )
 
-    async def _settle(self, run_id: ApprovalId, note: _Note) -> None:
-        await note()
+    async def _settle(self, run_id: ApprovalId, note: _Note) -> object:
+        done = await note()
         self._in_doubt.discard(run_id)
+        return done
 
     async def close(self) -> None:
         """Deliver what only memory has; what is in files is delivered by the next start.
