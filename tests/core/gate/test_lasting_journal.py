@@ -17,8 +17,9 @@ from core.model.policy import AskFallback
 from core.store import approvals
 from core.store.approvals import expire_and_notify
 from core.store.engine.sqlite.store import SqliteStore
+from core.store.runs import runs
 from core.store.views import decision
-from tests.support.gate import gate_at, layer, records, request, says
+from tests.support.gate import allowed, gate_at, layer, records, request, says
 from tests.support.waiting import until
 
 UNROUTED = layer(fallback=AskFallback.FULL)
@@ -195,6 +196,22 @@ async def test_a_withdrawal_whose_commit_is_in_doubt_is_recorded_once_it_is_know
         await all_runs(gate)
 
     assert kinds(tmp_path, asked.run_id) == ["ask", "resolve"]
+
+
+async def test_a_withdrawn_run_whose_commit_is_in_doubt_is_recorded_once_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was allowed and had not started; whoever cancelled it got the error."""
+    async with gate_at(tmp_path) as gate:
+        run_id = await allowed(gate, "true")
+        with monkeypatch.context() as broken:
+            lost: set[_Op] = {runs.withdraw}
+            broken.setattr(SqliteStore, "write", losing(lost.__contains__))
+            with pytest.raises(StoreError):
+                await gate.cancel(run_id, "no longer needed")
+        assert await all_runs(gate) == []
+
+    assert kinds(tmp_path, run_id) == ["ask", "resolve", "refuse"]
 
 
 async def test_what_expired_before_the_store_failed_is_recorded(
