@@ -34,6 +34,8 @@ from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 _EXPIRY_BATCH = 500
+_LOOKS = 3
+"""How often a question that is not there is looked for again: together, more than a second."""
 
 
 @dataclass(slots=True)
@@ -97,7 +99,7 @@ class Doubts:
             yield drawn.append
         except StoreError:
             for run_id in drawn:
-                self.deferred.complete(partial(self._asked, run_id))
+                self.deferred.complete(partial(self._asked, run_id, iter(range(_LOOKS))))
             raise
 
     @contextmanager
@@ -115,9 +117,11 @@ class Doubts:
         """Record the end of a question, if it ended in this state."""
         self.deferred.complete(lambda: self._ended(run_id, lambda one: _state(one) is state))
 
-    async def _asked(self, run_id: ApprovalId) -> None:
+    async def _asked(self, run_id: ApprovalId, again: Iterator[int]) -> None:
         one = await self.store.read(approvals.get, run_id)
         if one is None:
+            if next(again, None) is not None:
+                raise StoreError("Its COMMIT may still be under way.")
             return
         ends = await _ends(self.store, one) if _is_unrouted(one) else []
         asked = journal_records.decided(one.id, one.requester, one.plan, one.evaluation)

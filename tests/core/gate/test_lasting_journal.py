@@ -182,6 +182,30 @@ async def test_a_question_whose_commit_is_in_doubt_is_recorded_once_it_is_known(
     assert kinds(tmp_path, run_id) == ["ask", "resolve", "start", "finish"]
 
 
+async def test_a_question_whose_commit_takes_effect_late_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection broke, and the server was still committing: it is looked for again."""
+    looks, read = 0, SqliteStore.read
+
+    async def late(store: SqliteStore, op: _Op, *args: object) -> object:
+        nonlocal looks
+        looks += op is approvals.get
+        return None if op is approvals.get and looks <= 2 else await read(store, op, *args)
+
+    async with gate_at(tmp_path) as gate:
+        with monkeypatch.context() as broken:
+            lost: set[_Op] = {approvals.create}
+            broken.setattr(SqliteStore, "write", losing(lost.__contains__))
+            broken.setattr(SqliteStore, "read", late)
+            with pytest.raises(StoreError):
+                await gate.submit(request("true", cwd=tmp_path))
+            await until(lambda: not gate.execution.deferred._records)
+        (one,) = await gate.store.read(approvals.pending, 10)
+
+    assert kinds(tmp_path, one.id) == ["ask"]
+
+
 async def test_a_withdrawal_whose_commit_is_in_doubt_is_recorded_once_it_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
