@@ -263,7 +263,7 @@ async def _start_work(
         task = asyncio.create_task(work)
         task.add_done_callback(_must_live)
         stack.push_async_callback(_end, task)
-    heart = Heart(gate.store, gate.journal, gate.execution.owner, after)
+    heart = Heart(gate.store, gate.execution.deferred, gate.execution.owner, after)
     stack.push_async_callback(heart.stop)
     clock = Clock(TimedWork(gate, gate.store, heart, health, settings))
     clock.start()

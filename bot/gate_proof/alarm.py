@@ -90,7 +90,7 @@ class Alarm:
             "by": redact(locked.by).text,
             "way": locked.entry_point,
         }
-        words = f"{locked.sentence} Locked by {locked.by}."
+        words = f"{locked.sentence} It was locked by {locked.by}."
         await self.note(record, words, f"lockdown:{locked.at_ms}")
         self._announced = locked
 

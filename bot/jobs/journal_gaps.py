@@ -7,9 +7,11 @@ right after that leaves no record of it. It is recorded before anything starts t
 import asyncio
 import logging
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 
-from core.audit.latest import last_at_ms, latest
+from core.audit.latest import last_at_ms, latest, unended
 from core.gate import journal_records, record
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished
@@ -17,12 +19,15 @@ from core.ports import Journal
 from core.runner.process_liveness import Fate, fate
 from core.store import Store, approvals
 from core.store.engine import replicas
+from core.store.engine.clock import now_ms, wall_ms
 from core.store.runs import runs
-from core.store.views.lately import lately
+from core.store.views.lately import lately, never_begun
 
 _log = logging.getLogger(__name__)
 _MARGIN_MS = 10_000
 """How long before its last record a gateway may have stored what it never recorded."""
+_CLAIM_MS = 60_000
+"""The longest between the record that policy allows a run, and its row in the store."""
 _OUTAGE_MS = 600_000
 """How long after it; what is later another gateway may have stored, which has ended since."""
 _LOOK_BACK_MS = 26 * 3_600_000
@@ -32,35 +37,66 @@ _LOOK_BACK_MS = 26 * 3_600_000
 async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> int:
     """Append the records that are missing at the journal's end; return how many.
 
-    While another gateway lives, nothing is appended: what it stores is in its own journal.
+    While another gateway lives, only what this journal has the beginning of, until it ends: the
+    rest may be in the other's.
 
     Raises:
         StoreError: the store cannot be read.
         JournalError: the journal cannot be read or written.
     """
     ended_ms = await asyncio.to_thread(last_at_ms, path)
-    others = await store.read(replicas.others, owner)
-    if ended_ms is None or any(fate(one.process) is not Fate.DEAD for one in others):
+    if ended_ms is None:
         return 0
-    found = await store.read(lately, ended_ms - _MARGIN_MS, ended_ms + _OUTAGE_MS)
-
-    async def without(ids: Collection[ApprovalId], *kinds: str) -> list[ApprovalId]:
-        known = await asyncio.to_thread(latest, path, ids, ended_ms - _LOOK_BACK_MS, kinds)
-        return sorted(set(ids) - known.keys())
-
-    asked = await without(found.asked, "ask")
-    decided = await without(found.decided, "resolve")
-    ended = await without(found.ended, "finish", "refuse")
+    others = await store.read(replicas.others, owner)
+    shared = any(fate(one.process) is not Fate.DEAD for one in others)
+    found = await store.read(lately, *await _span(store, ended_ms, shared=shared))
+    waiting = {} if shared else await store.read(runs.unclaimed)  # all of that starts here
+    records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]), shared)
+    asked = await records.lack(found.asked | waiting.keys(), ("ask",), ())
+    decided = await records.lack(found.decided | waiting.keys(), ("resolve",), ("ask",))
+    ended = await records.lack(found.ended, ("finish", "refuse"), ("decision", "start"))
+    lost = await asyncio.to_thread(unended, path, ended_ms - _CLAIM_MS)
+    over = (*ended, *await store.read(never_begun, lost))
     for run_id in asked:
         await _ask(store, journal, run_id)
     for run_id in decided:
         await _resolve(store, journal, run_id)
-    for run_id in ended:
+    for run_id in over:
         await _end(store, journal, run_id)
-    missing = len(asked) + len(decided) + len(ended)
+    missing = len(asked) + len(decided) + len(over)
     if missing:
         _log.warning("the journal lacked %s records of a gateway that was killed", missing)
     return missing
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """What the journal has since a time (epoch ms); ``shared``: so may that of another gateway."""
+
+    path: Path
+    since_ms: int
+    shared: bool
+
+    async def lack(
+        self, ids: Collection[ApprovalId], ends: Collection[str], begins: Collection[str]
+    ) -> list[ApprovalId]:
+        """Return the runs without a record of these kinds; if shared, of those with a beginning."""
+        lacking = set(ids) - await self._with(ids, ends)
+        return sorted(lacking & await self._with(lacking, begins) if self.shared else lacking)
+
+    async def _with(self, ids: Collection[ApprovalId], kinds: Collection[str]) -> AbstractSet[str]:
+        return (await asyncio.to_thread(latest, self.path, ids, self.since_ms, kinds)).keys()
+
+
+async def _span(store: Store, ended_ms: int, *, shared: bool) -> tuple[int, int]:
+    """Return from when to when something may have been stored, by the store's clock.
+
+    It may differ from that of the journal, which is set: a store's is not.
+    """
+    ahead = await store.read(now_ms) - wall_ms()
+    ahead = max(-_LOOK_BACK_MS, min(ahead, _LOOK_BACK_MS))
+    after = _MARGIN_MS if shared else _OUTAGE_MS
+    return ended_ms - _MARGIN_MS + min(ahead, 0), ended_ms + after + max(ahead, 0)
 
 
 async def _ask(store: Store, journal: Journal, run_id: ApprovalId) -> None:

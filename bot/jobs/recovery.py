@@ -176,9 +176,11 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     found = Recovered(tuple(left), lost)
     for run in found.all:
         _log.warning("run %s was interrupted; how it ended is unknown", run.id)
-        await journal.append("finish", unseen(run.id))
+    # They are returned only once, so what they left is ended whatever becomes of the records.
     for run in found.dead:
         await _end(run)
+    for run in found.all:
+        await journal.append("finish", unseen(run.id))
     return found
 
 

@@ -49,6 +49,8 @@ from core.ports import ExecutionHost, Journal
 
 _log = logging.getLogger(__name__)
 _MOST_PREPARING = 16
+MOST_OPEN = 256
+"""Requests that are served or wait; nothing more is read from the gateway until one is done."""
 _WHY = 2_000
 _REPORT_AFTER_S = 0.05
 _SYNC_AFTER_S = 0.01
@@ -83,6 +85,7 @@ class NodeWork:
     _started: dict[ApprovalId, float] = field(default_factory=dict)
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
+    _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_OPEN))
 
     async def joined(self, joined: GatewayConnection) -> None:
         """Report the endings that the gateway has not acknowledged.
@@ -101,18 +104,16 @@ class NodeWork:
             BadFrame: a gateway never sends this.
         """
         match frame:
-            case Prepare():
-                self._start(self._prepare(joined, frame))
-            case Invoke():
-                self._start(self._invoke(joined, frame))
+            case Prepare() | Invoke() | Noted():
+                await self._room.acquire()
+                task = self._start(self._serve(joined, frame))
+                task.add_done_callback(lambda _: self._room.release())
             case Skills():
                 await self._learn(frame)
             case Run():
                 await self._take(joined, frame)
             case Cancel():
                 await self._cancel(frame.run_id)
-            case Noted():
-                self._start(asyncio.to_thread(self.ledger.note, frame.run_id))
             case Query():
                 await joined.link.send(self._status(frame.run_id))
             case _:
@@ -145,10 +146,20 @@ class NodeWork:
         """Wait until what is under way has ended; the runner has been stopped."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _start(self, work: Coroutine[object, object, None]) -> None:
+    async def _serve(self, joined: GatewayConnection, frame: Prepare | Invoke | Noted) -> None:
+        match frame:
+            case Prepare():
+                await self._prepare(joined, frame)
+            case Invoke():
+                await self._invoke(joined, frame)
+            case Noted():
+                await asyncio.to_thread(self.ledger.note, frame.run_id)
+
+    def _start(self, work: Coroutine[object, object, None]) -> "asyncio.Task[None]":
         task = asyncio.ensure_future(_logged(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _learn(self, frame: Skills) -> None:
         """Take the names of skills, where the gateway's word lets something run."""

@@ -1,7 +1,7 @@
 """Accept a person's answer: who may answer, what is offered, and what became of it."""
 
 import asyncio
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeVar
@@ -12,7 +12,7 @@ from core.approvals.step_up import Authorised, PasskeyAnswer, Proven, StepUp
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.evidence import Surface, View
-from core.model.identity import NETWORK, Actor, Intake
+from core.model.identity import NETWORK, Actor, ApprovalId, Intake
 from core.store import Store, approvals
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal, OutboxItem
@@ -93,6 +93,13 @@ class Editor(Protocol):
         """Send edits that were claimed for this process, ahead of everything else that waits."""
 
 
+Decides = Callable[[ApprovalId], None]
+
+
+def _unheard(_approval_id: ApprovalId) -> None:
+    """Do nothing."""
+
+
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
@@ -104,14 +111,16 @@ class Answering:
         self._approvers = approvers
         self._step_up = StepUp(store, seals)
 
-    async def answer(self, answer: Answer) -> Answered:
+    async def answer(self, answer: Answer, decides: Decides = _unheard) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
+
+        ``decides`` is called, in any thread, with the approval that the store is about to decide.
 
         Raises:
             StoreError: nothing was decided, or a commit is in doubt: repeat it with its key.
         """
         for _ in range(_TRIES):
-            answered = await self._attempt(answer)
+            answered = await self._attempt(answer, decides)
             if answered is not None:
                 return answered
         raise StoreError("The people directory kept changing; nothing was decided. Retry.")
@@ -131,9 +140,9 @@ class Answering:
             return Answered(AnswerOutcome.ALREADY_ENDED, words, found.approval)
         return Answered(AnswerOutcome.OFFERED, "", found.approval)
 
-    async def _attempt(self, answer: Answer) -> Answered | None:
+    async def _attempt(self, answer: Answer, decides: Decides) -> Answered | None:
         """Authorise and decide; ``None`` if the directory changed in between."""
-        found = await self._decide_at_once(answer)
+        found = await self._decide_at_once(answer, decides)
         if isinstance(found, StoredAnswer):
             return _answered(answer, found)
         if isinstance(found, Answered):
@@ -144,10 +153,13 @@ class Answering:
         else:
             proven = await self._step_up.by_code(found, answer.reply, answer.totp)
         if isinstance(proven, Proven):
+            decides(found.approval.id)
             return await self._resolve(answer, found, proven)
         return Answered(AnswerOutcome.NOT_PROVEN, proven, found.approval)
 
-    async def _decide_at_once(self, answer: Answer) -> StoredAnswer | Answered | Authorised:
+    async def _decide_at_once(
+        self, answer: Answer, decides: Decides
+    ) -> StoredAnswer | Answered | Authorised:
         """Authorise and decide in one transaction, or return whose identity has to be proven."""
         channels = self._editable()  # here, because the store calls back in its own thread
 
@@ -159,6 +171,7 @@ class Answering:
                 return found
             if step_up.required(found.approval, answer.reply) and (found.app or found.passkeys):
                 return found
+            decides(found.approval.id)
             return self._ballot(answer, found, Proven(), channels)
 
         op: decision.FindAndAnswer[Answered | Authorised] = decision.FindAndAnswer(authorise)

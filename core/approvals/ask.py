@@ -17,6 +17,7 @@ from core.model.identity import (
     PUSH_CHANNEL,
     Actor,
     AgentId,
+    ApprovalId,
     Intake,
     Target,
 )
@@ -83,6 +84,12 @@ _ONLY_APPROVER = (
     "nobody could be asked: {0} requested this and is the only approver who would be; add another "
     "person to the approvers, or a place where others answer to approvals.exec.targets"
 )
+
+
+def _unheard(_approval_id: ApprovalId) -> None:
+    """Do nothing."""
+
+
 NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
 
 
@@ -108,10 +115,16 @@ class Asking:
     nearby: Callable[[ExecRequest], Awaitable[ExtraPlaces]] = nobody_near
 
     async def open(
-        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
+        self,
+        request: ExecRequest,
+        plan: ExecPlan,
+        evaluation: Evaluation,
+        fallback: Fallback,
+        draws: Callable[[ApprovalId], None] = _unheard,
     ) -> Approval | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
 
+        ``draws`` is called with each id that it tries, before it is stored.
         Where too many wait already, nothing is persisted and nobody is asked: ``Crowded``.
 
         Raises:
@@ -129,6 +142,7 @@ class Asking:
             fallback = self._alone(request, origin, timing, fallback)
         for _ in range(_CODE_TRIES):
             draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
+            draws(draft.id)
             try:
                 if ladder.routes or local:
                     made = await self.store.write(approvals.create, draft, self.limits)

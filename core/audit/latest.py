@@ -19,6 +19,7 @@ _MARGIN_MS = 600_000
 """How far the clock of a database may be from that of the journal."""
 _AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
 _REPAIRED = b'"kind":"recovered"'
+_ENDS_AND_BEGINS = (b'"kind":"decision"', b'"kind":"finish"', b'"kind":"refuse"')
 STEPS = frozenset({"decision", "refuse", "start", "finish"})
 """The kinds of records that say how far a run is; others about it may come after its end."""
 
@@ -38,8 +39,7 @@ def latest(
         JournalError: the journal cannot be read.
     """
     missing, found = set(run_ids), dict[str, Record]()
-    oldest = datetime.fromtimestamp((since_ms - _MARGIN_MS) / 1000, UTC)
-    first = oldest.strftime("%Y-%m-%dT%H:%M:%S").encode()
+    first = _text_of(since_ms - _MARGIN_MS)
     try:
         for block in _blocks(path):
             for record in _records(block, missing, kinds):
@@ -54,6 +54,29 @@ def latest(
     return found
 
 
+def unended(path: Path, since_ms: int) -> frozenset[str]:
+    """Return the runs that policy has let run since then, and whose end is not recorded.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    first = _text_of(since_ms)
+    begun, ended = set[str](), set[str]()
+    try:
+        for line in _lines(path):
+            at = _AT.search(line)
+            if at is not None and at[1] < first:
+                break
+            record = _record(line) if any(kind in line for kind in _ENDS_AND_BEGINS) else {}
+            if record.get("kind") in {"finish", "refuse"}:
+                ended.add(str(record.get("run")))
+            elif record.get("decision") == "allow":
+                begun.add(str(record.get("run")))
+    except OSError as error:
+        raise JournalError(f"{path} cannot be read: {error.strerror}.") from error
+    return frozenset(begun - ended)
+
+
 def last_at_ms(path: Path) -> int | None:
     """Return when the last record was written (epoch ms), ``None`` if there is none.
 
@@ -63,15 +86,25 @@ def last_at_ms(path: Path) -> int | None:
         JournalError: the journal cannot be read.
     """
     try:
-        for block in _blocks(path):
-            for line in reversed(block.splitlines()):
-                found = None if _REPAIRED in line else _AT.search(line)
-                if found is not None:
-                    at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
-                    return round(at.timestamp() * 1000)
+        for line in _lines(path):
+            found = None if _REPAIRED in line else _AT.search(line)
+            if found is not None:
+                at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
+                return round(at.timestamp() * 1000)
     except (OSError, ValueError) as error:
         raise JournalError(f"{path} cannot be read: {error}.") from error
     return None
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of the journal, the last one first."""
+    for block in _blocks(path):
+        yield from reversed(block.splitlines(keepends=True))
+
+
+def _text_of(at_ms: int) -> bytes:
+    """Return a time as records have it, to the second."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

@@ -13,6 +13,7 @@
     cancellation      what ends a request early: its question, its start, its command
     claims            the one right to start a run, from policy or from people
     record            what became of requests: refused, answered, expired, allowed for good
+    lasting_journal   records of what is stored already, written now or later
     deferred          results and records that the store or the journal cannot take yet
     closing           a gateway that stops: nothing new, and an end of what has begun
     guards            lockdown and the gate proof's marks, checked before each spawn

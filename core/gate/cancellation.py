@@ -3,9 +3,12 @@
 from collections import Counter
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
+from core.errors import StoreError
 from core.gate import journal_records, record
 from core.gate.execution import Execution
+from core.gate.lasting_journal import LastingJournal
 from core.gate.run_status import Waiters
 from core.gate.two_judges import NodePlanning
 from core.model.approval import ApprovalState
@@ -16,6 +19,7 @@ from core.model.result import Denied
 from core.ports import Journal
 from core.store import Store, approvals
 from core.store.runs import runs
+from core.store.schema.json_columns import plain
 
 _MOST_STOPPED = 1_000
 """Runs for which it is known that they were cancelled, and by whom."""
@@ -92,11 +96,16 @@ class Cancellation:
         return True
 
     async def _withdraw_question(self, run_id: ApprovalId, note: str) -> bool:
-        withdrawn = await self.store.write(approvals.cancel, run_id, note)
+        try:
+            withdrawn = await self.store.write(approvals.cancel, run_id, note)
+        except StoreError:
+            doubts = record.Doubts(self.store, self.execution.deferred)
+            doubts.ended(run_id, ApprovalState.CANCELLED)
+            raise
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered at this very moment
-        lasting = record.LastingJournal(self.journal, self.execution.deferred)
+        lasting = LastingJournal(self.journal, self.execution.deferred)
         await record.end(self.store, lasting, withdrawn)
         return True
 
@@ -105,16 +114,31 @@ class Cancellation:
         plan = self.running.get(run_id)
         if plan is not None:
             return await self.execution.cancel(run_id, plan)
-        why = f"it was cancelled before it started: {note}"
+        why = plain(f"it was cancelled before it started: {note}")
+        denied = Denied(run_id, DenialReason.CANCELLED, why)
         self._withdrawing[run_id] += 1  # the journal must not have a start after this end
         try:
-            if not await self.store.write(runs.withdraw, run_id, why):
+            if not await self.store.write(runs.withdraw, run_id, denied.why):
                 return False
-            reason = DenialReason.CANCELLED
-            refusal: dict[str, object] = {"run": run_id, "reason": reason, "why": why}
-            await self.execution.deferred.append("refuse", refusal)
+            await self._record(denied)
+        except StoreError:
+            self.execution.deferred.complete(partial(self._record_if_stored, denied))
+            raise
         finally:
             self._withdrawing[run_id] -= 1
             self._withdrawing += Counter()  # without those at zero
-        self.waiters.settle(run_id, Denied(run_id, reason, why))
+        self.waiters.settle(run_id, denied)
         return True
+
+    async def _record(self, denied: Denied) -> None:
+        refusal: dict[str, object] = {
+            "run": denied.run_id,
+            "reason": denied.reason,
+            "why": denied.why,
+        }
+        await self.execution.deferred.append("refuse", refusal)
+
+    async def _record_if_stored(self, denied: Denied) -> None:
+        """Record a withdrawal whose commit was in doubt."""
+        if await self.store.read(runs.outcome, denied.run_id) == denied:
+            await self._record(denied)

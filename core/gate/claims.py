@@ -25,8 +25,8 @@ class Claim(Protocol):
     async def take(self) -> bool:
         """Take it; ``False`` if it is already gone. Raises ``StoreError`` or ``JournalError``."""
 
-    async def give_up(self, reason: DenialReason, why: str) -> None:
-        """End the run without a process, and notify its session."""
+    async def give_up(self, reason: DenialReason, why: str) -> bool:
+        """End the run without a process, and notify its session; ``False`` if it is another's."""
 
     async def basis(self) -> Basis:
         """Return what let the run start. Raises ``StoreError``."""
@@ -61,12 +61,12 @@ class NewRun:
         self.taken = taken is True
         return self.taken
 
-    async def give_up(self, reason: DenialReason, why: str) -> None:
+    async def give_up(self, reason: DenialReason, why: str) -> bool:
         """Record that nothing ran."""
         if self.taken:
-            await self.store.write(runs.refuse, self.draft.id, reason, why, self.draft.owner)
-        else:
-            await self.store.write(runs.record_denied, self.draft, reason, why)
+            owner = self.draft.owner
+            return await self.store.write(runs.refuse, self.draft.id, reason, why, owner)
+        return await self.store.write(runs.record_denied, self.draft, reason, why)
 
     async def basis(self) -> Basis:
         """Return that policy allowed it."""
@@ -90,9 +90,9 @@ class QueuedRun:
         self.asked = True
         return await self.store.write(runs.start, self.id, self.owner)
 
-    async def give_up(self, reason: DenialReason, why: str) -> None:
-        """Record that nothing ran."""
-        await self.store.write(runs.refuse, self.id, reason, why, self.owner)
+    async def give_up(self, reason: DenialReason, why: str) -> bool:
+        """Record that nothing ran; ``False`` if another gateway has started it."""
+        return await self.store.write(runs.refuse, self.id, reason, why, self.owner)
 
     async def basis(self) -> Basis:
         """Return the people who allowed it, or that nobody could be asked."""

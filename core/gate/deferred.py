@@ -8,7 +8,7 @@ that starts delivers what an earlier one left before it calls any run unknown.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,8 @@ _LAST_S = 5.0
 _SUFFIX = ".json"
 
 _Note = Callable[[], Awaitable[object]]
+Entry = tuple[str, dict[str, object]]
+"""The kind of a record, and the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,27 @@ class Deferred:
         try:
             await self.journal.append(kind, record)
         except JournalError as failure:
-            self.append_later(kind, record, failure)
+            self.append_later([(kind, record)], failure)
 
-    def append_later(self, kind: str, record: dict[str, object], failure: JournalError) -> None:
-        """Append a record to the journal when it can be written again."""
-        _log.error("a %s record is waiting for the journal: %s", kind, failure)
-        self._records.append(lambda: self.journal.append(kind, record))
+    def append_later(self, entries: Sequence[Entry], failure: JournalError) -> None:
+        """Append records to the journal, in this order, when it can be written again."""
+        kinds = ", ".join(kind for kind, _ in entries)
+        _log.error("records wait for the journal (%s): %s", kinds, failure)
+        waiting = deque(entries)
+
+        async def append() -> None:
+            while waiting:
+                await self.journal.append(*waiting[0])
+                waiting.popleft()
+
+        self.complete(append)
+
+    def complete(self, note: _Note) -> None:
+        """Call what records something that may be stored, until it could look.
+
+        Like a record that waits, it keeps what people allowed from starting.
+        """
+        self._records.append(note)
         self._deliver_soon()
 
     def require_records(self) -> None:
@@ -109,18 +126,25 @@ class Deferred:
         if self._records:
             raise JournalError("Earlier records are waiting for the journal. Nothing starts.")
 
-    async def write(self, note: _Note) -> None:
-        """Store what has happened, now or when the store can be written."""
+    async def write(self, note: _Note) -> bool:
+        """Store what has happened, now or when the store can be written.
+
+        ``False`` if the store has it otherwise.
+        """
         try:
-            await note()
+            return await note() is not False
         except StoreError as failure:
             _log.error("results are waiting for the store: %s", failure)
             self._write_later(note)
+            return True
 
-    async def end(self, run_id: ApprovalId, note: _Note) -> None:
-        """End a run of which nothing was started, now or when the store can be written."""
+    async def end(self, run_id: ApprovalId, note: _Note) -> bool:
+        """End a run of which nothing was started, now or when the store can be written.
+
+        ``False`` if it is no run of ours.
+        """
         self._in_doubt.add(run_id)
-        await self.write(lambda: self._settle(run_id, note))
+        return await self.write(lambda: self._settle(run_id, note))
 
     def abandon(self, run_id: ApprovalId, owner: str, why: str) -> None:
         """End a run whose claim is in doubt, if it turns out to have been claimed by ``owner``."""
@@ -132,9 +156,10 @@ class Deferred:
             )
         )
 
-    async def _settle(self, run_id: ApprovalId, note: _Note) -> None:
-        await note()
+    async def _settle(self, run_id: ApprovalId, note: _Note) -> object:
+        done = await note()
         self._in_doubt.discard(run_id)
+        return done
 
     async def close(self) -> None:
         """Deliver what only memory has; what is in files is delivered by the next start.

@@ -98,16 +98,14 @@ class Execution:
             self.guard.check(plan)
             host = self.hosts.get(plan.host)
             if host is None:
-                return await self._refuse(
-                    run_id, claim, DenialReason.HOST_UNAVAILABLE, _nowhere(plan)
-                )
+                return await self._refuse(watcher, DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
             finished = await host.run(run_id, plan, watcher)
         except (PlanDrift, LockedDown, HostUnavailable, CancelledFirst) as refusal:
-            return await self._refuse(run_id, claim, reason_of(refusal), str(refusal))
+            return await self._refuse(watcher, reason_of(refusal), str(refusal))
         except SpawnError as failure:
             if watcher.lost:
                 return None
-            return await self._refuse(run_id, claim, DenialReason.SPAWN_FAILED, str(failure))
+            return await self._refuse(watcher, DenialReason.SPAWN_FAILED, str(failure))
         except (StoreError, JournalError) as failure:
             if claim.asked:
                 await self._abandon(run_id, failure)
@@ -132,11 +130,20 @@ class Execution:
                     "refuse", {"run": run_id, "reason": reason, "why": IN_DOUBT}
                 )
 
-    async def _refuse(
-        self, run_id: ApprovalId, claim: Claim, reason: DenialReason, why: str
-    ) -> Denied:
-        await self.deferred.append("refuse", {"run": run_id, "reason": reason, "why": why})
-        await self.deferred.end(run_id, lambda: claim.give_up(reason, why))
+    async def _refuse(self, watcher: "_Watcher", reason: DenialReason, why: str) -> Denied | None:
+        """End a run of which nothing was started; ``None`` if another gateway has started it.
+
+        That is for the store to say of what is not claimed here.
+        """
+        run_id, claim = watcher.run_id, watcher.claim_on
+        record: dict[str, object] = {"run": run_id, "reason": reason, "why": why}
+        if watcher.claimed:
+            await self.deferred.append("refuse", record)
+        ended = await self.deferred.end(run_id, lambda: claim.give_up(reason, why))
+        if not watcher.claimed:
+            if not ended:
+                return None
+            await self.deferred.append("refuse", record)
         return Denied(run_id, reason, why)
 
     async def cancel(self, run_id: ApprovalId, plan: ExecPlan) -> bool:

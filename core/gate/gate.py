@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from core.approvals.answer import Answer, Answered, AnswerOutcome
+from core.approvals.ask import Fallback
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
 from core.approvals.seen import Seen
@@ -28,12 +29,13 @@ from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Chunks, Execution
 from core.gate.guards.marks import Mark
+from core.gate.lasting_journal import LastingJournal
 from core.gate.record import AlwaysWriter, refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
 from core.gate.two_judges import Judged, NodePlanning, planned
 from core.ipc.unattended import to_its_end
-from core.model.approval import ApprovalState
+from core.model.approval import Approval, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.identity import AgentId, ApprovalId
@@ -78,13 +80,15 @@ class Gate:
     _running: dict[ApprovalId, ExecPlan] = field(default_factory=dict)
     _cancellation: Cancellation = field(init=False)
     _closing: Closing = field(init=False)
-    _lasting: record.LastingJournal = field(init=False)
+    _lasting: LastingJournal = field(init=False)
+    _doubts: record.Doubts = field(init=False)
     _recording: record.Recording = field(default_factory=record.Recording, init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
         self.seen = Seen(self.store)
-        self._lasting = record.LastingJournal(self.journal, self.execution.deferred)
+        self._lasting = LastingJournal(self.journal, self.execution.deferred)
+        self._doubts = record.Doubts(self.store, self.execution.deferred)
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._cancellation = Cancellation(
@@ -206,19 +210,30 @@ class Gate:
         plan = found.plan
         fallback = found.fallback(self.rulebook.fallback(plan, policy))
         missing = await self.execution.missing(plan)
-        approval = missing or await self.broker.asking.open(request, plan, evaluation, fallback)
-        if isinstance(approval, Refusal | Crowded):
+        if missing is not None:
+            return await refuse(self.store, self.journal, request, missing, policy)
+        with self._recording.answer():  # the ask fallback may allow it
+            approval = await self._opened(request, plan, evaluation, fallback)
+        if isinstance(approval, Crowded):
             return await refuse(self.store, self.journal, request, approval, policy)
-        await self._lasting.append(
-            "ask", journal_records.decided(approval.id, request.requester, plan, evaluation)
-        )
         if approval.resolution is None:
             return Pending(approval.id, approval.code, approval.deadline_ms)
-        await self._lasting.append("resolve", journal_records.resolved(approval))
         if approval.resolution.state is ApprovalState.ALLOWED:
             return Running(approval.id)
         why = f"a person must allow this, and {approval.resolution.note}"
         return Denied(approval.id, DenialReason.NO_ROUTE, why)
+
+    async def _opened(
+        self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
+    ) -> Approval | Crowded:
+        """Open a question and record it, and its end if it has one already."""
+        with self._doubts.asking() as draws:
+            made = await self.broker.asking.open(request, plan, evaluation, fallback, draws)
+        if not isinstance(made, Crowded):
+            asked = journal_records.decided(made.id, request.requester, plan, evaluation)
+            end = [] if made.resolution is None else [("resolve", journal_records.resolved(made))]
+            await self._lasting.append_all([("ask", asked), *end])
+        return made
 
     async def _deny(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> Denied:
         claim = self._claim(request, plan, evaluation)
@@ -299,12 +314,11 @@ class Gate:
 
     async def _decided(self, answer: Answer) -> Answered:
         views = (*answer.views, *self.seen.of(answer.actor))
-        answered = await self.broker.answering.answer(replace(answer, views=views))
-        if answered.approval is None:
-            return answered
-        if answered.outcome is AnswerOutcome.ACCEPTED:
-            await record.end(self.store, self._lasting, answered.approval)
-        elif answered.outcome is AnswerOutcome.COUNTED:
+        with self._doubts.answering(answer) as decides:
+            answered = await self.broker.answering.answer(replace(answer, views=views), decides)
+            if answered.approval is not None and answered.outcome is AnswerOutcome.ACCEPTED:
+                await record.end(self.store, self._lasting, answered.approval)
+        if answered.approval is not None and answered.outcome is AnswerOutcome.COUNTED:
             await self._lasting.append("vote", journal_records.voted(answered.approval, answer))
         return answered
 

@@ -3,21 +3,24 @@
 import asyncio
 import logging
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from core.approvals.answer import Answer
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
-from core.errors import BadRequest, JournalError, StateError, StoreError
+from core.errors import BadRequest, StateError, StoreError
 from core.gate import journal_records
-from core.gate.deferred import Deferred
+from core.gate.deferred import Deferred, Entry
 from core.gate.effective_policy import Rulebook
+from core.gate.lasting_journal import LastingJournal
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason
 from core.model.evidence import Showing
-from core.model.identity import COMPANION_CHANNEL, ApprovalId
+from core.model.identity import COMPANION_CHANNEL, Actor, ApprovalId
 from core.model.pending_limits import Crowded
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Denied
@@ -31,29 +34,8 @@ from core.text.render import redact
 
 _log = logging.getLogger(__name__)
 _EXPIRY_BATCH = 500
-
-
-@dataclass(frozen=True, slots=True)
-class LastingJournal:
-    """The journal, for what is stored already: a record that it refuses is written later.
-
-    Who waits for it gets the error all the same.
-    """
-
-    journal: Journal
-    deferred: Deferred
-
-    async def append(self, kind: str, record: dict[str, object]) -> None:
-        """Append a record, now or when the journal works again.
-
-        Raises:
-            JournalError: it does not work now.
-        """
-        try:
-            await self.journal.append(kind, record)
-        except JournalError as failure:
-            self.deferred.append_later(kind, record, failure)
-            raise
+_LOOKS = 3
+"""How often a question that is not there is looked for again: together, more than a second."""
 
 
 @dataclass(slots=True)
@@ -82,14 +64,98 @@ class Recording:
             await asyncio.wait(tuple(self._open))
 
 
-async def end(store: Store, journal: Journal, approval: Approval) -> None:
-    """Write an end to the journal, and the identical questions that ended with it."""
+async def end(store: Store, journal: LastingJournal, approval: Approval) -> None:
+    """Write an end to the journal, and the identical questions that ended with it.
+
+    Raises:
+        StoreError: which ones did cannot be read; nothing is written.
+        JournalError: some of it is written later.
+    """
+    await journal.append_all(await _ends(store, approval))
+
+
+async def _ends(store: Store, approval: Approval) -> list[Entry]:
     ended = await end_of(store, approval)
-    await journal.append("resolve", ended)
+    entries: list[Entry] = [("resolve", ended)]
     if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
-        return
-    for follower in await store.read(approvals.ended_with, approval.id):
-        await journal.append("resolve", {**ended, "run": follower, "with": approval.id})
+        return entries
+    others = await store.read(approvals.ended_with, approval.id)
+    alike = ({**ended, "run": other, "with": approval.id} for other in others)
+    return [*entries, *(("resolve", one) for one in alike)]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What may be stored although its commit failed; it is recorded once the store says so."""
+
+    store: Store
+    deferred: Deferred
+
+    @contextmanager
+    def asking(self) -> Iterator[Callable[[ApprovalId], None]]:
+        """Take the ids that a question gets, and record it later if its commit is in doubt."""
+        drawn: list[ApprovalId] = []
+        try:
+            yield drawn.append
+        except StoreError:
+            for run_id in drawn:
+                self.deferred.complete(partial(self._asked, run_id, iter(range(_LOOKS))))
+            raise
+
+    @contextmanager
+    def answering(self, answer: Answer) -> Iterator[Callable[[ApprovalId], None]]:
+        """Take what an answer decides, and record it later if its commit is in doubt."""
+        decided: list[ApprovalId] = []
+        try:
+            yield decided.append
+        except StoreError:
+            for run_id in set(decided):
+                self.deferred.complete(partial(self._answered, run_id, answer))
+            raise
+
+    def ended(self, run_id: ApprovalId, state: ApprovalState) -> None:
+        """Record the end of a question, if it ended in this state."""
+        self.deferred.complete(lambda: self._ended(run_id, lambda one: _state(one) is state))
+
+    async def _asked(self, run_id: ApprovalId, again: Iterator[int]) -> None:
+        one = await self.store.read(approvals.get, run_id)
+        if one is None:
+            if next(again, None) is not None:
+                raise StoreError("Its COMMIT may still be under way.")
+            return
+        ends = await _ends(self.store, one) if _is_unrouted(one) else []
+        asked = journal_records.decided(one.id, one.requester, one.plan, one.evaluation)
+        for kind, entry in (("ask", asked), *ends):
+            await self.deferred.append(kind, entry)
+
+    async def _answered(self, run_id: ApprovalId, answer: Answer) -> None:
+        one = await self._ended(run_id, lambda one: _by(one) == answer.actor)
+        if one is not None and answer.actor in {vote.by for vote in one.votes}:
+            await self.deferred.append("vote", journal_records.voted(one, answer))
+
+    async def _ended(
+        self, run_id: ApprovalId, is_ours: Callable[[Approval], bool]
+    ) -> Approval | None:
+        """Record an end if it is the one in doubt; return what is still open."""
+        one = await self.store.write(approvals.settled, run_id)
+        if one is not None and is_ours(one):
+            for kind, entry in await _ends(self.store, one):
+                await self.deferred.append(kind, entry)
+        return one if one is not None and one.resolution is None else None
+
+
+def _by(approval: Approval) -> Actor | None:
+    return None if approval.resolution is None else approval.resolution.by
+
+
+def _state(approval: Approval) -> ApprovalState | None:
+    return None if approval.resolution is None else approval.resolution.state
+
+
+def _is_unrouted(approval: Approval) -> bool:
+    """Return whether the ask fallback ended a question at the moment it was made."""
+    end = approval.resolution
+    return end is not None and end.by is None and end.at_ms == approval.created_ms
 
 
 async def end_of(store: Store, approval: Approval) -> dict[str, object]:
@@ -118,29 +184,30 @@ async def _proven(store: Store, approval: Approval) -> str | None:
         return None
 
 
-async def expire(store: Store, journal: Journal) -> int:
+async def expire(store: Store, journal: LastingJournal) -> int:
     """End everything that nobody answered in time; return how many.
 
     Ending comes first and the journal after: ten thousand deadlines at one instant must not wait
     for each other's records.
     """
     expired: dict[ApprovalId, DenialReason] = {}
-    while True:
-        ended = await store.write(approvals.expire_and_notify, _EXPIRY_BATCH)
-        expired |= ended
-        if len(ended) < _EXPIRY_BATCH:
-            break
-    for_good = {"state": ApprovalState.EXPIRED.value}
-    await asyncio.gather(
-        *(
-            journal.append("resolve", {"run": run_id, **for_good, "denial": why})
+    try:
+        while True:
+            ended = await store.write(approvals.expire_and_notify, _EXPIRY_BATCH)
+            expired |= ended
+            if len(ended) < _EXPIRY_BATCH:
+                return len(expired)
+    finally:  # those of a batch that failed are not among them
+        for_good = {"state": ApprovalState.EXPIRED.value}
+        await journal.append_all(
+            ("resolve", {"run": run_id, **for_good, "denial": why})
             for run_id, why in expired.items()
         )
-    )
-    return len(expired)
 
 
-async def companion_lost(store: Store, journal: Journal, run_id: ApprovalId, why: str) -> None:
+async def companion_lost(
+    store: Store, journal: LastingJournal, run_id: ApprovalId, why: str
+) -> None:
     """Record that a companion went away while it asked; deny what nobody else could answer."""
     asked = await store.read(approvals.get, run_id)
     if asked is None or asked.resolution is not None:

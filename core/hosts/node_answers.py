@@ -3,6 +3,7 @@
 Also define where the runs of nodes are kept.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -75,11 +76,17 @@ def fault_of(answer: Prepared, node: Node, request: ExecRequest, policy: ExecPol
         "user": not plan.run_as and plan.part is None,
         "input": plan.stdio == request.stdio and plan.cpu_s == request.cpu_s,
         "timeout": plan.timeout_ms <= policy.timeout_ms,
-        "number of commands": len(plan.commands) <= MAX_COMMANDS,
+        "number of commands": 0 < len(plan.commands) <= MAX_COMMANDS,
+        "command without a word": all(one.argv for one in _commands(plan)),
         "length": _is_short(plan, answer.verdict),
         "digest": plan.digest == digest_of(plan),
     }
     return ", ".join(name for name, well in bound.items() if not well)
+
+
+def _commands(plan: ExecPlan) -> Iterator[PlannedCommand]:
+    """Return the commands of a plan, wrapped ones too."""
+    return (inner for command in plan.commands for inner in command.all_of_it)
 
 
 def _is_short(plan: ExecPlan, verdict: Evaluation) -> bool:
@@ -88,7 +95,7 @@ def _is_short(plan: ExecPlan, verdict: Evaluation) -> bool:
     said = [verdict.why, *(one.rule for one in verdict.segments)]
     said += [] if read is None else [read.rule, read.detail]
     words = [plan.cwd.path, *(word for one in verdict.segments for word in _shown(one))]
-    for one in (inner for command in plan.commands for inner in command.all_of_it):
+    for one in _commands(plan):
         said += [one.problem, one.exposed, one.writers, one.steered, one.unsettled, one.replaces]
         words += [*one.argv, *one.bound, *_paths(one)]
     return sum(map(len, said)) <= _MOST_SAID and sum(map(len, words)) <= _MOST_SHOWN

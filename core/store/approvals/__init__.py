@@ -18,6 +18,7 @@ from core.store.approvals.decide import (
     cancel,
     mark_remembered,
     settle_lost,
+    settled,
 )
 from core.store.approvals.duplicates import ended_with
 from core.store.approvals.history_rows import history, search, searched_from
@@ -66,6 +67,7 @@ __all__ = [
     "searched_from",
     "settle_lost",
     "settle_unrouted",
+    "settled",
     "tool_calls",
     "unremembered",
     "wake_in",

@@ -293,6 +293,15 @@ def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> Answer:
     return Answer(recorded is Recorded.WON, True, approval, counted=recorded is Recorded.COUNTED)
 
 
+def settled(conn: Connection, approval_id: ApprovalId) -> Approval | None:
+    """Return an approval, once no end of it is being committed; ``None`` if none has this id.
+
+    That is how to learn what became of a COMMIT whose answer was lost.
+    """
+    votes.lock(conn, approval_id)
+    return get(conn, approval_id)
+
+
 def cancel(
     conn: Connection,
     approval_id: ApprovalId,

@@ -98,6 +98,7 @@ _NOTE_START = (
     .values(noted=START_NOTED)
     .returning(*_SESSION_AND_PLACE)
 )
+_MOST_NAMED = 5
 _HAS_OWNER = bindparam("p_owner", type_=Text).is_not(None)
 _FINISH = (
     update(runs)
@@ -320,23 +321,35 @@ def queued(
 ) -> tuple[tuple[ApprovalId, ExecPlan], ...]:
     """Return at most so many approved runs that nobody has claimed, the oldest question first.
 
-    ``but`` are not returned, nor what this version cannot read. Only the first ``most`` of each
-    agent are considered, these included: an agent whose runs wait holds up no other agent's.
+    ``but`` are not returned. Only the first ``most`` of each agent are considered, these included:
+    an agent whose runs wait holds up no other agent's. What this version cannot read takes nobody's
+    place.
     """
-    line = conn.execute(_QUEUED, {"p_most": most}).scalars()
-    ids = [run_id for run_id in line if run_id not in but][:most]
-    rows = conn.execute(_PLANS, {"p_ids": ids}) if ids else ()
-    plans = {row.id: _readable(row.id, row.plan) for row in rows}
-    found = ((ApprovalId(one), plans.get(one)) for one in ids)
-    return tuple((run_id, plan) for run_id, plan in found if plan is not None)
+    unreadable: set[str] = set()
+    while True:
+        line = conn.execute(_QUEUED, {"p_most": most + len(unreadable)}).scalars()
+        ids = [run_id for run_id in line if run_id not in but and run_id not in unreadable][:most]
+        rows = conn.execute(_PLANS, {"p_ids": ids}) if ids else ()
+        plans = {row.id: _readable(row.plan) for row in rows}
+        found = {ApprovalId(one): plan for one in ids if (plan := plans.get(one)) is not None}
+        if len(found) == len(ids):
+            break
+        unreadable |= set(ids) - found.keys()
+    if unreadable:
+        some = ", ".join(sorted(unreadable)[:_MOST_NAMED])
+        _log.error(
+            "%s runs are not started, as it seems that another version wrote their plans: %s",
+            len(unreadable),
+            some,
+        )
+    return tuple(found.items())
 
 
-def _readable(run_id: str, plan: str) -> ExecPlan | None:
-    """Return a plan, ``None`` if another version wrote it: the others start all the same."""
+def _readable(plan: str) -> ExecPlan | None:
+    """Return the plan, ``None`` if another version wrote it: the others start all the same."""
     try:
         return load(ExecPlan, plan)
     except ValueError:  # its text may hold a secret
-        _log.error("run %s is not started: another version wrote its plan", run_id)
         return None
 
 

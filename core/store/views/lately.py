@@ -1,5 +1,6 @@
 """Return what happened last, so that the journal can be compared with it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, Connection, bindparam, select
@@ -21,6 +22,7 @@ _ENDED = select(runs.c.id).where(
     runs.c.ended_ms.between(_SINCE, _UNTIL),
     runs.c.state.in_(_RECORDED),
 )
+_KNOWN = select(runs.c.id).where(runs.c.id.in_(bindparam("p_ids", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,9 @@ def lately(conn: Connection, since_ms: int, until_ms: int) -> Lately:
         for one, values in ((_ASKED, since), (_DECIDED, since), (_ENDED, oldest))
     )
     return Lately(asked, decided, ended)
+
+
+def never_begun(conn: Connection, ids: Collection[str]) -> tuple[ApprovalId, ...]:
+    """Return those of these runs that are not in the store, sorted."""
+    known = set(conn.execute(_KNOWN, {"p_ids": list(ids)}).scalars()) if ids else set()
+    return tuple(map(ApprovalId, sorted(set(ids) - known)))

@@ -1,6 +1,7 @@
 """Tell people of a lockdown even if prompts have no fixed place to go to."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ async def test_approvers_of_every_running_channel_are_told(tmp_path: Path) -> No
         await lock(tmp_path)
         await asyncio.sleep(0.5)
 
-        assert 1 == len(at.slack.state.dm(slack.ANA).messages)
+        (notice,) = at.slack.state.dm(slack.ANA).messages.values()
+        assert f"It was locked by uid:{os.getuid()}." in seen(notice["blocks"])
 
 
 async def test_where_prompts_have_a_place_it_is_told_there(tmp_path: Path) -> None:

@@ -380,7 +380,7 @@ class TestLifting:
         words = [shown.notice.text.text for shown in channel.shown.values() if shown.notice]
         assert 2 == len(words)
         assert "locked down" in words[0]
-        assert words[0].endswith("Locked by ana.")
+        assert words[0].endswith("It was locked by ana.")
         assert "accepts requests again" in words[1]
 
     async def test_a_broken_gate_stays_locked(self, tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ import pytest
 
 from bot.jobs.journal_gaps import close_gaps
 from core.audit.journal import AuditJournal
+from core.model.approval import ApprovalReply
 from core.runner.process_liveness import own_name
 from core.store import approvals, open_store
 from core.store.engine import replicas
+from core.store.engine.clock import wall_ms
 from core.store.runs import runs
 from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
 
@@ -84,3 +86,83 @@ async def test_what_happened_long_after_the_last_record_is_not_repeated(tmp_path
         await store.write(approvals.create, draft())
         assert await close_gaps(store, journal, path, "me") == 0
     await store.close()
+
+
+async def test_what_waits_to_start_is_recorded_however_long_the_journal_was_away(
+    tmp_path: Path,
+) -> None:
+    """A gateway stopped after an hour with a full disk; what people allowed then starts here."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    allowed, denied = draft(), draft()
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        line = path.read_text()
+        path.write_text(line.replace(line.partition('"at":"')[2][:10], "2020-01-01"))
+        for question, reply in ((allowed, ONCE), (denied, ApprovalReply.DENY)):
+            await store.write(approvals.create, question)
+            ballot = approvals.Ballot(question.id, reply, ALICE, None)
+            await store.write(approvals.answer, ballot)
+        assert await close_gaps(store, journal, path, "me") == 2
+    await store.close()
+
+    assert kinds(path, allowed.id) == ["ask", "resolve"]
+    assert kinds(path, denied.id) == []
+
+
+@pytest.mark.parametrize("hours", [-5, 0, 5])
+async def test_a_journal_whose_clock_was_set_is_completed(tmp_path: Path, hours: int) -> None:
+    """The store's clock goes on as it was; the control: nobody has set one."""
+    url, path = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "audit.jsonl"
+    store = await open_store(url, lambda: wall_ms() + hours * 3_600_000)
+    question = draft()
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        await store.write(approvals.create, question)
+        assert await close_gaps(store, journal, path, "me") == 1
+        assert await close_gaps(store, journal, path, "me") == 0
+    await store.close()
+
+    assert kinds(path, question.id) == ["ask"]
+
+
+async def test_what_a_gateway_began_is_completed_beside_another(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """It was killed, and another gateway of its store lives: its records are nowhere else."""
+    store, path = await open_store(postgres_url), tmp_path / "audit.jsonl"
+    own, others, done, foreign = draft(), draft(), run_draft(owner="me"), run_draft(owner="it")
+    with AuditJournal(path) as journal:
+        await store.write(replicas.heartbeat, "other", replicas.LEASE_MS, own_name())
+        await journal.append("ask", {"run": own.id})
+        await journal.append("decision", {"run": done.id})
+        for question in (own, others):
+            await store.write(approvals.create, question)
+            ballot = approvals.Ballot(question.id, ONCE, ALICE, None)
+            await store.write(approvals.answer, ballot)
+        for run in (done, foreign):
+            await store.write(runs.begin, run)
+            await store.write(runs.finish, run.id, finished(run.id), run.owner)
+        assert await close_gaps(store, journal, path, "me") == 2
+        assert await close_gaps(store, journal, path, "me") == 0
+    await store.close()
+
+    assert kinds(path, own.id) == ["ask", "resolve"]
+    assert kinds(path, done.id) == ["decision", "finish"]
+    assert [kinds(path, others.id), kinds(path, foreign.id)] == [[], []]
+
+
+async def test_what_policy_allowed_and_nobody_claimed_has_an_end(tmp_path: Path) -> None:
+    """Its gateway was killed between the record and the row; the controls have an end, or a row."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    lost, over, denied, begun = (run_draft(owner="it") for _ in range(4))
+    with AuditJournal(path) as journal:
+        for run, decision in ((lost, "allow"), (over, "allow"), (denied, "deny"), (begun, "allow")):
+            await journal.append("decision", {"run": run.id, "decision": decision})
+        await journal.append("refuse", {"run": over.id})
+        await store.write(runs.begin, begun)
+        assert await close_gaps(store, journal, path, "me") == 1
+        assert await close_gaps(store, journal, path, "me") == 0
+    await store.close()
+
+    assert kinds(path, lost.id) == ["decision", "finish"]
+    assert json.loads(path.read_text().splitlines()[-1])["state"] == "unknown"

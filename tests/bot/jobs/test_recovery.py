@@ -1,6 +1,7 @@
 """End a process only if the kernel proves that its gateway is dead."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -11,7 +12,9 @@ import pytest
 
 from bot.jobs.recovery import Heart, recover, settle
 from core.audit.journal import AuditJournal
+from core.errors import JournalError
 from core.gate import journal_records
+from core.gate.deferred import Deferred
 from core.gate.execution import IN_DOUBT
 from core.model.decision import DenialReason
 from core.model.result import Denied, Finished, Unknown
@@ -100,6 +103,30 @@ async def test_a_living_gateway_without_a_heartbeat_keeps_its_run(
             assert process.wait(20) == -9
     assert await store.read(runs.outcome, run.id) == Unknown(run.id)
     assert await store.read(replicas.others, "me") == ()
+
+
+async def test_what_a_dead_gateway_left_is_ended_although_the_journal_fails(
+    store: Store, journal: AuditJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its runs are unknown from then on, so nobody would look again; their records come later."""
+
+    async def refused(*_: object) -> None:
+        raise JournalError("the disk is full")
+
+    with other_gateway() as (gateway, name):
+        left = [await begun(store, "other", name) for _ in range(2)]
+        gateway.kill()
+        gateway.wait()
+    deferred = Deferred(store, journal)
+    with command(left[0].id) as first, command(left[1].id) as second:
+        with monkeypatch.context() as broken:
+            broken.setattr(AuditJournal, "append", refused)
+            await Heart(store, deferred, "me").beat()
+        assert [first.wait(20), second.wait(20)] == [-9, -9]
+    await until(lambda: not deferred._records)
+    lines = (tmp_path / "audit.jsonl").read_text().splitlines()
+    recorded = [json.loads(line)["run"] for line in lines]
+    assert sorted(recorded) == sorted(one.id for one in left)
 
 
 async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: AuditJournal) -> None:

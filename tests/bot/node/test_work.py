@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from bot.node.work import NodeWork
+from bot.node.judge import Judge
+from bot.node.work import MOST_OPEN, NodeWork
 from core.errors import HostUnavailable, PlanDrift, SpawnError
 from core.hosts.gateway import GatewayHost
 from core.model.command import AgentPart, AgentPartKind, ExecPlan, ExecRequest
@@ -131,6 +132,32 @@ async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench) -> None:
     assert (answer.result.exit_code, answer.result.signal) == (None, None)
     assert bench.connection is first
     assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
+
+
+async def test_a_gateway_that_asks_without_end_is_read_no_further(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request may hold mebibytes while it waits; once one is done, the next is read."""
+    joined, held = await bench.joined(), asyncio.Event()
+    assert bench.member is not None
+    work = cast("NodeWork", bench.member.work)
+
+    async def prepare(_judge: object, asked: Prepare) -> Unprepared:
+        await held.wait()
+        return Unprepared(id=asked.id, reason=DenialReason.BAD_REQUEST, why="")
+
+    monkeypatch.setattr(Judge, "prepare", prepare)
+    asked = Prepare(id=new_id(), name="web", request=request("true"), timeout_ms=1)
+    async with asyncio.timeout(60):
+        for _ in range(MOST_OPEN):
+            await work.heard(joined, asked)
+        more = asyncio.create_task(work.heard(joined, asked))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not more.done()
+        assert len(work._tasks) == MOST_OPEN
+        held.set()
+        await more
 
 
 async def test_a_fault_of_ours_ends_no_node(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:

@@ -77,6 +77,15 @@ SPOILT: dict[str, tuple[str, Callable[[ExecPlan], ExecPlan]]] = {
         "number of commands",
         lambda plan: replace(plan, commands=plan.commands * 129),
     ),
+    "no command": ("number of commands", lambda plan: replace(plan, commands=())),
+    "a command without a word": (
+        "command without a word",
+        lambda plan: _command(plan, argv=()),
+    ),
+    "a wrapped command without a word": (
+        "command without a word",
+        lambda plan: _command(plan, inner=_command(plan, argv=()).commands),
+    ),
     "nothing": ("", lambda plan: _command(plan, steered="x" * 200_000)),
 }
 
@@ -97,7 +106,10 @@ def _faults(plan: ExecPlan, verdict: Evaluation) -> str:
 
 @pytest.mark.parametrize("what", SPOILT)
 def test_a_plan_that_is_no_command_or_too_long_is_named(what: str) -> None:
-    """Judged as what an agent does itself, it was allowed; the last is the control."""
+    """Judged as what an agent does itself, it was allowed; the last is the control.
+
+    Without a word, what judges or shows a plan fails over it, each time that a list is shown.
+    """
     fault, spoil = SPOILT[what]
     assert _fault(spoil(_plan())) == fault
 
