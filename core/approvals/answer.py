@@ -96,10 +96,6 @@ class Editor(Protocol):
 Decides = Callable[[ApprovalId], None]
 
 
-def _unheard(_approval_id: ApprovalId) -> None:
-    """Do nothing."""
-
-
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
@@ -111,7 +107,7 @@ class Answering:
         self._approvers = approvers
         self._step_up = StepUp(store, seals)
 
-    async def answer(self, answer: Answer, decides: Decides = _unheard) -> Answered:
+    async def answer(self, answer: Answer, decides: Decides = lambda _: None) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
 
         ``decides`` is called, in any thread, with the approval that the store is about to decide.

@@ -84,12 +84,6 @@ _ONLY_APPROVER = (
     "nobody could be asked: {0} requested this and is the only approver who would be; add another "
     "person to the approvers, or a place where others answer to approvals.exec.targets"
 )
-
-
-def _unheard(_approval_id: ApprovalId) -> None:
-    """Do nothing."""
-
-
 NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
 
 
@@ -120,7 +114,7 @@ class Asking:
         plan: ExecPlan,
         evaluation: Evaluation,
         fallback: Fallback,
-        draws: Callable[[ApprovalId], None] = _unheard,
+        draws: Callable[[ApprovalId], None] = lambda _: None,
     ) -> Approval | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
 
