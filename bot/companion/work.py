@@ -17,11 +17,11 @@ from core.approvals.file.usage import Usage
 from core.audit.journal import AuditJournal
 from core.companion.frames import NotRun, Ran, RunOrder
 from core.errors import JournalError, SaysoError
-from core.gate import journal_records
 from core.gate.effective_policy import Rulebook
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
+from core.gate.journal import journal_records
 from core.hosts.failures import reason_of
 from core.ipc.peer import Peer
 from core.model.decision import Basis, Decision, Evaluation

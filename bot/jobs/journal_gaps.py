@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.audit.latest import last_at_ms, latest, unended
-from core.gate import journal_records, record
+from core.gate.journal import ends, journal_records
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished
 from core.ports import Journal
@@ -109,7 +109,7 @@ async def _ask(store: Store, journal: Journal, run_id: ApprovalId) -> None:
 async def _resolve(store: Store, journal: Journal, run_id: ApprovalId) -> None:
     one = await store.read(approvals.get, run_id)
     if one is not None:
-        await journal.append("resolve", await record.end_of(store, one))
+        await journal.append("resolve", await ends.end_of(store, one))
 
 
 async def _end(store: Store, journal: Journal, run_id: ApprovalId) -> None:

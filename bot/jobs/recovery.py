@@ -17,7 +17,7 @@ from core.audit.latest import Record, latest
 from core.errors import SaysoError
 from core.gate import Gate
 from core.gate.execution import IN_DOUBT
-from core.gate.journal_records import result_of, unseen
+from core.gate.journal.journal_records import result_of, unseen
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.ports import Journal

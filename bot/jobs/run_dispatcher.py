@@ -20,7 +20,8 @@ _LOOK_AGAIN_S = 1.0
 class Dispatch:
     """Watches the queue of allowed runs. One that fails before its claim stays queued for a retry.
 
-    One that fails while it is claimed never starts: its claim is given up (``core.gate.deferred``).
+    One that fails while it is claimed never starts: its claim is given up
+    (``core.gate.journal.deferred``).
     """
 
     gate: Gate

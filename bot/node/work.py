@@ -17,7 +17,7 @@ from core.errors import (
     SpawnError,
     StateError,
 )
-from core.gate import journal_records
+from core.gate.journal import journal_records
 from core.hosts.failures import reason_of
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bot.settings import Settings
 from bot.wiring.storage import Storage
 from core.errors import JournalError, StoreError
-from core.gate import journal_records
+from core.gate.journal import journal_records
 from core.model.identity import ApprovalId
 from core.model.node import Node, NodeId, PairingRequest
 from core.nodes.frames import Auth, Ended, NotRun

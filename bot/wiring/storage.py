@@ -13,7 +13,7 @@ from bot.settings import Settings
 from bot.wiring.api import Network
 from core.audit.journal import AuditJournal
 from core.errors import StoreError
-from core.gate.deferred import Deferred, deliver_left_behind
+from core.gate.journal.deferred import Deferred, deliver_left_behind
 from core.ports import Journal
 from core.runner.process_liveness import own_name
 from core.store import Store, open_store

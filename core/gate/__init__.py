@@ -12,13 +12,11 @@
     execution         claim, run and report; at most once (invariant 6)
     cancellation      what ends a request early: its question, its start, its command
     claims            the one right to start a run, from policy or from people
-    record            what became of requests: refused, answered, expired, allowed for good
-    lasting_journal   records of what is stored already, written now or later
-    deferred          results and records that the store or the journal cannot take yet
+    allow_always      what people allowed for good, written into the approvals file
+    journal           what became of requests, on its way to the journal
     closing           a gateway that stops: nothing new, and an end of what has begun
     guards            lockdown and the gate proof's marks, checked before each spawn
     tools             what agents may call by name, Exec among it (S3)
-    journal_records   the journal's records, redacted
 """
 
 from core.gate.gate import Gate

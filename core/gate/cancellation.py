@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from core.errors import StoreError
-from core.gate import journal_records, record
 from core.gate.execution import Execution
-from core.gate.lasting_journal import LastingJournal
+from core.gate.journal import ends, journal_records
+from core.gate.journal.doubts import Doubts
+from core.gate.journal.lasting_journal import LastingJournal
 from core.gate.run_status import Waiters
 from core.gate.two_judges import NodePlanning
 from core.model.approval import ApprovalState
@@ -99,14 +100,14 @@ class Cancellation:
         try:
             withdrawn = await self.store.write(approvals.cancel, run_id, note)
         except StoreError:
-            doubts = record.Doubts(self.store, self.execution.deferred)
+            doubts = Doubts(self.store, self.execution.deferred)
             doubts.ended(run_id, ApprovalState.CANCELLED)
             raise
         end = None if withdrawn is None else withdrawn.resolution
         if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
             return False  # somebody answered at this very moment
         lasting = LastingJournal(self.journal, self.execution.deferred)
-        await record.end(self.store, lasting, withdrawn)
+        await ends.end(self.store, lasting, withdrawn)
         return True
 
     async def _withdraw_run(self, run_id: ApprovalId, note: str) -> bool:

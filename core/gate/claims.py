@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.gate import journal_records
+from core.gate.journal import journal_records
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, DenialReason, Evaluation
 from core.model.identity import ApprovalId

@@ -18,10 +18,10 @@ from core.errors import (
     Stopping,
     StoreError,
 )
-from core.gate import journal_records
 from core.gate.claims import Claim
-from core.gate.deferred import Deferred
 from core.gate.guards.spawn_guard import Guard
+from core.gate.journal import journal_records
+from core.gate.journal.deferred import Deferred
 from core.hosts.failures import reason_of
 from core.model.command import ExecPlan
 from core.model.decision import Basis, DenialReason

@@ -21,7 +21,7 @@ from core.approvals.broker import Broker
 from core.approvals.ids import new_id
 from core.approvals.seen import Seen
 from core.errors import ApprovalsFileError, BadRequest
-from core.gate import journal_records, record
+from core.gate.allow_always import AlwaysWriter
 from core.gate.apply_grants import Granted
 from core.gate.cancellation import Cancellation
 from core.gate.claims import Claim, NewRun, QueuedRun
@@ -29,8 +29,11 @@ from core.gate.closing import Closing
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Chunks, Execution
 from core.gate.guards.marks import Mark
-from core.gate.lasting_journal import LastingJournal
-from core.gate.record import AlwaysWriter, refuse
+from core.gate.journal import ends, journal_records
+from core.gate.journal.doubts import Doubts
+from core.gate.journal.ends import Recording
+from core.gate.journal.lasting_journal import LastingJournal
+from core.gate.journal.refusals import refuse
 from core.gate.run_status import Waiters
 from core.gate.sessions import SessionLayers
 from core.gate.two_judges import Judged, NodePlanning, planned
@@ -81,14 +84,14 @@ class Gate:
     _cancellation: Cancellation = field(init=False)
     _closing: Closing = field(init=False)
     _lasting: LastingJournal = field(init=False)
-    _doubts: record.Doubts = field(init=False)
-    _recording: record.Recording = field(default_factory=record.Recording, init=False)
+    _doubts: Doubts = field(init=False)
+    _recording: Recording = field(default_factory=Recording, init=False)
 
     def __post_init__(self) -> None:
         """Listen for what ends elsewhere."""
         self.seen = Seen(self.store)
         self._lasting = LastingJournal(self.journal, self.execution.deferred)
-        self._doubts = record.Doubts(self.store, self.execution.deferred)
+        self._doubts = Doubts(self.store, self.execution.deferred)
         self._closing = Closing(self._running, self.execution.cancel)
         self._waiters = Waiters(self.store, self._running, self.execution.deferred)
         self._cancellation = Cancellation(
@@ -317,7 +320,7 @@ class Gate:
         with self._doubts.answering(answer) as decides:
             answered = await self.broker.answering.answer(replace(answer, views=views), decides)
             if answered.approval is not None and answered.outcome is AnswerOutcome.ACCEPTED:
-                await record.end(self.store, self._lasting, answered.approval)
+                await ends.end(self.store, self._lasting, answered.approval)
         if answered.approval is not None and answered.outcome is AnswerOutcome.COUNTED:
             await self._lasting.append("vote", journal_records.voted(answered.approval, answer))
         return answered
@@ -327,7 +330,7 @@ class Gate:
         if self.closed:
             return
         with self._closing.inside():
-            await record.companion_lost(self.store, self._lasting, run_id, why)
+            await ends.companion_lost(self.store, self._lasting, run_id, why)
 
     @property
     def closed(self) -> bool:
@@ -351,7 +354,7 @@ class Gate:
         if self.closed:
             return 0
         with self._closing.inside():
-            return await record.expire(self.store, self._lasting)
+            return await ends.expire(self.store, self._lasting)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:
         """Wait for a run's end; its status if it takes longer, ``None`` if it is unknown."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from core.errors import Stopping, StoreError
-from core.gate.deferred import Deferred
+from core.gate.journal.deferred import Deferred
 from core.model.command import ExecPlan
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import ExecResult, Running, Submission

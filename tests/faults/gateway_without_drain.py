@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 from bot.cli import main
-from core.gate.deferred import Deferred
+from core.gate.journal.deferred import Deferred
 
 
 async def _close(self: Deferred) -> None:

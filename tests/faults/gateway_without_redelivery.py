@@ -1,12 +1,13 @@
 """Run a gateway that writes a run's ending once, and forgets it if the store is away.
 
-The negative control of ``test_endings``: this is what Sayso did before ``core.gate.deferred``.
+The negative control of ``test_endings``: this is what Sayso did before
+``core.gate.journal.deferred``.
 """
 
 import sys
 
 from bot.cli import main
-from core.gate.deferred import Deferred
+from core.gate.journal.deferred import Deferred
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished
 from core.store.runs import runs

@@ -14,11 +14,11 @@ from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding
 from core.audit.journal import AuditJournal
 from core.gate import Gate
-from core.gate.deferred import Deferred
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Execution
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
+from core.gate.journal.deferred import Deferred
 from core.hosts.gateway import GatewayHost
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest

@@ -13,9 +13,9 @@ import pytest
 from bot.jobs.recovery import Heart, recover, settle
 from core.audit.journal import AuditJournal
 from core.errors import JournalError
-from core.gate import journal_records
-from core.gate.deferred import Deferred
 from core.gate.execution import IN_DOUBT
+from core.gate.journal import journal_records
+from core.gate.journal.deferred import Deferred
 from core.model.decision import DenialReason
 from core.model.result import Denied, Finished, Unknown
 from core.runner.process_liveness import Fate, fate, own_name

@@ -7,7 +7,7 @@ import pytest
 
 from bot.intake.results.questions import ApprovalAnswer
 from channels.cards.build import build_prompt
-from core.gate import journal_records
+from core.gate.journal import journal_records
 from core.hosts.node_answers import fault_of
 from core.model.approval import Approval
 from core.model.command import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.errors import JournalError
-from core.gate.deferred import Deferred, Entry
+from core.gate.journal.deferred import Deferred, Entry
 from core.ports import Journal
 
 

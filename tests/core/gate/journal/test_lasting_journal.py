@@ -10,7 +10,7 @@ import pytest
 from core.audit.journal import AuditJournal
 from core.errors import JournalError, StoreAway, StoreError
 from core.gate import Gate
-from core.gate.record import expire
+from core.gate.journal.ends import expire
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
 from core.model.policy import AskFallback
@@ -252,7 +252,7 @@ async def test_what_expired_before_the_store_failed_is_recorded(
 
     async with gate_at(tmp_path) as gate:
         with monkeypatch.context() as broken:
-            broken.setattr("core.gate.record._EXPIRY_BATCH", 1)
+            broken.setattr("core.gate.journal.ends._EXPIRY_BATCH", 1)
             broken.setattr(SqliteStore, "write", write)
             with pytest.raises(StoreAway):
                 await expire(gate.store, gate._lasting)

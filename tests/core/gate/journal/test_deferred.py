@@ -9,8 +9,8 @@ import pytest
 
 from core.audit.journal import AuditJournal
 from core.errors import JournalError, StoreError
-from core.gate import deferred
-from core.gate.deferred import Deferred
+from core.gate.journal import deferred
+from core.gate.journal.deferred import Deferred
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.policy import ExecAsk, ExecSecurity

@@ -11,7 +11,7 @@ import pytest
 
 from core.audit.journal import AuditJournal
 from core.errors import JournalError
-from core.gate.record import Recording
+from core.gate.journal.ends import Recording
 from core.model.approval import ApprovalReply
 from core.model.result import Finished
 from tests.support.gate import gate_at, records, request, says

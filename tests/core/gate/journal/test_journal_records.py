@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.gate.journal_records import finished, resolved, result_of
+from core.gate.journal.journal_records import finished, resolved, result_of
 from core.model.approval import ApprovalState
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId

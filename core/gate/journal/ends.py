@@ -1,0 +1,135 @@
+"""Record how questions ended, each with what was shown and what proved the answer.
+
+Nothing that an answer allows starts before that is recorded.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from core.errors import StoreError
+from core.gate.journal import journal_records
+from core.gate.journal.deferred import Entry
+from core.gate.journal.lasting_journal import LastingJournal
+from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.decision import DenialReason
+from core.model.evidence import Showing
+from core.model.identity import COMPANION_CHANNEL, ApprovalId
+from core.store import Store, approvals
+from core.store.approvals import proofs
+from core.store.outbox import showings
+from core.text.render import redact
+
+_log = logging.getLogger(__name__)
+_EXPIRY_BATCH = 500
+
+
+@dataclass(slots=True)
+class Recording:
+    """The answers that are being taken: what one allows starts only after it is recorded.
+
+    The commit of an answer wakes what starts runs, while the answer is still being recorded.
+    """
+
+    _open: set[asyncio.Future[None]] = field(default_factory=set)
+
+    @contextmanager
+    def answer(self) -> Iterator[None]:
+        """Count an answer, from before it can be committed until it is recorded."""
+        ended = asyncio.get_running_loop().create_future()
+        self._open.add(ended)
+        try:
+            yield
+        finally:
+            self._open.discard(ended)
+            ended.set_result(None)
+
+    async def settled(self) -> None:
+        """Wait for the answers that are being taken now, not for those that come meanwhile."""
+        if self._open:
+            await asyncio.wait(tuple(self._open))
+
+
+async def end(store: Store, journal: LastingJournal, approval: Approval) -> None:
+    """Write an end to the journal, and the identical questions that ended with it.
+
+    Raises:
+        StoreError: which ones did cannot be read; nothing is written.
+        JournalError: some of it is written later.
+    """
+    await journal.append_all(await ends_of(store, approval))
+
+
+async def ends_of(store: Store, approval: Approval) -> list[Entry]:
+    """Return the record of an end, and those of the identical questions that ended with it."""
+    ended = await end_of(store, approval)
+    entries: list[Entry] = [("resolve", ended)]
+    if approval.resolution is None or approval.resolution.reply is ApprovalReply.ALLOW_ONCE:
+        return entries
+    others = await store.read(approvals.ended_with, approval.id)
+    alike = ({**ended, "run": other, "with": approval.id} for other in others)
+    return [*entries, *(("resolve", one) for one in alike)]
+
+
+async def end_of(store: Store, approval: Approval) -> dict[str, object]:
+    """Return the record of an end."""
+    shown, proven = await _shown(store, approval.id), await _proven(store, approval)
+    return journal_records.resolved(approval, shown, proven)
+
+
+async def _shown(store: Store, approval_id: ApprovalId) -> tuple[Showing, ...] | None:
+    """Return what was shown of a question; ``None``: a failing store stops no record."""
+    try:
+        return await store.read(showings.of_approval, approval_id)
+    except StoreError as failure:
+        _log.error("what was shown of %s cannot be read: %s", approval_id, failure)
+        return None
+
+
+async def _proven(store: Store, approval: Approval) -> str | None:
+    """Return the sum of what a step-up was proven with, as ``_shown``."""
+    if not approval.step_up:
+        return ""
+    try:
+        return proofs.sum_of(await store.read(proofs.of_approval, approval.id))
+    except StoreError as failure:
+        _log.error("what proved the answer to %s cannot be read: %s", approval.id, failure)
+        return None
+
+
+async def expire(store: Store, journal: LastingJournal) -> int:
+    """End everything that nobody answered in time; return how many.
+
+    Ending comes first and the journal after: ten thousand deadlines at one instant must not wait
+    for each other's records.
+    """
+    expired: dict[ApprovalId, DenialReason] = {}
+    try:
+        while True:
+            ended = await store.write(approvals.expire_and_notify, _EXPIRY_BATCH)
+            expired |= ended
+            if len(ended) < _EXPIRY_BATCH:
+                return len(expired)
+    finally:  # those of a batch that failed are not among them
+        for_good = {"state": ApprovalState.EXPIRED.value}
+        await journal.append_all(
+            ("resolve", {"run": run_id, **for_good, "denial": why})
+            for run_id, why in expired.items()
+        )
+
+
+async def companion_lost(
+    store: Store, journal: LastingJournal, run_id: ApprovalId, why: str
+) -> None:
+    """Record that a companion went away while it asked; deny what nobody else could answer."""
+    asked = await store.read(approvals.get, run_id)
+    if asked is None or asked.resolution is not None:
+        return
+    where: dict[str, object] = {"run": run_id, "where": COMPANION_CHANNEL, "why": redact(why).text}
+    await journal.append("unreachable", where)
+    words = f"the companion that asked is gone ({why}), and nobody else was asked"
+    ended = await store.write(approvals.settle_lost, run_id, COMPANION_CHANNEL, words)
+    if ended is not None:
+        await end(store, journal, ended)
