@@ -53,7 +53,9 @@ def stories(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], first: Any)
         (
             [{**COPY, "state": "dropped", "why": "no such chat"}, {**COPY, "to": ""}],
             SimpleNamespace(delivered_ms=None),
-            Step("Shown", None, ("slack C1 was not delivered: no such chat", "slack was delivered")),
+            Step(
+                "Shown", None, ("slack C1 was not delivered: no such chat", "slack was delivered")
+            ),
         ),
         (
             [{**COPY, "state": "odd"}],
