@@ -51,7 +51,7 @@ def stories(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], first: Any)
         ([], None, Step("Shown", None, ("on this page only",))),
         ([COPY], SimpleNamespace(delivered_ms=7), Step("Shown", 7, ("slack C1 was delivered",))),
         (
-            [{**COPY, "state": "dropped", "why": "no such chat"}, {**COPY, "to": ""}],
+            [{**COPY, "state": "dropped", "why": "gone"}, {**COPY, "to": ""}],
             SimpleNamespace(delivered_ms=None),
             Step(
                 "Shown", None, ("slack C1 was not delivered: no such chat", "slack was delivered")
