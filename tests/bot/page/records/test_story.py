@@ -54,7 +54,7 @@ def stories(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], first: Any)
             [{**COPY, "state": "dropped", "why": "gone"}, {**COPY, "to": ""}],
             SimpleNamespace(delivered_ms=None),
             Step(
-                "Shown", None, ("slack C1 was not delivered: no such chat", "slack was delivered")
+                "Shown", None, ("slack C1 was not delivered: gone", "slack was delivered")
             ),
         ),
         (

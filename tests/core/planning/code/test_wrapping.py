@@ -1,8 +1,8 @@
-"""Know whether words of the input may become code of the program that xargs starts."""
+"""Know what a program that starts others passes on: words of its input, or its own."""
 
 import pytest
 
-from core.planning.code.wrapping import spreads_code
+from core.planning.code.wrapping import shelled_words, spreads_code
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,29 @@ from core.planning.code.wrapping import spreads_code
 def test_what_words_of_the_input_become(line: str, *, spreads: bool) -> None:
     """Code where the program lacks its own or may; else they are data."""
     assert spreads_code(tuple(line.split())) is spreads
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("su ana x.sh a", "x.sh a"),
+        ("su ana", None),
+        ("su", None),
+        ("su - ana x.sh", "x.sh"),
+        ("su -s /bin/sh ana x.sh", "x.sh"),
+        ("su -l ana -m x.sh", "x.sh"),
+        ("su --shell /bin/sh ana x.sh", "x.sh"),
+        ("su ana -- -x x.sh", "-x x.sh"),
+        ("su -c ls ana x.sh", "x.sh"),
+        ("runuser ana x.sh", "x.sh"),
+        ("runuser -u ana x.sh", None),
+        ("capsh --drop=all -- x.sh", "x.sh"),
+        ("capsh --drop=all", None),
+        ("cat x.sh", None),
+    ],
+)
+def test_what_a_shell_of_another_user_gets(line: str, words: str | None) -> None:
+    """The words behind the user's name that are neither options nor their values."""
+    found = shelled_words(tuple(line.split()))
+
+    assert (None if found is None else " ".join(found)) == words
