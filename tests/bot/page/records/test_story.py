@@ -53,9 +53,7 @@ def stories(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], first: Any)
         (
             [{**COPY, "state": "dropped", "why": "gone"}, {**COPY, "to": ""}],
             SimpleNamespace(delivered_ms=None),
-            Step(
-                "Shown", None, ("slack C1 was not delivered: gone", "slack was delivered")
-            ),
+            Step("Shown", None, ("slack C1 was not delivered: gone", "slack was delivered")),
         ),
         (
             [{**COPY, "state": "odd"}],
