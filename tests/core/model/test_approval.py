@@ -62,6 +62,6 @@ def test_terms_limit_only_what_they_name() -> None:
 def test_a_question_asks_for_no_more_than_was_said() -> None:
     """One person, by a button, in front of nothing."""
     unused: Any = None
-    asked = Approval(ApprovalId("abcdef" + "0" * 26), *[unused] * 4, created_ms=0, deadline_ms=1)
+    asked = Approval(ApprovalId("abcdef" + "0" * 26), unused, unused, unused, None, 0, 1)
 
     assert (asked.code, asked.quorum, asked.step_up, asked.behind) == ("ABCDEF", 1, False, None)

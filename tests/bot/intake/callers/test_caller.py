@@ -1,6 +1,7 @@
 """Determine which agent a caller means, and which it may name."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,8 @@ def test_a_narrowed_caller_has_its_own_sessions(caller: Caller) -> None:
 
 def test_a_printed_caller_says_nothing_of_its_connection() -> None:
     """What it calls back holds the whole of it."""
-    connected = replace(ANY, notify=print, begun=print)
+    calls_back: Any = print
+    connected = replace(ANY, notify=calls_back, begun=calls_back)
 
     assert repr(connected) == repr(ANY)
     assert connected == ANY
