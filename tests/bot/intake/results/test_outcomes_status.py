@@ -1,6 +1,7 @@
 """Tell a waiting local program where its question is answered, and no one else."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_who_is_told_each_stream(
 ) -> None:
     """Bytes as they are go to programs of this machine and to agents, if they were kept apart."""
     end = Finished(ApprovalId("1" * 32), 0, None, Output("ab", "ab", 3), 5, streams=streams)
-    answer = submission(end, caller).as_json()
+    answer: Any = submission(end, caller).as_json()
 
     assert ("stdout" in answer, "stderr" in answer) == (told is not None, told is not None)
     if told is not None:
