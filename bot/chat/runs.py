@@ -62,13 +62,14 @@ class ChatRuns:
             return stranger(inbound.actor, "/run", "senders")
         session = session_of(inbound.place)
         await self.store.write(origins.remember_origin, session, inbound.place)
+        key = f"{Intake.CHAT}\x1f{inbound.key}"
         request = ExecRequest(
             requester=Requester(Intake.CHAT, inbound.actor.ref),
             session=session,
             cwd=str(self.home),
             line=command.line,
             origin=inbound.place,
-            request_key=f"{Intake.CHAT}\x1f{inbound.key}",
+            request_key=key,
         )
         submitted = asyncio.ensure_future(self.gate.submit(request))
         try:
@@ -79,9 +80,9 @@ class ChatRuns:
         if done and not isinstance(submitted.result(), Pending | Running):
             return _reply_for(submitted.result())
         self._follow(inbound.place, inbound.key, submitted)
-        return await self._begun(request, submitted)
+        return await self._begun(key, submitted)
 
-    async def _begun(self, request: ExecRequest, submitted: asyncio.Future[Submission]) -> Reply:
+    async def _begun(self, key: str, submitted: asyncio.Future[Submission]) -> Reply:
         if submitted.done():
             status = submitted.result()
             if isinstance(status, Pending):
@@ -90,7 +91,7 @@ class ChatRuns:
                     "posted here."
                 )
                 return Reply(phrase(words, redact(status.code)))
-        run_id = await self.store.read(runs.by_request_key, request.request_key or "")
+        run_id = await self.store.read(runs.by_request_key, key)
         if run_id is None:
             return Reply(redact("Submitted; the result will be posted here."))
         return Reply(phrase("Running as {}.", redact(code_of(run_id))), choices=_handles(run_id))

@@ -36,17 +36,12 @@ class Receiver:
     """What people did that has no reply yet.
 
     Discord sends an event once and forgets it, so if the inbox fails, it is asked again from here,
-    as long as Discord accepts a reply. ``idle`` means that nothing is in progress.
+    as long as Discord accepts a reply.
     """
 
     inbox: Inbox
     presses: Presses
     _in_hand: set[asyncio.Task[object]] = field(default_factory=set)
-
-    @property
-    def idle(self) -> bool:
-        """Return whether everything that came in was answered."""
-        return not self._in_hand
 
     async def pressed(
         self, interaction: discord.Interaction, inbound: Inbound, *, of_reply: bool = False

@@ -19,7 +19,7 @@ from channels.discord.send_message import view_of
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Press:
     """A press without a reply so far; the task that answers it holds ``answering``."""
 

@@ -117,7 +117,7 @@ class SocketTransport:
 
     app: AsyncApp
     client: AsyncWebClient
-    app_token: str
+    app_token: str = field(repr=False)
     ping_interval: float
     _handler: _Handler | None = None
 

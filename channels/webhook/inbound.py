@@ -24,7 +24,7 @@ _PATIENCE_S = 10.0
 class Receiver:
     """The listener for answers. A repeated body gets the same answer as before."""
 
-    secret: str
+    secret: str = field(repr=False)
     inbox: Inbox
     _answered: OrderedDict[str, tuple[float, bytes]] = field(default_factory=OrderedDict)
     _runner: web.AppRunner | None = None

@@ -51,7 +51,7 @@ class Executor:
     closed: bool = False
     cgroup: Cgroup | None = None
     run_id: str = ""
-    token: str = ""
+    token: str = field(default="", repr=False)
     holder: Holder | None = None
     link: Link | None = None
     talk: Talk | None = None

@@ -3,8 +3,8 @@
 ``python -m tests.project.random_mutants --seed 7 --count 150`` draws places over the product: a
 comparison, ``and``/``or``, ``not``, ``True``/``False``, a condition. Each is changed in a copy of
 the project, and the tests of the module's folder run against the copy: first those named after
-the module, then the folder's, or the next folder's up if it has none, then the one test of all
-modules that a mutant may fail. Tests that fail without a mutant catch nothing: such a mutant is
+the module, then the folder's, or the next folder's up if it has none, then those of all modules
+that a mutant may fail. Tests that fail without a mutant catch nothing: such a mutant is
 ``unjudged``, and counts as survived in the exit status.
 """
 
@@ -47,7 +47,7 @@ _NO_TESTS_RAN = 5
 _MARKS = "not benchmark and not deep"
 _OF_STORE = ("tests/contracts", "tests/core/store")
 """The store's tests, which are the same for both engines."""
-_OF_ALL = ("tests/project/test_frozen.py",)
+_OF_ALL = ("tests/project/test_frozen.py", "tests/project/test_unprinted.py")
 """What applies to every module."""
 
 

@@ -8,7 +8,7 @@ that a paired node has must be given up before a second one gets it.
 import hmac
 import secrets
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final
 
@@ -73,7 +73,7 @@ class PairingDraft:
     """What an unknown node says about itself; ``token`` is what it will show from then on."""
 
     id: NodeId
-    token: str
+    token: str = field(repr=False)
     name: str
     address: str
 

@@ -95,6 +95,7 @@ def test_a_program_other_than_its_name_is_odd() -> None:
         replace(ECHO, executable=replace(file, path="/srv/echo", realpath="/srv/echo")),
         replace(ECHO, argv=("/usr/bin/cat", "x")),
         replace(ECHO, argv=("/usr/\u202ebin/echo", "x")),
+        command("/usr/bin/écho", "x"),  # a letter that a text may have, a name not
     ):
         assert len(odd_programs(one)) == 1, one
     inner = wrapped("timeout", "5", "echo", "x")

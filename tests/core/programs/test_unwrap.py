@@ -70,6 +70,7 @@ def test_what_the_grammar_knows_is_unwrapped(line: str, inner: str) -> None:
     """env -i ls|env - ls|env -u PATH ls|env -S ls|env -Sls|env --split-string=ls|env -C / ls
     |env --chdir=/ ls|env -a x ls|env -v ls|env --ignore-environment ls|env A=b|env|env A=b -- ls
     |nice -n|nice -n x ls|nice --adj=5 ls|nice --5 ls|nice -n5 -n|nice --adjustment ls
+    |nice --adjustment|nice --adjustment x ls|nice --adjustment=x ls|timeout --signal XYZ 5 ls
     |nohup --version ls|stdbuf ls|stdbuf -o ls|stdbuf -oX ls|time -o f ls|time -of ls|time -a ls
     |time --output=f ls|timeout ls|timeout 5|timeout x ls|timeout -k ls|timeout -s XYZ 5 ls
     |timeout --sig=KILL 5 ls|timeout -x 5 ls|setsid ls|setsid -f ls|setsid -cw ls|ionice -p 1 ls

@@ -87,3 +87,15 @@ def test_what_a_command_does_not_find(
     absent = job["stages"][0]["absent"]
     assert {path.removeprefix(f"{tmp_path}/") for path in absent} >= unfound
     assert bool(absent) is bool(unfound)
+
+
+def test_each_elf_program_is_passed_once(tmp_path: Path) -> None:
+    """After the folder; a script is started by its path."""
+    script(tmp_path / "own.sh", "#!/bin/sh\n")
+    with verify(planned(request("ls | cat; ./own.sh && ls -l", cwd=tmp_path))) as opened:
+        job, fds = job_of(RUN, opened, Limits())
+        used = opened.plan.commands[:2]
+        found = [opened.files[one.executable].fd for one in used if one.executable is not None]
+
+    assert fds == [opened.cwd, *found]
+    assert [stage["program"] for stage in job["stages"]] == [1, 2, -1, 1]

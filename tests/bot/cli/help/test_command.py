@@ -1,6 +1,7 @@
 """Show help on commands and topics with `sayso help`; report what it does not know."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,9 +29,12 @@ _CODES = re.compile(r"\((?:S|R|H)\d|\bR\d+:")
 def test_help_is_shown(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], shown: str
 ) -> None:
-    """Of all, of a command at any depth, and of a topic."""
+    """Of all, of a command at any depth, and of a topic; for a script as the one key of JSON."""
     assert main(["help", *words]) == 0
-    assert shown in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert shown in text
+    assert main(["help", *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"text": text}
 
 
 def test_every_topic_has_text(capsys: pytest.CaptureFixture[str]) -> None:

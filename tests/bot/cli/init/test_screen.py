@@ -39,3 +39,26 @@ def test_a_program_reads_who_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first == {"step": "approver", "account": "42", "name": "Ana (42)", "to": "-100"}
     assert (second["name"], second["to"]) == ("uid:0", "here")
+
+
+@pytest.mark.parametrize(
+    ("bot", "link", "words"),
+    [
+        ("", "", "The token works.\n\nIn the chat"),
+        ("is @b's", "", "The token is @b's.\n\nIn the chat"),
+        ("", "https://t.example/x", "press Start:\n\n    https://t.example/x\n\nWaiting"),
+    ],
+)
+def test_what_the_code_is_shown_with(
+    capsys: pytest.CaptureFixture[str], bot: str, link: str, words: str
+) -> None:
+    """A platform may say whose token it is, and may have a link; a program reads both."""
+    Lines(as_json=False, asks=False).code("AB12", bot, link)
+    text = capsys.readouterr().out
+    Lines(as_json=True, asks=False).code("AB12", bot, link)
+    read = json.loads(capsys.readouterr().out)
+
+    assert words in text
+    assert "\n\n    /pair AB12\n\n" in text
+    assert ("or open this link" in text) is (link != "")
+    assert read == {"step": "code", "send": "/pair AB12", "bot": bot, "link": link}

@@ -1,5 +1,8 @@
 """Determine which agent a caller means, and which it may name."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from bot.intake.callers.caller import Caller
@@ -76,3 +79,12 @@ def test_a_narrowed_caller_has_its_own_sessions(caller: Caller) -> None:
     assert ANY.session(A, "main") == SessionKey("main")
     assert (caller.sees(A), caller.sees(B), caller.sees_all) == (True, False, False)
     assert (ANY.sees(A), ANY.sees(B), ANY.sees_all) == (True, True, True)
+
+
+def test_a_printed_caller_says_nothing_of_its_connection() -> None:
+    """What it calls back holds the whole of it."""
+    calls_back: Any = print
+    connected = replace(ANY, notify=calls_back, begun=calls_back)
+
+    assert repr(connected) == repr(ANY)
+    assert connected == ANY

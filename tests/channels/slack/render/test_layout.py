@@ -34,3 +34,10 @@ def test_a_tail_begins_with_a_whole_sign(limit: int) -> None:
     assert weight(found) <= limit
     assert "\\u{202e}".join(found.split("\\u{202e}")) == found
     assert found.replace("\\u{202e}", "").strip("abc") == ""
+
+
+@pytest.mark.parametrize("text", ["word word", "x" * 9, "a" * 8 + " "])
+def test_what_fits_exactly_is_whole(text: str) -> None:
+    """It is not cut at a nicer place; one sign less is."""
+    assert cut(text, 9) == (text, "")
+    assert cut(text, 8)[1] != ""

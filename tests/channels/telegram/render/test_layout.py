@@ -1,7 +1,9 @@
 """Count and cut text as Telegram counts."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from telegram.constants import MessageEntityType
 
 from channels.telegram.render.layout import Layout
 from channels.utf16 import chunks, cut, tail, units
@@ -60,3 +62,13 @@ def test_entities_cover_what_they_were_given(parts: list[tuple[str, str]]) -> No
 
     styled = [text for how, text in parts if how != "plain" and text]
     assert [covered(layout.text, entity) for entity in layout.entities] == styled
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("a b", MessageEntityType.CODE), ("a\nb", MessageEntityType.PRE)],
+)
+def test_a_value_of_several_lines_is_a_block(text: str, kind: MessageEntityType) -> None:
+    """Clients copy what is inline with one touch; they show lines only in a block."""
+    assert [one.type for one in Layout().value(text).entities] == [kind]
+    assert [one.type for one in Layout().block(text).entities] == [MessageEntityType.PRE]

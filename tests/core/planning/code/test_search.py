@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.planning.code import search
 from core.planning.code.operands import reached_files
 from tests.support.runs import planned, request
 
@@ -81,3 +82,29 @@ def test_data_behind_an_option_without_a_value_is_not_bound(tmp_path: Path, opti
     plan = planned(request(f"node {option} x.js data.log", cwd=at))
 
     assert [Path(one.path).name for one in plan.commands[0].operands] == ["x.js"]
+
+
+@pytest.mark.parametrize(
+    ("word", "asked", "found"),
+    [
+        ("/x", ["/x"], ["/x"]),  # straight in the root folder
+        ("/a/x", ["/a/x"], ["/a/x"]),
+        ("/no/x", [], []),
+    ],
+)
+def test_a_guess_is_looked_for_where_there_is_a_folder(
+    monkeypatch: pytest.MonkeyPatch, word: str, asked: list[str], found: list[str]
+) -> None:
+    """Elsewhere nothing can be, so it is not looked for."""
+    looked: list[str] = []
+
+    def is_file(path: str) -> bool:
+        looked.append(path)
+        return True
+
+    monkeypatch.setattr(search, "is_folder", {"/", "/a"}.__contains__)
+    monkeypatch.setattr(search, "is_file", is_file)
+    guesses = search.Guesses()
+    guesses.add(word)
+
+    assert (looked, list(guesses.files)) == (asked, found)

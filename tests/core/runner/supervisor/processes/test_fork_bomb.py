@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 
 import pytest
 
-from core.runner.supervisor.processes import procfs
+from core.runner.supervisor.processes import fork_bomb, procfs
 from core.runner.supervisor.processes.fork_bomb import ProcessLimit
 from tests.support.waiting import until
 
@@ -65,3 +66,26 @@ async def test_what_the_machine_had_before_is_not_counted(own: int) -> None:
 
     assert own > 0
     assert not limit.is_there()
+
+
+@pytest.mark.parametrize(
+    ("at", "threads", "own", "ends"),
+    [
+        (1.0, 9, 9, False),  # not due
+        (1.1, 9, 9, True),
+        (1.1, 9, 3, False),  # the machine has more, the run has not
+        (1.1, 3, 9, False),  # the machine has no more than one run may have
+    ],
+)
+def test_a_check_is_due_at_its_time(
+    monkeypatch: pytest.MonkeyPatch, at: float, threads: int, own: int, *, ends: bool
+) -> None:
+    """At the moment that ``until`` names, or the supervisor would wake for nothing."""
+    monkeypatch.setattr(fork_bomb, "time", SimpleNamespace(monotonic=lambda: at))
+    monkeypatch.setattr(procfs, "threads", lambda: threads)
+    monkeypatch.setattr(procfs, "count_descendants", lambda *_: own)
+    limit = ProcessLimit()
+    limit.begin(3, 1.0)
+
+    assert limit.until(9.0) == 1.1
+    assert limit.is_there() is ends

@@ -1,0 +1,53 @@
+"""Take each secret of a platform from a file, or none of them."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from bot.cli.init.command import _named
+from bot.setup.choices import Platform
+from core.errors import ConfigError
+
+ONE, TWO = Path("one"), Path("two")
+
+
+def named(platform: Platform, *files: Path | None, yes: bool) -> dict[str, Path] | None:
+    """Return the files of a platform's secrets."""
+    first, second = files
+    return _named(argparse.Namespace(token_file=first, app_token_file=second, yes=yes), platform)
+
+
+@pytest.mark.parametrize("yes", [False, True])
+@pytest.mark.parametrize(
+    ("platform", "files", "found"),
+    [
+        (Platform.TERMINAL, (None, None), {}),
+        (Platform.TELEGRAM, (ONE, None), {"token": ONE}),
+        (Platform.DISCORD, (ONE, TWO), {"token": ONE}),
+        (Platform.SLACK, (ONE, TWO), {"botToken": ONE, "appToken": TWO}),
+    ],
+)
+def test_each_secret_has_its_file(
+    platform: Platform, files: tuple[Path | None, ...], found: dict[str, Path], *, yes: bool
+) -> None:
+    """A platform with one secret needs one file; a terminal needs none."""
+    assert named(platform, *files, yes=yes) == found
+
+
+@pytest.mark.parametrize(
+    ("platform", "files", "needs"),
+    [
+        (Platform.TELEGRAM, (None, None), "telegram needs --token-file"),
+        (Platform.TELEGRAM, (None, TWO), "telegram needs --token-file"),
+        (Platform.SLACK, (ONE, None), "slack needs --token-file and --app-token-file"),
+        (Platform.SLACK, (None, TWO), "slack needs --token-file and --app-token-file"),
+    ],
+)
+def test_where_one_is_missing_all_are_asked_for(
+    platform: Platform, files: tuple[Path | None, ...], needs: str
+) -> None:
+    """Unless nothing may be asked."""
+    assert named(platform, *files, yes=False) is None
+    with pytest.raises(ConfigError, match=f"^{needs}$"):
+        named(platform, *files, yes=True)

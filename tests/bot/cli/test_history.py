@@ -1,0 +1,45 @@
+"""Show one request in full: what was asked, who decided, and what nobody was asked about."""
+
+from typing import Any
+
+import pytest
+
+from bot.cli.history import _whole
+
+ROW: dict[str, Any] = {
+    "code": "ABCDEF",
+    "how": "exit code 0",
+    "command": "id",
+    "atMs": 0,
+    "agent": "main",
+    "session": "s",
+    "task": None,
+    "approval": None,
+    "copies": (),
+    "evidence": None,
+    "state": "done",
+    "by": None,
+    "terms": "",
+    "decision": None,
+    "id": "abcdef",
+}
+ASKED = {"requester": "uid:0", "cwd": "/srv", "votes": [], "resolvedPaths": []}
+
+
+@pytest.mark.parametrize(
+    ("row", "decision"),
+    [
+        ({}, "by policy alone; nobody was asked"),
+        ({"approval": ASKED}, None),
+        ({"approval": ASKED, "by": "ana", "decision": "allow-once"}, "allowed once by ana"),
+        ({"approval": ASKED, "by": "ana", "terms": "for 10 min"}, "allowed for 10 min by ana"),
+        ({"approval": ASKED, "by": "ana", "decision": "odd"}, "decided by ana"),
+    ],
+)
+def test_who_decided(row: dict[str, Any], decision: str | None) -> None:
+    """Of what was asked and not answered, nothing is said."""
+    text = _whole({**ROW, **row})
+    told = [line for line in text.splitlines() if line.split()[:1] == ["decision"]]
+
+    assert [" ".join(line.split()[1:]) for line in told] == ([decision] if decision else [])
+    assert text.startswith("ABCDEF  exit code 0\n")

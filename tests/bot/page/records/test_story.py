@@ -1,0 +1,158 @@
+"""Put the steps of a request into words."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.page.records import story
+from bot.page.records.story import Step, Stories, _decided, _ran
+from core.store.views.status import RunTimes
+
+COPY = {"channel": "slack", "to": "C1", "state": "sent", "why": ""}
+LOOK = {
+    "by": "slack:U1",
+    "name": "Ana",
+    "surface": "answered",
+    "channel": "slack",
+    "place": "C1",
+    "atMs": 3,
+}
+KNOWN = {
+    "votes": [],
+    "state": "allowed",
+    "decision": "allow-once",
+    "by": "ana",
+    "note": "",
+    "terms": "",
+    "atMs": 1500,
+    "createdMs": 0,
+}
+
+
+def stories(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], first: Any) -> Any:
+    """Return the stories of a gateway whose methods answer this."""
+
+    async def invoke(*_: object) -> dict[str, Any]:
+        return answer
+
+    async def read(*_: object) -> Any:
+        return first
+
+    monkeypatch.setattr(story, "invoke", invoke)
+    table: Any = {"exec.approval.copies": None, "exec.approval.evidence": None}
+    gate: Any = SimpleNamespace(store=SimpleNamespace(read=read))
+    return Stories(table, gate)
+
+
+@pytest.mark.parametrize(
+    ("copies", "first", "step"),
+    [
+        ([], None, Step("Shown", None, ("on this page only",))),
+        ([COPY], SimpleNamespace(delivered_ms=7), Step("Shown", 7, ("slack C1 was delivered",))),
+        (
+            [{**COPY, "state": "dropped", "why": "gone"}, {**COPY, "to": ""}],
+            SimpleNamespace(delivered_ms=None),
+            Step("Shown", None, ("slack C1 was not delivered: gone", "slack was delivered")),
+        ),
+        (
+            [{**COPY, "state": "odd"}],
+            None,
+            Step("Shown", None, ("slack C1 odd",)),
+        ),
+    ],
+)
+async def test_where_it_was_shown(
+    monkeypatch: pytest.MonkeyPatch, copies: list[dict[str, Any]], first: Any, step: Step
+) -> None:
+    """Each copy, with what became of it; without any it is on the page alone."""
+    told = stories(monkeypatch, {"copies": copies}, first)
+
+    assert await told._shown({}, {"id": "r"}, None) == [step]
+    assert await told._shown(None, {"id": "r"}, None) == []
+
+
+@pytest.mark.parametrize(
+    ("looks", "took", "lines"),
+    [
+        ([], None, None),
+        ([{**LOOK, "by": ""}], None, None),
+        ([LOOK], None, ("Ana answered in slack C1",)),
+        (
+            [{**LOOK, "name": "", "surface": "list", "place": ""}],
+            1234,
+            ("slack:U1 saw it in a list", "decided 1.2 s after it was first shown there"),
+        ),
+        ([LOOK], 0, ("Ana answered in slack C1", "decided 0.0 s after it was first shown there")),
+    ],
+)
+async def test_who_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+    looks: list[dict[str, Any]],
+    took: int | None,
+    lines: tuple[str, ...] | None,
+) -> None:
+    """By name if there is one; copies that nobody is known to have read are no reading."""
+    told = stories(monkeypatch, {"shown": looks, "tookMs": took}, None)
+    steps = [] if lines is None else [Step("Read", 3, lines)]
+
+    assert await told._read({}, {"id": "r"}, None) == steps
+    assert await told._read(None, {"id": "r"}, None) == []
+
+
+LATE = "1.5 s after it was asked"
+
+
+@pytest.mark.parametrize(
+    ("row", "known", "steps"),
+    [
+        (
+            {"state": "denied", "how": "not listed"},
+            None,
+            [Step("Decided by policy", None, ("not listed",), "denied")],
+        ),
+        (
+            {"state": "done", "how": "exit code 0"},
+            None,
+            [Step("Decided by policy", None, ("allowed without asking",))],
+        ),
+        (
+            {},
+            {"state": "pending", "votes": ["bob"]},
+            [
+                Step("Counted", None, ("bob allowed it",)),
+                Step("Waiting for an answer", kind="open"),
+            ],
+        ),
+        ({}, {}, [Step("Decided: allow-once", 1500, ("by ana", LATE), "allowed")]),
+        (
+            {},
+            {"terms": "for 10 min", "note": "ok"},
+            [Step("Decided: allow-once, for 10 min", 1500, ("by ana", "“ok”", LATE), "allowed")],
+        ),
+        (
+            {},
+            {"state": "expired", "decision": None, "by": None},
+            [Step("Decided: expired", 1500, (LATE,), "expired")],
+        ),
+    ],
+)
+def test_who_decided(row: dict[str, Any], known: dict[str, Any] | None, steps: list[Step]) -> None:
+    """The policy, or people; silence is named by what it led to."""
+    assert _decided(row, None if known is None else {**KNOWN, **known}) == steps
+
+
+@pytest.mark.parametrize(
+    ("times", "code", "steps"),
+    [
+        (None, None, []),
+        (RunTimes(1, None, None), None, [Step("Queued", 1, kind="open")]),
+        (RunTimes(1, 2, None), None, [Step("Started", 2), Step("Runs", kind="open")]),
+        (RunTimes(1, 2, 3), 0, [Step("Started", 2), Step("Ended", 3, ("so",), "done")]),
+        (RunTimes(1, 2, 3), 1, [Step("Started", 2), Step("Ended", 3, ("so",), "failed")]),
+        (RunTimes(1, None, 3), None, [Step("Ended", 3, ("so",), "failed")]),
+    ],
+)
+def test_how_it_ran(times: RunTimes | None, code: int | None, steps: list[Step]) -> None:
+    """A run may have ended without having started."""
+    assert _ran({"exitCode": code, "how": "so"}, times) == steps

@@ -1,0 +1,55 @@
+"""Notice what happened to the home of a running gateway."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.gate.guards.home_check import HomeCheck
+
+
+def _replace(home: Path) -> None:
+    home.rename(home.with_name("old"))
+    home.mkdir(0o700)
+
+
+def _link(home: Path) -> None:
+    home.rename(home.with_name("old"))
+    home.symlink_to("old")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda _: None, ""),
+        (_link, ""),  # the same folder
+        (lambda home: home.chmod(0o500), ""),
+        (lambda home: home.chmod(0o710), "(mode 0710), where they could change"),
+        (lambda home: home.chmod(0o701), "(mode 0701), where they could change"),
+        (_replace, "is not the folder that the gateway was started with"),
+        (lambda home: home.rmdir(), "cannot be checked: No such file or directory. Restore it"),
+    ],
+)
+def test_what_is_wrong_with_the_home(
+    tmp_path: Path, change: Callable[[Path], None], words: str
+) -> None:
+    """It says what to do."""
+    home = tmp_path / "home"
+    home.mkdir(0o700)
+    check = HomeCheck.of(home)
+    change(home)
+    fault = check.fault()
+
+    assert words in fault
+    assert bool(fault) is bool(words)
+
+
+def test_a_home_of_another_user_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner could let others in."""
+    tmp_path.chmod(0o700)
+    check = HomeCheck.of(tmp_path)
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+
+    assert f"now belongs to uid {owner}" in check.fault()
