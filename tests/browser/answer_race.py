@@ -99,7 +99,9 @@ class Browser:
         """Wait until the button can be pressed; return where it is."""
         button = self.page.locator(f"#c-{asked} .quick .{self.reply}")
         await button.wait_for()
-        await button.scroll_into_view_if_needed()  # the cards before it have ended, and stay
+        # The cards before it have ended, and stay. Not Playwright's own: it fails where the page
+        # replaces the button while it waits for it to keep still.
+        await button.evaluate("it => it.scrollIntoView({block: 'center', behavior: 'instant'})")
         await self.page.evaluate("quiet()")
         box = await button.bounding_box()
         assert box is not None
