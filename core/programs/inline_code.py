@@ -187,9 +187,9 @@ def inline_of(names: frozenset[str]) -> Inline | None:
     names |= frozenset(("git",)) if behind else frozenset()
     replaced = words(table("inline"), "positional")
     options = tuple(one for one in inline_options(names) if one[0] not in replaced)
-    patterns = _each_once(names, _patterns())
+    patterns = _each_once(names, lambda name: map(_chained, _texts("patterns").get(name, ())))
     scripts = tuple((name, one) for name in sorted(names) for one in _scripts().get(name, ()))
-    starters = _each_once(names, _starters())
+    starters = _each_once(names, _starters_of)
     known = frozenset(one[0] for one in (*options, *patterns, *scripts, *starters))
     if not known:
         return None
@@ -197,12 +197,12 @@ def inline_of(names: frozenset[str]) -> Inline | None:
 
 
 def _each_once(
-    names: frozenset[str], known: Mapping[str, Iterable[_Built]]
+    names: frozenset[str], known: Callable[[str], Iterable[_Built]]
 ) -> tuple[tuple[str, _Built], ...]:
     """Return what is known under any of the names, with the first; `python3` is python as well."""
     found: dict[_Built, str] = {}
     for name in sorted(names):
-        for one in known.get(name, ()):
+        for one in known(name):
             found.setdefault(one, name)
     return tuple((name, one) for one, name in found.items())
 
@@ -219,36 +219,35 @@ def _modes() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _patterns() -> dict[str, tuple[Chain, ...]]:
-    """Return the patterns of each program; ``<NAME>`` in one, or in a piece, means that piece.
+def _texts(holder: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the patterns of each program as they are written; compiling all takes 80 ms."""
+    known = section(table("inline"), holder)
+    found: dict[str, tuple[str, ...]] = {}
+    for names in known:
+        for name in names.split():
+            found[name] = found.get(name, ()) + words(known, names)
+    return found
 
-    Raises:
-        KeyError: a pattern names a piece that does not exist.
-    """
-    return _by_name("patterns", _chained)
+
+def _starters_of(name: str) -> Iterator[Starter]:
+    for kind in Start:
+        yield from (_starter(kind, head) for head in _texts(kind).get(name, ()))
 
 
 @cache
-def _starters() -> dict[str, tuple[Starter, ...]]:
-    found: dict[str, tuple[Starter, ...]] = {}
-    for kind in Start:
-        for name, heads in _by_name(kind, lambda one: re.compile(_filled(one))).items():
-            found[name] = found.get(name, ()) + tuple(Starter(kind, head) for head in heads)
-    return found
+def _starter(kind: Start, head: str) -> Starter:
+    return Starter(kind, re.compile(_filled(head)))
 
 
-def _by_name(holder: str, build: Callable[[str], _Built]) -> dict[str, tuple[_Built, ...]]:
-    known = section(table("inline"), holder)
-    found: dict[str, tuple[_Built, ...]] = {}
-    for names in known:
-        built = tuple(build(one) for one in words(known, names))
-        for name in names.split():
-            found[name] = found.get(name, ()) + built
-    return found
-
-
+@cache
 def _chained(pattern: str) -> Chain:
-    """Cut a pattern where any words may stand, except within its brackets and alternatives."""
+    """Cut a pattern where any words may stand, except within its brackets and alternatives.
+
+    ``<NAME>`` in it, or in a piece, means that piece.
+
+    Raises:
+        KeyError: it names a piece that does not exist.
+    """
     text = _filled(pattern, kept=_ANYTHING)
     depth, cuts = 0, [0]
     for one in _BRACKETS.finditer(text):

@@ -11,6 +11,8 @@ from core.model.policy import ExecPolicy, Trust
 from core.policy.judge.evaluate import evaluate
 from core.programs.inline_code import inline_of
 from core.programs.profiles.script_effects import awk_may_run, sed_may_run
+from core.programs.profiles.tables import section, table
+from core.programs.started import Start
 from core.programs.wrappers import names_of
 from tests.support.pace import slowness
 from tests.support.plans import LISTED, command, listed, plan_of
@@ -1356,3 +1358,13 @@ def test_what_awk_may_run(script: str, runs: bool) -> None:
 def test_what_sed_may_run(script: str, runs: bool) -> None:
     """The command ``e`` and the flag count; an empty script may be BSD's suffix."""
     assert sed_may_run(script) is runs
+
+
+def test_each_pattern_of_the_tables_can_be_read() -> None:
+    """A pattern is compiled when its program is met, so a broken one would be found by a user."""
+    holders = ("patterns", *Start)
+    names = {
+        name for one in holders for key in section(table("inline"), one) for name in key.split()
+    }
+    assert len(names) > 100
+    assert not [name for name in sorted(names) if inline_of(frozenset((name,))) is None]
