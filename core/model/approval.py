@@ -117,11 +117,11 @@ class AllowlistEntry:
     pattern: str
     id: str | None = None
     argv: tuple[str, ...] | None = None
-    content: Content = ()
+    content: Content | None = None
 
     @property
     def words(self) -> str:
         """Return the entry as a promise says it."""
-        if self.argv is None and not self.content:
+        if self.argv is None and self.content is None:
             return self.pattern
         return Promise(self.pattern, self.argv, self.content).words

@@ -122,13 +122,13 @@ class Promise:
     """What allow-always stores: a program's path, and for a carrier its exact arguments.
 
     ``argv`` holds what follows the program, ``None`` any arguments. In an entry that a person wrote
-    its elements may be templates. It holds only while each file of ``content``
-    is what it was (decision 21).
+    its elements may be templates. It holds only while each file of ``content`` is what it was and
+    no other code is read: empty means none at all, ``None`` any (decisions 21 and 54).
     """
 
     pattern: str
     argv: tuple[str, ...] | None = None
-    content: Content = ()
+    content: Content | None = None
 
     @property
     def words(self) -> str:
@@ -152,7 +152,7 @@ class Promise:
 
     @property
     def _condition(self) -> str:
-        paths = [path for path, _ in self.content]
+        paths = [path for path, _ in self.content or ()]
         if len(paths) > 1:
             return f", while {' and '.join(map(shlex.quote, paths))} stay as they are"
         names = ("it" if path == self.pattern else shlex.quote(path) for path in paths)

@@ -36,9 +36,10 @@ def pattern_words(entry: Mapping[str, Any]) -> str:
     """Describe what an entry covers, in the words of a promise."""
     from core.model.approval import AllowlistEntry  # noqa: PLC0415
 
-    argv, content = entry.get("argv"), tuple(entry.get("content", {}).items())
+    argv, content = entry.get("argv"), entry.get("content")
     vector = None if argv is None else tuple(argv)
-    return AllowlistEntry(entry["pattern"], argv=vector, content=content).words
+    files = None if content is None else tuple(content.items())
+    return AllowlistEntry(entry["pattern"], argv=vector, content=files).words
 
 
 def _when(epoch_ms: float) -> str:

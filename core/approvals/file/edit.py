@@ -85,41 +85,40 @@ def add_entry(
     agent: str,
     pattern: str,
     argv: tuple[str, ...] | None = None,
-    content: Content = (),
+    content: Content | None = None,
 ) -> tuple[AllowlistEntry, bool]:
     """Return the agent's entry for a pattern, and whether anything had to be written.
 
-    ``argv`` limits it to exactly these arguments, ``None`` to none; ``content`` to files as they
-    are. What is listed for the same files gets their new content.
+    ``argv`` and ``content`` limit it as in ``AllowlistEntry``. What is listed for the same files
+    gets their new content.
 
     Raises:
         BadRequest: the entry could never match.
     """
     _check_entry(pattern, argv, content)
-    entries, files = _allowlist(raw, known_agent(agent)), dict(content)
-    limits = {**({} if argv is None else {"argv": list(argv)}), **_bound(files)}
+    entries = _allowlist(raw, known_agent(agent))
+    bound: Raw = {} if content is None else {"content": dict(content)}
+    limits = {**({} if argv is None else {"argv": list(argv)}), **bound}
     for entry in entries:
         # An entry with keys that we do not know is ignored when judging, so it is not a duplicate.
-        if _limits(entry) == (pattern, argv, frozenset(files)) and set(entry) <= _PLAIN:
+        if _limits(entry) == _limits({"pattern": pattern, **limits}) and set(entry) <= _PLAIN:
             found = AllowlistEntry(pattern, _text(entry.get("id")), argv, content)
-            changed = entry.get("content", {}) != files
-            entry.update(_bound(files))
+            changed = entry.get("content") != bound.get("content")
+            entry.update(bound)
             return found, changed
     added = AllowlistEntry(pattern, str(uuid.uuid4()), argv, content)
     entries.append({"id": added.id, "pattern": pattern, **limits})
     return added, True
 
 
-def _bound(files: dict[str, str]) -> Raw:
-    return {"content": files} if files else {}
-
-
-def _limits(entry: Raw) -> tuple[object, tuple[object, ...] | None, frozenset[object]]:
+def _limits(
+    entry: Raw,
+) -> tuple[object, tuple[object, ...] | None, frozenset[object] | None]:
     argv, content = entry.get("argv"), entry.get("content")
     return (
         entry["pattern"],
         tuple(argv) if isinstance(argv, list) else None,
-        frozenset(content if isinstance(content, dict) else ()),
+        frozenset(content) if isinstance(content, dict) else None,
     )
 
 
@@ -172,13 +171,13 @@ def keep_socket(raw: Raw, old: Raw | None, socket_path: str) -> None:
     }
 
 
-def _check_entry(pattern: str, argv: tuple[str, ...] | None, content: Content) -> None:
+def _check_entry(pattern: str, argv: tuple[str, ...] | None, content: Content | None) -> None:
     if not 0 < len(pattern) <= LONGEST_PATTERN:
         raise BadRequest(f"A pattern has 1 to {LONGEST_PATTERN} characters; shorten or name it.")
     why = ignored_because(pattern, argv) or never_counts(pattern, argv)
     if why:
         raise BadRequest(f"{pattern!r} was not added: {why}.")
-    for word in (pattern, *(argv or ()), *(path for path, _ in content)):
+    for word in (pattern, *(argv or ()), *(path for path, _ in content or ())):
         if len(word) > LONGEST_PATTERN:
             raise BadRequest(f"A word of {len(word)} characters is too long to store.")
         try:

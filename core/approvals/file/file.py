@@ -169,7 +169,11 @@ class ApprovalsFile:
             return False
 
     def add(
-        self, agent: str, pattern: str, argv: tuple[str, ...] | None = None, content: Content = ()
+        self,
+        agent: str,
+        pattern: str,
+        argv: tuple[str, ...] | None = None,
+        content: Content | None = None,
     ) -> AllowlistEntry:
         """Add an entry, limited as ``AllowlistEntry`` says, and return it or the existing one.
 

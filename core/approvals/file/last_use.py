@@ -82,5 +82,5 @@ def _words(entry: Raw) -> str:
     return AllowlistEntry(
         pattern=str(entry["pattern"]),
         argv=tuple(argv) if isinstance(argv, list) else None,
-        content=tuple(content.items()) if isinstance(content, dict) else (),
+        content=tuple(content.items()) if isinstance(content, dict) else None,
     ).words

@@ -48,7 +48,7 @@ Raw = dict[str, object]
 _Written = tuple[AllowlistEntry, str | None]
 """An entry, and the first of its keys that is unknown."""
 _USE_KEYS = ("lastUsedCommand", "lastResolvedPath")
-_PLAIN_KEYS = frozenset(("pattern", "id", "argv", "lastUsedAt", *_USE_KEYS))
+_PLAIN_KEYS = frozenset(("pattern", "id", "argv", "content", "lastUsedAt", *_USE_KEYS))
 _File = Annotated[str, Field(pattern=r"^/[^\x00]*\z", max_length=LONGEST_PATTERN)]
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
@@ -62,7 +62,7 @@ class _Edge(BaseModel):
 class _Entry(_Edge):
     pattern: Annotated[str, Field(min_length=1, max_length=LONGEST_PATTERN)]
     argv: tuple[Annotated[str, Field(max_length=LONGEST_PATTERN)], ...] | None = None
-    content: Annotated[dict[_File, _Sha256], Field(min_length=1)] = {}
+    content: dict[_File, _Sha256] = {}
     id: str | None = None
     last_used_at: int | float | None = None
     last_used_command: str | None = None
@@ -155,7 +155,7 @@ def _without(part: object, plain: list[AllowlistEntry | None]) -> object:
 
 
 def _plain(entry: object) -> AllowlistEntry | None:
-    """Return an entry of a pattern, an id and perhaps an argv; ``None``: its model reads it.
+    """Return an entry whose content, if it has any, is empty; ``None``: its model reads it.
 
     ASCII only: other text may hold half a character, which the model refuses.
     """
@@ -164,13 +164,14 @@ def _plain(entry: object) -> AllowlistEntry | None:
     pattern, own, argv = entry.get("pattern"), entry.get("id"), entry.get("argv")
     if not _is_word(pattern) or not pattern or not (own is None or _is_word(own)):
         return None
-    if not _plainly_used(entry):
+    if not _plainly_used(entry) or entry.get("content", {}) != {}:
         return None
+    content = () if "content" in entry else None
     if argv is None:
-        return AllowlistEntry(pattern, own)
+        return AllowlistEntry(pattern, own, None, content)
     if not isinstance(argv, list) or not all(map(_is_word, argv)):
         return None
-    return AllowlistEntry(pattern, own, tuple(argv))
+    return AllowlistEntry(pattern, own, tuple(argv), content)
 
 
 def _plainly_used(entry: Raw) -> bool:
@@ -351,7 +352,9 @@ def _in_order(
 
 
 def _modelled(entry: _Entry) -> _Written:
-    found = AllowlistEntry(entry.pattern, entry.id, entry.argv, tuple(entry.content.items()))
+    bound = "content" in entry.model_fields_set  # an empty one limits: no code at all
+    content = tuple(entry.content.items()) if bound else None
+    found = AllowlistEntry(entry.pattern, entry.id, entry.argv, content)
     return found, next(iter(entry.model_extra or ()), None)
 
 

@@ -67,7 +67,7 @@ def _own_promise(
     argv, content = command.argv, content_of(command)
     distrust = distrusted(argv, file, program, file.realpath)
     if not program.carrier and distrust is None:
-        return (Promise(file.realpath, None, content),)
+        return (Promise(file.realpath, None, content or None),)
     code = distrust is not None and not _SCRIPTED.isdisjoint(_names(file))
     stored = not (open_ended or code or any(map(looks_typed, argv[1:])))
     return (Promise(file.realpath, argv[1:], content),) if stored else None

@@ -6,7 +6,7 @@ from core.model.approval import AllowlistEntry
 from core.model.command import PinnedFile, PlannedCommand
 from core.model.decision import Decision, Reason, Tier
 from core.model.policy import Trust
-from core.policy.judge.script_pins import changed, held
+from core.policy.judge.script_pins import difference, held
 from core.policy.judge.verdict import Context, Verdict
 from core.policy.matching.matchers import GlobMatch, surroundings
 from core.policy.matching.path_patterns import is_glob
@@ -54,9 +54,8 @@ def by_lists(
         and (lifting.open or not open_ended)
     ):
         return Verdict(Decision.ALLOW, Reason.RULE_ALLOWED, lifting.words, lifting.tier)
-    other = changed(context.allowlist, program.paths, command)
-    rule = found.rule if other is None else f"{other} changed since it was always allowed"
-    return found._replace(rule=rule)
+    other = difference(context.allowlist, program.paths, command)
+    return found if other is None else found._replace(rule=other)
 
 
 def _by_vector(

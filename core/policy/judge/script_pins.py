@@ -33,28 +33,22 @@ def held(
         return None
     pins = _pins(command)
     for entry in allowlist.bound(paths, arguments, pins):
-        if _changed(entry, pins) is None and _names_all(entry, command):
+        if _difference(entry, command, pins) is None:
             return entry
     return None
 
 
-def _names_all(entry: AllowlistEntry, command: PlannedCommand) -> bool:
-    """Return whether no code is read that the entry does not name: `guile -l other.scm p.scm`."""
-    code = [one.realpath for one in _bindable(command.operands)]
-    return {path for path, _ in entry.content}.issuperset(code)
-
-
-def changed(allowlist: Allowlist, paths: Sequence[str], command: PlannedCommand) -> str | None:
-    """Name the file that would have to be as it was for an entry to cover a command."""
+def difference(allowlist: Allowlist, paths: Sequence[str], command: PlannedCommand) -> str | None:
+    """Say which file keeps an entry from covering a command; ``None``: none covers its words."""
     if not allowlist.binds:
         return None
     pins = _pins(command)
     found = (
-        _changed(entry, pins)
+        _difference(entry, command, pins)
         for arguments in (command.argv[1:], None)
         for entry in allowlist.bound(paths, arguments, pins)
     )
-    return next((path for path in found if path is not None), None)
+    return next((words for words in found if words is not None), None)
 
 
 def _pins(command: PlannedCommand) -> dict[str, str]:
@@ -66,5 +60,13 @@ def _bindable(pins: Iterable[PinnedFile]) -> Iterator[PinnedFile]:
     return (one for one in pins if not in_system_directory(one.realpath))
 
 
-def _changed(entry: AllowlistEntry, pins: Mapping[str, str]) -> str | None:
-    return next((path for path, digest in entry.content if pins.get(path) != digest), None)
+def _difference(
+    entry: AllowlistEntry, command: PlannedCommand, pins: Mapping[str, str]
+) -> str | None:
+    known = dict(entry.content or ())
+    for path, digest in known.items():
+        if pins.get(path) != digest:
+            return f"{path} changed since it was always allowed"
+    # `guile -l other.scm p.scm`, or `python3 -m x` in a folder that has an x.py by now.
+    added = (one.realpath for one in _bindable(command.operands) if one.realpath not in known)
+    return next((f"it was always allowed without {path}" for path in added), None)

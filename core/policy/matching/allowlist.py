@@ -1,9 +1,10 @@
 """Match what may run for one agent: its allowlist (S1 "Allowlist (per agent)").
 
 An entry covers a program by its path (``path_index``), or, where it has an ``argv``, that program
-with exactly these arguments. One with ``content`` covers it only while files
-are as they were; it is looked up separately (``core.policy.judge.script_pins``). Patterns without a
-directory are ignored with a warning, because a base name says nothing about which file it is.
+with exactly these arguments. One with ``content`` covers it only while its files are as they
+were and no other code is read; it is looked up separately (``core.policy.judge.script_pins``).
+Patterns without a directory are ignored with a warning, because a base name says nothing about
+which file it is.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,12 +25,13 @@ from core.programs.carriers import harmless
 _Paths = PathIndex[AllowlistEntry]
 _Shape = tuple[int | None, str | None]
 _Bound = PathIndex[list[AllowlistEntry]]
+_NO_FILE = ""
 _LOOSE = "`content` goes with one whole path and, where it has `argv`, with literal words"
 
 
 def ill_bound(entry: AllowlistEntry) -> str:
     """Return why an entry with content can never match, or return an empty string."""
-    if not entry.content:
+    if entry.content is None:
         return ""
     loose = any(map(looks_typed, entry.argv or ()))
     return _LOOSE if loose or is_glob(entry.pattern) else ""
@@ -106,9 +108,9 @@ class Allowlist:
         """Yield the entries with content for one of the paths and exactly these arguments.
 
         ``files`` are the real paths of what a plan pins; whether each has that content is not
-        checked. ``None`` means any arguments.
+        checked. ``None`` means any arguments. An entry whose content is empty has no file.
         """
-        for file in files:
+        for file in (_NO_FILE, *files):
             index = self._bound.get((arguments, file))
             if index is not None:
                 for path in paths:
@@ -120,7 +122,7 @@ class Allowlist:
             self._lint.append(f"{entry.pattern!r} is ignored: {why}")
             return
         pattern = at_home(entry.pattern, home)
-        if entry.content:
+        if entry.content is not None:
             self._bind(entry, pattern)
             return
         if entry.argv is None:
@@ -141,8 +143,8 @@ class Allowlist:
         if why:
             self._lint.append(f"{entry.words!r} is ignored: {why}")
             return
-        files = [path for path, _ in entry.content]
-        file = next((path for path in files if path != pattern), files[0])
+        files = [path for path, _ in entry.content or ()]
+        file = next((path for path in files if path != pattern), (*files, _NO_FILE)[0])
         index = self._bound.setdefault((entry.argv, file), PathIndex())
         known = index.exact((pattern,))
         if known is None:

@@ -6,7 +6,7 @@ not used for ``idle_ms`` does not count either. One of a task ends with ``end_ta
 time limit after ``TASK_IDLE_MS`` without use, because nobody may ever end the task.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import (
@@ -131,8 +131,7 @@ def give(
         "agent": asked.agent,
         "session": asked.session if terms.session_only else None,
         "task": asked.task if terms.task_only else None,
-        # A limit is what covers scripts that change, so none is held to its content.
-        "promise": dump(tuple(replace(one, content=()) for one in promise)),
+        "promise": dump(promise),
         "channel": by.channel,
         "account": by.account,
         "name": plain(by.name),
@@ -199,12 +198,17 @@ def end_task(conn: Connection, task: TaskId, agent: AgentId | None = None) -> tu
     return tuple(_grant(row) for row in rows)
 
 
+def _unbound(promise: tuple[Promise, ...]) -> Iterator[Promise]:
+    """Yield what a grant covers: a limit is for scripts that change, so none is held to content."""
+    return (replace(one, content=None) for one in promise)
+
+
 def _grant(row: RowMapping) -> Grant:
     return Grant(
         id=ApprovalId(row["id"]),
         agent=AgentId(row["agent"]),
         session=SessionKey(row["session"]) if row["session"] is not None else None,
-        promise=load(tuple[Promise, ...], row["promise"]),
+        promise=tuple(_unbound(load(tuple[Promise, ...], row["promise"]))),
         by=Actor(row["channel"], row["account"], row["name"]),
         created_ms=row["created_ms"],
         expires_ms=row["expires_ms"],

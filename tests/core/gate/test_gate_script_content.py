@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.approvals.answer import Answer
-from core.gate import Gate
 from core.gate.apply_grants import rule_of
+from core.gate.gate import Gate
 from core.model.approval import HALF_HOUR, ApprovalReply, GrantTerms
 from core.model.result import Finished, Pending, Submission
 from core.store import approvals
@@ -83,6 +83,32 @@ async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str
     assert "changed since it was always allowed" in asked.evaluation.why
     file = json.loads((tmp_path / "exec-approvals.json").read_text())
     assert 1 == len(file["agents"]["main"]["allowlist"])
+
+
+async def test_a_module_that_appears_asks(tmp_path: Path) -> None:
+    """`python3 -m x` was allowed while no x.py was there; the one written later is shown first."""
+    line = "/usr/bin/python3 -m wheel_of_nobody"
+    module = tmp_path / "wheel_of_nobody.py"
+    async with gate_at(tmp_path) as gate:
+        asked = await gate.submit(request(line, cwd=tmp_path))
+        assert isinstance(asked, Pending)
+        await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
+        for run_id, plan in await gate.queued():
+            await gate.run_approved(run_id, plan)
+        same = await gate.submit(request(line, cwd=tmp_path))
+        module.write_text("print('mine')\n")
+        changed = await gate.submit(request(line, cwd=tmp_path))
+        assert isinstance(changed, Pending)
+        why = await gate.store.read(approvals.get, changed.run_id)
+        await gate.answer(Answer(changed.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
+        for run_id, plan in await gate.queued():
+            await gate.run_approved(run_id, plan)
+        shown = await gate.submit(request(line, cwd=tmp_path))
+
+    assert isinstance(same, Finished)
+    assert "mine" == said(shown)
+    assert why is not None
+    assert f"always allowed without {module}" in why.evaluation.why
 
 
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:

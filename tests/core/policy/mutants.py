@@ -1218,22 +1218,37 @@ CONTENT = (
     Mutant(
         "a changed script is covered as long as it is there",
         "policy/judge/script_pins.py",
-        "if pins.get(path) != digest)",
-        "if path not in pins and digest)",
+        "if pins.get(path) != digest:",
+        "if path not in pins and digest:",
         "policy/judge/test_script_pins.py::test_a_program_that_is_a_script_is_held_to_its_content",
     ),
     Mutant(
         "code that an entry does not name is covered",
         "policy/judge/script_pins.py",
-        ".issuperset(code)",
-        ".issuperset(code[:0])",
+        "if one.realpath not in known)",
+        "if one.realpath in known)",
         "policy/judge/test_script_pins.py::test_code_that_an_entry_does_not_name_is_not_covered",
+    ),
+    Mutant(
+        "what was allowed without code covers a module that appears",
+        "policy/judge/allow_always.py",
+        "(Promise(file.realpath, argv[1:], content),)",
+        "(Promise(file.realpath, argv[1:], content or None),)",
+        "policy/judge/test_script_pins.py"
+        "::test_what_was_allowed_without_code_asks_when_there_is_some",
+    ),
+    Mutant(
+        "an empty content of a file is no limit",
+        "approvals/file/schema.py",
+        '() if "content" in entry else None',
+        "None",
+        "approvals/file/test_file_content.py::test_no_code_is_a_limit_of_its_own",
     ),
     Mutant(
         "entries with content count without it",
         "policy/matching/allowlist.py",
-        "        if entry.content:\n            self._bind(entry, pattern)\n            return\n",
-        "        if entry.content:\n            self._bind(entry, pattern)\n",
+        "            self._bind(entry, pattern)\n            return\n",
+        "            self._bind(entry, pattern)\n",
         "policy/judge/test_script_pins.py::test_entries_with_content_do_not_count_without_it",
     ),
     Mutant(

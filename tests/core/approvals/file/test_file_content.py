@@ -63,15 +63,27 @@ def test_the_same_files_get_their_new_content(path: Path) -> None:
 def test_other_files_and_none_are_other_entries(path: Path) -> None:
     """The script of another folder, or an entry by hand, leaves existing entries unchanged."""
     file = ApprovalsFile(path)
+    by_hand = file.add("main", PYTHON, ("p.py",)).id
     ids = {add(file, ("/work/p.py", SEEN)).id, add(file, ("/other/p.py", SEEN)).id, add(file).id}
-    assert 3 == len(ids) == len(file.entries(MAIN))
+    assert 4 == len({*ids, by_hand}) == len(file.entries(MAIN))
     assert add(file).id in ids
+    assert by_hand == file.add("main", PYTHON, ("p.py",)).id
+
+
+@pytest.mark.parametrize("noted", [{}, {"note": "mine"}], ids=["plain", "by its model"])
+def test_no_code_is_a_limit_of_its_own(path: Path, noted: dict[str, str]) -> None:
+    """What was allowed without code is kept apart from what covers any (decision 54)."""
+    stored = add(ApprovalsFile(path))
+    (raw,) = json.loads(path.read_text())["agents"]["main"]["allowlist"]
+    assert {"id": stored.id, "pattern": PYTHON, "argv": ["p.py"], "content": {}} == raw
+    (entry,) = write(path, {**raw, **noted}).entries(MAIN)
+    assert () == stored.content == entry.content
+    assert entry_words(raw) == entry.words == f"{PYTHON} p.py exactly"
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        {},
         None,
         [],
         {"p.py": SEEN},

@@ -119,7 +119,7 @@ def test_a_carrier_asks_under_strict_trust_only() -> None:
     Either would store these very arguments, never the path alone.
     """
     plan = plan_of(command("git", "push"))
-    promised = (Promise("/usr/bin/git", ("push",)),)
+    promised = (Promise("/usr/bin/git", ("push",), ()),)
     strict = evaluate(plan, LISTED, listed("/usr/bin/git"))
     assert (strict.decision, strict.reason) == (Decision.ASK, Reason.CARRIER)
     assert strict.promise == promised
@@ -148,7 +148,7 @@ def test_a_carrier_is_stored_with_its_arguments_also_where_they_only_read(trust:
     """Its path alone would let every other argument pass under classical trust."""
     policy = replace(LISTED, trust=trust)
     found = evaluate(plan_of(command("git", "status")), policy, listed())
-    assert found.promise == (Promise("/usr/bin/git", ("status",)),)
+    assert found.promise == (Promise("/usr/bin/git", ("status",), ()),)
 
 
 def test_an_entry_with_arguments_covers_nothing_longer() -> None:

@@ -98,7 +98,7 @@ def test_an_interpreter_of_ones_own_is_held_to_its_content() -> None:
 def test_what_runs_no_script_of_ones_own_is_stored_as_before(command: PlannedCommand) -> None:
     """The administrator's scripts, and programs that are not scripts, are held to their path."""
     (promise,) = judged(command).promise
-    assert () == promise.content
+    assert not promise.content
     assert judged(command, promise).decision is Decision.ALLOW
 
 
@@ -150,7 +150,9 @@ def test_code_that_an_entry_does_not_name_is_not_covered() -> None:
     (promise,) = judged(one).promise
     assert promise.argv is None
     assert judged(one, promise).decision is Decision.ALLOW
-    assert judged(more, promise).decision is Decision.ASK
+    asked = judged(more, promise)
+    assert asked.decision is Decision.ASK
+    assert "always allowed without /e.py" in asked.why
 
 
 def test_nothing_is_offered_for_code_that_is_not_there_yet() -> None:
@@ -158,6 +160,28 @@ def test_nothing_is_offered_for_code_that_is_not_there_yet() -> None:
     missing = replace(SCRIPT, operands=(), absent=("/work/p.py",))
     assert judged(missing).decision is Decision.ASK
     assert () == judged(missing).promise
+
+
+NO_MODULE = running("python3", "-m", "x", code={})
+MODULE = running("python3", "-m", "x", code={"/work/x.py": SEEN})
+
+
+def test_what_was_allowed_without_code_asks_when_there_is_some() -> None:
+    """`python3 -m x` was an installed module; an x.py of the folder would run instead of it."""
+    (promise,) = judged(NO_MODULE).promise
+    assert Promise(PYTHON, ("-m", "x"), ()) == promise
+    assert f"{PYTHON} -m x exactly" == promise.words
+    assert judged(NO_MODULE, promise).decision is Decision.ALLOW
+    found = judged(MODULE, promise)
+    assert (found.decision, found.reason) == (Decision.ASK, Reason.NOT_LISTED)
+    assert "it was always allowed without /work/x.py" == found.segments[0].rule
+    both = (promise, *found.promise)
+    assert {judged(one, *both).decision for one in (NO_MODULE, MODULE)} == {Decision.ALLOW}
+
+
+def test_what_people_wrote_by_hand_covers_any_module() -> None:
+    """Without `content` an entry means whatever is there."""
+    assert judged(MODULE, Promise(PYTHON, ("-m", "x"))).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize("trust", Trust)
