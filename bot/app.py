@@ -53,7 +53,7 @@ from bot.wiring.nodes import node_host_of, open_to_nodes
 from bot.wiring.reload import Reloading
 from bot.wiring.storage import Storage, open_storage
 from channels.base import Channel
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.ipc.unix import Server, listen
 from core.planning.planner import Planner
 from core.settings import ThreadMode

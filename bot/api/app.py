@@ -26,7 +26,7 @@ from bot.api.rest.wakeups import ApiWakeups
 from bot.api.websocket.connection import PATH, WebSockets
 from bot.intake.callers.bearer import Bearers
 from bot.intake.registry.method import Table
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.settings.http import HttpSection
 
 _log = logging.getLogger(__name__)

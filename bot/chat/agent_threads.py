@@ -20,7 +20,7 @@ from bot.chat import agent_text
 from bot.chat.agent_text import Speaker
 from channels.base import Channel, Growing, Threads
 from core.errors import ChannelError, SaysoError, Stopping, StoreError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId, Target
 from core.model.result import Finished, Pending, Running, Submission

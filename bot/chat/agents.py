@@ -10,7 +10,7 @@ from bot.chat.permissions import KnownPeople, stranger
 from bot.chat.runs import session_of
 from channels.base import Inbound, Reply, Tone
 from channels.commands import AgentList, PromptAgent, StopAgent
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
 from core.model.identity import AgentId, ApprovalId, Intake, Requester, code_of
 from core.model.policy import ExecHost

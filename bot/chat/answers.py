@@ -6,7 +6,7 @@ from channels.base import Inbound, Reply, Tone
 from channels.cards.card import Choice
 from channels.commands import Approve, BareReply, Choose
 from core.approvals.answer import Answer, Answered, AnswerOutcome
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.grant_preview import Previews, words_of
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, Approval, ApprovalReply
 from core.store import Store

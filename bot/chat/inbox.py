@@ -21,7 +21,7 @@ from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.senders import Senders
 from core.errors import Stopping
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.sessions import SessionRules
 from core.text.render import Redacted
 

@@ -13,7 +13,7 @@ from channels.cards.card import Choice
 from channels.commands import RunLine, Stop, Tail
 from core.approvals.messages import ran
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target, code_of
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown

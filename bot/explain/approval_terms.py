@@ -7,9 +7,8 @@ from typing import Protocol
 
 from bot.factories.channels import approvers, forwarding, timing
 from bot.settings import Settings
-from core.approvals.ask import Timing
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Asker, Forwarding
+from core.approvals.routing.forwarding import Asker, Forwarding, Timing
 from core.approvals.routing.tiers import NO_TERMS, TierTerms, tiers_of
 from core.model.decision import Decision, Evaluation, Tier
 from core.model.identity import AgentId, SessionKey, Target

@@ -12,9 +12,8 @@ from channels.base import Channel
 from channels.discord.settings import DiscordSettings
 from channels.registry import load, load_plugin
 from channels.slack.settings import SlackSettings
-from core.approvals.ask import Timing
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Forwarding, Step
+from core.approvals.routing.forwarding import Forwarding, Step, Timing
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.quiet_hours import QuietHours
 from core.settings import AskStep, QuietHoursSection, milliseconds, session_filter

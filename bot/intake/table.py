@@ -23,7 +23,7 @@ from bot.intake.methods.runs import RunMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
 from bot.intake.registry.method import Part, Table, table_of
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.isolation.terminal.terminals import Terminals
 
 if TYPE_CHECKING:  # loads the WebSocket library

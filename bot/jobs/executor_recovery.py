@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.isolation.executors import Executors
 from core.runner.supervisor.processes import procfs
 from core.store import approvals

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bot.health import Health
 from bot.jobs.recovery import Heart
 from bot.settings import Settings
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.store import Store, approvals, prune
 from core.store.engine.clock import now_ms
 

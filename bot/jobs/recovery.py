@@ -15,8 +15,8 @@ from pathlib import Path
 from bot.gate_proof.test_prompt import is_test
 from core.audit.latest import Record, latest
 from core.errors import SaysoError
-from core.gate import Gate
 from core.gate.execution import IN_DOUBT
+from core.gate.gate import Gate
 from core.gate.journal.journal_records import result_of, unseen
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId

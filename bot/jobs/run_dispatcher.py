@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from core.errors import SaysoError, Stopping
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.store import Store

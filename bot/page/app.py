@@ -56,7 +56,7 @@ from bot.page.visit import (
 )
 from bot.policy_tools.suggest import Report
 from core.errors import Unauthenticated
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import Intake
 from core.settings.http import HttpSection
 from core.trust.passkeys import relying_party

@@ -17,7 +17,7 @@ from bot.page.records.story import SURFACE_WORDS
 from bot.page.render import Renderer
 from bot.page.visit import Visit, data, elsewhere, page
 from core.approvals.answer import Answer, AnswerOutcome
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.grant_preview import Previews, words_of
 from core.model.approval import Approval, ApprovalReply
 from core.model.result import Submission

@@ -19,7 +19,7 @@ from bot.intake.registry.method import permit
 from bot.page.start_page import Snapshot, StartPage
 from bot.page.visit import HEADERS, Visit
 from core.errors import SaysoError, Unauthenticated
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import Approval
 from core.model.identity import ApprovalId
 from core.store import approvals

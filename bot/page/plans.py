@@ -22,7 +22,7 @@ from channels.cards.build import build_prompt
 from channels.cards.card import PromptCard
 from channels.cards.lines import Fact, details, front
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.identity import AgentId
 from core.store import approvals

@@ -24,7 +24,7 @@ from channels.cards.summary import is_plain
 from channels.push.payload import tag_of
 from channels.push.services import is_served
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.decision import Tier
 from core.model.evidence import Surface, View

@@ -17,7 +17,7 @@ from bot.page.plans import plans_of
 from bot.page.render import Renderer
 from bot.page.visit import Visit, page
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import ApprovalId
 from core.store import approvals
 from core.store.views.status import pending, pending_after

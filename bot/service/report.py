@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from bot.service.notify import Notifier
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.store.engine import replicas
 from core.store.views import status
 

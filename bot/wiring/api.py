@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from bot.gate_proof.prover import Prover
 from bot.intake.registry.method import Table
 from bot.settings import Settings
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.ports import Journal
 from core.settings.http import HttpSection
 from core.store import Store

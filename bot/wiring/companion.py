@@ -12,8 +12,8 @@ from core.approvals.ask import ExtraPlaces, nobody_near
 from core.approvals.file.file import ApprovalsFile
 from core.companion.client import CompanionAddress, NoCompanion
 from core.errors import ApprovalsFileError, HostUnavailable
-from core.gate import Gate
 from core.gate.effective_policy import Rulebook
+from core.gate.gate import Gate
 from core.hosts.companion import CompanionRunner
 from core.ipc.peer import Peer, start_ticks
 from core.model.approval import ApprovalState

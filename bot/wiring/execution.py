@@ -10,7 +10,7 @@ from bot.factories.sandbox import by_user, sandbox_of
 from bot.jobs.executor_recovery import ExecutorRecovery
 from bot.settings import Settings
 from bot.wiring.gate_proof import guard_of
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.guards.spawn_guard import Guard
 from core.hosts.gateway import GatewayHost, PlanRunner
 from core.hosts.sandbox.by_user import SandboxByUser

@@ -18,9 +18,9 @@ from core.approvals.broker import Broker
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.routing.tiers import tiers_of
 from core.errors import StateError
-from core.gate import Gate
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Execution
+from core.gate.gate import Gate
 from core.isolation.agents.agents import Agents
 from core.model.command import ExecPlan
 from core.model.events import EventKind

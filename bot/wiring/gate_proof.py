@@ -11,7 +11,7 @@ from bot.gate_proof.tool import ProvingAgent, ToolEntryPoint, is_offered
 from bot.jobs.scheduler import Clock
 from bot.settings import Settings
 from channels.base import Channel
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.guards.home_check import HomeCheck
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard

@@ -18,7 +18,7 @@ from bot.settings.home import CONFIG_NAME
 from bot.wiring.api import Network
 from bot.wiring.execution import Machines
 from bot.wiring.storage import Storage
-from core.gate import Gate
+from core.gate.gate import Gate
 
 if TYPE_CHECKING:  # loads the WebSocket library
     from core.hosts.node import NodeHost

@@ -31,7 +31,7 @@ from bot.wiring.gate import broker_of
 from bot.wiring.gate_proof import add_tool, alarm_audience, with_proving_agent
 from channels.base import Channel
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.policy.rules.lint_rules import lint
 from core.text.render import redact
 

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field, replace
 
 from core.approvals.ids import new_id
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Asker, Forwarding, Ladder, Route
+from core.approvals.routing.forwarding import (
+    Asker,
+    Fallback,
+    Forwarding,
+    Ladder,
+    Route,
+    Timing,
+)
 from core.approvals.routing.tiers import NO_TERMS, TierTerms
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
@@ -34,31 +41,6 @@ _CODE_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """How long a question is open where there is no ladder, and when it is repeated, in ms.
-
-    ``None`` never repeats it.
-    """
-
-    timeout_ms: int
-    remind_ms: int | None
-
-    def within(self, timeout_ms: int | None) -> "Timing":
-        """Return the timing of a question with its own time limit, repeated at half of it."""
-        if timeout_ms is None:
-            return self
-        return Timing(timeout_ms, None if self.remind_ms is None else (timeout_ms + 1) // 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """What happens where nobody can be reached (S1 "Ask fallback"), and why, as a clause."""
-
-    state: ApprovalState
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
 class ExtraPlaces:
     """The places in addition to the configured ones: on this machine, or browsers that take push.
 
@@ -84,7 +66,6 @@ _ONLY_APPROVER = (
     "nobody could be asked: {0} requested this and is the only approver who would be; add another "
     "person to the approvers, or a place where others answer to approvals.exec.targets"
 )
-NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,3 @@
     guards            lockdown and the gate proof's marks, checked before each spawn
     tools             what agents may call by name, Exec among it (S3)
 """
-
-from core.gate.gate import Gate
-
-__all__ = ["Gate"]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from core.approvals.ask import NO_FALLBACK, Fallback
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.idle import Idle, Sorted
 from core.approvals.file.last_use import LastUse
 from core.approvals.file.usage import Usage
+from core.approvals.routing.forwarding import NO_FALLBACK, Fallback
 from core.approvals.routing.principals import Listing
 from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry, ApprovalState

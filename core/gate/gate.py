@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from core.approvals.answer import Answer, Answered, AnswerOutcome
-from core.approvals.ask import Fallback
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
+from core.approvals.routing.forwarding import Fallback
 from core.approvals.seen import Seen
 from core.errors import ApprovalsFileError, BadRequest
 from core.gate.allow_always import AlwaysWriter

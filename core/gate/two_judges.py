@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from core.approvals.ask import NO_FALLBACK, Fallback
+from core.approvals.routing.forwarding import NO_FALLBACK, Fallback
 from core.model.command import ExecPlan, ExecRequest, Unreadable
 from core.model.decision import Evaluation, Promise
 from core.model.identity import ApprovalId

@@ -25,7 +25,7 @@ from channels.memory import MemoryChannel
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding, Step
 from core.approvals.routing.principals import Listing
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import Target
 from core.settings import ForwardMode
 from tests.contracts.channel_setup import PeopleSetup

@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, select
 
 from channels.memory import MemoryChannel
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import Approval, ApprovalReply
 from core.model.identity import LOCAL_CHANNEL, Actor, ApprovalId, SessionKey, Target
 from core.model.result import Denied, Finished, Pending, Submission

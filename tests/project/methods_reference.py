@@ -18,7 +18,7 @@ from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import AnyMethod, Table
 from bot.intake.table import method_table
 from bot.policy_tools.draft_backtest import DraftBacktests
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.guards.lockdown import Lockdown
 from core.model.access import Scope
 from core.ports import Journal

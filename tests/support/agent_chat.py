@@ -13,7 +13,7 @@ from channels.grammar import parse
 from channels.memory import MemoryChannel, Shown
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.isolation.agents.agents import Agents
 from core.isolation.agents.runtime import Runtime
 from core.model.identity import DEFAULT_AGENT, Actor, Target

@@ -15,7 +15,7 @@ from bot.executor_setup.archive import interpreter
 from bot.wiring.gate import connect_agents
 from core.approvals.answer import Answer, AnswerOutcome
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.isolation.agents.agents import Agents
 from core.isolation.agents.runtime import KeyOf, Runtime

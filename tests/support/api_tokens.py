@@ -13,7 +13,7 @@ from bot.intake.methods.remote import RemoteMethods
 from bot.intake.registry.method import Table, invoke
 from bot.intake.table import method_table
 from bot.policy_tools.draft_backtest import DraftBacktests
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.isolation.terminal.terminals import Terminals
 from core.model.access import Scope
 from core.model.identity import Intake

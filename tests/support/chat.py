@@ -18,7 +18,7 @@ from channels.grammar import parse
 from channels.memory import MemoryChannel, Shown
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import Actor, Target
 from core.model.result import Pending
 from core.store import outbox

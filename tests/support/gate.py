@@ -6,16 +6,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.approvals.answer import Answer, Answering, AnswerOutcome
-from core.approvals.ask import Asking, Timing
+from core.approvals.ask import Asking
 from core.approvals.broker import Broker
 from core.approvals.file.file import ApprovalsFile
 from core.approvals.file.usage import Usage
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Forwarding
+from core.approvals.routing.forwarding import Forwarding, Timing
 from core.audit.journal import AuditJournal
-from core.gate import Gate
 from core.gate.effective_policy import Rulebook
 from core.gate.execution import Execution
+from core.gate.gate import Gate
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
 from core.gate.journal.deferred import Deferred

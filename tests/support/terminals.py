@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.isolation.terminal.size import Size
 from core.isolation.terminal.stream import Stream

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from bot.intake.callers.caller import Caller, of_peer
 from bot.intake.registry.method import Table, invoke
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.ipc.peer import Peer, start_ticks
 from core.isolation.executors import Executors
 from core.isolation.terminal.terminals import Limits, Terminal, Terminals, session_of

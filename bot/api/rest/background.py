@@ -13,7 +13,7 @@ from bot.api.rest.wakeups import ApiWakeups, Woken
 from bot.intake.registry.method import Table, bound, invoke
 from bot.intake.registry.params import RunParams, read
 from bot.intake.results.outcomes import without_effect
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import ApprovalId
 from core.store.views import owners
 

@@ -20,7 +20,7 @@ from bot.intake.registry.method import Table, bound
 from bot.intake.registry.params import EventsParams, read
 from core.approvals.answer import AnswerOutcome
 from core.errors import ApprovalsFileError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.settings.http import HttpSection
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from bot.api.rest.wakeups import ApiWakeups, Woken
 from bot.intake.registry.method import bound, invoke
 from bot.intake.registry.params import EventsParams, read
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import ApprovalId
 from core.model.result import OutputChunk, StreamName
 from core.settings.http import HttpSection

@@ -24,7 +24,7 @@ from core.approvals import messages
 from core.approvals.answer import Answer, Answered, AnswerOutcome
 from core.approvals.step_up import PasskeyAnswer
 from core.errors import BadRequest, Forbidden, NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.access import Scope
 from core.model.approval import ApprovalState
 from core.model.evidence import Surface, View

@@ -25,7 +25,7 @@ from bot.intake.results.rules import (
 from bot.policy_tools.draft_backtest import DraftBacktests
 from bot.policy_tools.past_commands import span_ms
 from core.errors import BadRequest, NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.access import Scope
 
 _LONGEST = span_ms("30d")

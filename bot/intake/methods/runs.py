@@ -17,7 +17,7 @@ from bot.intake.results.outcomes import (
     without_effect,
 )
 from bot.intake.results.streaming import streaming
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.access import Scope
 from core.model.result import Pending, Running
 

@@ -19,7 +19,7 @@ from bot.intake.results.rules import (
     ToolRefusal,
     ToolResult,
 )
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.tools.builtin import register_builtin_tools
 from core.gate.tools.exec_tool import register_exec_tool
 from core.gate.tools.protocol import ToolAnswer as ToolOutcome

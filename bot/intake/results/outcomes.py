@@ -14,7 +14,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.results.answer import Answer, Json, Milliseconds, safe
 from core.approvals.messages import past, ran
 from core.errors import StoreError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, code_of

@@ -16,7 +16,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.results import outcomes
 from bot.intake.results.outcomes import status_of
 from core.errors import BadRequest, StoreError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.ipc.jsonrpc import Notify
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from bot.intake.callers.caller import Caller
 from core.errors import NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import Approval
 from core.model.identity import ApprovalId
 from core.store.views.references import matching

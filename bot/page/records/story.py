@@ -9,7 +9,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import Table, invoke, permit
 from bot.intake.results.questions import ApprovalAnswer
 from core.errors import NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import ApprovalId
 from core.store import approvals
 from core.store.views.status import RunTimes, run_times

@@ -14,8 +14,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.approvals.routing.quiet_hours import QuietHours
+from core.model.approval import ApprovalState
 from core.model.identity import AgentId, SessionKey, Target
 from core.settings import ForwardMode
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a question is open where there is no ladder, and when it is repeated, in ms.
+
+    ``None`` never repeats it.
+    """
+
+    timeout_ms: int
+    remind_ms: int | None
+
+    def within(self, timeout_ms: int | None) -> "Timing":
+        """Return the timing of a question with its own time limit, repeated at half of it."""
+        if timeout_ms is None:
+            return self
+        return Timing(timeout_ms, None if self.remind_ms is None else (timeout_ms + 1) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """What happens where nobody can be reached (S1 "Ask fallback"), and why, as a clause."""
+
+    state: ApprovalState
+    note: str
+
+
+NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ Begun = Callable[[ApprovalId], None]
 
 
 class Line(Protocol):
-    """The straight line, as far as this tool needs it (``core.gate.Gate``)."""
+    """The straight line, as far as this tool needs it (``core.gate.gate.Gate``)."""
 
     async def submit(self, request: ExecRequest, begun: Begun | None = None) -> Submission:
         """Judge a request; run it, refuse it, or ask people."""

@@ -7,7 +7,7 @@ import pytest
 
 from channels.memory import MemoryChannel
 from core.approvals.routing.tiers import TierTerms
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.decision import Tier
 from core.model.result import Denied, Finished, Pending

@@ -10,7 +10,7 @@ from bot.chat.runs import session_of
 from bot.node.app import node
 from bot.wiring.nodes import StoredNodes
 from channels.memory import MemoryChannel
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.hosts.gateway import GatewayHost
 from core.hosts.node import NodeHost
 from core.model.node import NodeId

@@ -26,8 +26,8 @@ from bot.intake.table import method_table
 from bot.wiring.gate_proof import add_sockets
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
-from core.gate import Gate
 from core.gate.effective_policy import Rulebook
+from core.gate.gate import Gate
 from core.gate.guards.marks import Mark
 from core.ipc.unix import listen
 from core.model.command import ExecPlan

@@ -7,7 +7,7 @@ from typing import Any
 
 from channels.memory import MemoryChannel, Shown
 from core.approvals.answer import Answer
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import Target
 from core.store import Store, outbox

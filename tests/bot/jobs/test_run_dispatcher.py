@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, update
 
 from bot.jobs.run_dispatcher import Dispatch
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished, Pending

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.approvals.ask import NO_FALLBACK, Asking, Fallback, Timing
+from core.approvals.ask import Asking
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Forwarding, Step
+from core.approvals.routing.forwarding import NO_FALLBACK, Fallback, Forwarding, Step, Timing
 from core.approvals.routing.quiet_hours import QuietHours
 from core.approvals.routing.tiers import TierTerms, tiers_of
 from core.model.approval import Approval, ApprovalReply, ApprovalState

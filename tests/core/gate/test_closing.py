@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import Stopping
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecOverrides, ExecRequest
 from core.model.identity import ApprovalId

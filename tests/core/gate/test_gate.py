@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.approvals.answer import AnswerOutcome
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.command import ExecOverrides, ExecRequest, PinnedFile
 from core.model.decision import DenialReason

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from core.approvals.answer import Answer
 from core.approvals.file.idle import Idle
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import THIS_SESSION, ApprovalReply, GrantTerms
 from core.model.result import Finished, Pending
 from core.store.engine.clock import wall_ms

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.decision import DenialReason
 from core.model.result import Denied, Finished, Pending, Submission

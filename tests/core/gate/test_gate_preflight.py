@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.hosts.sandbox.host import SandboxHost
 from core.hosts.sandbox.tmp_dir import Scratch
 from core.model.command import ExecRequest

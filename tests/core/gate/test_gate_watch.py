@@ -1,7 +1,7 @@
 import asyncio
 from pathlib import Path
 
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.identity import ApprovalId
 from core.model.policy import ExecSecurity
 from core.model.result import Finished, OutputChunk

@@ -10,7 +10,7 @@ from bot.intake.methods.grants import GrantMethods
 from bot.intake.registry.params import AgentParams
 from core.approvals.answer import Answer
 from core.errors import StoreError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.grant_preview import Previews, words_of
 from core.ipc.peer import Peer
 from core.model.approval import HALF_HOUR, ApprovalReply

@@ -7,7 +7,7 @@ import pytest
 
 from core.approvals.ids import new_id
 from core.errors import Stopping, StoreError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Pending, Running, Submission

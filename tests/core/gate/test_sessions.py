@@ -13,7 +13,7 @@ from sqlalchemy import Connection, update
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.senders import Senders
 from core.audit.journal import AuditJournal
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.sessions import SessionLayers, SessionRules, worded
 from core.model.command import ExecOverrides
 from core.model.identity import Actor, SessionKey

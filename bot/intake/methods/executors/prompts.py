@@ -13,7 +13,7 @@ from bot.intake.registry.params import PromptParams
 from bot.intake.results.outcomes import AnyStatus, RequestAnswer, RunningAnswer, status_of
 from bot.intake.results.streaming import streaming
 from core.errors import SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId
 from core.model.result import Pending, Running, Submission

@@ -30,7 +30,7 @@ from bot.intake.results.terminals import (
     TerminalsAnswer,
 )
 from core.errors import BadRequest, Forbidden, LockedDown, SaysoError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.isolation.terminal.stream import NotTaken, Stream
 from core.isolation.terminal.terminals import NO_LIMITS, Limits, Terminal, Terminals
 from core.model.access import Scope

@@ -10,7 +10,7 @@ from bot.intake.methods.approvals import ApprovalMethods
 from bot.intake.registry.params import IdParams, ResolveParams
 from core.approvals.answer import AnswerOutcome
 from core.errors import NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.approval import ApprovalReply
 from core.model.identity import AgentId, ApprovalId
 from core.store import approvals

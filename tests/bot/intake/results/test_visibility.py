@@ -8,7 +8,7 @@ import pytest
 from bot.intake.callers.caller import Caller
 from bot.intake.results import visibility
 from core.errors import NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.access import EVERY_SCOPE
 from core.model.identity import AgentId, ApprovalId
 from tests.support.gate import AGENT, gate_at, list_patterns, request

@@ -9,7 +9,7 @@ import pytest
 
 from core.audit.journal import AuditJournal
 from core.errors import JournalError, StoreAway, StoreError
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.journal.ends import expire
 from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.gate.tools.builtin import register_builtin_tools
 from core.gate.tools.exec_tool import register_exec_tool
 from core.gate.tools.protocol import ToolAnswer, ToolCall, ToolDone, ToolRefused

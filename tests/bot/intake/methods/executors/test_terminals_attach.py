@@ -12,7 +12,7 @@ from bot.intake.callers.terminal import Askers
 from bot.intake.methods.executors.terminals import TerminalMethods
 from bot.intake.registry.terminal_params import AttachParams
 from core.errors import BadRequest, NotFound
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.isolation.terminal.stream import Stream
 from core.isolation.terminal.terminals import Terminal
 from tests.support.gate import gate_at
