@@ -38,6 +38,17 @@ async def answered(
     return tuple(one.words for one in approval.evaluation.promise)
 
 
+async def asked_again(gate: Gate, question: Submission) -> str:
+    """Return why it is asked again, answer always, and let it run."""
+    assert isinstance(question, Pending)
+    asked = await gate.store.read(approvals.get, question.run_id)
+    assert asked is not None
+    await gate.answer(Answer(question.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
+    for run_id, plan in await gate.queued():
+        await gate.run_approved(run_id, plan)
+    return asked.evaluation.why
+
+
 def said(result: Submission) -> str:
     """Return what a run printed."""
     assert isinstance(result, Finished)
@@ -67,20 +78,14 @@ async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str
         assert (stored.format(tmp_path),) == await answered(gate, line, tmp_path)
         same = await gate.submit(request(line, cwd=tmp_path))
         write(2)
-        changed = await gate.submit(request(line, cwd=tmp_path))
-        assert isinstance(changed, Pending)
-        asked = await gate.store.read(approvals.get, changed.run_id)
-        await gate.answer(Answer(changed.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
-        for run_id, plan in await gate.queued():
-            await gate.run_approved(run_id, plan)
-        renewed = await gate.submit(request(line, cwd=tmp_path))
+        why = await asked_again(gate, await gate.submit(request(line, cwd=tmp_path)))
+        again = await gate.submit(request(line, cwd=tmp_path))
         write(1)
         back = await gate.submit(request(line, cwd=tmp_path))
 
-    assert ("1", "2") == (said(same), said(renewed))
+    assert ("1", "2") == (said(same), said(again))
     assert isinstance(back, Pending)
-    assert asked is not None
-    assert "changed since it was always allowed" in asked.evaluation.why
+    assert "changed since it was always allowed" in why
     file = json.loads((tmp_path / "exec-approvals.json").read_text())
     assert 1 == len(file["agents"]["main"]["allowlist"])
 
@@ -90,25 +95,16 @@ async def test_a_module_that_appears_asks(tmp_path: Path) -> None:
     line = "/usr/bin/python3 -m wheel_of_nobody"
     module = tmp_path / "wheel_of_nobody.py"
     async with gate_at(tmp_path) as gate:
-        asked = await gate.submit(request(line, cwd=tmp_path))
-        assert isinstance(asked, Pending)
-        await gate.answer(Answer(asked.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
-        for run_id, plan in await gate.queued():
-            await gate.run_approved(run_id, plan)
+        first = await asked_again(gate, await gate.submit(request(line, cwd=tmp_path)))
         same = await gate.submit(request(line, cwd=tmp_path))
         module.write_text("print('mine')\n")
-        changed = await gate.submit(request(line, cwd=tmp_path))
-        assert isinstance(changed, Pending)
-        why = await gate.store.read(approvals.get, changed.run_id)
-        await gate.answer(Answer(changed.run_id, ApprovalReply.ALLOW_ALWAYS, ANA))
-        for run_id, plan in await gate.queued():
-            await gate.run_approved(run_id, plan)
+        why = await asked_again(gate, await gate.submit(request(line, cwd=tmp_path)))
         shown = await gate.submit(request(line, cwd=tmp_path))
 
+    assert "always allowed" not in first
     assert isinstance(same, Finished)
+    assert f"always allowed without {module}" in why
     assert "mine" == said(shown)
-    assert why is not None
-    assert f"always allowed without {module}" in why.evaluation.why
 
 
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:
