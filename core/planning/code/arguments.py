@@ -10,8 +10,9 @@ words that an option may have taken count as well, and only a word that no optio
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, takewhile
 from os.path import join
 from typing import Final
 
@@ -27,15 +28,23 @@ from core.planning.code.interpreters import (
 from core.planning.code.shell_words import shell_words
 from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
 from core.planning.library_modules import modules_of
-from core.planning.option_files import Reader, configured_by
+from core.planning.option_files import NEVER, Reader, configured_by, plainly
 from core.planning.python_modules import files_named, imported
 from core.programs.inline_code import commands_started, is_starter
 from core.programs.started import Start
 
 _CHANGES_FOLDER: Final = Reader(
     "C",
-    frozenset(("chdir", "cwd", "directory", "project-directory")),
+    frozenset(
+        (
+            *("app-dir", "cd", "chdir", "cwd", "default-path", "dir", "directory", "prefix"),
+            *("playbook-dir", "project", "project-dir", "project-directory", "pythonpath", "root"),
+            *("rootdir", "search-root", "wd", "workdir", "working-dir", "working-directory"),
+            "terragrunt-working-dir",
+        )
+    ),
     setting=re.compile(r"-chdir=(.+)", re.DOTALL),
+    least=2,
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
@@ -48,18 +57,27 @@ _SCRIPT: Final = re.compile(
 _IN_VALUE: Final = re.compile(r"[,:=@]+")
 """What separates the files of one value: `a.yml,b.yml`, `x.py:app`, `file:x.py`."""
 
+_IN_TEXT: Final = re.compile(r"[\s,:=@'\"{}()\[\]]+")
+"""The same in a value that is a text: `sh x.sh`, `{"setupFiles":["./x.js"]}`."""
+
 _WRITES: Final = re.compile(r"-o|--?out[\w-]*")
 """An option before what a program writes; `--record` and the like may have no value."""
 
-_WRITTEN: Final = re.compile(r"--?(?:out|log|report|record|save|cache)[\w-]*=")
+_WRITTEN: Final = re.compile(
+    r"--?(?:out|log|report|record|save|cache)(?:put|[-_]?(?:s|file|path|dir|directory|folder|name|to))*=",
+    re.IGNORECASE,
+)
 """What a program writes, with its option."""
 
-_LEAST_OF_LOOSE: Final = 4
-"""Letters of an abbreviated option, of programs that have shorter ones of another meaning."""
+_CLUSTER: Final = re.compile(r"-[A-Za-z0-9#:]*")
+_MOST_CLUSTERED: Final = 16
+"""Letters of options in one word that are looked at, in addition to the last one."""
 
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
+_MOST_HELD = 8
+_MOST_PARTS = 256
 
 
 @lru_cache(maxsize=8)  # a plan asks twice
@@ -128,20 +146,31 @@ def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
-    yield from (one.path for one in _named(_CHANGES_FOLDER, argv[1:]))
     readers = (interpreter_of(argv[0]), interpreter_of(realpath))
+    interpreter = next((one for one in readers if isinstance(one, Interpreter)), None)
+    own = argv[1:] if interpreter is None else _before_script(interpreter, argv[1:])
+    yield from (one.path for one in _named(_CHANGES_FOLDER, own))
+    configured = configured_by(argv[0]) or configured_by(realpath)
+    if configured is not None:
+        for word, following in pairwise((*own, "")):
+            yield from (one.path for one in _clustered(configured.into, word, following))
     if any(readers):
         if any(isinstance(one, Reader) and one.enters for one in readers):
-            for word in islice(argv, 1, None):
-                yield word
-                yield from held(word)
-        return
-    if starts_others(argv[0], realpath):
-        for word in islice(argv, 1, None):
-            if interpreter_of(word) is not None:
-                return
-            yield word
-            yield from held(word)
+            yield from _whole_and_held(argv[1:])
+    elif starts_others(argv[0], realpath):
+        yield from _whole_and_held(takewhile(lambda word: interpreter_of(word) is None, argv[1:]))
+
+
+def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
+    """Return the words up to the script: those after it are the script's own."""
+    script = next((one.path for one in read_by(reader, words) if one.sure), None)
+    return words if script is None or script not in words else words[: words.index(script)]
+
+
+def _whole_and_held(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        yield word
+        yield from held(word)
 
 
 def inline_text(argv: Sequence[str], realpath: str) -> str:
@@ -192,7 +221,7 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield each word that an option may have taken or contains, and then the script."""
     taken = False
     for place, word in enumerate(words):
-        if reader.inline.fullmatch(word):
+        if reader.inline.fullmatch(word) and not reader.goes_on:
             if reader.verbs and words[place + 1 : place + 2] and words[place + 1][:1] == "-":
                 continue  # node: `-p -r ./x 1`
             yield from _beside_code(reader, words[place + 2 :])
@@ -202,7 +231,7 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
             taken = True  # by an option in that file
         elif word[:1] == "-" and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
-            yield from map(CodeWord, held(word))
+            yield from chain.from_iterable(map(_whole_and_parts, held(word)))
         elif taken or word not in reader.verbs:
             yield CodeWord(word, sure=not taken and word != "-")
             if not taken:
@@ -226,34 +255,73 @@ def _beside_code(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord
 
 def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield the values of the options that name code: in the next word, glued, or after ``=``."""
-    cluster = _cluster(reader.letter)
     words = words if reader.prefix == "--" else tuple(_spelled(reader, words))
     only_compiled = not reader.compiles.isdisjoint(words[:1])
-    before = ""
+    before, listing = "", False
     for word, following in pairwise((*words, "")):
         if word.startswith("--"):
             yield from _by_name(reader, word[2:], following)
-        found = cluster.fullmatch(word)
-        if found is not None:
-            glued = found.group(1)
-            yield from _values(glued or following, reader, sure=not glued)
+        for one in _clustered(reader.letter, word, following):
+            yield from _values(one.path, reader, sure=one.sure)
+        listing = _is_list(reader, word) if word[:1] == "-" else listing
+        if listing and word[:1] != "-":
+            yield from _values(word, reader, sure=False)
         set_here = reader.setting.fullmatch(word)
-        written = _WRITES.fullmatch(before) or _WRITTEN.match(word)
-        if set_here is not None and not (only_compiled or written):
+        if set_here is not None and not (only_compiled or _is_written(reader, before, word)):
             yield from _values(set_here[1], reader, sure=_SCRIPT.fullmatch(word) is not None)
         said = word.removeprefix("-D")  # cmake's
         if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
             yield from map(CodeWord, pieces_of(word))
         before = word
     yield from _imports(reader, words)
+    yield from _held_options(reader, words)
+
+
+def _clustered(letter: str, word: str, following: str) -> Iterator[CodeWord]:
+    """Yield the values that options in one word may take: `-vfx`, `-1f x`, `-esu x`.
+
+    Only the first that takes one is sure to, and then only if it takes the next word.
+    """
+    letters = _CLUSTER.match(word)
+    if letters is None:
+        return
+    pattern, first = _option(letter), True
+    last = max(letters.end() - 1, 1)
+    for place in dict.fromkeys((*range(1, min(last, _MOST_CLUSTERED)), last)):
+        found = pattern.match(word, place)
+        if found is not None:
+            glued = word[found.end() :]
+            yield CodeWord(glued or following, sure=first and not glued)
+            first = False
+
+
+def _is_list(reader: Reader, option: str) -> bool:
+    """Return whether an option takes all words up to the next one."""
+    return plainly(option.partition("=")[0]) in reader.several
+
+
+def _is_written(reader: Reader, before: str, word: str) -> bool:
+    """Return whether a program writes what a word names."""
+    if _WRITES.fullmatch(before) and not reader.alone.fullmatch(before):
+        return True
+    return _WRITTEN.match(word) is not None
+
+
+def _held_options(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield the same for options in the value of another: `-o addopts='-p x'`."""
+    if reader.holds is not NEVER:
+        found = filter(None, map(reader.holds.fullmatch, words))
+        inner = replace(reader, holds=NEVER)
+        for one in islice(found, _MOST_HELD):
+            yield from _named(inner, one[1].split())
 
 
 def _by_name(reader: Reader, option: str, following: str) -> Iterator[CodeWord]:
     """Yield the value of a long option that names a file; the option may be abbreviated."""
     name, joined, value = option.partition("=")
-    known = name in reader.names
-    least = _LEAST_OF_LOOSE if reader.loose else 1
-    if known or (len(name) >= least and any(one.startswith(name) for one in reader.names)):
+    name, names = plainly(name), _plain_names(reader.names)
+    known = name in names
+    if known or (len(name) >= reader.least and any(one.startswith(name) for one in names)):
         yield from _values(value if joined else following, reader, sure=known)
 
 
@@ -264,10 +332,16 @@ def _values(value: str, reader: Reader, *, sure: bool) -> Iterator[CodeWord]:
     yield from _parts(value)
 
 
+def _whole_and_parts(value: str) -> Iterator[CodeWord]:
+    yield CodeWord(value)
+    yield from _parts(value)
+
+
 def _parts(value: str) -> Iterator[CodeWord]:
     """Yield the files of a value that names several, or more than a file."""
-    if _IN_VALUE.search(value):
-        yield from map(CodeWord, filter(None, _IN_VALUE.split(value)))
+    if _IN_TEXT.search(value):
+        parts = dict.fromkeys(filter(None, _IN_TEXT.split(value)))
+        yield from map(CodeWord, islice(parts, _MOST_PARTS))
 
 
 def _imports(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
@@ -285,8 +359,13 @@ def modules_in(value: str) -> Iterator[CodeWord]:
 
 
 @cache
-def _cluster(letter: str) -> re.Pattern[str]:
-    return re.compile(rf"-[A-Za-z]*?{letter}(.*)", re.DOTALL)
+def _option(letter: str) -> re.Pattern[str]:
+    return re.compile(letter)
+
+
+@cache
+def _plain_names(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(plainly, names))
 
 
 def _spelled(reader: Reader, words: Sequence[str]) -> Iterator[str]:

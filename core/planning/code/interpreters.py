@@ -25,6 +25,7 @@ class Interpreter:
     plain words before the script. ``fed`` matches options that make it read code from its input,
     whatever else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a
     word `@x` means the words in the file `x`. ``library``: the language whose options load modules.
+    ``goes_on``: a script may follow the code.
     """
 
     alone: re.Pattern[str]
@@ -34,6 +35,7 @@ class Interpreter:
     modules: bool = False
     listed: bool = False
     library: str = ""
+    goes_on: bool = False
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench", "inspect"))
@@ -58,8 +60,13 @@ _ALONE_IN_NODE: Final = (
 )
 _CODE_OF_NODE: Final = re.compile(r"-p?e|-p|--eval|--print")
 _TALKS_IN_NODE: Final = re.compile(r"-i|--interactive|repl")
-_ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
-_CODE_OF: Final = {"perl": re.compile(r"-[aclnpwWtTX]*[eE]"), "ruby": re.compile(r"-[aclnpwW]*e")}
+_TALKS: Final = re.compile(r"-[ia]|--interactive")
+_TALKS_IN_VIM: Final = re.compile(r"-[A-Za-z]*[eE][A-Za-z]*")
+_ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTXsSuUf0-9]+")
+_CODE_OF: Final = {
+    "perl": re.compile(r"-[aclnpwWtTXsSuUf0-9]*[eE]"),
+    "ruby": re.compile(r"-[aclnpwWsSU0-9]*e"),
+}
 
 _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (
@@ -78,7 +85,11 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         for name, code in _CODE_OF.items()
     ),
     (
-        re.compile(r"nodemon|node-dev|ts-node-dev|tsnd"),  # their `--watch` names what is watched
+        re.compile(r"nodemon"),  # its `-e` names suffixes of files
+        Interpreter(re.compile(_ALONE_IN_NODE), _NEVER, _VERBS, _TALKS_IN_NODE),
+    ),
+    (
+        re.compile(r"node-dev|ts-node-dev|tsnd"),  # their `--watch` names what is watched
         Interpreter(re.compile(_ALONE_IN_NODE), _CODE_OF_NODE, _VERBS, _TALKS_IN_NODE),
     ),
     (
@@ -91,12 +102,24 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         ),
     ),
     (
-        re.compile(r"(?:php|luajit|lua|tclsh|wish|expect|Rscript|julia|scala|guile|pwsh)[0-9.]*"),
-        Interpreter(
-            re.compile(r"--[a-z-]+=.*"),
-            re.compile(r"-[rev]"),
-            fed=re.compile(r"-[ia]|--interactive"),
-        ),
+        re.compile(r"php[0-9.]*"),
+        Interpreter(re.compile(r"--[a-z-]+=.*|-[enqs]+"), re.compile(r"-[BERr]"), fed=_TALKS),
+    ),
+    (
+        re.compile(r"lua(?:jit)?[0-9.]*"),
+        Interpreter(re.compile(r"-[vEiW]+"), re.compile(r"-e"), fed=_TALKS, goes_on=True),
+    ),
+    (
+        re.compile(r"expect[0-9.]*"),
+        Interpreter(re.compile(r"-[dniNv]+"), re.compile(r"-c"), fed=_TALKS, goes_on=True),
+    ),
+    (
+        re.compile(r"guile[0-9.]*"),  # its `-e` names a function of the script
+        Interpreter(re.compile(r"--[a-z-]+=.*|-ds"), re.compile(r"-c"), fed=_TALKS),
+    ),
+    (
+        re.compile(r"(?:tclsh|wish|Rscript|julia|scala|pwsh)[0-9.]*"),
+        Interpreter(re.compile(r"--[a-z-]+=.*"), re.compile(r"-[reE]"), fed=_TALKS),
     ),
     (
         re.compile(r"java"),  # `-cp FOLDER NAME` is not followed, because NAME is not a file
@@ -165,11 +188,15 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (re.compile(r"[bg]?make"), MAKE),
     (re.compile(r"json_pp"), Reader("(?!)", frozenset(), asks=re.compile(r"(?:--?f=)?\s*eval"))),
     (re.compile(r"gdb"), GDB),
-    (
-        re.compile(r"(?:g?vim(?:\.\w+)?|n?vi|nvim|view|[gr]?vimdiff)"),
-        Reader(
-            "[Sus]", frozenset(("cmd",)), asks=re.compile(r"-[A-Za-z]*[eE][A-Za-z]*"), speaks=True
-        ),
+    *(
+        (
+            re.compile(names),
+            Reader(letter, frozenset(("cmd",)), asks=_TALKS_IN_VIM, speaks=True),
+        )
+        for names, letter in (
+            (r"g?vim(?:\.\w+)?|n?vi|view|[gr]?vimdiff", "[Sus]"),
+            (r"nvim", "[Susl]"),
+        )
     ),
 )
 

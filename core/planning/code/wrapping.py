@@ -29,6 +29,9 @@ from core.shell.unread_commands import UNCERTAIN
 _SPREADING: Final = re.compile(r"g?xargs|parallel|sem")
 """Programs that turn their input into arguments of another program."""
 
+_INPUTS: Final = re.compile(r":{3,4}\+?")
+"""What separates the command of parallel from the words that it gets, or files of them."""
+
 _OF_A_USER: Final = frozenset(("su", "runuser", "newgrp", "sg"))
 _SHELL_WITHOUT_COMMAND: Final = re.compile(
     r"su|runuser|newgrp|sg|chroot|unshare|nsenter|fakeroot|script|d?schroot|proot|ssh|machinectl"
@@ -176,7 +179,14 @@ def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
 
 def spreads_code(argv: Sequence[str]) -> bool:
     """Return whether words that xargs or parallel takes from its input may choose what runs."""
-    return _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is not None and _makes_code(argv)
+    if _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is None:
+        return False
+    return _makes_code(tuple(takewhile(_is_before_inputs, argv)))
+
+
+def _is_before_inputs(word: str) -> bool:
+    """Return whether parallel takes a word as its command's, not as input: `sh ::: x.sh`."""
+    return _INPUTS.fullmatch(word) is None
 
 
 def _makes_code(argv: Sequence[str]) -> bool:

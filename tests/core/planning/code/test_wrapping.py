@@ -25,6 +25,8 @@ from core.planning.code.wrapping import shelled_words, spreads_code
         ("xargs python3 x.py", False),
         ("xargs cat", False),
         ("parallel", True),
+        ("parallel sh ::: x.sh", True),
+        ("parallel sh x.sh ::: a b", False),
         ("cat", False),
     ],
 )
