@@ -1245,17 +1245,17 @@ CONTENT = (
     ),
     Mutant(
         "modules that a runner starts are not bound",
-        "planning/code/arguments.py",
+        "planning/code/words/arguments.py",
         "        elif one.kind is Start.MODULE and interpreter_of(one.by) is None:\n",
         "        elif False:\n",
-        "planning/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
+        "planning/code/words/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
     ),
     Mutant(
         "what may be no file has to be one",
-        "planning/code/arguments.py",
+        "planning/code/words/options.py",
         "sure=sure and likely and",
         "sure=sure and",
-        "planning/test_option_files.py::test_what_may_be_no_file_has_to_be_none",
+        "planning/code/words/test_option_files.py::test_what_may_be_no_file_has_to_be_none",
     ),
 )
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from os.path import basename
 from typing import Final
 
-from core.planning.option_files import Reader
+from core.planning.code.words.option_files import Reader
 from core.programs.inline_code import is_starter
 from core.programs.wrappers import names_of, wrapper_kind
 
@@ -40,7 +40,7 @@ class Interpreter:
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench", "inspect"))
 SHELL: Final = Interpreter(_NEVER, _NEVER)
-"""Its words are read by ``core.planning.code.shell_words``."""
+"""Its words are read by ``core.planning.code.words.shell_words``."""
 
 SED: Final = Reader("f", frozenset(("file",)), program=True)
 MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)

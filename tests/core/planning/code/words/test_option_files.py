@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from core.planning.code.arguments import code_words, entered
-from core.planning.option_files import configured_by
+from core.planning.code.words.arguments import code_words, entered
+from core.planning.code.words.option_files import configured_by
 from core.programs.profiles.tables import table, words
 
 NAMED = """

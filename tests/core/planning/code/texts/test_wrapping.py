@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.planning.code.wrapping import shelled_words, spreads_code
+from core.planning.code.texts.wrapping import shelled_words, spreads_code
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code import search
-from core.planning.code.operands import reached_files
+from core.planning.code.files import search
+from core.planning.code.files.operands import reached_files
 from tests.support.runs import planned, request
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
-from core.planning.code.arguments import read_by
-from core.planning.code.inputs import takes_input
-from core.planning.code.interpreters import (
+from core.planning.code.words.arguments import read_by
+from core.planning.code.words.inputs import takes_input
+from core.planning.code.words.interpreters import (
     CMAKE,
     CTEST,
     GDB,
@@ -17,9 +17,9 @@ from core.planning.code.interpreters import (
     is_find,
     is_wrapper,
 )
-from core.planning.code.shell_words import shell_words
-from core.planning.code.words import held, in_cluster
-from core.planning.option_files import Reader
+from core.planning.code.words.option_files import Reader
+from core.planning.code.words.parts import held, in_cluster
+from core.planning.code.words.shell_words import shell_words
 from core.programs.carriers import is_known
 from core.programs.inline_code import is_starter
 from core.programs.wrapper_grammar import Start, find_command, grammars

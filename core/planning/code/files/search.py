@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Final
 
 from core.files.lookup import is_file, is_folder, is_there
-from core.planning.code.caches import caches_of
-from core.planning.code.lookup import (
+from core.planning.code.files.caches import caches_of
+from core.planning.code.files.lookup import (
     MAKE,
     NODE,
     PLAIN,
@@ -22,7 +22,7 @@ from core.planning.code.lookup import (
     readings,
     required,
 )
-from core.planning.code.words import CodeWord, resolved
+from core.planning.code.words.parts import CodeWord, resolved
 from core.planning.library_modules import MODULES
 from core.planning.paths.pins import real_parent
 from core.planning.python_modules import MODULE_ENDS, at_start, builds_of, tags_of
