@@ -1251,6 +1251,27 @@ CONTENT = (
         "planning/code/words/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
     ),
     Mutant(
+        "only the first letter of a word is an option that names a file",
+        "planning/code/words/options.py",
+        "range(1, min(last, _MOST_CLUSTERED)), last)",
+        "range(1, 2), 1)",
+        "planning/code/words/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
+    ),
+    Mutant(
+        "a script may appear in the other folder",
+        "planning/code/files/search.py",
+        "for folder, missing in looked if folder not in found)",
+        "for folder, missing in looked if folder == missing)",
+        "planning/test_verify.py::test_a_script_may_not_appear_in_the_other_folder",
+    ),
+    Mutant(
+        "a missing script behind an option is none",
+        "planning/code/words/arguments.py",
+        "sure=one.sure or script)",
+        "sure=one.sure)",
+        "planning/code/words/test_option_files.py::test_a_script_that_is_missing_is_one",
+    ),
+    Mutant(
         "what may be no file has to be one",
         "planning/code/words/options.py",
         "sure=sure and likely and",

@@ -26,6 +26,7 @@ from core.planning.code.words.interpreters import (
 from core.planning.code.words.option_files import Reader, configured_by
 from core.planning.code.words.options import (
     clustered,
+    is_script,
     modules_in,
     option_values,
     parts_of,
@@ -141,7 +142,7 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
 
 def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     """Return the words up to the script: those after it are the script's own."""
-    script = next((one.path for one in read_by(reader, words) if one.sure), None)
+    script = next((one.path for one in _scripts(reader, words) if one.sure), None)
     return words if script is None or script not in words else words[: words.index(script)]
 
 
@@ -184,15 +185,23 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
     if reader is SHELL:
         return iter(shell_words(tuple(words)).scripts)
     if isinstance(reader, Interpreter):
-        scripts = _scripts(reader, words)
+        scripts = _likely(reader, words)
         if reader.modules:
             modules = (CodeWord(one, whole=True) for one in imported(words))
             return chain(scripts, modules)
         if reader.library:
-            found = modules_of(reader.library, words)
-            return chain(scripts, (CodeWord(one, whole=True) for one in found))
+            loaded = modules_of(reader.library, words)
+            return chain(scripts, (CodeWord(one, whole=True) for one in loaded))
         return scripts
     return option_values(reader, words)
+
+
+def _likely(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield scripts; behind an option that may have taken it, only one has the name of one."""
+    values = {word for before, word in pairwise(words) if reader.takes.fullmatch(before)}
+    for one in _scripts(reader, words):
+        script = is_script(one.path) and one.path not in values
+        yield CodeWord(one.path, sure=one.sure or script)
 
 
 def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:

@@ -21,11 +21,11 @@ class Interpreter:
     """Interpreters with one style of options.
 
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
-    the code itself. An option that neither matches may or may not take the next word. ``verbs`` are
-    plain words before the script. ``fed`` matches options that make it read code from its input,
-    whatever else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a
-    word `@x` means the words in the file `x`. ``library``: the language whose options load modules.
-    ``goes_on``: a script may follow the code.
+    the code itself, and ``takes`` options that do take one. An option that none of them matches may
+    or may not take the next word. ``verbs`` are plain words before the script. ``fed`` matches
+    options that make it read code from its input, whatever else it reads. ``modules``: its ``-m``
+    imports from the working folder. ``listed``: a word `@x` means the words in the file `x`.
+    ``library``: the language whose options load modules. ``goes_on``: a script may follow the code.
     """
 
     alone: re.Pattern[str]
@@ -36,6 +36,7 @@ class Interpreter:
     listed: bool = False
     library: str = ""
     goes_on: bool = False
+    takes: re.Pattern[str] = _NEVER
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench", "inspect"))
@@ -76,6 +77,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
             re.compile(r"-[BbdEiIOPqsSuvx]*[cm]"),
             fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*[cm]?"),
             modules=True,
+            takes=re.compile(r"-[BbdEIiOPqsSuvx]*[WX]"),
         ),
     ),
     (re.compile(r"(?:pdb|pydoc)[0-9.]*"), Interpreter(_NEVER, _NEVER)),

@@ -18,6 +18,9 @@ _IN_VALUE: Final = re.compile(r"[,:=@]+")
 _IN_TEXT: Final = re.compile(r"[\s,:=@'\"{}()\[\]]+")
 """The same in a value that is a text: `sh x.sh`, `{"setupFiles":["./x.js"]}`."""
 
+_KEYED: Final = re.compile(r"=|://|[\s{}]")
+"""What a value has that is a setting, an address or a text, and not only names of files."""
+
 _WRITES: Final = re.compile(r"-o|--?out[\w-]*")
 """An option before what a program writes; `--record` and the like may have no value."""
 
@@ -35,10 +38,15 @@ _MOST_CLUSTERED: Final = 16
 _LIKELY_FILE: Final = re.compile(r"\.{0,2}/.+|(?!.*://).+\.[A-Za-z]\w*")
 
 _SCRIPT: Final = re.compile(
-    r"[^-].*\.(?:go|swift|cr|nims?|zig|kts?|sc|scala|nix|nf|dart|ml|hs|exs?|cljs?|lisp|scm|raku|bats|lua|[cm]?[jt]sx?"
-    r"|csx|fsx|d|py|sh|rb|pl|php|tcl|jl|R|rs|t|ya?ml|robot|ipynb|tfplan)",
+    r"(?!.*://)[^-].*\.(?:go|swift|cr|nims?|zig|kts?|sc|scala|nix|nf|dart|ml|hs|exs?|cljs?|lisp|scm|rkt"
+    r"|raku|bats|lua|[cm]?[jt]sx?|csx?|fsx|dll|exe|jar|java|d|py|sh|rb|pl|php|tcl|exp|jl|R|rs|t|m|ya?ml"
+    r"|robot|ipynb|tfplan|groovy|gradle|ps1|sql|mk|xml|cfg|cnf|conf|ini|service|timer|ovpn|hcl)",
     re.DOTALL,
 )
+"""A name that only a file of code or options has, so that it is to exist."""
+
+_LEAST_OF_CERTAIN: Final = 3
+"""Letters of an abbreviated option that is taken for it, if a file follows."""
 
 _MOST_HELD: Final = 8
 _MOST_PARTS: Final = 256
@@ -59,7 +67,7 @@ def option_values(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
             yield from _values(word, reader, sure=False)
         set_here = reader.setting.fullmatch(word)
         if set_here is not None and not (only_compiled or _is_written(reader, before, word)):
-            yield from _values(set_here[1], reader, sure=_SCRIPT.fullmatch(word) is not None)
+            yield from _values(set_here[1], reader, sure=is_script(word))
         said = word.removeprefix("-D")  # cmake's
         if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
             yield from map(CodeWord, pieces_of(word))
@@ -71,7 +79,7 @@ def option_values(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
 def clustered(letter: str, word: str, following: str) -> Iterator[CodeWord]:
     """Yield the values that options in one word may take: `-vfx`, `-1f x`, `-esu x`.
 
-    Only the first that takes one is sure to, and then only if it takes the next word.
+    Only the first that takes one is sure to, and then only if it takes the next word, or a file.
     """
     letters = _CLUSTER.match(word)
     if letters is None:
@@ -82,7 +90,8 @@ def clustered(letter: str, word: str, following: str) -> Iterator[CodeWord]:
         found = pattern.match(word, place)
         if found is not None:
             glued = word[found.end() :]
-            yield CodeWord(glued or following, sure=first and not glued)
+            certain = not glued or (place == 1 and is_script(glued))
+            yield CodeWord(glued or following, sure=first and certain)
             first = False
 
 
@@ -113,14 +122,22 @@ def _by_name(reader: Reader, option: str, following: str) -> Iterator[CodeWord]:
     name, names = plainly(name), _plain_names(reader.names)
     known = name in names
     if known or (len(name) >= reader.least and any(one.startswith(name) for one in names)):
-        yield from _values(value if joined else following, reader, sure=known)
+        value = value if joined else following
+        certain = known or (len(name) >= _LEAST_OF_CERTAIN and is_script(value))
+        yield from _values(value, reader, sure=certain)
 
 
 def _values(value: str, reader: Reader, *, sure: bool) -> Iterator[CodeWord]:
     """Yield the files that the value of an option may name."""
     likely = not reader.loose or _LIKELY_FILE.fullmatch(value) is not None
     yield CodeWord(value, sure=sure and likely and _IN_VALUE.search(value) is None)
-    yield from parts_of(value)
+    certain = sure and likely and _KEYED.search(value) is None
+    yield from (CodeWord(one.path, certain and is_script(one.path)) for one in parts_of(value))
+
+
+def is_script(word: str) -> bool:
+    """Return whether a word has a name that only a file of code or options has."""
+    return _SCRIPT.fullmatch(word) is not None
 
 
 def whole_and_parts(value: str) -> Iterator[CodeWord]:

@@ -164,6 +164,10 @@ bundle exec rspec --f d
 phpcs --standard=PSR12 -n a.php
 vim -l a.txt
 sbatch --wrap 'make all'
+docker ps -fname=x.yml
+cargo --config=a.b=x.yml build
+kubectl apply -f https://example.com/a,x.yml
+mvn -Dfoo.yml test
 """
 MISSING = """
 go run x.go
@@ -177,6 +181,20 @@ terraform apply x.tfplan
 npx hardhat run scripts/x.js
 npx jest --reporters ./x.js
 docker compose -f x.yml up
+deno run -A x.ts
+ruby -Ilib x.rb
+perl -Ilib x.pl
+ts-node -T x.ts
+Rscript --vanilla x.R
+guile -s x.scm
+psql -fx.sql
+psql -1f x.sql
+kubectl apply -fx.yml
+kubectl apply -f a.yml,x.yml
+locust -f a.py,x.py
+flake8 --conf x.cfg
+jbang x.java
+dotnet x.dll
 """
 FOLDERS = """
 terraform -chdir=sub apply x.tfplan | sub
