@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.planning.code.arguments import code_folders, code_words, inline_text
-from core.planning.code.assigned import loads
-from core.planning.code.caches import raises_rights, with_caches
-from core.planning.code.fed import with_fed
-from core.planning.code.found import joined
-from core.planning.code.operands import (
+from core.planning.code.files.caches import raises_rights, with_caches
+from core.planning.code.files.fed import with_fed
+from core.planning.code.files.operands import (
     Code,
     code_named,
     code_operands,
     programs_named,
     reached_files,
 )
-from core.planning.code.reached import by_options, by_vector
-from core.planning.code.words import ENDS_OF_WORDS
+from core.planning.code.texts.found import joined
+from core.planning.code.texts.reached import by_options, by_vector
+from core.planning.code.words.arguments import code_folders, code_words, inline_text
+from core.planning.code.words.assigned import loads
+from core.planning.code.words.parts import ENDS_OF_WORDS
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of

@@ -9,12 +9,17 @@ from itertools import islice, pairwise
 from typing import Final
 
 _MOST_NAMED: Final = 32
-_FOLDER: Final = re.compile(r"-[acfnpstuvwSTUWX]*I(.*)", re.DOTALL)
-_OF_PERL: Final = re.compile(r"-[acfnpstuvwSTUWX]*[mM]-?([A-Za-z_][\w:']*)(.*)", re.DOTALL)
+_FLAGS: Final = (
+    r"-(?:[acfgnpstuvwSTUWX]|l[0-7]*+|0(?:[xX][0-9A-Fa-f]++|[0-7]*+)|C[0-9IOEioADSLa]*+)*+"
+)
+"""Options of perl, in one word, before another (perlrun(1)); ruby's are among them."""
+
+_FOLDER: Final = re.compile(rf"{_FLAGS}I(.*)", re.DOTALL)
+_OF_PERL: Final = re.compile(rf"{_FLAGS}[mM]-?([A-Za-z_][\w:']*)(.*)", re.DOTALL)
 _OF_DEBUGGER: Final = re.compile(r"-[A-Za-z]*dt?:([A-Za-z_][\w:']*).*", re.DOTALL)
 _PARTS: Final = re.compile(r"::|'")
 _LISTED: Final = re.compile(r"[\s=,'\"():;]+")
-_REQUIRES: Final = re.compile(r"-[A-Za-z]*r(.*)|--require=?(.*)", re.DOTALL)
+_REQUIRES: Final = re.compile(r"(?:-(?:[A-Zac-qs-z0-9:]*r)|--require=?)(.*)", re.DOTALL)
 
 MODULES: Final = {"perl": (".pmc", ".pm"), "ruby": (".rb", ".so")}
 """The endings of a module's files, in the order in which they are tried."""
@@ -39,7 +44,7 @@ def _named(language: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
             folders += (found[1] or following).split(":")
         elif language == "ruby":
             required = _REQUIRES.fullmatch(word)
-            names += [required[1] or required[2] or following] if required else []
+            names += [required[1] or following] if required else []
         else:
             _add_perl(word, folders, names)
     return folders, [one for one in names if one and not one.startswith("/")]

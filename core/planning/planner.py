@@ -22,9 +22,9 @@ from core.model.command import (
 )
 from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
-from core.planning.code.fed import with_fed
-from core.planning.code.operands import code_named, programs_named, reached_files
-from core.planning.code.reached import by_text
+from core.planning.code.files.fed import with_fed
+from core.planning.code.files.operands import code_named, programs_named, reached_files
+from core.planning.code.texts.reached import by_text
 from core.planning.command import plan_command
 from core.planning.digest import bind
 from core.planning.environment import Tables, account_of

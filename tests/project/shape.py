@@ -31,7 +31,7 @@ FRAGMENTS: Mapping[str, str] = {
     "bot/policy_tools/home_journal.py": "where a caller's variables count for nothing",
     "channels/companion/question.py": "pure; the channel around it keeps connections",
     "channels/plugin.py": "what a third party's channel is given; bot/settings reads it",
-    "core/planning/code/packages.py": "reads a foreign file format; tested without a plan",
+    "core/planning/code/files/packages.py": "reads a foreign file format; tested without a plan",
     "core/planning/terminal_part.py": "what a plan of a terminal says; it pins no program",
     "core/companion/limits.py": "the numbers on the protocol's page; tested without a socket",
     "core/nodes/backoff.py": "tested by itself; a companion that connects waits alike",

@@ -21,7 +21,7 @@ _SPECIFICATION = re.compile(r"\bS[0-4]\b")
 _CITING = ("bot/", "channels/", "core/", "docs/decisions/", "docs/glossary.md")
 
 _ALLOWED = {
-    "core/planning/code/interpreters.py": "wish",
+    "core/planning/code/words/interpreters.py": "wish",
     "core/programs/data/carriers.toml": "wish",
     "core/programs/data/wrappers.toml": "wish",
     "core/store/migrations/versions/rev_0010.py": "wish",

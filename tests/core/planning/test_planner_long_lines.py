@@ -49,10 +49,12 @@ def test_a_line_of_eight_times_the_length_takes_no_sixty_four_times(
         "sudo " + "node -r " * 2_000,
         "x=$(cat notes); " + "y=" + "a" * 250 + ";" + "$y" * 8_000,
         "sed '" + "sa" * 8_000 + "'",
+        "node -C sub " + " ".join(f"-r ./{one}" for one in range(1_500)) + " x",
+        "make -" + "f" * 16_000,
     ],
     ids=[
         *("git -C", "git -c -C", "PATH", "braces", "ranges", "make -f", "make -fN", "node -r"),
-        *("values", "sed"),
+        *("values", "sed", "node -C -r", "make -fff"),
     ],
 )
 def test_sixteen_thousand_characters_take_no_time(tmp_path: Path, line: str) -> None:

@@ -205,3 +205,25 @@ def test_a_script_that_a_runner_starts_must_stay_as_it_was(tmp_path: Path, line:
 
     with pytest.raises(PlanDrift, match=r"x\.py"), verify(plan):
         pass
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "appears"),
+    [
+        ("env -C sub sh x.sh", "x.sh", "sub/x.sh"),
+        ("make -C sub -f x.sh", "x.sh", "sub/x.sh"),
+        ("node --cwd=sub x.sh", "sub/x.sh", "x.sh"),
+        ("node --cwd=sub --import ./x.sh y", "sub/x.sh", "x.sh"),
+    ],
+)
+def test_a_script_may_not_appear_in_the_other_folder(
+    tmp_path: Path, line: str, found: str, appears: str
+) -> None:
+    """It is not known whether a program changes to a folder: what is in either may be what runs."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / found).touch()
+    plan = planned(request(line, cwd=tmp_path))
+    (tmp_path / appears).touch()
+
+    with pytest.raises(PlanDrift, match="was not a file when this was asked"), verify(plan):
+        pass

@@ -1260,17 +1260,38 @@ CONTENT = (
     ),
     Mutant(
         "modules that a runner starts are not bound",
-        "planning/code/arguments.py",
+        "planning/code/words/arguments.py",
         "        elif one.kind is Start.MODULE and interpreter_of(one.by) is None:\n",
         "        elif False:\n",
-        "planning/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
+        "planning/code/words/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
+    ),
+    Mutant(
+        "only the first letter of a word is an option that names a file",
+        "planning/code/words/options.py",
+        "range(1, min(last, _MOST_CLUSTERED)), last)",
+        "range(1, 2), 1)",
+        "planning/code/words/test_option_files.py::test_a_file_that_a_program_obeys_is_code",
+    ),
+    Mutant(
+        "a script may appear in the other folder",
+        "planning/code/files/search.py",
+        "for folder, missing in looked if folder not in found)",
+        "for folder, missing in looked if folder == missing)",
+        "planning/test_verify.py::test_a_script_may_not_appear_in_the_other_folder",
+    ),
+    Mutant(
+        "a missing script behind an option is none",
+        "planning/code/words/arguments.py",
+        "sure=one.sure or script)",
+        "sure=one.sure)",
+        "planning/code/words/test_option_files.py::test_a_script_that_is_missing_is_one",
     ),
     Mutant(
         "what may be no file has to be one",
-        "planning/code/arguments.py",
+        "planning/code/words/options.py",
         "sure=sure and likely and",
         "sure=sure and",
-        "planning/test_option_files.py::test_what_may_be_no_file_has_to_be_none",
+        "planning/code/words/test_option_files.py::test_what_may_be_no_file_has_to_be_none",
     ),
 )
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code.packages import mains
+from core.planning.code.files.packages import mains
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code.lookup import NODE, look, lookups, readings, required
+from core.planning.code.files.lookup import NODE, look, lookups, readings, required
 
 
 @pytest.mark.parametrize(

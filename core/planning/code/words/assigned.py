@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from core.planning.code.spoken import with_interpreter
-from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of, tails
+from core.planning.code.words.parts import ENDS_OF_WORDS, in_cluster, pieces_of, tails
+from core.planning.code.words.spoken import with_interpreter
 
 _MOST_SET: Final = 256
 _SETS: Final = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*])?\+?=(.+)", re.DOTALL)

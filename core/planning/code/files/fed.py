@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from core.model.command import Connector, PlannedCommand
-from core.planning.code.operands import reached_files
-from core.planning.code.reached import by_vector
-from core.planning.code.words import fed_names
+from core.planning.code.files.operands import reached_files
+from core.planning.code.texts.reached import by_vector
+from core.planning.code.words.parts import fed_names
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.wrappers import names_of
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import Final
 
-from core.planning.code.interpreters import Interpreter
-from core.planning.code.words import is_input
-from core.planning.option_files import Reader
+from core.planning.code.words.interpreters import Interpreter
+from core.planning.code.words.option_files import Reader
+from core.planning.code.words.parts import is_input
 from core.shell.unread_commands import UNCERTAIN
 
 _CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from core.planning.code.reached import DEEPEST_TEXT, by_options, by_text, by_vector
+from core.planning.code.texts.reached import DEEPEST_TEXT, by_options, by_text, by_vector
 
 TAKING = (
     *("sh", "sh -", "bash -s a", "bash -e", "sh +e", "dash -o noglob", "python3", "python3 -"),

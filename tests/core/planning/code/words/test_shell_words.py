@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from core.planning.code.shell_words import shell_words
+from core.planning.code.words.shell_words import shell_words
 
 SCRIPTS = (
     *("- notes", "+ notes", "-- notes", "-x - notes", "+ -x notes", "+ - notes", "+ + notes"),

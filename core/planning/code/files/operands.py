@@ -11,10 +11,10 @@ from itertools import islice
 
 from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
-from core.planning.code.arguments import code_folders, code_words, entered, named_in
-from core.planning.code.assigned import filled, with_own_values
-from core.planning.code.search import Guesses, Search
-from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, resolved, tails
+from core.planning.code.files.search import Guesses, Search
+from core.planning.code.words.arguments import code_folders, code_words, entered, named_in
+from core.planning.code.words.assigned import filled, with_own_values
+from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
 from core.planning.paths.search_path import SearchPath
 from core.planning.python_modules import MOST_FILES

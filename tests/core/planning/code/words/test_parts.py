@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.planning.code.words import in_cluster, is_input, pieces_of, resolved, tails
+from core.planning.code.words.parts import in_cluster, is_input, pieces_of, resolved, tails
 from core.shell.unread_commands import UNCERTAIN
 
 

@@ -13,9 +13,9 @@ from typing import Final
 from urllib.parse import unquote
 
 from core.files.lookup import is_file, is_folder
-from core.planning.code.interpreters import interpreter_of
-from core.planning.code.packages import PACKAGE, mains
-from core.planning.code.words import held
+from core.planning.code.files.packages import PACKAGE, mains
+from core.planning.code.words.interpreters import interpreter_of
+from core.planning.code.words.parts import held
 
 _FOLDER: Final = ("/__main__.py", "/__main__.pyc")
 _NODE: Final = ("", ".js", ".node", f"/{PACKAGE}", "/index.js", "/index.node")

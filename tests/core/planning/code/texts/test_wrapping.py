@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.planning.code.wrapping import shelled_words, spreads_code
+from core.planning.code.texts.wrapping import shelled_words, spreads_code
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,8 @@ from core.planning.code.wrapping import shelled_words, spreads_code
         ("xargs python3 x.py", False),
         ("xargs cat", False),
         ("parallel", True),
+        ("parallel sh ::: x.sh", True),
+        ("parallel sh x.sh ::: a b", False),
         ("cat", False),
     ],
 )

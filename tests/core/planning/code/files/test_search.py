@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code import search
-from core.planning.code.operands import reached_files
+from core.planning.code.files import search
+from core.planning.code.files.operands import reached_files
 from tests.support.runs import planned, request
 
 
@@ -82,6 +82,14 @@ def test_data_behind_an_option_without_a_value_is_not_bound(tmp_path: Path, opti
     plan = planned(request(f"node {option} x.js data.log", cwd=at))
 
     assert [Path(one.path).name for one in plan.commands[0].operands] == ["x.js"]
+
+
+@pytest.mark.parametrize("options", ["-0777ne print", "-0pe 1", "-lne print", "-sSe 1"])
+def test_data_of_code_on_the_line_is_not_bound(tmp_path: Path, options: str) -> None:
+    """A command that changes it may run again: `perl -0pi -e s/a/b/ log`."""
+    plan = planned(request(f"perl {options} log", cwd=tree(tmp_path, "log")))
+
+    assert not plan.commands[0].operands
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.planning.code.arguments import code_words
-from core.planning.code.words import CodeWord
+from core.planning.code.words.arguments import code_words
+from core.planning.code.words.parts import CodeWord
 from core.programs.inline_code import DEEPEST_START
 
 

@@ -4,7 +4,9 @@ import shlex
 
 import pytest
 
-from core.planning.code.arguments import code_words, entered
+from core.planning.code.words.arguments import code_words, entered
+from core.planning.code.words.option_files import configured_by
+from core.programs.profiles.tables import table, words
 
 NAMED = """
 npx vitest --workspace=x.ts                         | x.ts
@@ -71,6 +73,60 @@ bundle exec irb -r ./x.rb                           | ./x.rb
 bundle exec rspec -O x.txt                          | x.txt
 gjs x.js                                            | x.js
 R CMD BATCH x.R                                     | x.R
+psql -1f x.sql                                      | x.sql
+psql -X1qAtf x.sql db                               | x.sql
+ssh -46F x.conf host                                | x.conf
+curl -sS#4K x.rc                                    | x.rc
+tmux -2uf x.conf new                                | x.conf
+ssh -vvvvvvvvvvvvvvvvvvvvvF x.conf host             | x.conf
+vim -esu x.vim                                      | x.vim
+nvim -l x.lua                                       | x.lua
+jbang -o x.java                                     | x.java
+fastify start -o x.js                               | x.js
+fastify start --logging-module=./x.js a.js          | ./x.js a.js
+npx jest --global-setup ./x.js                      | ./x.js
+npx jest --setup-files-after-env=./x.js             | ./x.js
+npx jest --setupFiles ./a.js ./x.js --watch         | ./a.js ./x.js
+npx jest --config '{"reporters":["./x.js"]}'        | ./x.js
+npx webpack -c a.js x.js                            | a.js x.js
+npx postcss a.css -u autoprefixer ./x.js            | ./x.js
+npx stylelint --customSyntax ./x.js                 | ./x.js
+npx vitest --typecheck.checker ./x.ts               | ./x.ts
+npx karma start x.js                                | x.js
+npx newman run x.json                               | x.json
+npx jest@29 -c x.js                                 | x.js
+yarn run jest -c x.js                               | x.js
+node node_modules/mocha/bin/_mocha -r ./x.js        | ./x.js
+bundle exec rspec --req ./x.rb                      | ./x.rb
+sidekiq --r ./x.rb                                  | ./x.rb
+phpunit --boo ./x.php                               | ./x.php
+pytest -o addopts='-p x -p y'                       | x.py y.py
+uvx pytest@8 -p x                                   | x.py
+hatch run test:pytest -p x                          | x.py
+flask --app x run                                   | x.py
+uvicorn x:app --reload                              | x.py
+gunicorn -w 4 x.y:app                               | x/y.py
+gunicorn -k x.Worker a:b                            | x.py
+celery -A x worker                                  | x.py
+django-admin check --sett x                         | x.py
+robot --listener x suite                            | x.py
+torchrun -m x                                       | x.py
+scalene run x.py                                    | x.py
+snakemake --configfile a.yml x.yml                  | a.yml x.yml
+ansible-playbook -e@x.yml a.yml                     | x.yml
+sbatch --wrap 'sh x.sh'                             | x.sh
+nix-shell x.nix                                     | x.nix
+scala-cli x.sc                                      | x.sc
+emacs --batch -l x.el                               | x.el
+clang --config x.cfg a.c                            | x.cfg
+java -javaagent:x.jar -jar a.jar                    | x.jar
+nodemon -e ts x.js                                  | x.js
+nodemon --exec 'ts-node x.ts'                       | x.ts
+php -e x.php                                        | x.php
+lua -v x.lua                                        | x.lua
+lua -e 1 x.lua                                      | x.lua
+guile -e main x.scm                                 | x.scm
+expect -c 'set a 1' x.exp                           | x.exp
 """
 PLAIN = """
 docker rm -f web
@@ -100,6 +156,18 @@ npx vitest -u x.test.ts
 npx jest -u -f x.test.js
 phpcs -n x.php
 drush -l example.com status
+docker inspect -f '{{.State.Status}}' web
+npx jest --reporters default jest-junit
+npx jest --coverageReporters text lcov
+npx playwright test --project chromium
+bundle exec rspec --f d
+phpcs --standard=PSR12 -n a.php
+vim -l a.txt
+sbatch --wrap 'make all'
+docker ps -fname=x.yml
+cargo --config=a.b=x.yml build
+kubectl apply -f https://example.com/a,x.yml
+mvn -Dfoo.yml test
 """
 MISSING = """
 go run x.go
@@ -113,6 +181,20 @@ terraform apply x.tfplan
 npx hardhat run scripts/x.js
 npx jest --reporters ./x.js
 docker compose -f x.yml up
+deno run -A x.ts
+ruby -Ilib x.rb
+perl -Ilib x.pl
+ts-node -T x.ts
+Rscript --vanilla x.R
+guile -s x.scm
+psql -fx.sql
+psql -1f x.sql
+kubectl apply -fx.yml
+kubectl apply -f a.yml,x.yml
+locust -f a.py,x.py
+flake8 --conf x.cfg
+jbang x.java
+dotnet x.dll
 """
 FOLDERS = """
 terraform -chdir=sub apply x.tfplan | sub
@@ -121,6 +203,14 @@ bun --cwd sub run x.ts              | sub
 bun --cwd=sub x.ts                  | sub
 ruby -Csub x.rb                     | sub
 gunicorn --chdir sub -c x.py a:b    | sub
+uvicorn --app-dir=sub x:app         | sub
+sudo --chdir sub sh x.sh            | sub
+npx vitest --root sub -c x.ts       | sub
+task -d sub -t x.yml                | sub
+foreman start -d sub -f x           | sub
+inv -r sub -c x build               | sub
+ts-node --dir sub x.ts              | sub
+rake --directory sub -f x.rake      | sub
 """
 
 
@@ -163,6 +253,26 @@ def test_a_program_may_change_to_a_folder_first(line: str, folder: str) -> None:
     argv = _words(line)
 
     assert folder in {*entered(argv, f"/usr/bin/{argv[0]}")}
+
+
+@pytest.mark.parametrize(
+    "line", ["python3 x.py -C sub", "node x.js --root sub", "ruby x.rb --chdir=sub"]
+)
+def test_the_words_of_a_script_are_its_own(line: str) -> None:
+    """The control: its interpreter changes to no folder that they name."""
+    argv = _words(line)
+
+    assert "sub" not in {*entered(argv, f"/usr/bin/{argv[0]}")}
+
+
+def test_each_reader_of_the_table_can_be_built() -> None:
+    """Each is built when its first program is asked about, so a broken one would be found late."""
+    readers = table("option_files")["readers"]
+    assert isinstance(readers, list)
+    names = [name for one in readers for name in words(one, "of") if name.isidentifier()]
+
+    assert all(map(configured_by, names))
+    assert len({*names}) == len(names)
 
 
 @pytest.mark.parametrize(

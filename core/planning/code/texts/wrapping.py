@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
-from core.planning.code.arguments import read_by
-from core.planning.code.inputs import takes_input
-from core.planning.code.interpreters import (
+from core.planning.code.words.arguments import read_by
+from core.planning.code.words.inputs import takes_input
+from core.planning.code.words.interpreters import (
     CMAKE,
     CTEST,
     GDB,
@@ -17,9 +17,9 @@ from core.planning.code.interpreters import (
     is_find,
     is_wrapper,
 )
-from core.planning.code.shell_words import shell_words
-from core.planning.code.words import held, in_cluster
-from core.planning.option_files import Reader
+from core.planning.code.words.option_files import Reader
+from core.planning.code.words.parts import held, in_cluster
+from core.planning.code.words.shell_words import shell_words
 from core.programs.carriers import is_known
 from core.programs.inline_code import is_starter
 from core.programs.wrapper_grammar import Start, find_command, grammars
@@ -28,6 +28,9 @@ from core.shell.unread_commands import UNCERTAIN
 
 _SPREADING: Final = re.compile(r"g?xargs|parallel|sem")
 """Programs that turn their input into arguments of another program."""
+
+_INPUTS: Final = re.compile(r":{3,4}\+?")
+"""What separates the command of parallel from the words that it gets, or files of them."""
 
 _OF_A_USER: Final = frozenset(("su", "runuser", "newgrp", "sg"))
 _SHELL_WITHOUT_COMMAND: Final = re.compile(
@@ -176,7 +179,14 @@ def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
 
 def spreads_code(argv: Sequence[str]) -> bool:
     """Return whether words that xargs or parallel takes from its input may choose what runs."""
-    return _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is not None and _makes_code(argv)
+    if _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is None:
+        return False
+    return _makes_code(tuple(takewhile(_is_before_inputs, argv)))
+
+
+def _is_before_inputs(word: str) -> bool:
+    """Return whether parallel takes a word as its command's, not as input: `sh ::: x.sh`."""
+    return _INPUTS.fullmatch(word) is None
 
 
 def _makes_code(argv: Sequence[str]) -> bool:

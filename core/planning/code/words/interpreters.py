@@ -9,7 +9,7 @@ from functools import lru_cache
 from os.path import basename
 from typing import Final
 
-from core.planning.option_files import Reader
+from core.planning.code.words.option_files import Reader
 from core.programs.inline_code import is_starter
 from core.programs.wrappers import names_of, wrapper_kind
 
@@ -21,10 +21,11 @@ class Interpreter:
     """Interpreters with one style of options.
 
     ``alone`` matches options that take no word after them, ``inline`` options whose next word is
-    the code itself. An option that neither matches may or may not take the next word. ``verbs`` are
-    plain words before the script. ``fed`` matches options that make it read code from its input,
-    whatever else it reads. ``modules``: its ``-m`` imports from the working folder. ``listed``: a
-    word `@x` means the words in the file `x`. ``library``: the language whose options load modules.
+    the code itself, and ``takes`` options that do take one. An option that none of them matches may
+    or may not take the next word. ``verbs`` are plain words before the script. ``fed`` matches
+    options that make it read code from its input, whatever else it reads. ``modules``: its ``-m``
+    imports from the working folder. ``listed``: a word `@x` means the words in the file `x`.
+    ``library``: the language whose options load modules. ``goes_on``: a script may follow the code.
     """
 
     alone: re.Pattern[str]
@@ -34,11 +35,13 @@ class Interpreter:
     modules: bool = False
     listed: bool = False
     library: str = ""
+    goes_on: bool = False
+    takes: re.Pattern[str] = _NEVER
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench", "inspect"))
 SHELL: Final = Interpreter(_NEVER, _NEVER)
-"""Its words are read by ``core.planning.code.shell_words``."""
+"""Its words are read by ``core.planning.code.words.shell_words``."""
 
 SED: Final = Reader("f", frozenset(("file",)), program=True)
 MAKE: Final = Reader("f", frozenset(("file", "makefile")), speaks=True)
@@ -58,8 +61,13 @@ _ALONE_IN_NODE: Final = (
 )
 _CODE_OF_NODE: Final = re.compile(r"-p?e|-p|--eval|--print")
 _TALKS_IN_NODE: Final = re.compile(r"-i|--interactive|repl")
-_ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTX]+")
-_CODE_OF: Final = {"perl": re.compile(r"-[aclnpwWtTX]*[eE]"), "ruby": re.compile(r"-[aclnpwW]*e")}
+_TALKS: Final = re.compile(r"-[ia]|--interactive")
+_TALKS_IN_VIM: Final = re.compile(r"-[A-Za-z]*[eE][A-Za-z]*")
+_ALONE_IN_PERL: Final = re.compile(r"-[acnpwlWtTXsSuUf0-9]+")
+_CODE_OF: Final = {
+    "perl": re.compile(r"-[aclnpwWtTXsSuUf0-9]*[eE]"),
+    "ruby": re.compile(r"-[aclnpwWsSU0-9]*e"),
+}
 
 _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (
@@ -69,6 +77,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
             re.compile(r"-[BbdEiIOPqsSuvx]*[cm]"),
             fed=re.compile(r"-[BbdEIOPqsSuvx]*i[BbdEiIOPqsSuvx]*[cm]?"),
             modules=True,
+            takes=re.compile(r"-[BbdEIiOPqsSuvx]*[WX]"),
         ),
     ),
     (re.compile(r"(?:pdb|pydoc)[0-9.]*"), Interpreter(_NEVER, _NEVER)),
@@ -78,7 +87,11 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         for name, code in _CODE_OF.items()
     ),
     (
-        re.compile(r"nodemon|node-dev|ts-node-dev|tsnd"),  # their `--watch` names what is watched
+        re.compile(r"nodemon"),  # its `-e` names suffixes of files
+        Interpreter(re.compile(_ALONE_IN_NODE), _NEVER, _VERBS, _TALKS_IN_NODE),
+    ),
+    (
+        re.compile(r"node-dev|ts-node-dev|tsnd"),  # their `--watch` names what is watched
         Interpreter(re.compile(_ALONE_IN_NODE), _CODE_OF_NODE, _VERBS, _TALKS_IN_NODE),
     ),
     (
@@ -91,12 +104,24 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         ),
     ),
     (
-        re.compile(r"(?:php|luajit|lua|tclsh|wish|expect|Rscript|julia|scala|guile|pwsh)[0-9.]*"),
-        Interpreter(
-            re.compile(r"--[a-z-]+=.*"),
-            re.compile(r"-[rev]"),
-            fed=re.compile(r"-[ia]|--interactive"),
-        ),
+        re.compile(r"php[0-9.]*"),
+        Interpreter(re.compile(r"--[a-z-]+=.*|-[enqs]+"), re.compile(r"-[BERr]"), fed=_TALKS),
+    ),
+    (
+        re.compile(r"lua(?:jit)?[0-9.]*"),
+        Interpreter(re.compile(r"-[vEiW]+"), re.compile(r"-e"), fed=_TALKS, goes_on=True),
+    ),
+    (
+        re.compile(r"expect[0-9.]*"),
+        Interpreter(re.compile(r"-[dniNv]+"), re.compile(r"-c"), fed=_TALKS, goes_on=True),
+    ),
+    (
+        re.compile(r"guile[0-9.]*"),  # its `-e` names a function of the script
+        Interpreter(re.compile(r"--[a-z-]+=.*|-ds"), re.compile(r"-c"), fed=_TALKS),
+    ),
+    (
+        re.compile(r"(?:tclsh|wish|Rscript|julia|scala|pwsh)[0-9.]*"),
+        Interpreter(re.compile(r"--[a-z-]+=.*"), re.compile(r"-[reE]"), fed=_TALKS),
     ),
     (
         re.compile(r"java"),  # `-cp FOLDER NAME` is not followed, because NAME is not a file
@@ -165,11 +190,15 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (re.compile(r"[bg]?make"), MAKE),
     (re.compile(r"json_pp"), Reader("(?!)", frozenset(), asks=re.compile(r"(?:--?f=)?\s*eval"))),
     (re.compile(r"gdb"), GDB),
-    (
-        re.compile(r"(?:g?vim(?:\.\w+)?|n?vi|nvim|view|[gr]?vimdiff)"),
-        Reader(
-            "[Sus]", frozenset(("cmd",)), asks=re.compile(r"-[A-Za-z]*[eE][A-Za-z]*"), speaks=True
-        ),
+    *(
+        (
+            re.compile(names),
+            Reader(letter, frozenset(("cmd",)), asks=_TALKS_IN_VIM, speaks=True),
+        )
+        for names, letter in (
+            (r"g?vim(?:\.\w+)?|n?vi|view|[gr]?vimdiff", "[Sus]"),
+            (r"nvim", "[Susl]"),
+        )
     ),
 )
 

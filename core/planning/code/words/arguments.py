@@ -10,13 +10,12 @@ words that an option may have taken count as well, and only a word that no optio
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
-from itertools import chain, islice, pairwise
+from functools import lru_cache
+from itertools import chain, islice, pairwise, takewhile
 from os.path import join
 from typing import Final
 
-from core.planning.code.assigned import sets_data
-from core.planning.code.interpreters import (
+from core.planning.code.words.interpreters import (
     MAKE,
     SHELL,
     Interpreter,
@@ -24,39 +23,37 @@ from core.planning.code.interpreters import (
     is_wrapper,
     starts_others,
 )
-from core.planning.code.shell_words import shell_words
-from core.planning.code.words import ENDS_OF_WORDS, CodeWord, held, pieces_of
+from core.planning.code.words.option_files import Reader, configured_by
+from core.planning.code.words.options import (
+    clustered,
+    is_script,
+    modules_in,
+    option_values,
+    parts_of,
+    whole_and_parts,
+)
+from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held
+from core.planning.code.words.shell_words import shell_words
 from core.planning.library_modules import modules_of
-from core.planning.option_files import Reader, configured_by
-from core.planning.python_modules import files_named, imported
+from core.planning.python_modules import imported
 from core.programs.inline_code import commands_started, is_starter
 from core.programs.started import Start
 
 _CHANGES_FOLDER: Final = Reader(
     "C",
-    frozenset(("chdir", "cwd", "directory", "project-directory")),
+    frozenset(
+        (
+            *("app-dir", "cd", "chdir", "cwd", "default-path", "dir", "directory", "prefix"),
+            *("playbook-dir", "project", "project-dir", "project-directory", "pythonpath", "root"),
+            *("rootdir", "search-root", "wd", "workdir", "working-dir", "working-directory"),
+            "terragrunt-working-dir",
+        )
+    ),
     setting=re.compile(r"-chdir=(.+)", re.DOTALL),
+    least=2,
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
-_LIKELY_FILE: Final = re.compile(r"\.{0,2}/.+|(?!.*://).+\.[A-Za-z]\w*")
-_SCRIPT: Final = re.compile(
-    r"[^-].*\.(?:go|swift|cr|nim|zig|kts?|dart|ml|hs|exs?|cljs?|lisp|scm|raku|bats|lua|[cm]?[jt]sx?"
-    r"|csx|fsx|d|py|sh|rb|pl|php|tcl|jl|R|rs|t|ya?ml|robot|ipynb|tfplan)",
-    re.DOTALL,
-)
-_IN_VALUE: Final = re.compile(r"[,:=@]+")
-"""What separates the files of one value: `a.yml,b.yml`, `x.py:app`, `file:x.py`."""
-
-_WRITES: Final = re.compile(r"-o|--?out[\w-]*")
-"""An option before what a program writes; `--record` and the like may have no value."""
-
-_WRITTEN: Final = re.compile(r"--?(?:out|log|report|record|save|cache)[\w-]*=")
-"""What a program writes, with its option."""
-
-_LEAST_OF_LOOSE: Final = 4
-"""Letters of an abbreviated option, of programs that have shorter ones of another meaning."""
-
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
@@ -106,7 +103,7 @@ def _of_started(argv: Sequence[str]) -> Iterator[CodeWord]:
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
     """Yield the option files that a command names and that may start programs: `ssh -F x`."""
     reader = configured_by(argv[0]) or configured_by(realpath)
-    return iter(()) if reader is None else _named(reader, argv[1:])
+    return iter(()) if reader is None else option_values(reader, argv[1:])
 
 
 def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
@@ -128,20 +125,31 @@ def _behind_wrapper(argv: Sequence[str]) -> Iterator[CodeWord]:
 
 def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
-    yield from (one.path for one in _named(_CHANGES_FOLDER, argv[1:]))
     readers = (interpreter_of(argv[0]), interpreter_of(realpath))
+    interpreter = next((one for one in readers if isinstance(one, Interpreter)), None)
+    own = argv[1:] if interpreter is None else _before_script(interpreter, argv[1:])
+    yield from (one.path for one in option_values(_CHANGES_FOLDER, own))
+    configured = configured_by(argv[0]) or configured_by(realpath)
+    if configured is not None:
+        for word, following in pairwise((*own, "")):
+            yield from (one.path for one in clustered(configured.into, word, following))
     if any(readers):
         if any(isinstance(one, Reader) and one.enters for one in readers):
-            for word in islice(argv, 1, None):
-                yield word
-                yield from held(word)
-        return
-    if starts_others(argv[0], realpath):
-        for word in islice(argv, 1, None):
-            if interpreter_of(word) is not None:
-                return
-            yield word
-            yield from held(word)
+            yield from _whole_and_held(argv[1:])
+    elif starts_others(argv[0], realpath):
+        yield from _whole_and_held(takewhile(lambda word: interpreter_of(word) is None, argv[1:]))
+
+
+def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
+    """Return the words up to the script: those after it are the script's own."""
+    script = next((one.path for one in _scripts(reader, words) if one.sure), None)
+    return words if script is None or script not in words else words[: words.index(script)]
+
+
+def _whole_and_held(words: Iterable[str]) -> Iterator[str]:
+    for word in words:
+        yield word
+        yield from held(word)
 
 
 def inline_text(argv: Sequence[str], realpath: str) -> str:
@@ -162,7 +170,7 @@ def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
     if MAKE not in (interpreter_of(argv[0]), interpreter_of(realpath)):
         return
     yield cwd
-    for word in _named(_CHANGES_FOLDER, argv[1:]):
+    for word in option_values(_CHANGES_FOLDER, argv[1:]):
         yield join(cwd, word.path)
 
 
@@ -177,22 +185,30 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
     if reader is SHELL:
         return iter(shell_words(tuple(words)).scripts)
     if isinstance(reader, Interpreter):
-        scripts = _scripts(reader, words)
+        scripts = _likely(reader, words)
         if reader.modules:
             modules = (CodeWord(one, whole=True) for one in imported(words))
             return chain(scripts, modules)
         if reader.library:
-            found = modules_of(reader.library, words)
-            return chain(scripts, (CodeWord(one, whole=True) for one in found))
+            loaded = modules_of(reader.library, words)
+            return chain(scripts, (CodeWord(one, whole=True) for one in loaded))
         return scripts
-    return _named(reader, words)
+    return option_values(reader, words)
+
+
+def _likely(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
+    """Yield scripts; behind an option that may have taken it, only one has the name of one."""
+    values = {word for before, word in pairwise(words) if reader.takes.fullmatch(before)}
+    for one in _scripts(reader, words):
+        script = is_script(one.path) and one.path not in values
+        yield CodeWord(one.path, sure=one.sure or script)
 
 
 def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
     """Yield each word that an option may have taken or contains, and then the script."""
     taken = False
     for place, word in enumerate(words):
-        if reader.inline.fullmatch(word):
+        if reader.inline.fullmatch(word) and not reader.goes_on:
             if reader.verbs and words[place + 1 : place + 2] and words[place + 1][:1] == "-":
                 continue  # node: `-p -r ./x 1`
             yield from _beside_code(reader, words[place + 2 :])
@@ -202,12 +218,12 @@ def _scripts(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:
             taken = True  # by an option in that file
         elif word[:1] == "-" and len(word) > 1:
             taken = word != "--" and reader.alone.fullmatch(word) is None
-            yield from map(CodeWord, held(word))
+            yield from chain.from_iterable(map(whole_and_parts, held(word)))
         elif taken or word not in reader.verbs:
             yield CodeWord(word, sure=not taken and word != "-")
             if not taken:
                 return
-            yield from _parts(word)
+            yield from parts_of(word)
             taken = False
 
 
@@ -222,78 +238,3 @@ def _beside_code(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord
             return
         elif _LOADS.match(word):
             yield from map(CodeWord, held(word))
-
-
-def _named(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
-    """Yield the values of the options that name code: in the next word, glued, or after ``=``."""
-    cluster = _cluster(reader.letter)
-    words = words if reader.prefix == "--" else tuple(_spelled(reader, words))
-    only_compiled = not reader.compiles.isdisjoint(words[:1])
-    before = ""
-    for word, following in pairwise((*words, "")):
-        if word.startswith("--"):
-            yield from _by_name(reader, word[2:], following)
-        found = cluster.fullmatch(word)
-        if found is not None:
-            glued = found.group(1)
-            yield from _values(glued or following, reader, sure=not glued)
-        set_here = reader.setting.fullmatch(word)
-        written = _WRITES.fullmatch(before) or _WRITTEN.match(word)
-        if set_here is not None and not (only_compiled or written):
-            yield from _values(set_here[1], reader, sure=_SCRIPT.fullmatch(word) is not None)
-        said = word.removeprefix("-D")  # cmake's
-        if reader.speaks and ENDS_OF_WORDS.search(word) and not sets_data(said):
-            yield from map(CodeWord, pieces_of(word))
-        before = word
-    yield from _imports(reader, words)
-
-
-def _by_name(reader: Reader, option: str, following: str) -> Iterator[CodeWord]:
-    """Yield the value of a long option that names a file; the option may be abbreviated."""
-    name, joined, value = option.partition("=")
-    known = name in reader.names
-    least = _LEAST_OF_LOOSE if reader.loose else 1
-    if known or (len(name) >= least and any(one.startswith(name) for one in reader.names)):
-        yield from _values(value if joined else following, reader, sure=known)
-
-
-def _values(value: str, reader: Reader, *, sure: bool) -> Iterator[CodeWord]:
-    """Yield the files that the value of an option may name."""
-    likely = not reader.loose or _LIKELY_FILE.fullmatch(value) is not None
-    yield CodeWord(value, sure=sure and likely and _IN_VALUE.search(value) is None)
-    yield from _parts(value)
-
-
-def _parts(value: str) -> Iterator[CodeWord]:
-    """Yield the files of a value that names several, or more than a file."""
-    if _IN_VALUE.search(value):
-        yield from map(CodeWord, filter(None, _IN_VALUE.split(value)))
-
-
-def _imports(reader: Reader, words: Sequence[str]) -> Iterator[CodeWord]:
-    """Yield the files of the modules that options name: `-p plugin`."""
-    for word, following in pairwise((*words, "")):
-        found = reader.imports.fullmatch(word)
-        if found is not None:
-            glued = found[found.lastindex] if found.lastindex else ""
-            yield from modules_in(glued or following)
-
-
-def modules_in(value: str) -> Iterator[CodeWord]:
-    """Yield the files of the modules of Python in a word: `a.b`, `a,b:c`."""
-    return (CodeWord(one, whole=True) for one in files_named(value))
-
-
-@cache
-def _cluster(letter: str) -> re.Pattern[str]:
-    return re.compile(rf"-[A-Za-z]*?{letter}(.*)", re.DOTALL)
-
-
-def _spelled(reader: Reader, words: Sequence[str]) -> Iterator[str]:
-    """Yield words with options in their common spelling: ``-W exec`` is ``--exec``."""
-    left = iter(words)
-    for word in left:
-        if word[:2] == reader.prefix:
-            yield f"--{word[2:] or next(left, '')}"
-        else:
-            yield word

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import PlanDrift
 from core.model.command import ExecPlan
-from core.planning.code.caches import caches_of
+from core.planning.code.files.caches import caches_of
 from core.planning.planner import Planner
 from core.planning.python_modules import tags_of
 from core.planning.verify import verify

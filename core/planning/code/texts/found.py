@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from core.planning.code.words import fed_names
+from core.planning.code.words.parts import fed_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from core.planning.code.interpreters import (
+from core.planning.code.words.interpreters import (
     AWK,
     SED,
     Interpreter,
     interpreter_of,
 )
-from core.planning.code.words import ENDS_OF_WORDS, in_cluster, pieces_of
-from core.planning.option_files import Reader
+from core.planning.code.words.option_files import Reader
+from core.planning.code.words.parts import ENDS_OF_WORDS, in_cluster, pieces_of
 from core.programs.inline_code import inline_of
 from core.shell.unread_commands import UNCERTAIN
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from core.planning.code.words import CodeWord, held
+from core.planning.code.words.parts import CodeWord, held
 
 ALONE: Final = re.compile(
     r"-[abcefhiklmnpsuvxBCEHPT]+|\+[a-nA-Np-zP-Z]*|--(?:login|norc|noprofile|posix|verbose)"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code.operands import programs_named
+from core.planning.code.files.operands import programs_named
 
 
 @pytest.mark.parametrize(

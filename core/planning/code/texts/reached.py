@@ -10,35 +10,8 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Final
 
-from core.planning.code.arguments import configuring, read_by
-from core.planning.code.assigned import (
-    filled,
-    filled_in,
-    loaded,
-    texts,
-    values,
-    with_own_values,
-)
-from core.planning.code.found import INSERTS, NOTHING, TAKES, Reached, joined, within
-from core.planning.code.inputs import inserts, takes_input
-from core.planning.code.interpreters import (
-    MAKE,
-    SHELL,
-    Interpreter,
-    interpreter_of,
-    is_find,
-    starts_others,
-)
-from core.planning.code.shell_words import shell_words
-from core.planning.code.spoken import runs_of, with_interpreter
-from core.planning.code.words import (
-    ENDS_OF_WORDS,
-    fed_names,
-    is_input,
-    pieces_of,
-    resolved,
-)
-from core.planning.code.wrapping import (
+from core.planning.code.texts.found import INSERTS, NOTHING, TAKES, Reached, joined, within
+from core.planning.code.texts.wrapping import (
     command_of_build,
     commands_in,
     looked_through,
@@ -49,7 +22,34 @@ from core.planning.code.wrapping import (
     starts_shell,
     starts_unknown,
 )
-from core.planning.option_files import Reader
+from core.planning.code.words.arguments import configuring, read_by
+from core.planning.code.words.assigned import (
+    filled,
+    filled_in,
+    loaded,
+    texts,
+    values,
+    with_own_values,
+)
+from core.planning.code.words.inputs import inserts, takes_input
+from core.planning.code.words.interpreters import (
+    MAKE,
+    SHELL,
+    Interpreter,
+    interpreter_of,
+    is_find,
+    starts_others,
+)
+from core.planning.code.words.option_files import Reader
+from core.planning.code.words.parts import (
+    ENDS_OF_WORDS,
+    fed_names,
+    is_input,
+    pieces_of,
+    resolved,
+)
+from core.planning.code.words.shell_words import shell_words
+from core.planning.code.words.spoken import runs_of, with_interpreter
 from core.programs.inline_code import inline_of
 from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut

@@ -6,11 +6,12 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from core.files.lookup import is_file, is_folder, is_there
-from core.planning.code.caches import caches_of
-from core.planning.code.lookup import (
+from core.planning.code.files.caches import caches_of
+from core.planning.code.files.lookup import (
     MAKE,
     NODE,
     PLAIN,
@@ -21,7 +22,7 @@ from core.planning.code.lookup import (
     readings,
     required,
 )
-from core.planning.code.words import CodeWord, resolved
+from core.planning.code.words.parts import CodeWord, resolved
 from core.planning.library_modules import MODULES
 from core.planning.paths.pins import real_parent
 from core.planning.python_modules import MODULE_ENDS, at_start, builds_of, tags_of
@@ -67,14 +68,15 @@ class Search:
                 for one in builds_of(path, self._tags):
                     self._add_module(os.path.join(folder, one))
             return
-        found, missing = False, list[str]()
-        for lookup in self._lookups if path else ():
-            for folder in self._folders:
-                seen = self._add_path(path, folder, lookup)
-                found = found or seen == []
-                missing += seen if folder == self._folders[0] else ()
-        if not found and path and (word.sure or word.path in self._required):
-            self._note_absent(missing)
+        if not path:
+            return
+        looked = [
+            (folder, self._add_path(path, folder, lookup))
+            for lookup in self._lookups
+            for folder in self._folders
+        ]
+        if word.sure or word.path in self._required:
+            self._note_missing(looked)
 
     def beside(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the paths that would be taken before the files, and the files' Python caches."""
@@ -84,6 +86,18 @@ class Search:
             if not self.files.keys().isdisjoint(paths):
                 self._ahead |= dict.fromkeys(_missing(paths))
         return tuple(self._ahead), tuple(caches_of(kept, self._tags, self._argv, self._folders[0]))
+
+    def _note_missing(self, looked: Sequence[tuple[str, list[str]]]) -> None:
+        """Note the missing paths of a word for the folders in which it names no file."""
+        found = {folder for folder, missing in looked if not missing}
+        if not found:
+            first = (missing for folder, missing in looked if folder == self._folders[0])
+            self._note_absent([*chain.from_iterable(first)])
+            return
+        # A program may be in either folder, if it changes to one at all.
+        other = (missing for folder, missing in looked if folder not in found)
+        for path in chain.from_iterable(other):
+            self._ahead[self._real_parent(path, path.rpartition("/")[0])] = None
 
     def _note_absent(self, missing: Sequence[str]) -> None:
         """Note the missing paths of a word that names no file: one that appears there would run."""

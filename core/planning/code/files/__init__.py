@@ -1,0 +1,11 @@
+"""Find and pin the files of code for a plan, as the interpreters would find them.
+
+::
+
+    operands   pins the files that words, texts and programs lead to
+    fed        pins the files that a pipeline feeds to an interpreter
+    search     the files at the paths of a word, and the paths at which none may appear
+    lookup     the paths that an interpreter tries for a word
+    packages   the `main` of a package of Node
+    caches     the files in which Python caches compiled code
+"""

@@ -1,0 +1,8 @@
+"""Find what a command runs beyond its own script, through texts, its input and other commands.
+
+::
+
+    reached    what a command or a text runs beyond its own script
+    wrapping   where a wrapper's command begins, and whether it starts a shell
+    found      the result
+"""
