@@ -1,12 +1,14 @@
 """Know what a command would read first, and Python's cache of its code."""
 
+import json
+import os
 import time
 from pathlib import Path
 
 import pytest
 
-from core.planning.code import search
 from core.planning.code.operands import reached_files
+from core.planning.code.search import Guesses
 from tests.support.runs import planned, request
 
 
@@ -84,27 +86,36 @@ def test_data_behind_an_option_without_a_value_is_not_bound(tmp_path: Path, opti
     assert [Path(one.path).name for one in plan.commands[0].operands] == ["x.js"]
 
 
-@pytest.mark.parametrize(
-    ("word", "asked", "found"),
-    [
-        ("/x", ["/x"], ["/x"]),  # straight in the root folder
-        ("/a/x", ["/a/x"], ["/a/x"]),
-        ("/no/x", [], []),
-    ],
-)
-def test_a_guess_is_looked_for_where_there_is_a_folder(
-    monkeypatch: pytest.MonkeyPatch, word: str, asked: list[str], found: list[str]
-) -> None:
-    """Elsewhere nothing can be, so it is not looked for."""
-    looked: list[str] = []
+def found_in(root: Path, word: str) -> list[str]:
+    """Return the files that a word leads to on a machine whose root folder this is."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.chroot(root)
+        guesses = Guesses()
+        guesses.add(word)
+        os.write(writing, json.dumps(list(guesses.files)).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answer:
+        found: list[str] = json.load(answer)
+    os.waitpid(child, 0)
+    return found
 
-    def is_file(path: str) -> bool:
-        looked.append(path)
-        return True
 
-    monkeypatch.setattr(search, "is_folder", {"/", "/a"}.__contains__)
-    monkeypatch.setattr(search, "is_file", is_file)
-    guesses = search.Guesses()
+@pytest.mark.parametrize("word", ["/x", "/a/x"])
+def test_a_guess_is_looked_for_where_there_is_a_folder(tmp_path: Path, word: str) -> None:
+    """The root folder is one, too."""
+    at = tree(tmp_path, "x", "a/x")
+
+    assert found_in(at, word) == [word]
+    assert found_in(at, f"/no{word}") == []
+
+
+def test_a_folder_is_asked_for_once(tmp_path: Path) -> None:
+    """Where it was missing, nothing more is looked for."""
+    guesses, word = Guesses(), f"{tmp_path}/no/x"
+    guesses.add(word)
+    tree(tmp_path, "no/x")
     guesses.add(word)
 
-    assert (looked, list(guesses.files)) == (asked, found)
+    assert list(guesses.files) == []
