@@ -27,9 +27,10 @@ from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.model.result import Finished, Pending
 from core.planning.planner import Planner
+from core.ports import Journal
 from core.runner.runner import MOST_RUNS, Runner
 from core.settings import ForwardMode
-from core.store import open_store
+from core.store import Store, open_store
 from core.trust.sealing import SEALING_KEY, Seals
 
 ANA = Actor("memory", "ana", "Ana")
@@ -108,15 +109,21 @@ async def gate_at(
     limits: PendingLimits = DEFAULT_LIMITS,
     most_runs: int = MOST_RUNS,
     clock: Callable[[], int] | None = None,
+    over: Callable[[Store], Store] = lambda store: store,
+    into: Callable[[Journal], Journal] = lambda journal: journal,
 ) -> AsyncIterator[Gate]:
-    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
+    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise.
+
+    ``over`` and ``into`` return what stands before the store and the journal.
+    """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = await open_store(f"sqlite:///{home / 'state.db'}", clock)
+    store = over(await open_store(f"sqlite:///{home / 'state.db'}", clock))
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)
-    with AuditJournal(home / "audit.jsonl") as journal:
+    with AuditJournal(home / "audit.jsonl") as file_journal:
+        journal = into(file_journal)
         people = people or Approvers({"memory": frozenset({"ana"})})
         asking = Asking(
             store,
