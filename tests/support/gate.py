@@ -1,8 +1,8 @@
 """Build a gate over real parts: SQLite, the journal, the runner, the approvals file."""
 
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from core.approvals.answer import Answer, Answering, AnswerOutcome
@@ -178,3 +178,14 @@ async def allowed(gate: Gate, line: str) -> ApprovalId:
 def records(home: Path) -> list[dict[str, object]]:
     """Return the journal's records."""
     return [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
+
+
+@contextmanager
+def without_journal(home: Path) -> Iterator[None]:
+    """Move the journal away until the block's end, so that nothing can be written to it."""
+    path, away = home / "audit.jsonl", home / "audit.away"
+    path.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(path)
