@@ -34,7 +34,7 @@ def change(by: Callable[[argparse.Namespace], int], **words: object) -> argparse
     return args
 
 
-def entries(home: Path) -> list[tuple[str, str, tuple[str, ...] | None]]:
+def entries(home: Path) -> list[tuple[str, str, list[str] | None]]:
     """Return what the file has now for agent a."""
     shown: Any = ApprovalsFile(home / "exec-approvals.json").shown()
     found = shown["agents"]["a"]["allowlist"]

@@ -96,8 +96,9 @@ async def test_beyond_a_bound_strangers_get_neither_an_answer_nor_an_entry(tmp_p
 async def test_a_run_that_is_denied_has_not_finished(tmp_path: Path) -> None:
     """Diagnostics count it by its reason, and what was odd about a run only if there was one."""
     large = ("head", "-c", "64", "/dev/zero")
-    caps = {"max_stdout_bytes": 32, "warn_stdout_bytes": 16}
-    async with two_machines(tmp_path, vectors=[large], **caps) as host:
+    async with two_machines(
+        tmp_path, vectors=[large], max_stdout_bytes=32, warn_stdout_bytes=16
+    ) as host:
         counters = host.service.counters
         denied = await host.run("head", "-c", "65", "/dev/zero")
         assert denied.denial_reason is RemoteDenial.ARGV_NOT_ALLOWED
