@@ -24,7 +24,6 @@ CONTROLS = {
 EXCEPTIONS = {
     ("bot/api/http/test_rate_limits_places.py", "Turns"): "as many runs as fill a gateway are slow",
     ("bot/cli/run/test_run.py", "as_json"): "what `main` sets for the process, set back afterwards",
-    ("bot/cli/test_prompt.py", "follow"): "how words become params, without an agent that answers",
     ("bot/doctor/test_installation_scripts.py", "fault"): "another kernel's answer",
     ("bot/doctor/test_node.py", "time"): "a node whose clock is an hour behind",
     ("bot/page/test_session_cookie.py", "uid_of"): "counts how often the kernel is asked",
