@@ -90,11 +90,13 @@ def found_in(root: Path, word: str) -> list[str]:
     """Return the files that a word leads to on a machine whose root folder this is."""
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
-        os.chroot(root)
-        guesses = Guesses()
-        guesses.add(word)
-        os.write(writing, json.dumps(list(guesses.files)).encode())
-        os._exit(0)
+        try:
+            os.chroot(root)
+            guesses = Guesses()
+            guesses.add(word)
+            os.write(writing, json.dumps(list(guesses.files)).encode())
+        finally:
+            os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
         found: list[str] = json.load(answer)
@@ -102,6 +104,7 @@ def found_in(root: Path, word: str) -> list[str]:
     return found
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("word", ["/x", "/a/x"])
 def test_a_guess_is_looked_for_where_there_is_a_folder(tmp_path: Path, word: str) -> None:
     """The root folder is one, too."""
