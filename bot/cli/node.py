@@ -120,9 +120,14 @@ def show(args: argparse.Namespace) -> int:
         found = client.call("node.list", {})
     if args.json:
         return print_json(found)
-    lines = [*map(_node, found["nodes"]), *map(_request, found["requests"])]
-    sys.stdout.write("".join(lines) or "No nodes, and none waits.\n")
+    sys.stdout.write(listing(found))
     return 0
+
+
+def listing(found: "Row") -> str:
+    """Return as text what ``node.list`` returned."""
+    lines = [*map(_node, found["nodes"]), *map(_request, found["requests"])]
+    return "".join(lines) or "No nodes, and none waits.\n"
 
 
 def print_key(args: argparse.Namespace) -> int:

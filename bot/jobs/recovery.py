@@ -26,7 +26,7 @@ from core.runner.process_liveness import Fate, fate
 from core.store import Store
 from core.store.approvals.queries import pending
 from core.store.engine import replicas
-from core.store.engine.clock import steady_ms
+from core.store.engine.clock import Milliseconds, steady_ms
 from core.store.runs import runs
 from core.store.schema.records import OrphanedRun
 
@@ -111,11 +111,16 @@ class Heart:
     """
 
     def __init__(
-        self, store: Store, journal: Journal, owner: str, after: AfterDeath | None = None
+        self,
+        store: Store,
+        journal: Journal,
+        owner: str,
+        after: AfterDeath | None = None,
+        steady: Milliseconds = steady_ms,
     ) -> None:
         self._store, self._journal, self._owner = store, journal, owner
-        self._after = after
-        self._beat_ms = self._since_ms = steady_ms()
+        self._after, self._steady = after, steady
+        self._beat_ms = self._since_ms = steady()
         self._clearing: set[asyncio.Task[None]] = set()
 
     async def stop(self) -> None:
@@ -130,7 +135,7 @@ class Heart:
         A gateway that was itself cut off gives the others the time of a lease: perhaps all were.
         """
         await self._store.write(replicas.heartbeat, self._owner, replicas.LEASE_MS)
-        now = steady_ms()
+        now = self._steady()
         if now - self._beat_ms >= replicas.LEASE_MS:
             self._since_ms = now
         self._beat_ms = now

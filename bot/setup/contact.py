@@ -9,9 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from bot.factories.channels import make_channels
-from bot.settings import Settings
-from bot.setup.choices import Contact, Platform
+from bot.setup.choices import Contact
 from channels.base import Channel, Inbound, Linkable, Proof, Provable, Reply, Tone
 from channels.commands import Pair
 from core.errors import ChannelError
@@ -65,10 +63,9 @@ class CodeScreen(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for the sender of a code on a platform, for a number of seconds."""
+    """The search for the sender of a code on a channel, for a number of seconds."""
 
-    settings: Settings
-    platform: Platform
+    channel: Channel
     seconds: float
     screen: CodeScreen
 
@@ -78,18 +75,18 @@ class Search:
         Raises:
             ChannelError: a token is wrong, the platform cannot be reached, or nobody sent the code.
         """
-        channel = make_channels(self.settings, None)[self.platform]
+        channel = self.channel
         proofs = await _checked(channel)
         inbox = CodeInbox(draw_code())
         await channel.start(inbox)
         try:
             link = channel.pair_link(inbox.code) if isinstance(channel, Linkable) else ""
             self.screen.code(inbox.code, proofs[0].detail if proofs else "", link)
-            return await self._wait(channel, inbox)
+            return await self._wait(inbox)
         finally:
             await channel.stop()
 
-    async def _wait(self, channel: Channel, inbox: CodeInbox) -> Contact:
+    async def _wait(self, inbox: CodeInbox) -> Contact:
         """Wait for the code; report each obstacle once.
 
         Raises:
@@ -101,11 +98,11 @@ class Search:
             done, _ = await asyncio.wait({inbox.found}, timeout=min(_LOOK_S, left))
             if done:
                 return inbox.found.result()
-            health = await channel.check()
+            health = await self.channel.check()
             if not health.ok and health.detail not in shown:
                 shown[health.detail] = None
-                self.screen.trouble(f"{self.platform}: {health.detail.rstrip('.')}.")
-        why = "".join(f" {self.platform}: {detail.rstrip('.')}." for detail in shown)
+                self.screen.trouble(f"{self.channel.name}: {health.detail.rstrip('.')}.")
+        why = "".join(f" {self.channel.name}: {detail.rstrip('.')}." for detail in shown)
         raise ChannelError(
             f"Nobody sent the code within {self.seconds:.0f} s, so nothing was written.{why} Run "
             "`sayso init` again.",

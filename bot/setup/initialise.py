@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 from bot.app import gateway
 from bot.doctor.channels import prove_by_prompt
-from bot.factories.channels import Console
+from bot.factories.channels import Console, make_channels
 from bot.health.check import Finding, Verdict
-from bot.settings import InvalidConfig, Problem, load
+from bot.settings import InvalidConfig, Problem, Settings, load
 from bot.settings.reader import READ_FROM
 from bot.setup.choices import Chosen, Contact, Platform
 from bot.setup.config_file import refuse_existing, write
@@ -78,8 +78,11 @@ class SetUp:
                 raise InvalidConfig(
                     _at_its_origin(one, chosen) for one in error.problems
                 ) from error
-            search = Search(settings, chosen.platform, self.seconds, self.screen)
-            return asyncio.run(search.find())
+            return asyncio.run(self._search(settings, chosen.platform))
+
+    async def _search(self, settings: Settings, platform: Platform) -> Contact:
+        channel = make_channels(settings, None)[platform]
+        return await Search(channel, self.seconds, self.screen).find()
 
     async def _test(self, chosen: Chosen) -> bool:
         console = Console.here() if chosen.platform is Platform.TERMINAL else None

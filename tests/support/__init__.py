@@ -11,7 +11,7 @@
     decision_history    what was decided, to compare a history with
     sandbox             a real sandbox;  podman
     remote_machines     a host and a client of remote exec
-    git_repositories    version_managers  hidden_characters  clock_work  memory_use
+    git_repositories    version_managers  hidden_characters  clock_work  memory_use  file_size
     waiting             wait for other tasks and processes;  pace  how slow the machine is now
     order               long tests first
 """

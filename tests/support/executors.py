@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +89,7 @@ async def executors(
     limits: Limits | None = None,
     *,
     options: Options | None = None,
-    command: Sequence[str] | None = None,
+    command: Sequence[str] | Callable[[str], Sequence[str]] | None = None,
     build: str = BUILD,
     tokens: SessionTokens | None = None,
     containment: Containment = NOWHERE,
@@ -99,7 +99,8 @@ async def executors(
     records = Records()
     made_tokens = SessionTokens(60, 1, time.monotonic) if tokens is None else tokens
     words = as_user(path) if command is None else command
-    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), lambda _user: words, containment)
+    starts = words if callable(words) else lambda _user: words
+    pool = ExecutorPool(wanted, made_tokens, CallAudit(records), starts, containment)
     made = Executors(pool, wanted.max_executors, limits)
     try:
         yield World(made, pool, made_tokens, records)

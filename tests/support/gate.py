@@ -1,8 +1,8 @@
 """Build a gate over real parts: SQLite, the journal, the runner, the approvals file."""
 
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from core.approvals.answer import Answer, Answering, AnswerOutcome
@@ -27,9 +27,10 @@ from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecSecurity, PolicyLayer
 from core.model.result import Finished, Pending
 from core.planning.planner import Planner
+from core.ports import Journal
 from core.runner.runner import MOST_RUNS, Runner
 from core.settings import ForwardMode
-from core.store import open_store
+from core.store import Store, open_store
 from core.trust.sealing import SEALING_KEY, Seals
 
 ANA = Actor("memory", "ana", "Ana")
@@ -108,15 +109,21 @@ async def gate_at(
     limits: PendingLimits = DEFAULT_LIMITS,
     most_runs: int = MOST_RUNS,
     clock: Callable[[], int] | None = None,
+    over: Callable[[Store], Store] = lambda store: store,
+    into: Callable[[Journal], Journal] = lambda journal: journal,
 ) -> AsyncIterator[Gate]:
-    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
+    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise.
+
+    ``over`` and ``into`` return what stands before the store and the journal.
+    """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = await open_store(f"sqlite:///{home / 'state.db'}", clock)
+    store = over(await open_store(f"sqlite:///{home / 'state.db'}", clock))
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)
-    with AuditJournal(home / "audit.jsonl") as journal:
+    with AuditJournal(home / "audit.jsonl") as file_journal:
+        journal = into(file_journal)
         people = people or Approvers({"memory": frozenset({"ana"})})
         asking = Asking(
             store,
@@ -171,3 +178,14 @@ async def allowed(gate: Gate, line: str) -> ApprovalId:
 def records(home: Path) -> list[dict[str, object]]:
     """Return the journal's records."""
     return [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
+
+
+@contextmanager
+def without_journal(home: Path) -> Iterator[None]:
+    """Move the journal away until the block's end, so that nothing can be written to it."""
+    path, away = home / "audit.jsonl", home / "audit.away"
+    path.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(path)

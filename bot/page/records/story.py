@@ -105,10 +105,8 @@ class Stories:
         if known is None:
             return []
         found: Any = await invoke(self.table["exec.approval.copies"], {"id": row["id"]}, caller)
-        lines = tuple(_copy(one) for one in found["copies"])
         first = await self.gate.store.read(approvals.get, ApprovalId(row["id"]))
-        at_ms = None if first is None else first.delivered_ms
-        return [Step("Shown", at_ms, lines or ("on this page only",))]
+        return [_shown(found["copies"], None if first is None else first.delivered_ms)]
 
     async def _read(
         self, known: dict[str, Any] | None, row: dict[str, Any], caller: Caller
@@ -117,17 +115,7 @@ class Stories:
         if known is None:
             return []
         found: Any = await invoke(self.table["exec.approval.evidence"], {"id": row["id"]}, caller)
-        looks = [one for one in found["shown"] if one["by"]]
-        if not looks:
-            return []
-        lines = [f"{one['name'] or one['by']} {SURFACE_WORDS[one['surface']]}" for one in looks]
-        lines = [
-            f"{line} {one['channel']} {one['place']}" if one["place"] else line
-            for line, one in zip(lines, looks, strict=True)
-        ]
-        if found["tookMs"] is not None:
-            lines.append(f"decided {found['tookMs'] / 1000:.1f} s after it was first shown there")
-        return [Step("Read", looks[0]["atMs"], tuple(lines))]
+        return _read(found["shown"], found["tookMs"])
 
 
 def _asked(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
@@ -139,10 +127,28 @@ def _asked(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
     return [Step("Asked", row["atMs"], tuple(lines))]
 
 
+def _shown(copies: list[dict[str, Any]], at_ms: int | None) -> Step:
+    return Step("Shown", at_ms, tuple(map(_copy, copies)) or ("on this page only",))
+
+
 def _copy(one: dict[str, Any]) -> str:
     place = f"{one['channel']} {one['to']}".strip()
     why = f": {one['why']}" if one["why"] else ""
     return f"{place} {_COPY.get(one['state'], one['state'])}{why}"
+
+
+def _read(shown: list[dict[str, Any]], took_ms: int | None) -> list[Step]:
+    looks = [one for one in shown if one["by"]]
+    if not looks:
+        return []
+    lines = [f"{one['name'] or one['by']} {SURFACE_WORDS[one['surface']]}" for one in looks]
+    lines = [
+        f"{line} {one['channel']} {one['place']}" if one["place"] else line
+        for line, one in zip(lines, looks, strict=True)
+    ]
+    if took_ms is not None:
+        lines.append(f"decided {took_ms / 1000:.1f} s after it was first shown there")
+    return [Step("Read", looks[0]["atMs"], tuple(lines))]
 
 
 def _decided(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:

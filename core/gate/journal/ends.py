@@ -99,8 +99,8 @@ async def _proven(store: Store, approval: Approval) -> str | None:
         return None
 
 
-async def expire(store: Store, journal: LastingJournal) -> int:
-    """End everything that nobody answered in time; return how many.
+async def expire(store: Store, journal: LastingJournal, batch: int = _EXPIRY_BATCH) -> int:
+    """End everything that nobody answered in time, in batches; return how many.
 
     Ending comes first and the journal after: ten thousand deadlines at one instant must not wait
     for each other's records.
@@ -108,9 +108,9 @@ async def expire(store: Store, journal: LastingJournal) -> int:
     expired: dict[ApprovalId, DenialReason] = {}
     try:
         while True:
-            ended = await store.write(approvals.expire_and_notify, _EXPIRY_BATCH)
+            ended = await store.write(approvals.expire_and_notify, batch)
             expired |= ended
-            if len(ended) < _EXPIRY_BATCH:
+            if len(ended) < batch:
                 return len(expired)
     finally:  # those of a batch that failed are not among them
         for_good = {"state": ApprovalState.EXPIRED.value}

@@ -274,7 +274,9 @@ class Supervisor:
 
     def _excess(self) -> str:
         """Return why the run has to end: more processes, or more of the disk, than it may have."""
-        return _PROCESS_LIMIT if self._process_limit.is_there() else self._disk_use.excess()
+        if self._process_limit.is_there(time.monotonic()):
+            return _PROCESS_LIMIT
+        return self._disk_use.excess()
 
     def _end(self, grace_s: float) -> None:
         """End what is still running: TERM, grace, KILL, walk. Usually nothing is."""

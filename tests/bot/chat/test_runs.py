@@ -1,187 +1,173 @@
 """Reply to /run, /tail and /stop by what became of the run."""
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from bot.chat import runs as module
-from bot.chat.runs import ChatRuns
+from bot.chat.permissions import KnownPeople
+from bot.chat.runs import ChatRuns, _reply_for
 from channels.base import Inbound, Reply, Tone
-from channels.commands import LogIn, RunLine, Stop, Tail
-from core.model.command import ExecRequest
+from channels.commands import Command, LogIn, RunLine, Stop, Tail
+from core.approvals.routing.approvers import Approvers
+from core.approvals.routing.principals import Listing
+from core.approvals.routing.senders import Senders
+from core.gate import Gate
 from core.model.decision import DenialReason
-from core.model.identity import Actor, ApprovalId, Target, code_of
-from core.model.result import (
-    Denied,
-    Finished,
-    LiveOutput,
-    Output,
-    Pending,
-    Running,
-    Submission,
-    Unknown,
-)
+from core.model.identity import Actor, ApprovalId, code_of
+from core.model.result import Denied, Finished, Output, Pending, Running, Submission, Unknown
+from core.store import approvals
 from core.store.runs import runs
-from core.store.views.references import matching
+from tests.support.chat import BOB
+from tests.support.gate import ANA, PLACE, allowed, gate_at, request
+from tests.support.store_link import StoreLink
+from tests.support.store_records import run_draft
 
 RUN = ApprovalId("0123456789abcdef" * 2)
 CODE = code_of(RUN)
-ANA = Actor("telegram", "1", "Ana")
-DONE = Finished(RUN, 0, None, Output("hello", "hello", 5), 1)
-LONG = Finished(RUN, 0, None, Output("first", "last", 9, truncated=True), 1)
-DENIED = Denied(RUN, DenialReason.RULE_DENIED, "not here")
-PENDING = Pending(RUN, "K3F7QZ", 9)
 
 
-class World:
-    """A gate and a store that know one run; ``submitted`` is what becomes of a new one."""
+@pytest.mark.parametrize(
+    ("end", "words", "tone", "handles"),
+    [
+        (Finished(RUN, 0, None, Output("hello", "", 5), 1), "\nhello", Tone.INFO, False),
+        (
+            Finished(RUN, 0, None, Output("x", "last", 9, truncated=True), 1),
+            "\nlast",
+            Tone.INFO,
+            False,
+        ),
+        (
+            Denied(RUN, DenialReason.RULE_DENIED, "not here"),
+            f"{CODE} did not run (rule_denied): not here",
+            Tone.REFUSED,
+            False,
+        ),
+        (
+            Unknown(RUN),
+            f"{CODE}: the gateway died while it ran; how it ended is unknown.",
+            Tone.INFO,
+            False,
+        ),
+        (Pending(RUN, "K3F7QZ", 9), f"{CODE} is waiting for approval.", Tone.INFO, False),
+        (Running(RUN), f"{CODE} runs.", Tone.INFO, True),
+    ],
+)
+def test_what_became_of_a_run(end: Submission, words: str, tone: Tone, *, handles: bool) -> None:
+    """The buttons only while it runs."""
+    reply = _reply_for(end)
 
-    def __init__(self, **known: Any) -> None:
-        self.submitted: list[Submission] = known.get("submitted", [])
-        self.status_now: Submission | None = known.get("status")
-        self.live: LiveOutput | None = known.get("live")
-        self.cancels: bool = known.get("cancels", False)
-        self.allowed: bool = known.get("allowed", True)
-        self.found: list[ApprovalId] = known.get("found", [RUN])
-        self.kept: ApprovalId | None = known.get("kept", RUN)
-        self.notes: list[str] = []
-        self.request: ExecRequest | None = None
-        self.execution = SimpleNamespace(deferred=SimpleNamespace(write=self._deferred))
+    assert reply.text.text.endswith(words)
+    assert reply.tone is tone
+    assert [one.command for one in reply.choices] == ([Tail(RUN), Stop(RUN)] if handles else [])
 
-    async def _deferred(self, write: Callable[[], Any]) -> None:
-        await write()
 
-    async def submit(self, request: ExecRequest) -> Submission:
-        """Take a request; without an answer it takes long."""
-        self.request = request
-        if not self.submitted:
-            await asyncio.Event().wait()
-        return self.submitted[0]
+@dataclass
+class Chat:
+    """What a chat with Ana says; nothing that is allowed starts unless a test starts it."""
 
-    async def wait(self, _: ApprovalId) -> Submission:
-        """Return what comes next; nothing does."""
-        await asyncio.Event().wait()
-        return DONE
+    gate: Gate
+    runs: ChatRuns
 
-    async def tail(self, _: ApprovalId) -> LiveOutput | None:
-        """Return what it printed."""
-        return self.live
-
-    async def status(self, _: ApprovalId) -> Submission | None:
-        """Return its status."""
-        return self.status_now
-
-    async def cancel(self, _: ApprovalId, note: str) -> bool:
-        """Cancel it, if it can be."""
-        self.notes.append(note)
-        return self.cancels
-
-    async def may_act(self, _: Actor) -> bool:
-        """Return whether somebody may run."""
-        return self.allowed
-
-    may_look = may_act
-
-    async def write(self, *_: object) -> None:
-        """Store nothing."""
-
-    async def read(self, what: object, about: str) -> Any:
-        """Return what a reference or a request's key finds."""
-        if what is matching:
-            return self.found
-        assert what is runs.by_request_key
-        assert self.request is not None
-        return self.kept if about == self.request.request_key else None
-
-    async def say(self, command: object) -> Reply | None:
-        """Return the reply to a command of Ana."""
-        gate: Any = self
-        chat = ChatRuns(gate, gate, gate, Path("/srv"))
-        said: Any = command
-        reply = await chat.take(Inbound(ANA, Target("telegram", "7"), said, "update:1"))
-        for task in chat._under_way:
-            task.cancel()
+    async def say(self, command: Command, actor: Actor = ANA) -> Reply:
+        """Return the reply to a command."""
+        reply = await self.runs.take(Inbound(actor, PLACE, command, "update:1"))
+        assert reply is not None
         return reply
 
-
-@pytest.mark.parametrize(
-    ("known", "words", "tone", "handles"),
-    [
-        ({"submitted": [DONE]}, "hello", Tone.INFO, False),
-        ({"submitted": [LONG]}, "last", Tone.INFO, False),
-        ({"submitted": [DENIED]}, "did not run (rule_denied): not here", Tone.REFUSED, False),
-        ({"submitted": [Unknown(RUN)]}, "how it ended is unknown", Tone.INFO, False),
-        ({"submitted": [PENDING]}, "K3F7QZ is waiting for approval by an", Tone.INFO, False),
-        ({"submitted": [Running(RUN)]}, f"Running as {CODE}.", Tone.INFO, True),
-        ({}, f"Running as {CODE}.", Tone.INFO, True),
-        ({"kept": None}, "Submitted; the result will be posted here.", Tone.INFO, False),
-        ({"allowed": False}, "senders", Tone.REFUSED, False),
-    ],
-)
-async def test_what_a_line_is_answered_with(
-    monkeypatch: pytest.MonkeyPatch,
-    known: dict[str, Any],
-    words: str,
-    tone: Tone,
-    *,
-    handles: bool,
-) -> None:
-    """Its end if that comes soon; else how to find it; the buttons only while it runs."""
-    monkeypatch.setattr(module, "_PATIENCE_S", 0.01 if not known.get("submitted") else 30)
-    reply = await World(**known).say(RunLine("x"))
-
-    assert reply is not None
-    assert words in reply.text.text
-    assert (reply.tone, [one.label for one in reply.choices]) == (
-        tone,
-        ["Tail", "Stop"] if handles else [],
-    )
+    async def words(self, command: Command, actor: Actor = ANA) -> tuple[str, Tone, bool]:
+        """Return the same as its text, its tone, and whether it has buttons."""
+        reply = await self.say(command, actor)
+        return reply.text.text, reply.tone, bool(reply.choices)
 
 
-LIVE = LiveOutput("so far", 1234)
+@asynccontextmanager
+async def chat_at(
+    home: Path, link: "type[StoreLink] | partial[StoreLink]" = StoreLink
+) -> AsyncIterator[Chat]:
+    """Run a gate and the part of its chats."""
+    async with gate_at(home, over=link) as gate:
+        senders = Senders(gate.store, Listing({"memory": frozenset({"ana"})}))
+        known = KnownPeople(gate.store, Approvers({"memory": frozenset({"ana"})}), senders)
+        chat = ChatRuns(gate, gate.store, known, home)
+        yield Chat(gate, chat)
+        for task in chat._under_way:
+            task.cancel()
 
 
-@pytest.mark.parametrize(
-    ("command", "known", "words", "tone", "handles"),
-    [
-        (Tail("r"), {"live": LIVE}, f"{CODE} printed 1,234 bytes so far:\nso far", Tone.INFO, True),
-        (Tail("r"), {"status": DONE}, "hello", Tone.INFO, False),
-        (Tail("r"), {"status": Running(RUN)}, f"{CODE} runs.", Tone.INFO, True),
-        (Tail("r"), {"status": PENDING}, "is waiting for approval.", Tone.INFO, False),
-        (Tail("r"), {}, "No run here has the id or code r.", Tone.REFUSED, False),
-        (Tail("r"), {"found": [], "live": LIVE}, "No run here", Tone.REFUSED, False),
-        (Tail("r"), {"found": [RUN, RUN], "live": LIVE}, "No run here", Tone.REFUSED, False),
-        (Tail("r"), {"allowed": False, "live": LIVE}, "/tail", Tone.REFUSED, False),
-        (Stop("r"), {"cancels": True}, f"{CODE} is being stopped.", Tone.OK, False),
-        (Stop("r"), {"status": DENIED}, "did not run", Tone.REFUSED, False),
-        (Stop("r"), {}, "No run here", Tone.REFUSED, False),
-        (Stop("r"), {"found": [], "cancels": True}, "No run here", Tone.REFUSED, False),
-        (Stop("r"), {"allowed": False, "cancels": True}, "/stop", Tone.REFUSED, False),
-    ],
-)
-async def test_what_a_reference_is_answered_with(
-    command: Tail | Stop,
-    known: dict[str, Any],
-    words: str,
-    tone: Tone,
-    *,
-    handles: bool,
-) -> None:
-    """Of one run and no other; who may not look learns nothing and stops nothing."""
-    world = World(**known)
-    reply = await world.say(command)
+async def test_a_run_before_between_and_after(tmp_path: Path) -> None:
+    """A question, then a run that waits for its turn, then its end."""
+    async with chat_at(tmp_path) as chat:
+        asked = await chat.gate.submit(request("echo asked", cwd=tmp_path))
+        assert isinstance(asked, Pending)
+        waits = await chat.words(Tail(asked.code))
+        run_id = await allowed(chat.gate, "echo hello")
+        queued = await chat.words(Tail(run_id))
+        ((_, plan),) = await chat.gate.queued()
+        await chat.gate.run_approved(run_id, plan)
+        over = await chat.words(Tail(run_id))
+        late = await chat.words(Stop(run_id))
+        other = await chat.runs.take(Inbound(ANA, PLACE, LogIn(), "update:1"))
 
-    assert reply is not None
-    assert words in reply.text.text
-    assert (reply.tone, bool(reply.choices)) == (tone, handles)
-    stops = isinstance(command, Stop) and world.allowed and world.found == [RUN]
-    assert world.notes == (["stopped by Ana (telegram)"] if stops else [])
+    assert other is None  # a login is for another part
+    assert waits == (f"{asked.code} is waiting for approval.", Tone.INFO, False)
+    assert queued == (f"{code_of(run_id)} runs.", Tone.INFO, True)
+    assert over[0].endswith("code 0.\nhello")
+    assert over == late
+    assert over[1:] == (Tone.INFO, False)
 
 
-async def test_other_commands_are_for_others() -> None:
-    """Such as a login."""
-    assert await World().say(LogIn()) is None
+async def test_a_question_is_withdrawn(tmp_path: Path) -> None:
+    """By whoever may look; the journal says by whom."""
+    async with chat_at(tmp_path) as chat:
+        asked = await chat.gate.submit(request("echo asked", cwd=tmp_path))
+        assert isinstance(asked, Pending)
+        strange = await chat.words(Stop(asked.code), BOB)
+        still = await chat.gate.status(asked.run_id)
+        done = await chat.words(Stop(asked.code))
+        again = await chat.words(Stop(asked.code))
+        end = await chat.gate.store.read(approvals.get, asked.run_id)
+
+    assert strange[0].startswith("You may not use /stop")
+    assert "approvers and senders" in strange[0]
+    assert strange[1:] == (Tone.REFUSED, False)
+    assert isinstance(still, Pending)
+    assert done == (f"{asked.code} is being stopped.", Tone.OK, False)
+    assert "did not run" in again[0]
+    assert again[1:] == (Tone.REFUSED, False)
+    assert end is not None
+    assert end.resolution is not None
+    assert end.resolution.note == "stopped by Ana (memory)"
+
+
+async def test_a_reference_means_one_run_and_no_other(tmp_path: Path) -> None:
+    """Who may not look learns nothing."""
+    alike = "0" * 20
+    async with chat_at(tmp_path) as chat:
+        for end in "12":
+            await chat.gate.store.write(runs.begin, run_draft(ApprovalId(alike + end)))
+        one = await chat.words(Tail(f"{alike}1"))
+        others = [await chat.words(kind(ref)) for kind in (Tail, Stop) for ref in (alike, "9" * 20)]
+        strange = await chat.words(Tail(f"{alike}1"), BOB)
+        second = await chat.gate.status(ApprovalId(f"{alike}2"))
+
+    assert one[1:] == (Tone.INFO, True)
+    assert {said[1:] for said in others} == {(Tone.REFUSED, False)}
+    assert all(said[0].startswith("No run here has the id or code") for said in others)
+    assert strange[0].startswith("You may not use /tail")
+    assert isinstance(second, Running)
+
+
+async def test_a_line_that_is_not_stored_yet_has_no_code(tmp_path: Path) -> None:
+    """Its end is posted, however long the store takes; a chat waits a moment only."""
+    slow = partial(StoreLink, holds=lambda op: op in (approvals.create, approvals.settle_unrouted))
+    async with chat_at(tmp_path, slow) as chat:
+        said = await chat.words(RunLine("true"))
+        strange = await chat.words(RunLine("true"), BOB)
+
+    assert said == ("Submitted; the result will be posted here.", Tone.INFO, False)
+    assert strange[0].startswith("You may not use /run")
+    assert "in senders of" in strange[0]

@@ -1,12 +1,10 @@
 """List nodes and those that wait to be paired."""
 
-import argparse
-import json
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
-from bot.cli import node
+from bot.cli.node import listing
 
 NODE: dict[str, Any] = {
     "name": "web",
@@ -43,34 +41,10 @@ BUSY = {**NODE, "connected": True, "running": 2, "sinceMs": 0}
     ],
 )
 def test_what_is_listed(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    nodes: list[dict[str, Any]],
-    requests: list[dict[str, Any]],
-    words: list[str],
+    nodes: list[dict[str, Any]], requests: list[dict[str, Any]], words: list[str]
 ) -> None:
-    """Each with how it is connected or how to allow it; a program gets what the method says."""
-    found = {"nodes": nodes, "requests": requests}
+    """Each with how it is connected or how to allow it."""
+    text = listing({"nodes": nodes, "requests": requests})
 
-    class Client:
-        """A gateway that has these."""
-
-        def __init__(self, _: object) -> None: ...
-
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-
-        def call(self, _method: str, _params: object) -> dict[str, Any]:
-            """Return them."""
-            return found
-
-    monkeypatch.setattr(node, "Client", Client)
-    assert node.show(argparse.Namespace(json=False)) == 0
-    text = capsys.readouterr().out
-    assert node.show(argparse.Namespace(json=True)) == 0
-
-    assert json.loads(capsys.readouterr().out) == found
     assert [one for one in words if one not in text] == []
     assert ("No nodes" in text) is (not nodes and not requests)

@@ -1,12 +1,13 @@
 """Send a prompt with what was given on the command line, and nothing else."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.cli import main
-from bot.cli.run import command
+from tests.bot.cli.run.scripted_gateway import FINISHED, Scripted
 
 LEAST = {
     "agent": "coder",
@@ -30,16 +31,23 @@ LEAST = {
     ],
 )
 def test_what_is_given_is_sent(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], more: dict[str, object], *, waits: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    words: list[str],
+    more: dict[str, object],
+    *,
+    waits: bool,
 ) -> None:
     """What is not given is left to the gateway's own default; the exit code is the prompt's."""
-    sent: list[Any] = []
+    runs: dict[str, Any] = {"method": "exec.state", "params": {"status": "running", "id": "r1"}}
+    ends = {"id": "main", "result": {**FINISHED, "exitCode": 7}}
+    gateway = Scripted(tmp_path, [runs, ends])
+    monkeypatch.setenv("SAYSO_SOCKET", gateway.path)
+    code = main(["prompt", "send", "coder", "look", *words])
+    gateway.close()
+    (asked,) = gateway.asked
 
-    def follow(method: str, params: object, _: object, *, as_json: bool, waits: bool) -> int:
-        sent.extend((method, params, as_json, waits))
-        return 7
-
-    monkeypatch.setattr(command, "follow", follow)
-
-    assert main(["prompt", "send", "coder", "look", *words]) == 7
-    assert sent == ["agent.prompt", {**LEAST, **more}, False, waits]
+    assert (asked["method"], asked["params"]) == ("agent.prompt", {**LEAST, **more})
+    assert code == (7 if waits else 4)  # it runs on
+    assert not capfd.readouterr().out.startswith("{")  # no JSON

@@ -1,35 +1,42 @@
 """Say which file an export could not write, and why."""
 
-import errno
-import os
+import asyncio
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from bot.evidence import export as module
-from bot.evidence.export import VERIFIER, Read, export
+from bot.evidence.export import VERIFIER, export
 from bot.evidence.journal_slice import ExportScope
+from core.audit.journal import AuditJournal
 from core.errors import BadRequest
+from tests.support.file_size import files_of_at_most
 
 
-@pytest.mark.parametrize("named", ["", "verify.py", "out.jsonl"])
-def test_the_file_that_failed_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
-) -> None:
-    """A full disk names none, and then it is the export's own."""
-    to = tmp_path / "out.jsonl"
-    words = (errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def fails(_: Path) -> None:
-        raise OSError(*words, str(tmp_path / named)) if named else OSError(*words)
-
-    monkeypatch.setattr(module, "_settled", lambda *_: (None, ()))
-    monkeypatch.setattr(module, "_put_verifier", fails)
-
+def refusal(folder: Path) -> str:
+    """Export a journal of one record; return why that cannot be done, without the folder."""
+    with AuditJournal(folder / "audit.jsonl") as journal:
+        asyncio.run(journal.append("start", {"run": "a"}))
+    to = folder / "out.jsonl"
     with pytest.raises(BadRequest) as caught:
-        export(tmp_path / "audit.jsonl", cast("Read", None), ExportScope(), to)
-    assert str(caught.value) == (
-        f"{tmp_path / (named or 'out.jsonl')} cannot be written: No space left on device."
-    )
-    assert VERIFIER == "verify.py"
+        export(folder / "audit.jsonl", lambda _: (), ExportScope(), to)
+    return str(caught.value).removeprefix(f"{folder}/")
+
+
+def test_the_program_that_checks_it_is_named(tmp_path: Path) -> None:
+    """It is written first, under a name that nobody chose."""
+    (tmp_path / VERIFIER).symlink_to("missing/verify.py")
+
+    assert refusal(tmp_path) == "verify.py cannot be written: No such file or directory."
+
+
+def test_the_export_is_named(tmp_path: Path) -> None:
+    """Nothing is written over."""
+    (tmp_path / "out.jsonl").touch()
+
+    assert refusal(tmp_path) == "out.jsonl cannot be written: File exists."
+
+
+def test_a_full_disk_names_no_file(tmp_path: Path) -> None:
+    """Then it is the export's own."""
+    with files_of_at_most(4096):
+        assert refusal(tmp_path) == "out.jsonl cannot be written: File too large."

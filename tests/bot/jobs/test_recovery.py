@@ -12,7 +12,6 @@ import pytest
 
 from bot.jobs.recovery import Heart, recover, settle
 from core.audit.journal import AuditJournal
-from core.errors import JournalError
 from core.gate.execution import IN_DOUBT
 from core.gate.journal import journal_records
 from core.gate.journal.deferred import Deferred
@@ -24,6 +23,7 @@ from core.store import Store, approvals, open_store
 from core.store.engine import replicas
 from core.store.runs import runs
 from core.store.schema.records import OrphanedRun
+from tests.support.gate import without_journal
 from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
 from tests.support.waiting import until
 
@@ -106,21 +106,16 @@ async def test_a_living_gateway_without_a_heartbeat_keeps_its_run(
 
 
 async def test_what_a_dead_gateway_left_is_ended_although_the_journal_fails(
-    store: Store, journal: AuditJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, journal: AuditJournal, tmp_path: Path
 ) -> None:
     """Its runs are unknown from then on, so nobody would look again; their records come later."""
-
-    async def refused(*_: object) -> None:
-        raise JournalError("the disk is full")
-
     with other_gateway() as (gateway, name):
         left = [await begun(store, "other", name) for _ in range(2)]
         gateway.kill()
         gateway.wait()
     deferred = Deferred(store, journal)
     with command(left[0].id) as first, command(left[1].id) as second:
-        with monkeypatch.context() as broken:
-            broken.setattr(AuditJournal, "append", refused)
+        with without_journal(tmp_path):
             await Heart(store, deferred, "me").beat()
         assert [first.wait(20), second.wait(20)] == [-9, -9]
     await until(lambda: not deferred._records)
@@ -140,12 +135,11 @@ async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: Au
 
 
 async def test_a_gateway_that_was_cut_off_gives_the_others_time(
-    store: Store, journal: AuditJournal, monkeypatch: pytest.MonkeyPatch
+    store: Store, journal: AuditJournal
 ) -> None:
     """After its start, and after its own outage, it judges no one for the time of a lease."""
     now = 0
-    monkeypatch.setattr("bot.jobs.recovery.steady_ms", lambda: now)
-    heart = Heart(store, journal, "me")
+    heart = Heart(store, journal, "me", steady=lambda: now)
     run = await begun(store, "far", None)
     await heart.beat()
     for expected in (None, Unknown(run.id)):

@@ -1,14 +1,15 @@
 """Carry out orders on a node: real planner, runner and TLS; each order has its control."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from bot.node.judge import Judge
 from bot.node.work import MOST_OPEN, NodeWork
 from core.errors import HostUnavailable, PlanDrift, SpawnError
 from core.hosts.gateway import GatewayHost
@@ -23,6 +24,7 @@ from core.nodes.frames import (
     AnyFrame,
     Cancel,
     Ended,
+    Noted,
     NotRun,
     Prepare,
     Prepared,
@@ -134,30 +136,25 @@ async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench) -> None:
     assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
 
 
-async def test_a_gateway_that_asks_without_end_is_read_no_further(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_gateway_that_asks_without_end_is_read_no_further(bench: Bench) -> None:
     """Each request may hold mebibytes while it waits; once one is done, the next is read."""
-    joined, held = await bench.joined(), asyncio.Event()
     assert bench.member is not None
-    work = cast("NodeWork", bench.member.work)
-
-    async def prepare(_judge: object, asked: Prepare) -> Unprepared:
-        await held.wait()
-        return Unprepared(id=asked.id, reason=DenialReason.BAD_REQUEST, why="")
-
-    monkeypatch.setattr(Judge, "prepare", prepare)
-    asked = Prepare(id=new_id(), name="web", request=request("true"), timeout_ms=1)
-    async with asyncio.timeout(60):
+    work, link, slow = cast("NodeWork", bench.member.work), bench.connection.link, threading.Event()
+    disk = ThreadPoolExecutor(1)  # what each request waits for
+    asyncio.get_running_loop().set_default_executor(disk)
+    disk.submit(slow.wait, 60)
+    try:
         for _ in range(MOST_OPEN):
-            await work.heard(joined, asked)
-        more = asyncio.create_task(work.heard(joined, asked))
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert not more.done()
-        assert len(work._tasks) == MOST_OPEN
-        held.set()
-        await more
+            await link.send(Noted(run_id=new_run()))
+        assert isinstance(await bench.says(Query(run_id=new_run())), NotRun)
+        late = new_run()
+        await link.send(Noted(run_id=new_run()))
+        await link.send(Query(run_id=late))
+        await asyncio.sleep(0.1)
+        assert (len(work._tasks), bench.endings(late)) == (MOST_OPEN, [])
+    finally:
+        slow.set()
+    await until(lambda: bench.endings(late))
 
 
 async def test_a_fault_of_ours_ends_no_node(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:

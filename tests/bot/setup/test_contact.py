@@ -1,132 +1,115 @@
 """Find the sender of a code, and say what the platform says about the bot."""
 
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import cast
 
 import pytest
 
-from bot.settings import Settings
-from bot.setup import contact
-from bot.setup.choices import Contact, Platform
+from bot.setup.choices import Contact
 from bot.setup.contact import MOST_TRIES, CodeInbox, Search
-from channels.base import Health, Inbound, Inbox, Proof, Tone
+from channels.base import Channel, Inbound, Tone
 from channels.commands import LogIn, Pair
+from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.identity import Actor, Target
+from tests.channels.telegram.bot_and_user import ANA, CHAT, TelegramUsers, channel_for
+from tests.emulators.faults import Fault, FaultKind
+from tests.emulators.telegram import TelegramServer
+from tests.support import gate
 
-ANA = Actor("telegram", "1", "Ana")
+
+@pytest.fixture
+async def ana() -> AsyncIterator[TelegramUsers]:
+    """Yield Ana and a bot at a local Bot API server."""
+    async with TelegramServer() as server:
+        yield TelegramUsers(server, channel_for(server))
 
 
 def sent(code: str | None) -> Inbound:
     """Return a message with a code, or another one."""
-    return Inbound(ANA, Target("telegram", "7"), Pair(code) if code else LogIn(), "k")
-
-
-@dataclass
-class Channel:
-    """A platform to which Ana sends the code at once, unless ``health`` says why not."""
-
-    name: str = "telegram"
-    health: str = ""
-    stopped: bool = False
-
-    async def start(self, inbox: Inbox) -> None:
-        """Send it."""
-        if not self.health:
-            await inbox.receive(sent(cast("CodeInbox", inbox).code.lower()))
-
-    async def stop(self) -> None:
-        """Note the end."""
-        self.stopped = True
-
-    async def check(self) -> Health:
-        """Say what is wrong."""
-        return Health(not self.health, self.health)
-
-
-@dataclass
-class Proving(Channel):
-    """One that says who the bot is."""
-
-    proofs: tuple[Proof, ...] = ()
-
-    async def prove(self, _people: tuple[str, ...]) -> tuple[Proof, ...]:
-        """Return what it was made with."""
-        return self.proofs
-
-    def pair_link(self, code: str) -> str:
-        """Return a link that holds the code."""
-        return f"link:{code}"
+    actor = Actor("telegram", "1", "Ana")
+    return Inbound(actor, Target("telegram", "7"), Pair(code) if code else LogIn(), "k")
 
 
 @dataclass
 class Screen:
-    """What was shown."""
+    """What was shown; ``answer`` is what somebody does who reads the code."""
 
+    answer: Callable[[str], Awaitable[object]]
     shown: list[tuple[str, str]] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
+    _tasks: list[asyncio.Future[object]] = field(default_factory=list)
 
     def code(self, code: str, bot: str, link: str) -> None:
         """Note it, without the code itself."""
         self.shown.append((bot, link.replace(code, "CODE")))
+        self._tasks.append(asyncio.ensure_future(self.answer(code)))
 
     def trouble(self, detail: str) -> None:
         """Note it."""
         self.troubles.append(detail)
 
 
-async def found(
-    monkeypatch: pytest.MonkeyPatch, channel: Channel, screen: Screen, seconds: float = 30
-) -> Contact:
+async def found(channel: Channel, screen: Screen, seconds: float = 30) -> Contact:
     """Search on a channel."""
-    monkeypatch.setattr(contact, "make_channels", lambda *_: {Platform.TELEGRAM: channel})
-    search = Search(cast("Settings", None), Platform.TELEGRAM, seconds, screen)
-    return await search.find()
+    return await Search(channel, seconds, screen).find()
 
 
-GOOD = Proof("token", True, "@sayso_bot")
+async def test_what_is_shown_with_the_code(ana: TelegramUsers) -> None:
+    """The first proof tells which bot it is, and a link sends the code."""
+    screen = Screen(lambda code: ana.type(f"/start {code.lower()}"))
+    contact = await found(ana.channel, screen)
+    health = await ana.channel.check()
 
-
-@pytest.mark.parametrize(
-    ("channel", "shown"),
-    [
-        (Channel(), ("", "")),
-        (Proving(), ("", "link:CODE")),
-        (Proving(proofs=(GOOD, Proof("scopes", True, "all"))), ("@sayso_bot", "link:CODE")),
-    ],
-)
-async def test_what_is_shown_with_the_code(
-    monkeypatch: pytest.MonkeyPatch, channel: Channel, shown: tuple[str, str]
-) -> None:
-    """The first proof tells which bot it is; a platform may have neither proofs nor links."""
-    screen = Screen()
-
-    assert await found(monkeypatch, channel, screen) == Contact("1", "7", "Ana")
-    assert screen.shown == [shown]
+    assert (contact.account, contact.to) == (str(ANA), str(CHAT))
+    assert screen.shown == [("is @sayso_test_bot's", "https://t.me/sayso_test_bot?start=CODE")]
     assert screen.troubles == []
-    assert channel.stopped
+    assert not health.ok  # it was stopped
 
 
-async def test_a_token_that_does_not_work_shows_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_platform_may_have_neither_proofs_nor_links() -> None:
+    """The code alone is shown then."""
+    channel = MemoryChannel()
+    screen = Screen(lambda code: channel.say(gate.PLACE, f"/pair {code}", gate.ANA))
+
+    assert await found(channel, screen) == Contact("ana", "room", "Ana")
+    assert screen.shown == [("", "")]
+    assert not (await channel.check()).ok
+
+
+async def test_a_token_that_does_not_work_shows_no_code(ana: TelegramUsers) -> None:
     """The platform's own words are passed on, with one full stop."""
-    screen = Screen()
-    channel = Proving(proofs=(GOOD, Proof("scopes", False, "too few.")))
+    ana.server.state.token = "1:another"
+    screen = Screen(ana.type)
 
-    with pytest.raises(ChannelError, match=r"^telegram scopes: too few\. Nothing was written"):
-        await found(monkeypatch, channel, screen)
+    with pytest.raises(ChannelError, match=r"^telegram token: .*[^.]\. Nothing was written"):
+        await found(ana.channel, screen)
     assert screen.shown == []
 
 
-async def test_an_obstacle_is_told_once_and_again_at_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Somebody who waits in vain reads why."""
-    screen = Screen()
-    monkeypatch.setattr(contact, "_LOOK_S", 0.001)
+async def test_no_obstacle_is_told_where_there_is_none() -> None:
+    """Nobody has sent the code, and that is all."""
+    screen = Screen(lambda _code: asyncio.sleep(0))
 
-    with pytest.raises(ChannelError, match=r"nothing was written\. telegram: offline\. Run"):
-        await found(monkeypatch, Channel(health="offline."), screen, 0.2)
-    assert screen.troubles == ["telegram: offline."]
+    with pytest.raises(ChannelError, match=r"so nothing was written\. Run `sayso init` again\."):
+        await found(MemoryChannel(), screen, 0.02)
+    assert screen.troubles == []
+
+
+async def test_an_obstacle_is_told_once_and_again_at_the_end(ana: TelegramUsers) -> None:
+    """Somebody who waits in vain reads why."""
+
+    async def lost(_code: str) -> None:
+        ana.server.faults.lasting = Fault(FaultKind.STATUS, status=502)
+
+    screen = Screen(lost)
+    with pytest.raises(ChannelError) as caught:
+        await found(ana.channel, screen, 1.2)  # the second look is after a second
+    (trouble,) = screen.troubles
+    assert f"so nothing was written. {trouble} Run `sayso init` again." in str(caught.value)
+    assert trouble.startswith("telegram: ")
+    assert not trouble.endswith("..")
 
 
 async def test_the_code_is_taken_once_and_not_guessed() -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from core.errors import StoreError
-from core.gate.claims import QueuedRun
 from core.hosts.gateway import GatewayHost
 from core.model.approval import ApprovalReply
 from core.model.command import ExecPlan
@@ -17,8 +18,10 @@ from core.model.policy import ExecHost
 from core.model.result import Denied, ExecResult, Finished
 from core.ports import RunWatcher
 from core.runner.runner import Runner
+from core.store.runs import runs
 from core.store.sessions import events
 from tests.support.gate import allowed, gate_at, list_patterns, records, request, says
+from tests.support.store_link import Op, StoreLink
 from tests.support.waiting import until
 
 
@@ -246,27 +249,22 @@ async def test_what_was_cancelled_has_no_start_in_the_journal(tmp_path: Path) ->
 
 
 async def test_what_was_cancelled_while_its_claim_failed_never_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """Its cancellation was confirmed; it is queued again once the database works."""
-    async with gate_at(tmp_path) as gate:
+    claims: set[Op] = {runs.start}
+    slow = partial(StoreLink, holds=claims.__contains__, fails=claims.__contains__)
+    async with gate_at(tmp_path, over=slow) as gate:
+        link = cast("StoreLink", gate.store)
         run_id = await allowed(gate, f"touch {tmp_path}/ran")
         plan = dict(await gate.queued())[run_id]
-        claiming, cancelled = asyncio.Event(), asyncio.Event()
-
-        async def failing(_claim: QueuedRun) -> bool:
-            claiming.set()
-            await cancelled.wait()
-            raise StoreError("the database is away")
-
-        with monkeypatch.context() as away:
-            away.setattr(QueuedRun, "take", failing)
-            running = asyncio.create_task(gate.run_approved(run_id, plan))
-            await claiming.wait()
-            assert await gate.cancel(run_id, "no longer wanted")
-            cancelled.set()
-            with pytest.raises(StoreError):
-                await running
+        running = asyncio.create_task(gate.run_approved(run_id, plan))
+        await until(lambda: link.calls[runs.start])
+        assert await gate.cancel(run_id, "no longer wanted")
+        link.free.set()
+        with pytest.raises(StoreError):
+            await running
+        claims.clear()
         await gate.run_approved(run_id, plan)
         status = await gate.status(run_id)
 

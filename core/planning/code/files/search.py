@@ -180,7 +180,7 @@ class Guesses:
         above, _, name = path.rpartition("/")
         if name.startswith("__init__."):
             self._modules.add(above)
-        if not self._is_folder(above or "/"):
+        if not self._is_folder(f"{above}/"):
             return
         if is_file(path):
             self.files[path] = None

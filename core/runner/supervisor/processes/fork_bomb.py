@@ -7,7 +7,6 @@ only if that has jumped.
 """
 
 import os
-import time
 
 from core.runner.supervisor.processes import procfs
 
@@ -36,9 +35,8 @@ class ProcessLimit:
         """Return when to check next, or an earlier deadline (monotonic seconds)."""
         return min(deadline, self._next)
 
-    def is_there(self) -> bool:
-        """Return whether the run has more processes than it may have."""
-        now = time.monotonic()
+    def is_there(self, now: float) -> bool:
+        """Return whether the run has more processes than it may have (monotonic seconds)."""
         if now < self._next:
             return False
         self._next = now + _BETWEEN_LOOKS_S

@@ -1,64 +1,81 @@
 """Drop a WebSocket's peer that makes the gateway hold more than it reads."""
 
-from types import SimpleNamespace
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
-from bot.api.http import connection_limits as module
-from bot.api.http.connection_limits import WebSocketConnection
+from bot.api.http.connection_limits import _MOST_PARTS, _MOST_UNREAD
+from bot.api.http.server import serving
+from core.settings.http import HttpLimitsSection, HttpSection
 
-Base = WebSocketConnection.__mro__[1]
-
-
-class Line(SimpleNamespace):
-    """A connection's transport with so much unread."""
-
-    unread: int = 0
-    dropped: bool = False
-
-    def get_write_buffer_size(self) -> int:
-        """Return how much the peer has not read."""
-        return self.unread
-
-    def abort(self) -> None:
-        """Drop the peer."""
-        self.dropped = True
+MASK = b"\0\0\0\0"
+PING, TEXT, FIRST, PART, LAST = b"\x89\x80", b"\x81\x81", b"\x01\x80", b"\x00\x80", b"\x80\x80"
+"""Heads of frames from a client: empty ones, and a text of one character."""
+KERNELS = 12 * 1024 * 1024
+"""More than the kernel takes for a peer that reads nothing."""
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
 
 
-def connection(line: Line, frames: int = 0) -> Any:
-    """Return a connection that has so many parts of a message."""
-    made: Any = WebSocketConnection.__new__(WebSocketConnection)
-    made.transport, made.frames = line, [b""] * frames
-    return made
+@dataclass
+class App:
+    """Send so many bytes to the peer, and note what comes from it."""
+
+    sends: int
+    heard: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one WebSocket."""
+        await receive()
+        await send({"type": "websocket.accept"})
+        if self.sends:
+            await send({"type": "websocket.send", "bytes": bytes(self.sends)})
+        self.heard.put_nowait("open")
+        while (event := await receive())["type"] == "websocket.receive":
+            self.heard.put_nowait(event["text"])
+        self.heard.put_nowait("gone")
 
 
-@pytest.mark.parametrize(("beyond", "dropped"), [(-1, False), (0, False), (1, True)])
-def test_answers_to_pings_are_held_to_a_bound(
-    monkeypatch: pytest.MonkeyPatch, beyond: int, *, dropped: bool
+@asynccontextmanager
+async def peer(home: Path, app: App) -> AsyncIterator[asyncio.StreamWriter]:
+    """Open a WebSocket to a real server of the app, and read nothing."""
+    limits = HttpLimitsSection(patience=60)
+    section = HttpSection(enabled=True, listen="127.0.0.1:0", limits=limits)
+    async with asyncio.timeout(30), serving(app, section, home) as at:
+        reader, writer = await asyncio.open_connection(at.host, at.port, limit=1)
+        try:
+            writer.write(UPGRADE)
+            assert await app.heard.get() == "open"
+            yield writer
+        finally:
+            del reader
+            writer.transport.abort()
+
+
+@pytest.mark.parametrize(("sends", "dropped"), [(_MOST_UNREAD, False), (KERNELS, True)])
+async def test_answers_to_pings_are_held_to_a_bound(
+    tmp_path: Path, sends: int, *, dropped: bool
 ) -> None:
     """A peer that sends pings and reads nothing would fill the memory."""
-    answered: list[object] = []
-
-    def answer(one: object) -> None:
-        answered.append(one)
-
-    monkeypatch.setattr(Base, "handle_ping", answer)
-    line = Line(unread=module._MOST_UNREAD + beyond)
-    connection(line).handle_ping()
-
-    assert (len(answered), line.dropped) == (1, dropped)
+    app = App(sends)
+    async with peer(tmp_path, app) as writer:
+        writer.write(PING + MASK + TEXT + MASK + b"x")
+        assert await app.heard.get() == "x"  # it came with the ping, and was read with it
+        writer.write(TEXT + MASK + b"y")
+        assert await app.heard.get() == ("gone" if dropped else "y")
 
 
-@pytest.mark.parametrize(("short", "dropped"), [(1, False), (0, True)])
-def test_a_message_has_so_many_parts(
-    monkeypatch: pytest.MonkeyPatch, short: int, *, dropped: bool
-) -> None:
+@pytest.mark.parametrize(("parts", "dropped"), [(_MOST_PARTS, False), (_MOST_PARTS + 1, True)])
+async def test_a_message_has_so_many_parts(tmp_path: Path, parts: int, *, dropped: bool) -> None:
     """The next one is not taken."""
-    taken: list[object] = []
-    monkeypatch.setattr(Base, "handle_cont", lambda _, event: taken.append(event))
-    line = Line()
-    event: Any = None
-    connection(line, module._MOST_PARTS - short).handle_cont(event)
-
-    assert (len(taken), line.dropped) == (int(not dropped), dropped)
+    app = App(0)
+    async with peer(tmp_path, app) as writer:
+        writer.write(FIRST + MASK + (PART + MASK) * (parts - 2) + LAST + MASK)
+        assert await app.heard.get() == ("gone" if dropped else "")

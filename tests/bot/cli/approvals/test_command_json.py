@@ -4,71 +4,75 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
 from bot.cli.approvals import command
+from core.approvals.file.file import ApprovalsFile
+
+WIDE = {"askFallback": "full", "allowlist": [{"pattern": "/bin/z"}]}
 
 
-class Entry(NamedTuple):
-    """An entry as it was added."""
-
-    id: str
-    pattern: str
-    words: str
-
-
-class Writer:
-    """A file that takes every change."""
-
-    def replace(self, text: str) -> None:
-        """Take a text."""
-
-    def lint(self) -> tuple[str, ...]:
-        """Warn of one thing."""
-        return ("too wide",)
-
-    def add(self, _agent: str, pattern: str, argv: tuple[str, ...] | None) -> Entry:
-        """Add an entry."""
-        return Entry("e1", pattern, " ".join((pattern, *(argv or ()))))
-
-    def remove(self, _agent: str, _pattern: str) -> bool:
-        """Remove an entry."""
-        return True
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a home in which no gateway runs, with one entry for the agent a."""
+    monkeypatch.setenv("SAYSO_HOME", str(tmp_path))
+    tmp_path.chmod(0o700)
+    file = tmp_path / "exec-approvals.json"
+    entry = {"id": "e1", "pattern": "/bin/x"}
+    file.write_text(json.dumps({"version": 1, "agents": {"a": {"allowlist": [entry]}}}))
+    file.chmod(0o600)
+    return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("change", "argv", "said"),
-    [
-        (command.put, None, {"warnings": ["too wide"]}),
-        (command.add, None, {"agent": "a", "id": "e1", "pattern": "/bin/x"}),
-        (command.add, ["y"], {"agent": "a", "id": "e1", "pattern": "/bin/x", "argv": ["y"]}),
-        (command.remove, None, {"removed": True}),
-    ],
-)
-def test_what_a_change_says_as_json(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    change: Callable[[argparse.Namespace], int],
-    argv: list[str] | None,
-    said: dict[str, object],
+def change(by: Callable[[argparse.Namespace], int], **words: object) -> argparse.Namespace:
+    """Make a change of agent a's entries for a script."""
+    unset = {"argv": None, "dry_run": False, "node": None, "stdin": False}
+    args = argparse.Namespace(agent="a", json=True, **{**unset, **words})
+    assert by(args) == 0
+    return args
+
+
+def entries(home: Path) -> list[tuple[str, str, list[str] | None]]:
+    """Return what the file has now for agent a."""
+    shown: Any = ApprovalsFile(home / "exec-approvals.json").shown()
+    found = shown["agents"]["a"]["allowlist"]
+    return [(one.get("id", ""), one["pattern"], one.get("argv")) for one in found]
+
+
+def test_a_text_that_is_put_in_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script learns what a person should look at."""
+    text = home / "new.json"
+    text.write_text(json.dumps({"version": 1, "agents": {"a": WIDE}}))
+    change(command.put, file=text)
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+
+    assert [one[1] for one in entries(home)] == ["/bin/z"]
+    assert "askFallback is full" in warning
+
+
+@pytest.mark.parametrize("argv", [None, ["y"]])
+def test_an_entry_that_is_added(
+    home: Path, capsys: pytest.CaptureFixture[str], argv: list[str] | None
 ) -> None:
-    """A script reads nothing else from it."""
-    monkeypatch.setattr(command, "_writer", lambda _: Writer())
-    text = tmp_path / "new.json"
-    text.write_text("{}")
-    args = argparse.Namespace(
-        agent="a",
-        pattern="/bin/x",
-        argv=argv,
-        dry_run=False,
-        node=None,
-        json=True,
-        stdin=False,
-        file=text,
-    )
+    """By its id a script can remove it again."""
+    change(command.add, pattern="/bin/y", argv=argv)
+    said = json.loads(capsys.readouterr().out)
+    (_, added) = entries(home)
 
-    assert change(args) == 0
-    assert json.loads(capsys.readouterr().out) == said
+    assert said == {
+        "agent": "a",
+        "id": added[0],
+        "pattern": "/bin/y",
+        **({} if argv is None else {"argv": argv}),
+    }
+    assert added[2] == argv
+
+
+def test_an_entry_that_is_removed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script reads nothing else from it."""
+    change(command.remove, pattern="e1")
+
+    assert json.loads(capsys.readouterr().out) == {"removed": True}
+    assert entries(home) == []

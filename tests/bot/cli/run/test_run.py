@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -24,19 +23,7 @@ from bot.cli.run.spinner import Spinner
 from bot.client import Client
 from core.errors import BadRequest, GatewayUnreachable, Stopping, Unanswered
 from core.model.stdio import LARGEST_STDIN
-
-FINISHED: dict[str, Any] = {
-    "status": "finished",
-    "id": "r1",
-    "exitCode": 0,
-    "signal": None,
-    "timedOut": False,
-    "cancelled": False,
-    "how": "finished after 1.2 s, code 0",
-    "output": "",
-    "truncated": False,
-    "totalBytes": 0,
-}
+from tests.bot.cli.run.scripted_gateway import FINISHED, Scripted
 
 
 @pytest.fixture
@@ -203,43 +190,6 @@ def test_what_contradicts_itself_is_not_asked(words: tuple[str, ...]) -> None:
     """Neither or both of a line and a vector, and two inputs."""
     with pytest.raises(UsageError, match="give either"):
         wished(*words)
-
-
-class Scripted:
-    """A server that plays a gateway: says what it is told to, connection by connection."""
-
-    def __init__(self, folder: Path, *scripts: list[Any]) -> None:
-        self.path = str(folder / "gateway.sock")
-        self.asked: list[dict[str, Any]] = []
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(self.path)
-        self._listener.listen(1)
-        self._thread = threading.Thread(target=self._serve, args=(scripts,))
-        self._thread.start()
-
-    def _serve(self, scripts: tuple[list[Any], ...]) -> None:
-        for script in scripts:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return  # the client left
-            with connection, connection.makefile("rb") as lines:
-                self.asked.append(json.loads(lines.readline()))
-                for frame in script:
-                    frame.setdefault("jsonrpc", "2.0")
-                    if frame.get("id") == "main":
-                        frame["id"] = self.asked[-1]["id"]
-                    connection.sendall(json.dumps(frame).encode() + b"\n")
-
-    def leave(self) -> None:
-        """End it before everything was said."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self.close()
-
-    def close(self) -> None:
-        """End it."""
-        self._thread.join(10)
-        self._listener.close()
 
 
 def output(data: bytes) -> dict[str, Any]:

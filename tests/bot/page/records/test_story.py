@@ -1,12 +1,10 @@
 """Put the steps of a request into words."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bot.page.records import story
-from bot.page.records.story import Step, Stories, _decided, _ran
+from bot.page.records.story import Step, _decided, _ran, _read, _shown
 from core.store.views.status import RunTimes
 
 COPY = {"channel": "slack", "to": "C1", "state": "sent", "why": ""}
@@ -30,46 +28,24 @@ KNOWN = {
 }
 
 
-def stories(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], first: Any) -> Any:
-    """Return the stories of a gateway whose methods answer this."""
-
-    async def invoke(*_: object) -> dict[str, Any]:
-        return answer
-
-    async def read(*_: object) -> Any:
-        return first
-
-    monkeypatch.setattr(story, "invoke", invoke)
-    table: Any = {"exec.approval.copies": None, "exec.approval.evidence": None}
-    gate: Any = SimpleNamespace(store=SimpleNamespace(read=read))
-    return Stories(table, gate)
-
-
 @pytest.mark.parametrize(
-    ("copies", "first", "step"),
+    ("copies", "at_ms", "lines"),
     [
-        ([], None, Step("Shown", None, ("on this page only",))),
-        ([COPY], SimpleNamespace(delivered_ms=7), Step("Shown", 7, ("slack C1 was delivered",))),
+        ([], None, ("on this page only",)),
+        ([COPY], 7, ("slack C1 was delivered",)),
         (
             [{**COPY, "state": "dropped", "why": "gone"}, {**COPY, "to": ""}],
-            SimpleNamespace(delivered_ms=None),
-            Step("Shown", None, ("slack C1 was not delivered: gone", "slack was delivered")),
-        ),
-        (
-            [{**COPY, "state": "odd"}],
             None,
-            Step("Shown", None, ("slack C1 odd",)),
+            ("slack C1 was not delivered: gone", "slack was delivered"),
         ),
+        ([{**COPY, "state": "odd"}], None, ("slack C1 odd",)),
     ],
 )
-async def test_where_it_was_shown(
-    monkeypatch: pytest.MonkeyPatch, copies: list[dict[str, Any]], first: Any, step: Step
+def test_where_it_was_shown(
+    copies: list[dict[str, Any]], at_ms: int | None, lines: tuple[str, ...]
 ) -> None:
     """Each copy, with what became of it; without any it is on the page alone."""
-    told = stories(monkeypatch, {"copies": copies}, first)
-
-    assert await told._shown({}, {"id": "r"}, None) == [step]
-    assert await told._shown(None, {"id": "r"}, None) == []
+    assert _shown(copies, at_ms) == Step("Shown", at_ms, lines)
 
 
 @pytest.mark.parametrize(
@@ -86,18 +62,11 @@ async def test_where_it_was_shown(
         ([LOOK], 0, ("Ana answered in slack C1", "decided 0.0 s after it was first shown there")),
     ],
 )
-async def test_who_read_it(
-    monkeypatch: pytest.MonkeyPatch,
-    looks: list[dict[str, Any]],
-    took: int | None,
-    lines: tuple[str, ...] | None,
+def test_who_read_it(
+    looks: list[dict[str, Any]], took: int | None, lines: tuple[str, ...] | None
 ) -> None:
     """By name if there is one; copies that nobody is known to have read are no reading."""
-    told = stories(monkeypatch, {"shown": looks, "tookMs": took}, None)
-    steps = [] if lines is None else [Step("Read", 3, lines)]
-
-    assert await told._read({}, {"id": "r"}, None) == steps
-    assert await told._read(None, {"id": "r"}, None) == []
+    assert _read(looks, took) == ([] if lines is None else [Step("Read", 3, lines)])
 
 
 LATE = "1.5 s after it was asked"

@@ -8,6 +8,8 @@ import pytest
 
 from core.gate.guards.home_check import HomeCheck
 
+NOBODY = 65534
+
 
 def _replace(home: Path) -> None:
     home.rename(home.with_name("old"))
@@ -45,11 +47,12 @@ def test_what_is_wrong_with_the_home(
     assert bool(fault) is bool(words)
 
 
-def test_a_home_of_another_user_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_of_another_user_is_told(tmp_path: Path) -> None:
     """Its owner could let others in."""
     tmp_path.chmod(0o700)
     check = HomeCheck.of(tmp_path)
-    owner = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    os.chown(tmp_path, NOBODY, -1)
+    fault = check.fault()
+    os.chown(tmp_path, os.geteuid(), -1)
 
-    assert f"now belongs to uid {owner}" in check.fault()
+    assert f"now belongs to uid {NOBODY}" in fault

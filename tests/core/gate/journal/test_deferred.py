@@ -244,8 +244,8 @@ async def in_memory_only(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> Non
 
     with monkeypatch.context() as patch:
         patch.setattr(Deferred, "_rest", rest)
-        for name in ("_FIRST_PAUSE_S", "_LONGEST_PAUSE_S"):
-            patch.setattr(deferred, name, 60.0)
+        patch.setattr(deferred, "_FIRST_PAUSE_S", 60.0)
+        patch.setattr(deferred, "_LONGEST_PAUSE_S", 60.0)
         await eventually(lambda: pauses[-1:] == [60.0])
     await broken.open_store()
 

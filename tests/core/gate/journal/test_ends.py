@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.audit.journal import AuditJournal
 from core.errors import JournalError
 from core.gate.journal.ends import Recording
 from core.model.approval import ApprovalReply
 from core.model.result import Finished
-from tests.support.gate import gate_at, records, request, says
+from tests.support.gate import gate_at, records, request, says, without_journal
 from tests.support.waiting import until
 
 
@@ -53,13 +52,12 @@ async def test_an_answer_that_fails_holds_nothing_up() -> None:
 
 
 async def test_an_answer_that_the_journal_refuses_is_recorded_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """It is in the store; whoever gave it gets the error, and the run waits for the record."""
     async with gate_at(tmp_path) as gate:
         asked = await gate.submit(request("true", cwd=tmp_path))
-        with monkeypatch.context() as broken:
-            broken.setattr(AuditJournal, "append", _refused)
+        with without_journal(tmp_path):
             with pytest.raises(JournalError):
                 await gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
             ((run_id, plan),) = await gate.queued()
@@ -72,7 +70,3 @@ async def test_an_answer_that_the_journal_refuses_is_recorded_before_anything_st
 
     kinds = [line["kind"] for line in records(tmp_path) if line.get("run") == asked.run_id]
     assert kinds == ["ask", "resolve", "start", "finish"]
-
-
-async def _refused(*_: object) -> None:
-    raise JournalError("the disk is full")

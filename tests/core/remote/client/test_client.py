@@ -1,16 +1,18 @@
 """Cancel one's own requests at once, and others' by asking the host that is named."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from core.remote.client.call import Call
 from core.remote.client.client import Client
-from core.remote.denials import RemoteDenial
-from core.remote.trust.contacts import Contact, Trust
+from core.remote.denials import Notice, RemoteDenial
+from core.remote.trust.contacts import Trust
 from core.remote.trust.envelope import Order, Sealer
 from core.trust.identity import Identity
-from tests.support.remote_machines import contact_of, contacts_of
+from tests.support.remote_machines import contact_of, contacts_of, two_machines
+from tests.support.waiting import until
 
 TRUSTED, BLOCKED, NOWHERE = Identity.new(), Identity.new(), Identity.new()
 ADDRESS = "unix:/nowhere.sock"
@@ -28,41 +30,37 @@ def client(tmp_path: Path) -> Client:
     return Client(Identity.new(), known)
 
 
-@pytest.mark.parametrize(
-    ("request_id", "agent", "cancelled", "asked"),
-    [
-        ("own", None, True, []),
-        ("own", TRUSTED, True, []),
-        ("other", None, False, []),
-        ("other", TRUSTED, True, [TRUSTED.machine_id]),
-        ("other", BLOCKED, False, []),
-        ("other", NOWHERE, False, []),
-        ("other", Identity.new(), False, []),
-    ],
-)
-async def test_what_is_cancelled_and_where(
-    client: Client,
-    monkeypatch: pytest.MonkeyPatch,
-    request_id: str,
-    agent: Identity | None,
-    asked: list[str],
-    *,
-    cancelled: bool,
-) -> None:
-    """One of ours is not asked about; of others only a trusted contact is asked."""
-    at: list[str] = []
-
-    async def there(_: Client, contact: Contact, _id: str) -> bool:
-        at.append(contact.machine_id)
-        return True
-
-    monkeypatch.setattr(Client, "_cancel_there", there)
+async def test_own_requests_are_cancelled_without_asking(client: Client) -> None:
+    """Whatever host is named: nobody listens at its address."""
     own = Call("a", Order(argv=("/bin/x",)), Sealer(client.identity, "m"), request_id="own")
     client._calls["own"] = own
 
-    assert await client.cancel(request_id, agent.agent_id if agent else None) is cancelled
-    assert own.cancelled.is_set() is (request_id == "own")
-    assert at == asked
+    assert await client.cancel("own", NOWHERE.agent_id)
+    assert own.cancelled.is_set()
+    own.cancelled.clear()
+    assert await client.cancel("own")
+    assert own.cancelled.is_set()
+
+
+async def test_others_are_cancelled_by_a_trusted_host_that_is_named(tmp_path: Path) -> None:
+    """As a second process of this machine does; no other host is asked."""
+    async with two_machines(tmp_path, unix=True) as host:
+        running = asyncio.ensure_future(host.run("sleep", "60"))
+        await until(lambda: [*host.service.context.sessions])
+        (call,) = host.client
+
+        async def cancelled(agent: Identity | None, **changes: object) -> bool:
+            contact = host.contact.model_copy(update=changes)
+            other = Client(host.identity, contacts_of(tmp_path / "other", contact))
+            return await other.cancel(call.request_id, agent.agent_id if agent else None)
+
+        assert not await cancelled(None)
+        assert not await cancelled(NOWHERE)
+        assert not await cancelled(host.host, trust=Trust.REJECT)
+        assert not await cancelled(host.host, address=None)
+        assert not running.done()
+        assert await cancelled(host.host)
+        assert Notice.CANCELLED in (await running).warnings
 
 
 async def test_what_cannot_be_asked_is_a_result(client: Client) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -16,10 +15,10 @@ from core.remote.host.exec_log import open_exec_log
 from core.remote.host.lease import Lease, LeaseEnd
 from core.remote.host.service import Service
 from core.remote.trust.contacts import Contacts
-from core.remote.trust.envelope import Kind, Order, Sealed, Sealer
+from core.remote.trust.envelope import Kind, Sealed, Sealer
 from core.remote.trust.replay_window import Freshness, wall_clock_ms
 from core.remote.wire.frames import End
-from core.remote.wire.link import Link, LinkLost
+from core.remote.wire.link import LinkLost
 from core.runner.runner import Runner
 from core.trust.identity import Identity
 from core.trust.ids import new_id
@@ -94,22 +93,19 @@ async def test_beyond_a_bound_strangers_get_neither_an_answer_nor_an_entry(tmp_p
         assert done.code == 0
 
 
-@pytest.mark.parametrize("denial", [None, RemoteDenial.CONCURRENCY_LIMIT])
-async def test_a_run_that_is_denied_has_not_finished(
-    host: Host, monkeypatch: pytest.MonkeyPatch, denial: RemoteDenial | None
-) -> None:
+async def test_a_run_that_is_denied_has_not_finished(tmp_path: Path) -> None:
     """Diagnostics count it by its reason, and what was odd about a run only if there was one."""
-    end = End(denial_reason=denial, truncated=True, warnings=(Notice.TIMED_OUT,))
+    large = ("head", "-c", "64", "/dev/zero")
+    async with two_machines(
+        tmp_path, vectors=[large], max_stdout_bytes=32, warn_stdout_bytes=16
+    ) as host:
+        counters = host.service.counters
+        denied = await host.run("head", "-c", "65", "/dev/zero")
+        assert denied.denial_reason is RemoteDenial.ARGV_NOT_ALLOWED
+        assert (counters.finished, counters.truncated, [*counters.recent]) == (0, 0, [])
+        done = await host.run(*large)
 
-    async def judged(*_: object) -> End:
-        return end
-
-    monkeypatch.setattr(Service, "_judged", judged)
-    request = host.said(Kind.CANCEL).opened()
-    counters = host.service.counters
-    assert await host.service._run(cast("Link", None), request, cast("Order", None)) is end
-
-    ran = denial is None
-    assert counters.denied == ({} if ran else {denial: 1})
-    assert (counters.finished, counters.truncated) == (int(ran), int(ran))
-    assert [one.warning for one in counters.recent] == ([*end.warnings] if ran else [])
+    assert (done.code, done.truncated) == (0, True)
+    assert counters.denied == {RemoteDenial.ARGV_NOT_ALLOWED: 1}
+    assert (counters.finished, counters.truncated) == (1, 1)
+    assert [one.warning for one in counters.recent] == [Notice.STDOUT_LARGE]
