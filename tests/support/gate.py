@@ -108,11 +108,15 @@ async def gate_at(
     limits: PendingLimits = DEFAULT_LIMITS,
     most_runs: int = MOST_RUNS,
     clock: Callable[[], int] | None = None,
+    url: str | None = None,
 ) -> AsyncIterator[Gate]:
-    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise."""
+    """Run a gate over one home; Ana may answer in the memory channel unless told otherwise.
+
+    ``url`` is that of a store elsewhere.
+    """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = await open_store(f"sqlite:///{home / 'state.db'}", clock)
+    store = await open_store(url or f"sqlite:///{home / 'state.db'}", clock)
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)
