@@ -30,7 +30,10 @@ _MARGIN_MS = 10_000
 _CLAIM_MS = 60_000
 """The longest between the record that policy allows a run, and its row in the store."""
 _OUTAGE_MS = 600_000
-"""How long after it; what is later another gateway may have stored, which has ended since."""
+"""How long after it, and longer if the gateway left no word that it had recorded everything.
+
+What is later another gateway may have stored, which has ended since.
+"""
 _LOOK_BACK_MS = 26 * 3_600_000
 """How far the store's clock may be from that of the journal."""
 
@@ -48,9 +51,11 @@ async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> 
     ended_ms = await asyncio.to_thread(last_at_ms, path)
     if ended_ms is None:
         return 0
-    others = await store.read(replicas.others, owner)
+    others = await store.read(replicas.live_others, owner)
     shared = any(fate(one.process) is not Fate.DEAD for one in others)
-    found = await store.read(lately, *await _span(store, ended_ms, shared=shared))
+    since, until = await _span(store, ended_ms, shared=shared)
+    lived = await store.read(replicas.alive_until, owner) or until
+    found = await store.read(lately, since, max(until, lived))
     waiting = {} if shared else await store.read(runs.unclaimed)  # all of that starts here
     records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]), shared)
     asked = await records.lack(found.asked | waiting.keys(), ("ask",), ())

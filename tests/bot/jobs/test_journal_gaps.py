@@ -227,3 +227,44 @@ async def test_a_gateway_that_is_killed_while_it_completes_the_journal_hides_not
     await store.close()
 
     assert [kinds(path, one.id) for one in asked] == [["ask"]] * len(asked)
+
+
+@pytest.mark.parametrize(("left", "found"), [(False, 1), (True, 0)])
+async def test_what_a_gateway_stored_while_the_journal_was_away_for_hours_is_recorded(
+    tmp_path: Path, left: bool, found: int
+) -> None:
+    """It was killed, or stopped without recording it; the control: it left, as nothing lacked."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        line = path.read_text()
+        path.write_text(line.replace(line.partition('"at":"')[2][:10], "2020-01-01"))
+        await store.write(replicas.heartbeat, "before", replicas.LEASE_MS)
+        await store.write(approvals.create, draft())
+        if left:
+            await store.write(replicas.leave, "before")
+        assert await close_gaps(store, journal, path, "me") == found
+    await store.close()
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_what_is_lacking_after_a_power_cut_is_recorded(
+    tmp_path: Path, postgres_url: str, engine: str
+) -> None:
+    """Nothing is proven about a process from before the machine was restarted.
+
+    The one that used the file is gone, though, and so is one that has not beaten since long.
+    """
+    url = postgres_url if engine == "postgresql" else f"sqlite:///{tmp_path / 'state.db'}"
+    store, path = await open_store(url), tmp_path / "audit.jsonl"
+    boot, _, rest = own_name().partition(" ")
+    before, question = f"{boot[::-1]} {rest}", draft()
+    ttl_ms = replicas.LEASE_MS if engine == "sqlite" else -600_000
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        await store.write(replicas.heartbeat, "before", ttl_ms, before)
+        await store.write(approvals.create, question)
+        assert await close_gaps(store, journal, path, "me") == 1
+    await store.close()
+
+    assert kinds(path, question.id) == ["ask"]
