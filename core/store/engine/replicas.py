@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.store.engine.clock import now_ms
@@ -20,7 +20,12 @@ _BEAT = (
 )
 _LEAVE = delete(replicas).where(replicas.c.id == bindparam("p_id"))
 _ALIVE = select(replicas.c.id).where(replicas.c.expires_ms > bindparam("p_now"))
-_UNTIL = select(func.max(replicas.c.expires_ms)).where(replicas.c.id != bindparam("p_id"))
+_UNTIL = (
+    select(replicas.c.expires_ms)
+    .where(replicas.c.id != bindparam("p_id"))
+    .order_by(replicas.c.expires_ms.desc())
+    .limit(1)
+)
 _OTHERS = select(replicas.c.id, replicas.c.process).where(replicas.c.id != bindparam("p_id"))
 _LIVE_OTHERS = _OTHERS.where(replicas.c.expires_ms > bindparam("p_since"))
 _SILENT_MS = 600_000

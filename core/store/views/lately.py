@@ -24,7 +24,12 @@ _ENDED = select(runs.c.id).where(
     runs.c.state.in_(_RECORDED),
 )
 _VOTED = select(votes.c.approval_id, votes.c.channel, votes.c.account).where(
-    votes.c.at_ms.between(_SINCE, _UNTIL)
+    votes.c.at_ms.between(_SINCE, _UNTIL),
+    votes.c.approval_id.in_(
+        select(approvals.c.id).where(
+            approvals.c.created_ms.between(bindparam("p_oldest", type_=BigInteger), _UNTIL)
+        )
+    ),
 )
 _KNOWN = select(runs.c.id).where(runs.c.id.in_(bindparam("p_ids", expanding=True)))
 
@@ -52,7 +57,7 @@ def lately(conn: Connection, since_ms: int, until_ms: int) -> Lately:
     )
     voted = frozenset(
         (ApprovalId(row.approval_id), Actor(row.channel, row.account).ref)
-        for row in conn.execute(_VOTED, since)
+        for row in conn.execute(_VOTED, oldest)
     )
     return Lately(asked, decided, ended, voted)
 
