@@ -14,6 +14,7 @@
     │   └── ApprovalsFileError exec-approvals.json is corrupt or unsafe
     ├── StoreError             the database cannot be reached, read or written        exit 1
     │   ├── StoreAway          it cannot be reached or used at present
+    │   │   └── CommitInDoubt  it broke during a commit, so its result is unknown
     │   └── StoreFull          no space left: nothing runs until there is
     ├── JournalError           the audit journal cannot be written: nothing runs      exit 1
     ├── GatewayUnreachable     no gateway answers on the socket                       exit 1
@@ -90,6 +91,17 @@ class StoreError(SaysoError):
 
 class StoreAway(StoreError):
     """The database cannot be used at present, so nothing runs. Check store.url and the disk."""
+
+
+class CommitInDoubt(StoreAway):
+    """The database broke during a commit: its result is unknown. Repeat the call with its key.
+
+    ``made`` is what the operation returns if it was committed.
+    """
+
+    def __init__(self, message: str = "", made: object = None) -> None:
+        super().__init__(message)
+        self.made = made
 
 
 class StoreFull(StoreError):

@@ -60,22 +60,25 @@ async def open_storage(stack: AsyncExitStack, settings: Settings, network: Netwo
     await store.write(overrides.begin, owner)
     if await store.write(totp_keys.seal_all, settings.seals.seal):
         _log.info("the secrets of authenticator apps are sealed in the store now")
-    stack.push_async_callback(_leave, store, owner)
     results = settings.home / RESULTS
+    deferred = Deferred(store, journal, results)
+    stack.push_async_callback(_leave, store, owner, deferred)
     await deliver_left_behind(store, results)
     await settle(store, settings.audit_path, owner)
     await close_gaps(store, journal, settings.audit_path, owner)
     found = await recover(store, journal, owner, lapsed=False)
-    deferred = Deferred(store, journal, results)
     stack.push_async_callback(deferred.close)
     return Storage(journal, audit.rotate, store, owner, deferred, found.dead)
 
 
-async def _leave(store: Store, owner: str) -> None:
+async def _leave(store: Store, owner: str, deferred: Deferred) -> None:
     """Remove this gateway from the list of live ones, if the store can be written.
 
-    Otherwise its heartbeat expires.
+    Otherwise its heartbeat expires. It stays there if the journal lacks records of it: the next
+    gateway finds until when (``bot.jobs.journal_gaps``).
     """
+    if deferred.lacks_records:
+        return
     with suppress(StoreError, TimeoutError):
         async with asyncio.timeout(_LEAVE_S):
             await store.write(replicas.leave, owner)

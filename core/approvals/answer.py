@@ -1,7 +1,7 @@
 """Accept a person's answer: who may answer, what is offered, and what became of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeVar
@@ -12,7 +12,7 @@ from core.approvals.step_up import Authorised, PasskeyAnswer, Proven, StepUp
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.evidence import Surface, View
-from core.model.identity import NETWORK, Actor, ApprovalId, Intake
+from core.model.identity import NETWORK, Actor, Intake
 from core.store import Store, approvals
 from core.store.schema.records import Answer as StoredAnswer
 from core.store.schema.records import AnswerRefusal, OutboxItem
@@ -43,11 +43,15 @@ class AnswerOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The outcome of an answer, the sentence for the person, and the approval's current state."""
+    """The outcome of an answer, the sentence for the person, and the approval's current state.
+
+    ``stored`` is what the store made of it, ``None`` where it was not asked.
+    """
 
     outcome: AnswerOutcome
     sentence: str
     approval: Approval | None = None
+    stored: StoredAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,6 @@ class Editor(Protocol):
         """Send edits that were claimed for this process, ahead of everything else that waits."""
 
 
-Decides = Callable[[ApprovalId], None]
-
-
 class Answering:
     """Authorise an answer and let the store decide (invariants 5 and 7)."""
 
@@ -107,16 +108,14 @@ class Answering:
         self._approvers = approvers
         self._step_up = StepUp(store, seals)
 
-    async def answer(self, answer: Answer, decides: Decides = lambda _: None) -> Answered:
+    async def answer(self, answer: Answer) -> Answered:
         """Take a person's answer; the returned sentence is true for whoever gave it.
-
-        ``decides`` is called, in any thread, with the approval that the store is about to decide.
 
         Raises:
             StoreError: nothing was decided, or a commit is in doubt: repeat it with its key.
         """
         for _ in range(_TRIES):
-            answered = await self._attempt(answer, decides)
+            answered = await self._attempt(answer)
             if answered is not None:
                 return answered
         raise StoreError("The people directory kept changing; nothing was decided. Retry.")
@@ -136,9 +135,9 @@ class Answering:
             return Answered(AnswerOutcome.ALREADY_ENDED, words, found.approval)
         return Answered(AnswerOutcome.OFFERED, "", found.approval)
 
-    async def _attempt(self, answer: Answer, decides: Decides) -> Answered | None:
+    async def _attempt(self, answer: Answer) -> Answered | None:
         """Authorise and decide; ``None`` if the directory changed in between."""
-        found = await self._decide_at_once(answer, decides)
+        found = await self._decide_at_once(answer)
         if isinstance(found, StoredAnswer):
             return _answered(answer, found)
         if isinstance(found, Answered):
@@ -149,13 +148,10 @@ class Answering:
         else:
             proven = await self._step_up.by_code(found, answer.reply, answer.totp)
         if isinstance(proven, Proven):
-            decides(found.approval.id)
             return await self._resolve(answer, found, proven)
         return Answered(AnswerOutcome.NOT_PROVEN, proven, found.approval)
 
-    async def _decide_at_once(
-        self, answer: Answer, decides: Decides
-    ) -> StoredAnswer | Answered | Authorised:
+    async def _decide_at_once(self, answer: Answer) -> StoredAnswer | Answered | Authorised:
         """Authorise and decide in one transaction, or return whose identity has to be proven."""
         channels = self._editable()  # here, because the store calls back in its own thread
 
@@ -167,7 +163,6 @@ class Answering:
                 return found
             if step_up.required(found.approval, answer.reply) and (found.app or found.passkeys):
                 return found
-            decides(found.approval.id)
             return self._ballot(answer, found, Proven(), channels)
 
         op: decision.FindAndAnswer[Answered | Authorised] = decision.FindAndAnswer(authorise)
@@ -306,8 +301,8 @@ def _answered(answer: Answer, outcome: StoredAnswer) -> Answered | None:
     if outcome.refused is AnswerRefusal.REQUESTER:
         return Answered(AnswerOutcome.REQUESTER, messages.requester(approval))
     if outcome.counted:
-        return Answered(AnswerOutcome.COUNTED, messages.counted(approval), approval)
+        return Answered(AnswerOutcome.COUNTED, messages.counted(approval), approval, outcome)
     if outcome.won:
         words = messages.accepted(approval, answer.reply)
-        return Answered(AnswerOutcome.ACCEPTED, words, approval)
-    return Answered(AnswerOutcome.ALREADY_ENDED, messages.ended(approval), approval)
+        return Answered(AnswerOutcome.ACCEPTED, words, approval, outcome)
+    return Answered(AnswerOutcome.ALREADY_ENDED, messages.ended(approval), approval, outcome)

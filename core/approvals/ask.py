@@ -14,7 +14,7 @@ from core.approvals.routing.forwarding import (
     Timing,
 )
 from core.approvals.routing.tiers import NO_TERMS, TierTerms
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.approval import ApprovalReply, ApprovalState
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Evaluation, Tier
 from core.model.identity import (
@@ -24,7 +24,6 @@ from core.model.identity import (
     PUSH_CHANNEL,
     Actor,
     AgentId,
-    ApprovalId,
     Intake,
     Target,
 )
@@ -34,7 +33,7 @@ from core.store.approvals import TooMany
 from core.store.approvals.idempotency import request_digest
 from core.store.engine.clock import wall_ms
 from core.store.people import push
-from core.store.schema.records import ApprovalDraft, CodeTaken, PromptDraft
+from core.store.schema.records import ApprovalDraft, CodeTaken, Created, PromptDraft
 from core.store.sessions import origins
 
 _CODE_TRIES = 8
@@ -95,11 +94,9 @@ class Asking:
         plan: ExecPlan,
         evaluation: Evaluation,
         fallback: Fallback,
-        draws: Callable[[ApprovalId], None] = lambda _: None,
-    ) -> Approval | Crowded:
+    ) -> Created | Crowded:
         """Persist a question with its prompts; settle it at once when nobody can be reached.
 
-        ``draws`` is called with each id that it tries, before it is stored.
         Where too many wait already, nothing is persisted and nobody is asked: ``Crowded``.
 
         Raises:
@@ -117,11 +114,9 @@ class Asking:
             fallback = self._alone(request, origin, timing, fallback)
         for _ in range(_CODE_TRIES):
             draft = self._draft(request, plan, evaluation, ladder, origin, terms, local=local)
-            draws(draft.id)
             try:
                 if ladder.routes or local:
-                    made = await self.store.write(approvals.create, draft, self.limits)
-                    return made.approval
+                    return await self.store.write(approvals.create, draft, self.limits)
                 state, note = fallback.state, fallback.note
                 words = f"{note}: {ladder.quiet}" if ladder.quiet else note
                 words = f"{words}; {near.note}" if near.note else words

@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 _MARGIN_MS = 600_000
 """How far the clock of a database may be from that of the journal."""
 _AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
-_REPAIRED = b'"kind":"recovered"'
+_REPAIRED, _LATE = b'"kind":"recovered"', b'"late":true'
 _ENDS_AND_BEGINS = (b'"kind":"decision"', b'"kind":"finish"', b'"kind":"refuse"')
 STEPS = frozenset({"decision", "refuse", "start", "finish"})
 """The kinds of records that say how far a run is; others about it may come after its end."""
@@ -60,40 +60,59 @@ def unended(path: Path, since_ms: int) -> frozenset[str]:
     Raises:
         JournalError: the journal cannot be read.
     """
-    first = _text_of(since_ms)
     begun, ended = set[str](), set[str]()
-    try:
-        for line in _lines(path):
-            at = _AT.search(line)
-            if at is not None and at[1] < first:
-                break
-            record = _record(line) if any(kind in line for kind in _ENDS_AND_BEGINS) else {}
-            if record.get("kind") in {"finish", "refuse"}:
-                ended.add(str(record.get("run")))
-            elif record.get("decision") == "allow":
-                begun.add(str(record.get("run")))
-    except OSError as error:
-        raise JournalError(f"{path} cannot be read: {error.strerror}.") from error
+    for record in _of_kinds(path, since_ms, _ENDS_AND_BEGINS):
+        if record.get("kind") in {"finish", "refuse"}:
+            ended.add(str(record.get("run")))
+        elif record.get("decision") == "allow":
+            begun.add(str(record.get("run")))
     return frozenset(begun - ended)
+
+
+def votes(path: Path, since_ms: int) -> frozenset[tuple[str, str]]:
+    """Return the votes that are recorded since then: the approval of each, and who cast it.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    found = _of_kinds(path, since_ms - _MARGIN_MS, (b'"kind":"vote"',))
+    return frozenset((str(one.get("run")), str(one.get("by"))) for one in found)
 
 
 def last_at_ms(path: Path) -> int | None:
     """Return when the last record was written (epoch ms), ``None`` if there is none.
 
-    That the journal was repaired is recorded at the next start, so it does not count.
+    That the journal was repaired is recorded at the next start, so it does not count, and neither
+    does what was recorded late: a gateway that is killed while it completes the journal, and has
+    recorded only some of what it lacks, must not hide the rest.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     try:
         for line in _lines(path):
-            found = None if _REPAIRED in line else _AT.search(line)
+            counts = _REPAIRED not in line and _LATE not in line
+            found = _AT.search(line) if counts else None
             if found is not None:
                 at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
                 return round(at.timestamp() * 1000)
     except (OSError, ValueError) as error:
         raise JournalError(f"{path} cannot be read: {error}.") from error
     return None
+
+
+def _of_kinds(path: Path, since_ms: int, kinds: Collection[bytes]) -> Iterator[Record]:
+    """Yield the records since then whose lines contain one of these, the last one first."""
+    first = _text_of(since_ms)
+    try:
+        for line in _lines(path):
+            at = _AT.search(line)
+            if at is not None and at[1] < first:
+                break
+            if any(kind in line for kind in kinds):
+                yield _record(line)
+    except OSError as error:
+        raise JournalError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from core.errors import StoreError
+from core.errors import CommitInDoubt
 from core.gate.execution import Execution
 from core.gate.journal import ends, journal_records
 from core.gate.journal.doubts import Doubts
@@ -39,6 +39,7 @@ class Cancellation:
     _stopped: dict[ApprovalId, str] = field(default_factory=dict)
     _accepted: dict[ApprovalId, str] = field(default_factory=dict)
     _withdrawing: Counter[ApprovalId] = field(default_factory=Counter)
+    _withdrawn: dict[ApprovalId, None] = field(default_factory=dict)
 
     async def cancel(self, run_id: ApprovalId, note: str) -> bool:
         """Withdraw a question or end a running command; ``False`` if there is nothing to cancel."""
@@ -91,24 +92,20 @@ class Cancellation:
         self._stopped.setdefault(run_id, note)
         self._accepted.setdefault(run_id, note)
         await self.execution.deferred.append("stop", journal_records.stopped(run_id, note))
-        for known in (self._stopped, self._accepted):
-            while len(known) > _MOST_STOPPED:
-                del known[next(iter(known))]
+        for known in (self._stopped, self._accepted, self._withdrawn):
+            _forget_first(known)
         return True
 
     async def _withdraw_question(self, run_id: ApprovalId, note: str) -> bool:
-        try:
+        with Doubts(self.store, self.execution.deferred).recorded():
             withdrawn = await self.store.write(approvals.cancel, run_id, note)
-        except StoreError:
-            doubts = Doubts(self.store, self.execution.deferred)
-            doubts.ended(run_id, ApprovalState.CANCELLED)
-            raise
-        end = None if withdrawn is None else withdrawn.resolution
-        if withdrawn is None or end is None or end.state is not ApprovalState.CANCELLED:
-            return False  # somebody answered at this very moment
-        lasting = LastingJournal(self.journal, self.execution.deferred)
-        await ends.end(self.store, lasting, withdrawn)
-        return True
+        if withdrawn is None:
+            return False
+        if withdrawn.now:
+            lasting = LastingJournal(self.journal, self.execution.deferred)
+            await ends.end(self.store, lasting, withdrawn.approval)
+        end = withdrawn.approval.resolution  # somebody may have answered at this very moment
+        return end is not None and end.state is ApprovalState.CANCELLED
 
     async def _withdraw_run(self, run_id: ApprovalId, note: str) -> bool:
         """End what people allowed and nobody has started; what begins here meanwhile is ended."""
@@ -121,9 +118,11 @@ class Cancellation:
         try:
             if not await self.store.write(runs.withdraw, run_id, denied.why):
                 return False
+            self._withdrawn[run_id] = None
             await self._record(denied)
-        except StoreError:
-            self.execution.deferred.complete(partial(self._record_if_stored, denied))
+        except CommitInDoubt as doubt:
+            if doubt.made is True:
+                self.execution.deferred.complete(partial(self._record_if_stored, denied))
             raise
         finally:
             self._withdrawing[run_id] -= 1
@@ -140,6 +139,12 @@ class Cancellation:
         await self.execution.deferred.append("refuse", refusal)
 
     async def _record_if_stored(self, denied: Denied) -> None:
-        """Record a withdrawal whose commit was in doubt."""
-        if await self.store.read(runs.outcome, denied.run_id) == denied:
+        """Record a withdrawal whose commit was in doubt, unless it was repeated and took effect."""
+        stored = await self.store.write(runs.settled, denied.run_id)
+        if stored == denied and denied.run_id not in self._withdrawn:
             await self._record(denied)
+
+
+def _forget_first(known: dict[ApprovalId, str] | dict[ApprovalId, None]) -> None:
+    while len(known) > _MOST_STOPPED:
+        del known[next(iter(known))]

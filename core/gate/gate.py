@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from core.approvals.answer import Answer, Answered, AnswerOutcome
+from core.approvals.answer import Answer, Answered
 from core.approvals.broker import Broker
 from core.approvals.ids import new_id
 from core.approvals.routing.forwarding import Fallback
@@ -230,13 +230,13 @@ class Gate:
         self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation, fallback: Fallback
     ) -> Approval | Crowded:
         """Open a question and record it, and its end if it has one already."""
-        with self._doubts.asking() as draws:
-            made = await self.broker.asking.open(request, plan, evaluation, fallback, draws)
-        if not isinstance(made, Crowded):
-            asked = journal_records.decided(made.id, request.requester, plan, evaluation)
-            end = [] if made.resolution is None else [("resolve", journal_records.resolved(made))]
-            await self._lasting.append_all([("ask", asked), *end])
-        return made
+        with self._doubts.recorded():
+            made = await self.broker.asking.open(request, plan, evaluation, fallback)
+        if isinstance(made, Crowded):
+            return made
+        if made.fresh:  # otherwise the same request came in twice at once
+            await self._lasting.append_all(ends.asked(made.approval))
+        return made.approval
 
     async def _deny(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> Denied:
         claim = self._claim(request, plan, evaluation)
@@ -317,12 +317,10 @@ class Gate:
 
     async def _decided(self, answer: Answer) -> Answered:
         views = (*answer.views, *self.seen.of(answer.actor))
-        with self._doubts.answering(answer) as decides:
-            answered = await self.broker.answering.answer(replace(answer, views=views), decides)
-            if answered.approval is not None and answered.outcome is AnswerOutcome.ACCEPTED:
-                await ends.end(self.store, self._lasting, answered.approval)
-        if answered.approval is not None and answered.outcome is AnswerOutcome.COUNTED:
-            await self._lasting.append("vote", journal_records.voted(answered.approval, answer))
+        with self._doubts.recorded(answer):
+            answered = await self.broker.answering.answer(replace(answer, views=views))
+        if answered.stored is not None:
+            await ends.answered(self.store, self._lasting, answered.stored, answer.actor)
         return answered
 
     async def companion_lost(self, run_id: ApprovalId, why: str) -> None:
@@ -353,7 +351,7 @@ class Gate:
         """
         if self.closed:
             return 0
-        with self._closing.inside():
+        with self._closing.inside(), self._doubts.recorded():
             return await ends.expire(self.store, self._lasting)
 
     async def wait(self, run_id: ApprovalId, timeout_ms: int | None = None) -> Submission | None:

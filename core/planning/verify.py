@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from core.errors import PlanDrift
+from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import FileIdentity, identity
-from core.files.lookup import is_file, is_there
+from core.files.lookup import check_looked, is_file, is_there
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
 from core.planning.digest import digest_of
 from core.planning.paths.pins import FINGERPRINTS
@@ -53,6 +53,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
 
     Raises:
         PlanDrift: something is gone or changed, or the plan does not match its own digest.
+        HostUnavailable: it cannot be seen whether it is: no descriptor is left, or the disk fails.
     """
     if digest_of(plan) != plan.digest:
         raise PlanDrift("the plan does not match its digest, so it is not what was approved")
@@ -64,7 +65,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
             raise PlanDrift(f"{found}, so nothing ran. Ask again.") from found
         except OSError as error:
             why = f"what it depends on cannot be checked ({error.strerror})"
-            raise PlanDrift(f"{why}, so nothing ran. Ask again.") from error
+            raise HostUnavailable(f"{why}, so nothing ran. Ask again.") from error
         yield opened
     finally:
         for fd in fds:
@@ -136,7 +137,7 @@ def is_warm(plan: ExecPlan) -> bool:
 
 def warm(plan: ExecPlan) -> None:
     """Hash what a plan pins, so that verifying it is quick (for a thread: it may read 100 MB)."""
-    with suppress(PlanDrift), verify(plan):
+    with suppress(PlanDrift, HostUnavailable), verify(plan):
         pass
 
 
@@ -186,6 +187,7 @@ def _open_directory(pin: PinnedDirectory) -> int:
     try:
         fd = os.open(pin.path, _DIRECTORY)
     except OSError as error:
+        check_looked(error)
         raise _Changed(
             f"the working directory `{pin.path}` can no longer be opened ({error.strerror})"
         ) from error
@@ -206,6 +208,7 @@ def _open_file(pin: PinnedFile, fds: list[int]) -> OpenedFile:
         content = FINGERPRINTS.of(fd, status) if same else None
         realpath = os.readlink(f"/proc/self/fd/{fd}")
     except OSError as error:
+        check_looked(error)
         raise _Changed(f"`{pin.path}` can no longer be read ({error.strerror})") from error
     if content is None or content.sha256 != pin.sha256 or realpath != pin.realpath:
         raise _Changed(f"`{pin.path}` is not the file that was approved")

@@ -72,10 +72,11 @@ async def test_cancel_ends_a_pending_approval_only(bench: OpenStore) -> None:
     kept = await bench.store.write(approvals.cancel, answered, "the agent left")
     assert gone is not None
     assert kept is not None
-    assert gone.resolution is not None
-    assert kept.resolution is not None
-    assert gone.resolution.state is ApprovalState.CANCELLED
-    assert kept.resolution.state is ApprovalState.DENIED
+    assert (gone.now, kept.now) == (True, False)
+    assert gone.approval.resolution is not None
+    assert kept.approval.resolution is not None
+    assert gone.approval.resolution.state is ApprovalState.CANCELLED
+    assert kept.approval.resolution.state is ApprovalState.DENIED
     outcome = await bench.store.read(runs.outcome, asked)
     assert outcome == Denied(asked, DenialReason.CANCELLED, "the agent left")
 
@@ -128,9 +129,10 @@ async def test_a_fallback_is_final_at_creation(bench: OpenStore) -> None:
     yes = await write(settle, allowed, ApprovalState.ALLOWED, ONCE, "askFallback: full")
     no = await write(settle, denied, ApprovalState.DENIED, None, "no channel is reachable")
     again = await write(settle, draft(key="k3"), ApprovalState.ALLOWED, ONCE, "")
-    assert yes.resolution is not None
-    assert yes.resolution.state is ApprovalState.ALLOWED
-    assert again == no
+    assert yes.approval.resolution is not None
+    assert yes.approval.resolution.state is ApprovalState.ALLOWED
+    assert (no.fresh, again.fresh) == (True, False)
+    assert again.approval == no.approval
     assert [run_id for run_id, _ in await bench.store.read(runs.queued, 9)] == [allowed.id]
     assert await bench.store.read(runs.outcome, denied.id) == Denied(
         denied.id, DenialReason.NO_ROUTE, "no channel is reachable"

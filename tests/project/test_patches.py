@@ -100,7 +100,7 @@ def test_what_replaces_ours_is_found() -> None:
 import os, time
 import core.audit.journal
 from bot import cli as module
-from core.gate import Gate
+from core.gate.gate import Gate
 from tests.emulators import telegram
 made = Gate()
 monkeypatch.setattr(module, "call", print)

@@ -6,7 +6,7 @@
     gateway_process     a gateway as a process;  forked_cli  commands of sayso;  terminal
     api_gateway         a gateway with its API in this process;  api_tokens
     gate                a gate over real parts;  chat  its inbox and outbox;  plans  runs
-    stores              both engines;  store_records  postgres
+    stores              both engines;  store_records  postgres  postgres_relay
     three_platforms     a gateway over local chat platforms;  platform_processes  prompt_copies
     decision_history    what was decided, to compare a history with
     sandbox             a real sandbox;  podman

@@ -109,16 +109,18 @@ async def gate_at(
     limits: PendingLimits = DEFAULT_LIMITS,
     most_runs: int = MOST_RUNS,
     clock: Callable[[], int] | None = None,
+    url: str | None = None,
     over: Callable[[Store], Store] = lambda store: store,
     into: Callable[[Journal], Journal] = lambda journal: journal,
 ) -> AsyncIterator[Gate]:
     """Run a gate over one home; Ana may answer in the memory channel unless told otherwise.
 
-    ``over`` and ``into`` return what stands before the store and the journal.
+    ``url`` is that of a store elsewhere. ``over`` and ``into`` return what stands before the store
+    and the journal.
     """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = over(await open_store(f"sqlite:///{home / 'state.db'}", clock))
+    store = over(await open_store(url or f"sqlite:///{home / 'state.db'}", clock))
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)

@@ -1,4 +1,4 @@
-"""Stand before a real store as a network stands before a server: lose answers, hold calls."""
+"""Stand before a real store as a network stands before a server: hold calls, or refuse them."""
 
 import asyncio
 from collections import Counter
@@ -24,20 +24,14 @@ def _never(_op: Op) -> bool:
 class StoreLink:
     """The way to a store; each fault is chosen by the operation that is called.
 
-    ``loses``: it commits, and the connection breaks before the answer. ``undoes``: the connection
-    breaks before the COMMIT. ``holds``: it is not called before ``free``. ``delays``: the
-    connection breaks, and the COMMIT takes effect once it is ``free``. ``fails``: it is not called.
+    ``holds``: it is not called before ``free``. ``fails``: it is not called.
     """
 
     store: Store
-    loses: Callable[[Op], bool] = _never
-    undoes: Callable[[Op], bool] = _never
     holds: Callable[[Op], bool] = _never
-    delays: Callable[[Op], bool] = _never
     fails: Callable[[Op], bool] = _never
     free: asyncio.Event = field(default_factory=asyncio.Event)
     calls: Counter[Op] = field(default_factory=Counter)
-    late: "asyncio.Task[object] | None" = None
 
     async def write(
         self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -46,16 +40,9 @@ class StoreLink:
         self.calls[op] += 1
         if self.holds(op):
             await self.free.wait()
-        if self.undoes(op):
-            await self.store.read(op, *args, **kwargs)
-        if self.delays(op):
-            self.late = asyncio.create_task(self._later(lambda conn: op(conn, *args, **kwargs)))
-        if self.undoes(op) or self.delays(op) or self.fails(op):
+        if self.fails(op):
             raise StoreAway("The connection broke before a commit.")
-        done = await self.store.write(op, *args, **kwargs)
-        if self.loses(op):
-            raise StoreAway("The connection broke during a commit.")
-        return done
+        return await self.store.write(op, *args, **kwargs)
 
     async def read(
         self, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -69,10 +56,6 @@ class StoreLink:
     ) -> T:
         """Run one operation that reads for long."""
         return await self.store.read_beside(op, *args, **kwargs)
-
-    async def _later(self, op: Callable[[Connection], object]) -> object:
-        await self.free.wait()
-        return await self.store.write(op)
 
     def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Subscribe to the store itself."""

@@ -123,8 +123,13 @@ class Deferred:
         Raises:
             JournalError: some of it is not.
         """
-        if self._records:
+        if self.lacks_records:
             raise JournalError("Earlier records are waiting for the journal. Nothing starts.")
+
+    @property
+    def lacks_records(self) -> bool:
+        """Return whether some of what happened is not in the journal."""
+        return bool(self._records)
 
     async def write(self, note: _Note) -> bool:
         """Store what has happened, now or when the store can be written.

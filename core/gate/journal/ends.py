@@ -5,18 +5,18 @@ Nothing that an answer allows starts before that is recorded.
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from core.errors import StoreError
 from core.gate.journal import journal_records
-from core.gate.journal.deferred import Entry
+from core.gate.journal.deferred import Deferred, Entry
 from core.gate.journal.lasting_journal import LastingJournal
-from core.model.approval import Approval, ApprovalReply, ApprovalState
+from core.model.approval import Approval, ApprovalReply, ApprovalState, Vote
 from core.model.decision import DenialReason
 from core.model.evidence import Showing
-from core.model.identity import COMPANION_CHANNEL, ApprovalId
+from core.model.identity import COMPANION_CHANNEL, Actor, ApprovalId
 from core.store import Store, approvals
 from core.store.approvals import proofs
 from core.store.outbox import showings
@@ -52,14 +52,60 @@ class Recording:
             await asyncio.wait(tuple(self._open))
 
 
+def asked(approval: Approval) -> list[Entry]:
+    """Return the record of a question that was just made, and of its end if it has one already."""
+    who, plan, evaluation = approval.requester, approval.plan, approval.evaluation
+    entries: list[Entry] = [("ask", journal_records.decided(approval.id, who, plan, evaluation))]
+    if approval.resolution is not None:  # nobody could be asked
+        entries.append(("resolve", journal_records.resolved(approval)))
+    return entries
+
+
+async def answered(
+    store: Store, journal: LastingJournal, made: approvals.Answer, actor: Actor
+) -> None:
+    """Write to the journal what an answer did: it ended a question, or it is a vote.
+
+    A message that was answered before did nothing, and is recorded already.
+
+    Raises:
+        StoreError, JournalError: as ``end``.
+    """
+    vote = vote_of(made.approval, actor)
+    if made.ended_it:
+        await end(store, journal, made.approval)
+    elif made.is_vote and vote is not None:
+        await journal.append_all([voted(made.approval, vote)])
+
+
+def vote_of(approval: Approval, actor: Actor) -> Vote | None:
+    """Return the vote that somebody has cast."""
+    return next((one for one in approval.votes if one.by == actor), None)
+
+
+def voted(approval: Approval, vote: Vote) -> Entry:
+    """Return the record of one of several allows that an approval needs."""
+    return "vote", journal_records.voted(approval, vote)
+
+
 async def end(store: Store, journal: LastingJournal, approval: Approval) -> None:
     """Write an end to the journal, and the identical questions that ended with it.
 
     Raises:
-        StoreError: which ones did cannot be read; nothing is written.
+        StoreError: which ones did cannot be read; all of it is written later.
         JournalError: some of it is written later.
     """
-    await journal.append_all(await ends_of(store, approval))
+    try:
+        entries = await ends_of(store, approval)
+    except StoreError:
+        journal.deferred.complete(lambda: _end_later(store, journal.deferred, approval))
+        raise
+    await journal.append_all(entries)
+
+
+async def _end_later(store: Store, deferred: Deferred, approval: Approval) -> None:
+    for kind, entry in await ends_of(store, approval):
+        await deferred.append(kind, entry)
 
 
 async def ends_of(store: Store, approval: Approval) -> list[Entry]:
@@ -105,19 +151,21 @@ async def expire(store: Store, journal: LastingJournal, batch: int = _EXPIRY_BAT
     Ending comes first and the journal after: ten thousand deadlines at one instant must not wait
     for each other's records.
     """
-    expired: dict[ApprovalId, DenialReason] = {}
+    reasons: dict[ApprovalId, DenialReason] = {}
     try:
         while True:
             ended = await store.write(approvals.expire_and_notify, batch)
-            expired |= ended
-            if len(ended) < batch:
-                return len(expired)
+            reasons |= ended.reasons
+            if len(ended.reasons) < batch:
+                return len(reasons)
     finally:  # those of a batch that failed are not among them
-        for_good = {"state": ApprovalState.EXPIRED.value}
-        await journal.append_all(
-            ("resolve", {"run": run_id, **for_good, "denial": why})
-            for run_id, why in expired.items()
-        )
+        await journal.append_all(expired(reasons))
+
+
+def expired(reasons: Mapping[ApprovalId, DenialReason]) -> list[Entry]:
+    """Return the records of questions that nobody answered in time, and why nothing ran."""
+    for_good = {"state": ApprovalState.EXPIRED.value}
+    return [("resolve", {"run": one, **for_good, "denial": why}) for one, why in reasons.items()]
 
 
 async def companion_lost(

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from core.approvals.answer import Answer
 from core.approvals.messages import limits
-from core.model.approval import Approval
+from core.model.approval import Approval, Vote
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Decision, DenialReason, Evaluation
 from core.model.evidence import Showing, basis_of, seen_since
@@ -71,13 +70,13 @@ def resolved(
     }
 
 
-def voted(approval: Approval, answer: Answer) -> dict[str, object]:
+def voted(approval: Approval, vote: Vote) -> dict[str, object]:
     """Record one of several allows that an approval needs."""
     return {
         "run": approval.id,
         "digest": approval.plan.digest,
-        "reply": answer.reply,
-        "by": answer.actor.ref,
+        "reply": vote.reply,
+        "by": vote.by.ref,
         "votes": [vote.by.ref for vote in approval.votes],
         "quorum": approval.quorum,
     }

@@ -7,6 +7,7 @@ Every function takes a SQLAlchemy connection first and is run by ``Store.write``
 from core.store.approvals.deadlines import (
     expire_and_notify,
     expire_due,
+    expired_by,
     next_wake,
     remind_due,
     wake_in,
@@ -32,6 +33,8 @@ from core.store.schema.records import (
     ApprovalDraft,
     CodeTaken,
     Created,
+    Ended,
+    Expired,
     HistoryRow,
     PromptDraft,
 )
@@ -42,6 +45,8 @@ __all__ = [
     "Ballot",
     "CodeTaken",
     "Created",
+    "Ended",
+    "Expired",
     "HistoryRow",
     "Narrowing",
     "PromptDraft",
@@ -54,6 +59,7 @@ __all__ = [
     "ended_with",
     "expire_and_notify",
     "expire_due",
+    "expired_by",
     "find",
     "find_for",
     "get",

@@ -10,6 +10,7 @@ from core.model.identity import ApprovalId
 from core.store.approvals.conclude import Ending, conclude
 from core.store.engine.clock import now_ms
 from core.store.outbox import messages
+from core.store.schema.records import Expired
 from core.store.schema.states import DecisionSource
 from core.store.schema.tables import IS_PENDING, approvals, decisions, questions
 
@@ -29,8 +30,15 @@ _EXPIRE = (
     .values(state=_EXPIRED.value)
     .returning(approvals.c.id, approvals.c.session, approvals.c.place)
 )
-_REASONS = select(decisions.c.approval_id, decisions.c.reason).where(
-    decisions.c.approval_id.in_(bindparam("p_ids", type_=Text, expanding=True))
+_IDS = bindparam("p_ids", type_=Text, expanding=True)
+_REASONS = select(decisions.c.approval_id, decisions.c.reason, decisions.c.at_ms).where(
+    decisions.c.approval_id.in_(_IDS)
+)
+_HOLD = (
+    select(approvals.c.id)
+    .where(approvals.c.id.in_(_IDS), IS_PENDING)
+    .order_by(approvals.c.id)
+    .with_for_update()
 )
 _to_remind = (
     select(approvals.c.id)
@@ -74,13 +82,22 @@ def expire_due(conn: Connection, limit: int = 500) -> tuple[ApprovalId, ...]:
     return tuple(ApprovalId(one) for one in conclude(conn, late).ids)
 
 
-def expire_and_notify(conn: Connection, limit: int = 500) -> dict[ApprovalId, DenialReason]:
+def expire_and_notify(conn: Connection, limit: int = 500) -> Expired:
     """End what is due, as ``expire_due``; return why nothing ran for all that ended."""
     ended = expire_due(conn, limit)
-    if not ended:
-        return {}
-    rows = conn.execute(_REASONS, {"p_ids": list(ended)})
-    return {ApprovalId(row.approval_id): DenialReason(row.reason) for row in rows}
+    rows = conn.execute(_REASONS, {"p_ids": list(ended)}).all() if ended else ()
+    reasons = {ApprovalId(row.approval_id): DenialReason(row.reason) for row in rows}
+    return Expired(max((row.at_ms for row in rows), default=0), reasons)
+
+
+def expired_by(conn: Connection, doubted: Expired) -> Expired:
+    """Return what of a transaction in doubt was committed, once it is not under way any more."""
+    ids = {"p_ids": list(doubted.reasons)}
+    conn.execute(_HOLD, ids)
+    ends = conn.execute(_REASONS, ids).all()
+    stored = {row.approval_id for row in ends if row.at_ms == doubted.at_ms}
+    reasons = {one: why for one, why in doubted.reasons.items() if one in stored}
+    return Expired(doubted.at_ms, reasons)
 
 
 def remind_due(conn: Connection, limit: int = 500) -> int:

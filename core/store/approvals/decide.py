@@ -26,7 +26,7 @@ from core.store.outbox.message_lookup import is_asked_elsewhere
 from core.store.people import passkeys, people, totp_keys
 from core.store.people.passkeys import PasskeySpend
 from core.store.schema.json_columns import load
-from core.store.schema.records import Answer, AnswerRefusal
+from core.store.schema.records import Answer, AnswerRefusal, Ended
 from core.store.schema.states import DecisionSource
 from core.store.schema.tables import IS_PENDING, approvals, decisions, questions
 
@@ -274,6 +274,7 @@ def _decide(conn: Connection, asked: _Case) -> Answer:
     wanted = _STATE_OF[asked.reply]
     row = _end(conn, approval_id, wanted)
     won = row is not None and row["state"] == wanted.value
+    late = row is not None and not won
     concluded = Concluded()
     if row is not None and won:
         concluded = conclude(conn, [_by_person(row, asked)], ballot.channels)
@@ -285,7 +286,7 @@ def _decide(conn: Connection, asked: _Case) -> Answer:
     if recorded is not None:
         return _replayed(conn, ballot, recorded)
     approval = existing(conn, approval_id)
-    return Answer(won=won, repeated=False, approval=approval, edits=concluded.edits)
+    return Answer(won=won, repeated=False, approval=approval, edits=concluded.edits, late=late)
 
 
 def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> Answer:
@@ -302,25 +303,21 @@ def settled(conn: Connection, approval_id: ApprovalId) -> Approval | None:
     return get(conn, approval_id)
 
 
-def cancel(
-    conn: Connection,
-    approval_id: ApprovalId,
-    note: str,
-    reason: DenialReason = DenialReason.CANCELLED,
-) -> Approval | None:
+def cancel(conn: Connection, approval_id: ApprovalId, note: str) -> Ended | None:
     """End a pending approval because nobody needs its answer; return its true state.
 
-    ``reason`` is ``CANCELLED``, or ``UNDELIVERED`` where no copy of the prompt could be sent.
     ``None`` if no approval has this id.
     """
     row = _end(conn, approval_id, ApprovalState.CANCELLED)
     if row is not None:
         if row["state"] == ApprovalState.CANCELLED.value:
-            ending = _ending(row, ApprovalState.CANCELLED, DecisionSource.CANCEL, reason, note)
+            why = DenialReason.CANCELLED
+            ending = _ending(row, ApprovalState.CANCELLED, DecisionSource.CANCEL, why, note)
         else:
             ending = timed_out(row)
         conclude(conn, [ending])
-    return get(conn, approval_id)
+    approval = get(conn, approval_id)
+    return None if approval is None else Ended(approval, now=row is not None)
 
 
 def settle_lost(

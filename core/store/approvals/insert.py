@@ -71,7 +71,7 @@ def settle_unrouted(
     state: ApprovalState,
     reply: ApprovalReply | None,
     words: str,
-) -> Approval:
+) -> Created:
     """Record a question that nobody could be asked, already ended by the ask fallback.
 
     ``state`` is ``ALLOWED`` (the run is queued) or ``DENIED`` (``no_route``); ``words`` says why.
@@ -82,7 +82,7 @@ def settle_unrouted(
     require_space(conn)
     known = _known(conn, draft)
     if known is not None:
-        return known
+        return Created(known, fresh=False)
     now = now_ms(conn)
     _insert(conn, draft, now, state)
     ending = Ending(
@@ -97,7 +97,7 @@ def settle_unrouted(
         note=words,
     )
     conclude(conn, [ending])
-    return existing(conn, draft.id)
+    return Created(existing(conn, draft.id), fresh=True)
 
 
 def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:

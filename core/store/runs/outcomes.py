@@ -19,6 +19,7 @@ _CUT = "… (truncated)"
 _RUN = select(runs.c.state, runs.c.result, runs.c.reason, runs.c.why).where(
     runs.c.id == bindparam("p_id")
 )
+_HOLD = select(runs.c.id).where(runs.c.id == bindparam("p_id")).with_for_update()
 _DECISION = select(decisions).where(decisions.c.approval_id == bindparam("p_id"))
 
 
@@ -31,6 +32,15 @@ def outcome(conn: Connection, run_id: ApprovalId) -> ExecResult | None:
     if decision is None or decision["state"] == ApprovalState.ALLOWED.value:
         return None
     return Denied(run_id, DenialReason(decision["reason"]), _why(decision))
+
+
+def settled(conn: Connection, run_id: ApprovalId) -> ExecResult | None:
+    """Return how a request ended, once no end of it is being committed.
+
+    That is how to learn what became of a COMMIT whose answer was lost.
+    """
+    conn.execute(_HOLD, {"p_id": run_id})
+    return outcome(conn, run_id)
 
 
 def _of_run(run_id: ApprovalId, run: RowMapping) -> ExecResult | None:

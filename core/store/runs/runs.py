@@ -22,7 +22,7 @@ from core.store.engine.clock import now_ms
 from core.store.engine.context import require_space
 from core.store.engine.notifications import note_run
 from core.store.outbox import messages
-from core.store.runs.outcomes import code_words, event_tail, outcome
+from core.store.runs.outcomes import code_words, event_tail, outcome, settled
 from core.store.runs.outcomes import storable as kept_form
 from core.store.runs.recovery import InterruptedRun, interrupted, recover, recover_of, unclaimed
 from core.store.schema.json_columns import dump, load, plain
@@ -51,6 +51,7 @@ __all__ = [
     "reported",
     "request_digest",
     "running",
+    "settled",
     "start",
     "unclaimed",
     "withdraw",

@@ -1,5 +1,6 @@
 """Carry what callers hand to the store and what it answers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -77,10 +78,10 @@ class Answer:
     """What became of a person's reply.
 
     ``won``: this reply ended the approval. A reply after the deadline never wins; it ends the
-    approval as expired. ``repeated``: the same inbound message was answered before, and ``won``
-    and ``counted`` are what it was answered then. ``counted``: it is one of several allows that are
-    needed. ``refused``: it was not taken at all. ``approval`` always has the true state. ``edits``
-    show what it decided; the caller sends them, and nobody else does.
+    approval as expired, if nothing has (``late``). ``repeated``: the same inbound message was
+    answered before, and ``won`` and ``counted`` are what it was answered then. ``counted``: it is
+    one of several allows that are needed. ``refused``: it was not taken at all. ``approval`` always
+    has the true state. ``edits`` show what it decided; the caller sends them, and nobody else does.
     """
 
     won: bool
@@ -89,6 +90,33 @@ class Answer:
     counted: bool = False
     refused: AnswerRefusal | None = None
     edits: tuple["OutboxItem", ...] = ()
+    late: bool = False
+
+    @property
+    def ended_it(self) -> bool:
+        """Return whether the approval ended in this transaction."""
+        return self.late or (self.won and not self.repeated)
+
+    @property
+    def is_vote(self) -> bool:
+        """Return whether it was counted in this transaction."""
+        return self.counted and not self.repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The true state of an approval that was to end; ``now``: it ended in this transaction."""
+
+    approval: Approval
+    now: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """What expired in one transaction, at its time (epoch ms), and why nothing ran for each."""
+
+    at_ms: int
+    reasons: Mapping[ApprovalId, DenialReason]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, Connection, bindparam, select
 
-from core.model.identity import ApprovalId
+from core.model.identity import Actor, ApprovalId
+from core.store.schema.people_tables import votes
 from core.store.schema.states import RowState
 from core.store.schema.tables import approvals, decisions, runs
 
@@ -22,16 +23,28 @@ _ENDED = select(runs.c.id).where(
     runs.c.ended_ms.between(_SINCE, _UNTIL),
     runs.c.state.in_(_RECORDED),
 )
+_VOTED = select(votes.c.approval_id, votes.c.channel, votes.c.account).where(
+    votes.c.at_ms.between(_SINCE, _UNTIL),
+    votes.c.approval_id.in_(
+        select(approvals.c.id).where(
+            approvals.c.created_ms.between(bindparam("p_oldest", type_=BigInteger), _UNTIL)
+        )
+    ),
+)
 _KNOWN = select(runs.c.id).where(runs.c.id.in_(bindparam("p_ids", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What was asked and decided, and which runs ended, within some time."""
+    """What was asked and decided, and which runs ended, within some time.
+
+    ``voted``: of what several people must allow, who allowed it; that may have decided it.
+    """
 
     asked: frozenset[ApprovalId]
     decided: frozenset[ApprovalId]
     ended: frozenset[ApprovalId]
+    voted: frozenset[tuple[ApprovalId, str]]
 
 
 def lately(conn: Connection, since_ms: int, until_ms: int) -> Lately:
@@ -42,7 +55,11 @@ def lately(conn: Connection, since_ms: int, until_ms: int) -> Lately:
         frozenset(map(ApprovalId, conn.execute(one, values).scalars()))
         for one, values in ((_ASKED, since), (_DECIDED, since), (_ENDED, oldest))
     )
-    return Lately(asked, decided, ended)
+    voted = frozenset(
+        (ApprovalId(row.approval_id), Actor(row.channel, row.account).ref)
+        for row in conn.execute(_VOTED, oldest)
+    )
+    return Lately(asked, decided, ended, voted)
 
 
 def never_begun(conn: Connection, ids: Collection[str]) -> tuple[ApprovalId, ...]:

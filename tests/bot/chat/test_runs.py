@@ -15,7 +15,7 @@ from channels.commands import Command, LogIn, RunLine, Stop, Tail
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.senders import Senders
-from core.gate import Gate
+from core.gate.gate import Gate
 from core.model.decision import DenialReason
 from core.model.identity import Actor, ApprovalId, code_of
 from core.model.result import Denied, Finished, Output, Pending, Running, Submission, Unknown

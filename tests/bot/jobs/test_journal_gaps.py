@@ -1,6 +1,9 @@
 """Complete the journal after a gateway that was killed between a commit and its record."""
 
+import asyncio
 import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,8 @@ from core.store import approvals, open_store
 from core.store.engine import replicas
 from core.store.engine.clock import wall_ms
 from core.store.runs import runs
-from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
+from tests.support.store_records import ALICE, BOB, ONCE, draft, finished, run_draft
+from tests.support.waiting import until
 
 
 def kinds(path: Path, run_id: str) -> list[str]:
@@ -166,3 +170,101 @@ async def test_what_policy_allowed_and_nobody_claimed_has_an_end(tmp_path: Path)
 
     assert kinds(path, lost.id) == ["decision", "finish"]
     assert json.loads(path.read_text().splitlines()[-1])["state"] == "unknown"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_a_vote_that_was_not_recorded_is_recorded_once(
+    tmp_path: Path, postgres_url: str, engine: str
+) -> None:
+    """Not what decided, which its end says; the control: the other question has its record."""
+    url = postgres_url if engine == "postgresql" else f"sqlite:///{tmp_path / 'state.db'}"
+    store, path = await open_store(url), tmp_path / "audit.jsonl"
+    lost, decided, known = (replace(draft(), quorum=2) for _ in range(3))
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        for question in (lost, decided, known):
+            await store.write(approvals.create, question)
+            await store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
+        await journal.append("vote", {"run": known.id, "by": ALICE.ref})
+        await store.write(approvals.answer, approvals.Ballot(decided.id, ONCE, BOB, None))
+
+        await close_gaps(store, journal, path, "me")
+        assert await close_gaps(store, journal, path, "me") == 0
+    await store.close()
+
+    assert kinds(path, lost.id) == ["ask", "vote"]
+    assert kinds(path, decided.id) == ["ask", "vote", "resolve"]
+    assert kinds(path, known.id) == ["vote", "ask"]
+    lines = map(json.loads, path.read_text().splitlines())
+    (vote,) = (one for one in lines if one["kind"] == "vote" and one["run"] == lost.id)
+    assert (vote["by"], vote["votes"], vote["quorum"]) == (ALICE.ref, [ALICE.ref], 2)
+
+
+async def test_a_gateway_that_is_killed_while_it_completes_the_journal_hides_nothing(
+    tmp_path: Path,
+) -> None:
+    """It came after an outage of minutes; the next one completes the rest."""
+    ahead_ms = -300_000
+    url, path = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "audit.jsonl"
+    store = await open_store(url, lambda: wall_ms() + ahead_ms)
+    asked = [draft() for _ in range(20)]
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        before = datetime.now(UTC) - timedelta(milliseconds=300_000)
+        line = path.read_text()
+        path.write_text(
+            line.replace(line.partition('"at":"')[2][:19], f"{before:%Y-%m-%dT%H:%M:%S}")
+        )
+        for question in asked:
+            await store.write(approvals.create, question)
+        ahead_ms = 0
+
+        first = asyncio.create_task(close_gaps(store, journal, path, "me"))
+        await until(lambda: '"ask"' in path.read_text())
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert 0 < await close_gaps(store, journal, path, "me") < len(asked)
+    await store.close()
+
+    assert [kinds(path, one.id) for one in asked] == [["ask"]] * len(asked)
+
+
+@pytest.mark.parametrize(("left", "found"), [(False, 1), (True, 0)])
+async def test_what_a_gateway_stored_while_the_journal_was_away_for_hours_is_recorded(
+    tmp_path: Path, left: bool, found: int
+) -> None:
+    """It was killed, or stopped without recording it; the control: it left, as nothing lacked."""
+    store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        line = path.read_text()
+        path.write_text(line.replace(line.partition('"at":"')[2][:10], "2020-01-01"))
+        await store.write(replicas.heartbeat, "before", replicas.LEASE_MS)
+        await store.write(approvals.create, draft())
+        if left:
+            await store.write(replicas.leave, "before")
+        assert await close_gaps(store, journal, path, "me") == found
+    await store.close()
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_what_is_lacking_after_a_power_cut_is_recorded(
+    tmp_path: Path, postgres_url: str, engine: str
+) -> None:
+    """Nothing is proven about a process from before the machine was restarted.
+
+    The one that used the file is gone, though, and so is one that has not beaten since long.
+    """
+    url = postgres_url if engine == "postgresql" else f"sqlite:///{tmp_path / 'state.db'}"
+    store, path = await open_store(url), tmp_path / "audit.jsonl"
+    boot, _, rest = own_name().partition(" ")
+    before, question = f"{boot[::-1]} {rest}", draft()
+    ttl_ms = replicas.LEASE_MS if engine == "sqlite" else -600_000
+    with AuditJournal(path) as journal:
+        await journal.append("proof", {})
+        await store.write(replicas.heartbeat, "before", ttl_ms, before)
+        await store.write(approvals.create, question)
+        assert await close_gaps(store, journal, path, "me") == 1
+    await store.close()
+
+    assert kinds(path, question.id) == ["ask"]

@@ -1,8 +1,9 @@
-"""Keep no secret of an authenticator app on a gateway's disk, nor in its backup."""
+"""Open what a gateway needs first, and leave what the next one needs to know."""
 
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from bot.settings import load
 from bot.wiring.api import Network
 from bot.wiring.storage import open_storage
+from core.errors import JournalError
 from core.store import Store, open_store
+from core.store.engine import replicas
 from core.store.people import people, totp_keys
 from core.trust.sealing import SEALING_KEY, Seals
 from tests.support.api_gateway import configure
@@ -90,3 +93,26 @@ async def test_the_key_may_be_given(tmp_path: Path, key: str) -> None:
         assert kept is not None
         assert seals.opened(kept.secret, "totp:ana") == SECRET
     assert (_holding(home), (home / SEALING_KEY).exists()) == ([], False)
+
+
+@pytest.mark.parametrize("lacking", [True, False])
+async def test_a_gateway_that_could_not_record_everything_does_not_leave(
+    tmp_path: Path, lacking: bool
+) -> None:
+    """The next one finds until when it lived, and completes the journal; the control leaves."""
+    home = tmp_path / "home"
+    configure(home)
+    settings = load(home, environ={})
+    async with AsyncExitStack() as stack:
+        storage = await open_storage(stack, settings, Network.of(settings))
+        if lacking:
+            storage.deferred.complete(partial(_refused, "the disk is full"))
+    store = await open_store(f"sqlite:///{home / 'state.db'}")
+    others = await store.read(replicas.others, "next")
+    await store.close()
+
+    assert [one.id for one in others] == ([storage.owner] if lacking else [])
+
+
+async def _refused(why: str) -> None:
+    raise JournalError(why)

@@ -21,6 +21,7 @@ from core.settings import ForwardMode
 from core.settings.approvals import TiersSection
 from core.store import Store, open_store, outbox
 from core.store.people import pairing, people
+from core.store.schema.records import Created
 from core.store.sessions import origins
 from tests.support.store_records import ASKER, SESSION, evaluation, plan
 
@@ -62,8 +63,8 @@ async def _open(
 ) -> Approval:
     request = ExecRequest(requester=ASKER, session=SESSION, cwd="/", line="x", origin=origin)
     asked = await asking.open(request, plan(), evaluation(), fallback)
-    assert isinstance(asked, Approval)
-    return asked
+    assert isinstance(asked, Created)
+    return asked.approval
 
 
 async def _places(store: Store) -> list[Target]:
@@ -150,8 +151,9 @@ async def test_a_tier_asks_for_more_people_and_another_time(store: Store) -> Non
     ):
         routine = evaluation()
         heavy = replace(routine, segments=(replace(routine.segments[0], tier=tier),))
-        asked = await asking.open(request, plan(), heavy, NO_FALLBACK)
-        assert isinstance(asked, Approval)
+        made = await asking.open(request, plan(), heavy, NO_FALLBACK)
+        assert isinstance(made, Created)
+        asked = made.approval
         assert (asked.quorum, asked.deadline_ms - asked.created_ms) == (quorum, answer_ms), tier
         assert asked.step_up is step_up, tier
 
@@ -168,8 +170,8 @@ ONLY_ANA = Approvers({"telegram": frozenset({"42"})})
 async def _asked_by(asking: Asking, requester: Requester, fallback: Fallback) -> Approval:
     request = ExecRequest(requester=requester, session=SESSION, cwd="/", line="x", origin=ROOM)
     asked = await asking.open(request, plan(), evaluation(), fallback)
-    assert isinstance(asked, Approval)
-    return asked
+    assert isinstance(asked, Created)
+    return asked.approval
 
 
 @pytest.mark.parametrize("state", [ApprovalState.DENIED, ApprovalState.ALLOWED])

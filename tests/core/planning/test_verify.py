@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import PlanDrift
+from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import identity
 from core.model.command import ExecPlan
 from core.planning.paths.pins import Fingerprints
 from core.planning.planner import Planner
 from core.planning.verify import is_warm, verify, warm
+from tests.support.descriptors import none_left
 from tests.support.runs import copy_of, planned, request, script
 
 
@@ -227,3 +228,13 @@ def test_a_script_may_not_appear_in_the_other_folder(
 
     with pytest.raises(PlanDrift, match="was not a file when this was asked"), verify(plan):
         pass
+
+
+@pytest.mark.parametrize("left", range(3))
+def test_what_cannot_be_looked_at_has_not_drifted(tmp_path: Path, left: int) -> None:
+    """No descriptor is left for the folder or a file: that says nothing about what was approved."""
+    copy_of("true", tmp_path / "tool")
+    plan = planned(request("./tool | /bin/true | /bin/ls", cwd=tmp_path))
+    with none_left(but=left), pytest.raises(HostUnavailable, match="Too many open files"):
+        verify(plan).__enter__()
+    assert not drifts(plan)

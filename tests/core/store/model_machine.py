@@ -144,7 +144,7 @@ class StoreMachine(SendingStore):
         asked = self.world.asked[one]
         got = self.db.run(self.approvals.cancel, one, "")
         self.end(asked, ApprovalState.CANCELLED)
-        self.same(asked, got)
+        self.same(asked, got.approval)
 
     @rule()
     def sweep(self) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from core.errors import StoreAway, StoreError
+from core.errors import CommitInDoubt, StoreError
 from core.store.engine.clock import Milliseconds, steady_ms
 from core.store.engine.context import Context, attach
 from core.store.engine.errors import is_conflict, translated
@@ -163,7 +163,7 @@ class PostgresStore:
             raise _Again from error
         try:
             done = await self._attempt(conn, call)
-            await self._commit(conn)
+            await self._commit(conn, done[0])
             return done
         finally:
             await _let_go(conn)
@@ -192,16 +192,17 @@ class PostgresStore:
             conn.execute(_NOTIFY, {"p_notes": payloads})
         return result, notes
 
-    async def _commit(self, conn: AsyncConnection) -> None:
+    async def _commit(self, conn: AsyncConnection, made: object) -> None:
         try:
             await conn.commit()
         except Exception as error:  # what the driver raises when a link breaks is not one family
             if is_conflict(error):
                 raise _Again from error
             if _is_lost(error):
-                raise StoreAway(
+                raise CommitInDoubt(
                     f"The connection to {self._where} broke during a commit, so its result is "
-                    "unknown. Repeat the call with the same idempotency key."
+                    "unknown. Repeat the call with the same idempotency key.",
+                    made,
                 ) from error
             raise translated(error, self._where) from error
 
