@@ -10,7 +10,7 @@ from typing import Final
 
 _MOST_NAMED: Final = 32
 _FLAGS: Final = (
-    r"-(?:[acfgnpstuvwSTUWX]|l[0-7]*+|0(?:[xX][0-9A-Fa-f]++|[0-7]*+)|C[0-9IOEioADSLa]*+)*+"
+    r"-(?:[acfgnpstuvwSTUWX]|l[0-7]*+|0(?:[xX][0-9A-Fa-f]++|[0-7]*+)|C[0-9IOEioADSLa]*+)*"
 )
 """Options of perl, in one word, before another (perlrun(1)); ruby's are among them."""
 

@@ -38,7 +38,7 @@ def test_no_path_of_a_carrier_is_promised(line: str, trust: Trust) -> None:
     """Allow-always stores a carrier with its exact arguments, although its profile knows them."""
     name, *arguments = line.split()
     found = evaluate(plan_of(command(name, *arguments)), replace(LISTED, trust=trust), listed())
-    promised = (Promise(f"/usr/bin/{name}", tuple(arguments)),)
+    promised = (Promise(f"/usr/bin/{name}", tuple(arguments), ()),)
     assert (found.decision, found.promise) == (Decision.ASK, promised)
 
 
