@@ -74,13 +74,13 @@ def test_make_hands_over(tmp_path: Path) -> None:
     assert "sh .ci/release --dry-run '9.9.9'" in planned.stdout, planned.stderr
 
 
-@pytest.mark.parametrize("version", ["", "1.2", "v1.2.0", "1.2.0;id"])
-def test_a_version_that_is_none_is_refused(repository: Path, version: str) -> None:
-    """It says what to type."""
-    done = release(repository, version)
-
-    assert done.returncode == 1
-    assert "make release VERSION=1.2.0" in done.stderr
+def test_what_is_no_version_is_refused(source: Path) -> None:
+    """It says what to type, and changes nothing."""
+    for version in ("", "1.2", "v1.2.0", "1.2.0;id"):
+        done = release(source, version)
+        assert done.returncode == 1, version
+        assert "make release VERSION=1.2.0" in done.stderr, version
+    assert git(source, "status", "--porcelain") == git(source, "tag") == ""
 
 
 def test_a_dirty_tree_is_refused(repository: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import signal
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,9 +118,15 @@ async def test_a_start_without_a_free_descriptor_keeps_no_place(
 
 def children() -> list[str]:
     """Return the processes, dead ones too, that these tests started as `cat`."""
-    tasks = Path("/proc/self/task").iterdir()
-    found = [one for task in tasks for one in (task / "children").read_text().split()]
-    return [one for one in found if Path(f"/proc/{one}/comm").read_text() == "cat\n"]
+    found = [one for task in Path("/proc/self/task").iterdir() for one in read(task / "children")]
+    return [one for one in found if read(Path(f"/proc/{one}/comm")) == ["cat"]]
+
+
+def read(path: Path) -> list[str]:
+    """Return the words in a file of /proc; none if its thread or process is gone."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return path.read_text().split()
+    return []
 
 
 async def test_an_executor_of_the_wrong_user_is_refused(executor_path: str) -> None:
