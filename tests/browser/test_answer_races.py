@@ -13,6 +13,7 @@ from tests.support.gateway_process import bot_api
 ROUNDS = 500 if os.environ.get("SAYSO_FULL_RACES") else 8
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60 + 6 * ROUNDS)
 async def test_one_wins_and_all_four_are_told_so(tmp_path: Path) -> None:
     """Two pages, a button of a chat and the CLI, 8 or 500 times; what was allowed ran once."""

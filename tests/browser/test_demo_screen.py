@@ -30,6 +30,7 @@ def shown() -> Iterator[RunningDemo]:
         yield running
 
 
+@pytest.mark.slow
 def test_what_is_decided_in_one_place_shows_in_all(chromium: Browser) -> None:
     """By a button in a chat, on the page and by a typed word; Ctrl-C then ends the demo."""
     with tab(chromium, 1600) as made, demo() as running:

@@ -157,6 +157,7 @@ async def _finger(home: ApiGateway, patch: Patch, name: str) -> AsyncIterator[Fi
                 await asyncio.to_thread(home.client("agent").delete, f"/v1/requests/{one}")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120 + 15 * PRESSES)
 async def test_no_press_hits_another_card(home: ApiGateway) -> None:
     """Down and up before, across and right after a change, up to 500 times: none is wrong."""

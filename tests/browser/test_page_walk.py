@@ -72,6 +72,7 @@ def test_the_walk_has_every_page(world: World) -> None:
     assert NOT_SHOWN | NOT_ANSWERED_BY_A_PAGE <= made.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scale", "scheme"), SIZES)
 def test_every_page_is_whole_and_open_to_everybody(
     world: World, chromium: Browser, width: int, scale: float, scheme: Scheme
@@ -124,6 +125,7 @@ def test_the_checker_of_barriers_sees_one(world: World, chromium: Browser) -> No
         assert Axe().run(opened.page).violations_count > 0
 
 
+@pytest.mark.slow
 def test_keys_alone_reach_all_that_is_pressed_on_every_page(
     world: World, chromium: Browser
 ) -> None:
@@ -179,6 +181,7 @@ def _missed(page: Page) -> list[str]:
     return [*missed, *unseen]
 
 
+@pytest.mark.slow
 def test_every_page_reads_the_same_without_scripts(world: World, chromium: Browser) -> None:
     """Its heading and its buttons are there, except for those that only a script can press."""
     other: list[str] = []

@@ -13,6 +13,7 @@ from tests.docs.scenes import SCENES
 PAGES = {str(page.relative_to(ROOT)): page for page in pages() if blocks(page)}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("name", list(PAGES))
 def test_a_page(name: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:

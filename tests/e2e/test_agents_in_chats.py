@@ -188,6 +188,7 @@ async def test_a_prompt_and_its_question_in_one_thread(
     assert "yes-1" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ONE_PLACE)
 async def test_denied_stopped_and_two_at_once(
     tmp_path: Path, executor_path: str, folder: Path, place: str

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.gateway_process import ROOT
+from tests.support.product_process import run
 from tests.support.terminal import Screen, terminal
 from tests.support.waiting import wait_until
 
@@ -19,7 +20,7 @@ DEMO = (sys.executable, "-m", "bot", "demo")
 
 def demo(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the demo without a terminal."""
-    return subprocess.run(
+    return run(
         [*DEMO, *words],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
@@ -112,7 +113,7 @@ def test_a_temporary_folder_with_a_long_name_is_named(tmp_path: Path) -> None:
     """It says what to set, which is not SAYSO_HOME here."""
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
-    done = subprocess.run(
+    done = run(
         [*DEMO, "--answer", "deny"],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(folder)},

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.channels.slack import workspace as slack
 from tests.support.gateway_process import ROOT
 from tests.support.three_platforms import three_platforms
@@ -86,6 +88,7 @@ async def test_a_target_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
     assert "so answers come back" in found[-1]["detail"]
 
 
+@pytest.mark.slow
 async def test_nobody_answering_is_a_warning(tmp_path: Path) -> None:
     """Without a press the command ends on its own and withdraws its prompt."""
     async with three_platforms(tmp_path) as at:

@@ -54,6 +54,7 @@ SHARED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_page_as_written(tmp_path: Path) -> None:
     """Setup twice, a user, doctor, a folder, a run; undo twice; doctor says what is missing."""
@@ -274,6 +275,7 @@ traced 100
 """Attacks on executors that start: as they are, and with a Python that every user may read."""
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_wall_between_the_users_holds(tmp_path: Path) -> None:
     """What an agent's command and the gateway's user try is refused; the controls succeed."""
@@ -327,6 +329,7 @@ ls /home/ann/made /tmp/stolen 2> /dev/null
     assert printed.splitlines()[-1] == "alive"  # and neither file was made
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_without_executors_the_same_lines_succeed(tmp_path: Path) -> None:
     """The negative control: as the gateway's own user, nothing holds these commands."""

@@ -18,6 +18,7 @@ import pytest
 from tests.support.gateway_process import ROOT
 from tests.support.new_user import BOB, allow, say
 from tests.support.platform_processes import ANA, SLACK_ANA, Chat, chats
+from tests.support.product_process import run, start
 from tests.support.terminal import Screen, in_terminal, terminal
 
 
@@ -47,7 +48,7 @@ class Init:
             "SAYSO_HOME": str(home),
             f"SAYSO_CHANNELS__{name.upper()}__APIBASEURL": str(section["apiBaseUrl"]),
         }
-        self.process = subprocess.Popen(
+        self.process = start(
             [
                 sys.executable,
                 "-m",
@@ -95,6 +96,7 @@ def init(home: Path, chat: Chat, *words: str, **environ: str) -> Iterator[Init]:
         running.process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["telegram", "slack", "discord"])
 def test_from_nothing_to_the_first_approval(
     tmp_path: Path, platforms: dict[str, Chat], name: str
@@ -163,7 +165,7 @@ def test_the_end_of_the_input_writes_nothing(tmp_path: Path) -> None:
 
 def run_init(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `sayso init` with these words to its end, without a terminal."""
-    return subprocess.run(
+    return run(
         [sys.executable, "-m", "bot", "init", *words],
         cwd=ROOT,
         env={**os.environ, "SAYSO_HOME": str(home)},
@@ -211,6 +213,7 @@ def test_a_wrong_token_writes_nothing(tmp_path: Path, platforms: dict[str, Chat]
     assert not (tmp_path / "user" / ".sayso").exists()
 
 
+@pytest.mark.slow
 def test_nobody_who_sends_the_code_is_an_end(tmp_path: Path, platforms: dict[str, Chat]) -> None:
     """After the time limit nothing is written, and a stranger's words made no one an approver."""
     chat = platforms["telegram"]
@@ -222,6 +225,7 @@ def test_nobody_who_sends_the_code_is_an_end(tmp_path: Path, platforms: dict[str
     assert not (tmp_path / "user" / ".sayso").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_an_interrupted_set_up_leaves_no_token(
     tmp_path: Path, platforms: dict[str, Chat], number: signal.Signals
@@ -238,6 +242,7 @@ def test_an_interrupted_set_up_leaves_no_token(
     assert list(left.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_many_wrong_codes_end_it(tmp_path: Path, platforms: dict[str, Chat]) -> None:
     """No one can keep guessing."""
     chat = platforms["telegram"]
@@ -264,6 +269,7 @@ def test_a_malformed_token_is_named_where_it_is(tmp_path: Path, platforms: dict[
     )
 
 
+@pytest.mark.slow
 def test_a_token_that_others_can_read_is_warned_of(
     tmp_path: Path, platforms: dict[str, Chat]
 ) -> None:
@@ -301,6 +307,7 @@ def another_poller(chat: Chat) -> Iterator[None]:
             polling.result(20)
 
 
+@pytest.mark.slow
 def test_another_poller_is_named_once(tmp_path: Path, platforms: dict[str, Chat]) -> None:
     """What takes the answers away, and what to do: one step, and nothing else on either stream."""
     chat = platforms["telegram"]
@@ -319,6 +326,7 @@ def test_another_poller_is_named_once(tmp_path: Path, platforms: dict[str, Chat]
     assert "Another program is polling" in json.loads(line)["error"]["message"]
 
 
+@pytest.mark.slow
 def test_another_poller_takes_the_answer_away(tmp_path: Path, platforms: dict[str, Chat]) -> None:
     """It started after the code: the test prompt that no one could answer says what interferes."""
     chat = platforms["telegram"]
@@ -346,6 +354,7 @@ def test_the_link_sends_the_code(tmp_path: Path, platforms: dict[str, Chat]) -> 
         assert running.step("end")["works"]
 
 
+@pytest.mark.slow
 def test_the_test_prompt_has_a_name_of_its_own(tmp_path: Path) -> None:
     """In the history it is a test prompt, not a session of the doctor's."""
     environ = {**os.environ, "SAYSO_HOME": str(tmp_path / "home")}
@@ -358,7 +367,7 @@ def test_the_test_prompt_has_a_name_of_its_own(tmp_path: Path) -> None:
         screen.answer("a")
         screen.wait_for("sayso run -c 'git status'")
         assert process.wait(30) == 0
-    done = subprocess.run(
+    done = run(
         [*words, "history", "--json"], env=environ, cwd=ROOT, capture_output=True, check=True
     )
     (row,) = json.loads(done.stdout)

@@ -80,6 +80,7 @@ def test_a_node_that_dies_reports_an_end_that_nobody_saw(pair: NodePair, tmp_pat
     assert mark.read_text() == "begun\n"
 
 
+@pytest.mark.slow
 def test_a_node_that_slept_delivers_its_ending(pair: NodePair, tmp_path: Path) -> None:
     """The gateway notices that it is gone, says since when, and takes the ending later."""
     mark = tmp_path / "mark"

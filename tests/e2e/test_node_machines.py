@@ -106,6 +106,7 @@ def _pair(site: Site, number: int, name: str) -> None:
     wait_until("the connection", lambda: "connected to" in node.log.read_text(), seconds=60)
 
 
+@pytest.mark.slow
 def test_a_node_needs_no_inbound_port(site: Site) -> None:
     """Its firewall drops incoming connections, and it runs commands; it dials out."""
     site.approvals(0, free=FULL)
@@ -168,6 +169,7 @@ def test_ask_fallback_is_the_nodes_too(site: Site, fallback: str, status: str) -
     assert site.run("-c", "uname -s", agent="lax")["status"] == status
 
 
+@pytest.mark.slow
 def test_a_node_whose_address_changes_comes_back(site: Site) -> None:
     """A laptop in another network: it reconnects, and the new address is the one that counts."""
     node = site.nodes[0]

@@ -57,6 +57,7 @@ set +e
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_page_as_written(tmp_path: Path) -> None:
     """The prompt asks, the answer decides, the file is the other user's, the key is nowhere."""

@@ -73,6 +73,7 @@ def inside(line: str, host: str = "sandbox") -> str:
     return run(line).replace(" run ", f" run --host {host} ", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_bubblewrap_as_that_user(tmp_path: Path) -> None:
     """It works as the user and holds; leftovers of a run are removed; another user's rules hold."""

@@ -207,6 +207,7 @@ def test_waiting_clients_are_told_and_the_stop_takes_a_second(
     assert took[-1] <= slow[-1], (took, slow)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_an_open_gate_tells_nobody(tmp_path: Path, three: dict[str, Chat]) -> None:
     """The control: without closing it first, clients are disconnected without a word."""
@@ -259,6 +260,7 @@ def ledger(cwd: Path) -> list[str]:
     return sorted(path.read_text().split()) if path.exists() else []
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_press_during_the_stop_is_refused_in_words_or_comes_again(
     tmp_path: Path, three: dict[str, Chat]
@@ -286,6 +288,7 @@ def test_a_press_during_the_stop_is_refused_in_words_or_comes_again(
     assert ledger(tmp_path) == sorted(HERE)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_command_that_people_allowed_holds_up_the_stop_for_five_seconds(
     tmp_path: Path, three: dict[str, Chat]

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
+import pytest
+
 from tests.support.gateway_process import ROOT
+from tests.support.product_process import run
 from tests.support.terminal import Screen, terminal
 from tests.support.waiting import wait_until
 
@@ -21,7 +24,7 @@ def _set_up(tmp_path: Path) -> dict[str, str]:
     """Set up a home that asks in the gateway's terminal; return the environment."""
     environ = {**os.environ, "SAYSO_HOME": str(tmp_path / "home")}
     words = (*_SAYSO, "init", "--channel", "terminal", "--yes")
-    subprocess.run(words, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, check=True)
+    run(words, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, check=True)
     return environ
 
 
@@ -42,6 +45,7 @@ def _asking(environ: Mapping[str, str], line: str) -> subprocess.Popen[str]:
     return subprocess.Popen(words, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
     """The waiting question is drawn and answered with a letter; the answered one is not drawn."""
     environ = _set_up(tmp_path)
@@ -49,17 +53,17 @@ def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
         with _asking(environ, "echo answered"):
             screen.wait_for("a allow once")
             screen.answer("d")
-        run = _asking(environ, "uname -s")
+        asking = _asking(environ, "uname -s")
         screen.wait_for("uname -s")
         screen.wait_for("Enter")
 
-    with run, _serving(environ) as screen:
+    with asking, _serving(environ) as screen:
         screen.wait_for("uname -s")
         screen.wait_for("a allow once")
         assert screen.text.count("Allow this command?") == 1
         assert "echo answered" not in screen.text
         screen.answer("a")
-        printed, _ = run.communicate(timeout=60)
+        printed, _ = asking.communicate(timeout=60)
 
     assert printed == "Linux\n"
 

@@ -16,6 +16,7 @@ CONFIG = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_terminals(tmp_path: Path) -> None:
     """Whoami, sizes, keys, detaching and reattaching; others are refused; a killed gateway."""

@@ -88,6 +88,7 @@ def waiting(gateway: GatewayProcess) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_request_is_asked_once(gateway: GatewayProcess, tmp_path: Path, moment: str) -> None:
     """Killed before or after it is on record: the caller gets the answer to its one question."""
@@ -106,6 +107,7 @@ def test_a_request_is_asked_once(gateway: GatewayProcess, tmp_path: Path, moment
     assert 1 == len(gateway.json("history"))
 
 
+@pytest.mark.slow
 def test_without_a_key_who_asks_again_asks_twice(gateway: GatewayProcess, tmp_path: Path) -> None:
     """The control: the caller is told that it may already be asked; repeated, two are asked."""
     words = ("run", "--cwd", str(tmp_path), "-c", "echo x >> ledger")
@@ -121,6 +123,7 @@ def test_without_a_key_who_asks_again_asks_twice(gateway: GatewayProcess, tmp_pa
     assert 2 == len(waiting(gateway))
 
 
+@pytest.mark.slow
 def test_what_ran_is_shown_once(gateway: GatewayProcess, tmp_path: Path) -> None:
     """What policy allows ran before the kill; its caller gets the output and the exit code."""
     dies(gateway, "exec.run", "after")
@@ -133,6 +136,7 @@ def test_what_ran_is_shown_once(gateway: GatewayProcess, tmp_path: Path) -> None
     assert 1 == len(gateway.json("history"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_gateway_that_does_not_come_back(
     gateway: GatewayProcess, tmp_path: Path, as_json: bool
@@ -157,6 +161,7 @@ def test_a_gateway_that_does_not_come_back(
     assert 1 == len(waiting(gateway))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(
     ("method", "words"),
@@ -187,6 +192,7 @@ def test_an_answer_may_have_counted(
     assert 1 == len(gateway.json("history"))
 
 
+@pytest.mark.slow
 def test_a_client_that_forgets_says_that_nothing_was_reached(
     gateway: GatewayProcess, tmp_path: Path
 ) -> None:
@@ -201,6 +207,7 @@ def test_a_client_that_forgets_says_that_nothing_was_reached(
     assert "denied" == gateway.json("history")[0]["state"]
 
 
+@pytest.mark.slow
 def test_a_list_is_not_changed_a_second_time_beside_the_gateway(gateway: GatewayProcess) -> None:
     """A killed gateway that may have added an entry is no reason to write the file offline."""
     words = (sys.executable, "-m", "bot", "approvals", "allowlist", "add", "/opt/tool")
@@ -251,6 +258,7 @@ def has_sent(pid: int) -> bool:
     return any(str(one).startswith("socket:") for one in links) and "poll" in waits
 
 
+@pytest.mark.slow
 def test_what_callers_are_told_is_true(gateway: GatewayProcess, tmp_path: Path) -> None:
     """Killed at random moments: "not reached" has not run, an end has run once, nothing twice."""
     dice = random.Random(SEED)

@@ -68,6 +68,7 @@ def stop_and_start(server: PostgresServer, times: int) -> None:
         server.start()
 
 
+@pytest.mark.slow
 def test_postgres_is_stopped_and_started_under_load(
     tmp_path: Path, server: PostgresServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +173,7 @@ def heard(gateway: GatewayProcess, line: str) -> dict[str, Any]:
         return client.call("exec.run", {"command": line, "cwd": "/"}, 60)
 
 
+@pytest.mark.slow
 def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
     """What is only in memory is written before the gateway ends."""
     assert ending_of_a_stop(tmp_path, "bot") == "done"

@@ -44,6 +44,7 @@ def faults(found: Any) -> dict[str, list[str]]:
     return {name: found[name] for name in NOTHING if found[name]}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600 if FULL else 600)
 @pytest.mark.parametrize("contained", [True, False], ids=["in-cgroups", "without-cgroups"])
 def test_kill_9_at_random(

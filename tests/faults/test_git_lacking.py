@@ -82,6 +82,7 @@ async def hits(
     return found, ran
 
 
+@pytest.mark.slow
 async def test_nothing_is_fetched(oracle: Oracle, trapped: Trap) -> None:
     """Whatever is missing, wherever, and however the remote is reached."""
     wanted = [(*one, tuple(random.Random(f"{one}").sample(LACKING, EACH))) for one in DRAWN]
@@ -91,6 +92,7 @@ async def test_nothing_is_fetched(oracle: Oracle, trapped: Trap) -> None:
     assert ran > len(DRAWN) * EACH // 10
 
 
+@pytest.mark.slow
 async def test_each_line_that_fetches_by_itself_does_not(oracle: Oracle, trapped: Trap) -> None:
     """The control: git alone connects for the same line in the same state."""
     kept, alone = set(), set()

@@ -59,6 +59,7 @@ def test_there_are_enough_combinations() -> None:
     assert len(COMBINATIONS) >= len(DRAWN) >= 400
 
 
+@pytest.mark.slow
 async def test_nothing_springs(oracle: Oracle, trapped: Trap) -> None:
     """Over all combinations; among the lines drawn are many that are let pass."""
     found, ran = await hits(oracle, trapped, DRAWN, EACH)

@@ -32,6 +32,7 @@ def _settled(fleet: NodeFleet, trial: Trial) -> list[str]:
     return judge(trial.cases, trial.mark.read_text(), told(fleet))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1_500 if FULL else 240)
 def test_no_cut_doubles_or_loses_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """0 double runs, 0 lost endings, each run exactly one final event."""
@@ -48,6 +49,7 @@ def test_no_cut_doubles_or_loses_a_run(tmp_path: Path, capsys: pytest.CaptureFix
     assert set(KINDS) == {case.blow for case in trial.cases}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_node_that_forgets_is_found(tmp_path: Path) -> None:
     """The control: a ledger that knows no run calls what ran not run, and the judge says so."""

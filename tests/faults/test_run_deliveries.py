@@ -44,6 +44,7 @@ def shared() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(7200 if _FULL else 180)
 @pytest.mark.parametrize("racer", [_GATEWAY, _OTHER], ids=["same user", "other user"])
 def test_what_was_approved_is_what_is_read(
@@ -60,6 +61,7 @@ def test_what_was_approved_is_what_is_read(
     assert [one.total() for one in seen.values()] == [_SWAPS] * len(KINDS)
 
 
+@pytest.mark.slow
 def test_without_the_delivery_swaps_win(shared: Path) -> None:
     """The control: the same racer, the same moments."""
     won: set[str] = set()

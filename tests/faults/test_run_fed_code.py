@@ -471,6 +471,7 @@ def placed(at: Path, line: str) -> tuple[ExecPlan, Path, str]:
     return plan, at / name, good.replace("good", "evil")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [renamed, overwritten])
 async def test_code_that_was_exchanged_does_not_run(
     tmp_path: Path, change: Callable[[Path, str], None]
@@ -485,6 +486,7 @@ async def test_code_that_was_exchanged_does_not_run(
             assert printed == "drift", line
 
 
+@pytest.mark.slow
 async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
     """The negative control: the same lines, the same swap."""
     async with running() as runner:
@@ -496,6 +498,7 @@ async def test_without_the_binding_it_runs(tmp_path: Path) -> None:
             assert "evil" in printed, (line, printed)
 
 
+@pytest.mark.slow
 async def test_what_was_approved_runs(tmp_path: Path) -> None:
     """Nothing was swapped: each line does what it says, although the data next to it changes."""
     async with running() as runner:

@@ -69,6 +69,7 @@ def test_without_the_look_at_content_it_is(shared: Path) -> None:
     assert seen["./tool Written by"] == "Written by"  # that ran, changed
 
 
+@pytest.mark.slow
 def test_without_it_the_same_user_changes_them_too(shared: Path) -> None:
     """The control: on a disk the times reveal the late one."""
     seen = ran(shared, _GATEWAY, "off")

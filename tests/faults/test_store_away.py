@@ -97,6 +97,7 @@ def about_the_outage(said: list[str]) -> list[str]:
     return [line for line in said if not any(words in line for words in slow)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_one_line_when_it_goes_and_one_when_it_is_back(
     tmp_path: Path, server: PostgresServer

@@ -153,6 +153,7 @@ def _urls(engine: str, request: pytest.FixtureRequest, folder: Path) -> tuple[st
     return (server.create(),) * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_the_storm_leaves_one_truth(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path

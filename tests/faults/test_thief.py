@@ -202,6 +202,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)  # 12 s on a quiet machine
 async def test_nothing_stolen_at_a_pause_is_used(home: Path) -> None:
     """No line of 200 runs or writes what was put there while it slept; each denial is drift."""

@@ -44,6 +44,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return build(source, folder / "dist", SOURCE_DATE_EPOCH="1700000000")
 
 
+@pytest.mark.slow
 def test_the_wheel_carries_what_its_programs_name(built: dict[str, Path]) -> None:
     """Manual page, completions, documents, and every file of the packages."""
     names = zipfile.ZipFile(built["wheel"]).namelist()
@@ -66,6 +67,7 @@ def test_the_sdist_carries_what_make_needs(built: dict[str, Path], tmp_path: Pat
     assert makefile == (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_second_build_is_identical(built: dict[str, Path], tmp_path: Path) -> None:
     """Another folder, time zone and order of the files change no byte; another time does."""
     source = copy_source(tmp_path / "elsewhere")

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import pytest
+
 from tests.project.tracked import ROOT, modules
 
 
@@ -59,6 +61,7 @@ def _fields(node: ast.ClassDef) -> set[str]:
     return {one.id for one in targets if isinstance(one, ast.Name)}
 
 
+@pytest.mark.slow
 def test_what_is_never_changed_is_frozen() -> None:
     """Otherwise a plan, an answer or an identity could change behind the back of its judge."""
     sources = {

@@ -29,6 +29,7 @@ MODULES = frozenset(
         "tests.emulators.discord",
         "tests.emulators.slack",
         "tests.emulators.telegram",
+        "tests.faults.gateway_that_dies",
         "tests.support.process_state",
     )
 )

@@ -272,6 +272,7 @@ async def test_what_takes_no_prompts_says_what_to_do(chat: AgentChat, tmp_path: 
     assert "execution.runAsUnixUser" in off
 
 
+@pytest.mark.slow
 async def test_a_gateway_that_starts_goes_on(chat: AgentChat) -> None:
     """The thread of an earlier gateway gets its words and its ending; the control waits until then.
 

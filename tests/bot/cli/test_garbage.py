@@ -18,6 +18,7 @@ def test_a_command_leaves_the_collector_as_it_was(capsys: pytest.CaptureFixture[
     assert "no-such-command" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_loading_a_gateway_collects_rarely() -> None:
     """Python on its own collects hundreds of times in that time."""
     rarely, usually = (_collections(first) for first in ("garbage.collect_rarely()", ""))

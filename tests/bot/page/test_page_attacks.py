@@ -26,6 +26,7 @@ PROMPTS: list[Entry] = json.loads(
 )
 
 
+@pytest.mark.slow
 def test_no_attempt_of_any_class_succeeds(home: ApiGateway, ana: PageBrowser) -> None:
     """Each is judged by its result; the next test shows that the judges see a success."""
     scene, made = Scene(home, ana), Counter[Kind]()

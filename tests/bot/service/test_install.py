@@ -51,6 +51,7 @@ def test_a_unit_is_written_once_and_says_what_to_type(home: Path) -> None:
     assert sayso(home, "install").stdout.startswith(f"{unit(home)}: unchanged\n")
 
 
+@pytest.mark.slow
 def test_an_edited_unit_is_kept(home: Path) -> None:
     """Neither install nor uninstall touches it without --force; both show why."""
     sayso(home, "install")

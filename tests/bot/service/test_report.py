@@ -170,6 +170,7 @@ def _away() -> None:
     raise StoreAway
 
 
+@pytest.mark.slow
 async def test_a_store_that_is_stuck_starves_the_watchdog(inside: Inside) -> None:
     """No answer and no error for longer than any call may take."""
     assert await inside.alive(_stuck, 0) == 0

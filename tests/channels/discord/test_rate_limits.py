@@ -70,6 +70,7 @@ async def test_a_bucket_that_is_empty_for_a_moment_is_waited_for(
     assert 2 <= time.monotonic() - began < 6
 
 
+@pytest.mark.slow
 async def test_a_reply_waits_for_its_bucket(
     setup: DiscordGuild, inbox: RecordingInbox, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.postgres import running_postgres
 from tests.support.waiting import wait_until
 
 
+@pytest.mark.slow
 def test_the_screen_is_shown_while_the_database_is_away(tmp_path: Path) -> None:
     """The gateway, what fails and the lockdown; what waits is unknown, which is not nothing."""
     gateway = GatewayProcess(tmp_path / "state")

@@ -246,6 +246,7 @@ def _methods_of(home: ApiGateway, browser: PageBrowser) -> tuple[Table, Caller]:
     return table, home.do(bearers.visitor(secret, Intake.HTTP))
 
 
+@pytest.mark.slow
 def test_each_method_answers_about_the_agents_that_one_approves_for(
     home: ApiGateway, chat: PageBrowser, terminal: PageBrowser, asked: dict[str, str]
 ) -> None:
