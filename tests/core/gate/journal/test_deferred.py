@@ -119,10 +119,19 @@ async def test_the_end_of_a_disturbance_is_logged_once_nothing_waits(
     caplog.set_level("INFO", logger=deferred.__name__)
     over = "the store and the journal have all results again"
     kept = broken.deferred
+    attempts: list[bool] = []
+
+    async def note() -> None:
+        attempts.append(True)
+        if kept.result(broken.run_id) is not None:
+            raise StoreError("away")
+
     await kept.finish(broken.run_id, finished(broken.run_id), "me")
     delivery = kept._delivery
     assert delivery is not None
-    await eventually(lambda: broken.files != [])
+    await kept.write(note)
+    # The first is ours. A store that opened before the delivery's own would be no disturbance.
+    await eventually(lambda: len(attempts) > 1)
     assert over not in caplog.text
 
     await broken.open_store()
