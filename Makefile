@@ -66,7 +66,7 @@ test: system
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types imports
 	$(call run-tests,not deep)
 
-test-deep: system
+test-deep: $(DEV) system
 	$(call run-tests,deep)
 
 fuzz: $(DEV)
