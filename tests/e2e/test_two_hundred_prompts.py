@@ -33,6 +33,8 @@ from tests.support.waiting import wait_until
 PROMPTS = 200
 TYPED, REFUSED, CONTESTED, BY_COMMAND = 20, 3, 10, 4
 _LETTERS = {"allow-once": "o", "deny": "d"}
+_PAUSE_S = 0.3
+"""Between two looks: each lists hundreds of rows, which takes the gateway's time as well."""
 
 
 def program(folder: Path) -> Path:
@@ -143,7 +145,7 @@ def by_terminal(gateway: GatewayProcess, rest: list[Asked], decisions: Decisions
     ledger.touch()
     words = ["-m", "tests.faults.approver", str(gateway.home / "gateway.sock"), str(ledger)]
     with subprocess.Popen([sys.executable, *words], cwd=ROOT, start_new_session=True) as approver:
-        wait_until("the terminal's answers", lambda: not waiting(gateway))
+        wait_until("the terminal's answers", lambda: not waiting(gateway), pause=_PAUSE_S)
         wait_until("its ledger", lambda: len(_lines(ledger)) == len(rest) - BY_COMMAND)
         approver.kill()
     known = {one.id: one for one in rest}
@@ -159,6 +161,11 @@ def _lines(path: Path) -> list[str]:
 def waiting(gateway: GatewayProcess) -> set[str]:
     """Return the ids of the approvals that wait."""
     return {row["id"] for row in _call(gateway, "exec.approval.list", limit=1000)["pending"]}
+
+
+def all_taken(gateway: GatewayProcess, decisions: Decisions) -> bool:
+    """Return whether nothing waits that was decided while no gateway ran."""
+    return not waiting(gateway) & decisions.taken.keys()
 
 
 def open_surfaces(gateway: GatewayProcess) -> int:
@@ -197,12 +204,10 @@ def test_two_hundred_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str])
             decide(three, asked, decisions)
             restarted = time.monotonic()
             gateway.start()
-            wait_until(
-                "what was decided", lambda: not waiting(gateway) & decisions.taken.keys(), 40
-            )
+            wait_until("what was decided", lambda: all_taken(gateway, decisions), 40, _PAUSE_S)
             by_terminal(gateway, [one for one in asked if one.id not in decisions.taken], decisions)
-            wait_until("every run", lambda: all_ended(gateway), 30)
-            wait_until("every copy", lambda: not open_surfaces(gateway), 60, 0.3)
+            wait_until("every run", lambda: all_ended(gateway), 30, _PAUSE_S)
+            wait_until("every copy", lambda: not open_surfaces(gateway), 60, _PAUSE_S)
             took = time.monotonic() - restarted
             rows = {row["id"]: row for row in gateway.json("history", "--limit", "1000")}
             found = judge(everywhere(asked), truth(rows), copies(three))
