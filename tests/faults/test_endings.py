@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from bot.client import Client
+from tests.faults import gateway_without_drain
 from tests.faults.agent_fleet import Fleet, complaints, of_sqlite, summary
 from tests.faults.failing_disk import FailingDisk, failing_disk
 from tests.support.gateway_process import GatewayProcess, write_config
@@ -141,13 +142,14 @@ def test_without_deferred_delivery_endings_are_lost(tmp_path: Path) -> None:
     assert any("lost: its caller heard nothing" in words for words in found), found
 
 
-def ending_of_a_stop(tmp_path: Path, module: str) -> str:
+def ending_of_a_stop(tmp_path: Path, module: str, said: str = "") -> str:
     """Make the disk fail while a command ends, and stop the gateway as soon as it works again.
 
-    Returns what the next gateway says about that run.
+    With ``said``, it is stopped before, and the disk fails until that is in its log. Returns what
+    the next gateway says about that run.
     """
     gateway = on_failing_disk(tmp_path, module)
-    ran = tmp_path / "ran"
+    ran, log = tmp_path / "ran", tmp_path / "gateway.log"
     try:
         with ThreadPoolExecutor(1) as pool:
             caller = pool.submit(heard, gateway, f"sleep 2; echo ran > {ran}")
@@ -158,7 +160,11 @@ def ending_of_a_stop(tmp_path: Path, module: str) -> str:
                 wait_until("the command's end", ran.exists)
                 assert caller.result(60)["exitCode"] == 0
                 time.sleep(1.5)  # deep in the pause before the next attempt
-            assert gateway.stop() == 0
+                if said:
+                    assert gateway.process is not None
+                    gateway.process.terminate()
+                    wait_until(said, lambda: said in log.read_text())
+            assert gateway.stop() == 0 or said
         gateway.module = "bot"
         gateway.start()
         (row,) = gateway.json("history")
@@ -182,4 +188,5 @@ def test_a_stop_right_after_a_fault_loses_no_ending(tmp_path: Path) -> None:
 @pytest.mark.deep
 def test_a_stop_that_cuts_the_delivery_off_loses_it(tmp_path: Path) -> None:
     """The control: a gateway that stops delivering once it is told to stop."""
-    assert ending_of_a_stop(tmp_path, "tests.faults.gateway_without_drain") == "unknown"
+    module = gateway_without_drain.__name__
+    assert ending_of_a_stop(tmp_path, module, gateway_without_drain.CUT_OFF) == "unknown"
