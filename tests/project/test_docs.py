@@ -74,8 +74,9 @@ def test_every_command_and_flag_is_documented() -> None:
         assert found, f"{parser.prog}: {_STALE}"
         for action in parser._actions:
             if action.dest != "help" and action.option_strings:
-                assert action.option_strings[-1] in below.partition("\n## ")[0], action
-                assert action.help, (parser.prog, action.dest)
+                flag = action.option_strings[-1]
+                assert flag in below.partition("\n## ")[0], f"{parser.prog} {flag}: {_STALE}"
+                assert action.help, f"{parser.prog} {flag}: give it a help"
 
 
 def test_every_command_has_an_example() -> None:

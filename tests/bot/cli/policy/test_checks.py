@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from tests.bot.policy_tools.past import home, sayso, write
+from tests.project.tracked import ROOT
+
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.json5"))
+"""The policies to start from; each is tested from the moment it is there."""
 
 RULE = {
     "match": {"argv": ["make", "test"]},
@@ -119,9 +123,9 @@ def test_another_configuration_can_be_tested(tmp_path: Path) -> None:
     assert 2 == sayso(state, "policy", "test", str(tmp_path / "none")).returncode
 
 
-def test_the_shipped_example_passes_its_own_test(tmp_path: Path) -> None:
-    """docs/examples/developer.json5 loads, and its examples behave."""
-    example = Path(__file__).parents[4] / "docs" / "examples" / "developer.json5"
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_each_shipped_policy_passes_its_own_test(tmp_path: Path, example: Path) -> None:
+    """It loads, and its examples behave."""
     done = sayso(home(tmp_path, config()), "policy", "test", "--config", str(example))
 
     assert 0 == done.returncode, done.stdout + done.stderr

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from bot.intake.callers.caller import Caller
 from bot.intake.registry.method import AnyMethod
-from bot.intake.registry.params import AgentParams, NoParams
+from bot.intake.registry.params import AgentParams, IdParams, NoParams
 from core.model.access import Scope
 from tests.support.three_agents import (
     AGENTS,
@@ -111,6 +111,7 @@ FILTERS: tuple[Filter, ...] = (
     ({"session": "agent:amber:main"}, ("amber",)),
     ({"session": f"agent:{HIDDEN}:main"}, (HIDDEN,)),
 )
+_ROWS = "ROWS of tests/bot/intake/methods/test_methods_visibility.py"
 FILES = ("exec.approvals.get", "exec.approvals.node.get", "node.invoke")
 FILE_OF_NODE = {"node": NODE, "command": "system.execApprovals.get"}
 ROWS: dict[str, Listed | About | Named | OfAll | Shared] = {
@@ -212,17 +213,39 @@ def may_call(method: AnyMethod, caller: Caller) -> bool:
     return any(caller.may(scope) for scope in method.scopes)
 
 
+def row_to_write(name: str, method: AnyMethod) -> str:
+    """Return the row of a method as its params suggest it, or the kinds that they leave open."""
+    if method.of_all:
+        kind = "OfAll()"
+    elif method.filters:
+        kind = "Listed()"
+    elif issubclass(method.params, AgentParams):
+        kind = "Listed(…) or Named(…)"
+    elif issubclass(method.params, IdParams):
+        kind = 'About("done")'
+    else:
+        kind = "About(…), Listed(…) or Shared()"
+    return f'"{name}": {kind},'
+
+
 async def test_each_method_has_a_row(world: World) -> None:
     """That says what whoever sees two agents may learn of a third by it, and no row is left over.
 
     What may name an agent is not declared as if it concerned none.
     """
     new, gone = world.table.keys() - ROWS.keys(), ROWS.keys() - world.table.keys()
-    assert not new, f"write a row in ROWS for {sorted(new)}: what does it show, and of whose?"
-    assert not gone, f"no methods any more, so delete their rows: {sorted(gone)}"
+    rows = "\n".join(row_to_write(name, world.table[name]) for name in sorted(new))
+    assert not new, f"write in {_ROWS}; check what it shows, and of whose:\n{rows}"
+    assert not gone, f"no methods any more; their rows are left in {_ROWS}: {sorted(gone)}"
     for name, row in ROWS.items():
         names_one = issubclass(world.table[name].params, AgentParams)
         assert not (names_one and isinstance(row, Shared | OfAll)), f"{name}: see Listed and Named"
+
+
+async def test_the_row_to_write_is_of_the_kind_that_a_method_has(world: World) -> None:
+    """The method itself says, so a row that is pasted is of the right kind."""
+    for name, row in ROWS.items():
+        assert f" {type(row).__name__}(" in row_to_write(name, world.table[name]), name
 
 
 async def test_what_is_listed_is_of_the_agents_that_one_sees(world: World) -> None:
