@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import product_process
 from tests.support.product_process import ROOT, Forked, run, start
-from tests.support.terminal import terminal
+from tests.support.terminal import Screen, terminal
 from tests.support.waiting import wait_until
 
 BOT = (sys.executable, "-m", "bot")
@@ -53,16 +53,18 @@ def test_a_fork_is_what_an_exec_is(
 
 def test_at_a_terminal_too() -> None:
     """In its foreground, where standard output is flushed at each line."""
-    shown: list[bytes] = []
+    shown: list[str] = []
     for real in (False, True):
         with terminal(*PROBE, "0", environ=dict(os.environ), real=real) as (process, master):
             os.write(master, b"\x04")
             assert process.wait(30) == 0
-            shown.append(os.read(master, 65_536))
-    assert b'"foreground": true' in shown[0]
+            screen = Screen(master)
+            screen.wait_for("thread\r\natexit\r\n")
+            shown.append(screen.text)
+    assert '"foreground": true' in shown[0]
 
     assert shown[0] == shown[1]
-    assert shown[0].endswith(b"thread\r\natexit\r\n")
+    assert shown[0].endswith("thread\r\natexit\r\n")
 
 
 def test_the_environment_of_the_tests_is_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
