@@ -28,10 +28,11 @@ from bot.factories.remote_exec import remote_exec
 from bot.gate_proof.chat import ChatEntryPoint, ProvingSender
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.tool import ProvingAgent
-from bot.health import Health, Kept
+from bot.health.check import Kept
 from bot.health.gate import GateProbe
 from bot.health.nodes import NodesProbe
 from bot.health.probes import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxProbe, sandbox_is_wanted
+from bot.health.report import Health
 from bot.intake.registry.method import Table
 from bot.intake.socket import URGENT, admitted, handlers
 from bot.jobs.message_sender import Delivery

@@ -10,8 +10,3 @@
     nodes      which other machines are connected
     gate       the last proof of each entry point, and whether all is locked down
 """
-
-from bot.health.check import Check, Finding, Kept, Verdict
-from bot.health.report import Health
-
-__all__ = ["Check", "Finding", "Health", "Kept", "Verdict"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bot.health import Health
+from bot.health.report import Health
 from bot.jobs.recovery import Heart
 from bot.settings import Settings
 from core.gate.gate import Gate

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.factories.remote_exec import RemoteExec
 from bot.gate_proof.prover import Prover
-from bot.health import Health
+from bot.health.report import Health
 from bot.intake.methods.audit import AuditMethods
 from bot.intake.methods.policy import BacktestMethods
 from bot.intake.methods.remote import RemoteMethods

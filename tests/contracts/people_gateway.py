@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bot.chat.agent_threads import AgentThreads
 from bot.chat.inbox import Surroundings, inbox_of
-from bot.health import Health
+from bot.health.report import Health
 from bot.jobs.message_sender import Delivery
 from bot.jobs.outbox import Outbox
 from bot.jobs.periodic import TimedWork

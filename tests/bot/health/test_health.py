@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bot.gate_proof.prover import Proof, ProofState
-from bot.health import Finding, Health, Kept
+from bot.health.check import Finding, Kept
 from bot.health.gate import GateProbe
 from bot.health.probes import ClockProbe
+from bot.health.report import Health
 from bot.health.store import disk
 from bot.jobs.scheduler import Clock
 from bot.settings import load
