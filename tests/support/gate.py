@@ -19,6 +19,7 @@ from core.gate.gate import Gate
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
 from core.gate.journal.deferred import Deferred
+from core.gate.journal.journal_id import journal_id
 from core.hosts.gateway import GatewayHost
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
@@ -120,7 +121,9 @@ async def gate_at(
     """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = over(await open_store(url or f"sqlite:///{home / 'state.db'}", clock))
+    own_id = journal_id(home / "audit.jsonl")
+    url = url or f"sqlite:///{home / 'state.db'}"
+    store = over(await open_store(url, clock, journal=own_id))
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)

@@ -17,7 +17,7 @@ from core.store.approvals.idempotency import by_request_key, claim_key
 from core.store.approvals.limits import input_bytes, require_room
 from core.store.approvals.queries import existing, get
 from core.store.engine.clock import now_ms
-from core.store.engine.context import require_space
+from core.store.engine.context import context_of, require_space
 from core.store.engine.notifications import DEADLINE, note, note_approval
 from core.store.outbox.delivery_clock import Clock, clock_of
 from core.store.outbox.enqueue import enqueue_prompts
@@ -140,6 +140,7 @@ def _insert(
         "behind": leader.id if leader else None,
         "input_bytes": input_bytes(draft),
         "task": plan.task,
+        "journal": context_of(conn).journal,
     }
     if conn.execute(_INSERT, row).first() is None:
         raise CodeTaken(f"The code {row['code']} is taken. Create a new id.")
