@@ -24,7 +24,7 @@ from core.ports import Journal
 from core.runner.orphans import end_orphan
 from core.runner.process_liveness import Fate, fate
 from core.store import Store
-from core.store.approvals.queries import pending
+from core.store.approvals.queries import asked_here, pending
 from core.store.engine import replicas
 from core.store.engine.clock import Milliseconds, steady_ms
 from core.store.runs import runs
@@ -198,14 +198,13 @@ async def _end(run: OrphanedRun) -> None:
 
 
 async def withdraw_test_prompts(gate: Gate) -> None:
-    """Withdraw the test prompts of a command that was killed: nobody waits for their answers.
+    """Withdraw the test prompts that an earlier start of this gateway sent for a command.
 
-    Only if no other gateway is alive, which may be asking right now.
+    The command ended with it, so nobody waits for the answer. Call it before anything is asked.
     """
     store = gate.store
-    others = await store.read(replicas.others, gate.execution.owner)
-    if any(fate(one.process) is not Fate.DEAD for one in others):
-        return
-    for one in await store.read(pending, _MOST_PROMPTS):
-        if is_test(one.plan.session) and await gate.cancel(one.id, WITHDRAWN):
-            _log.info("withdrew the test prompt %s, which a killed command left", one.id)
+    waiting = await store.read(pending, _MOST_PROMPTS)
+    tests = [one.id for one in waiting if is_test(one.plan.session)]
+    for run_id in await store.read(asked_here, tests):
+        if await gate.cancel(run_id, WITHDRAWN):
+            _log.info("withdrew the test prompt %s, which a killed command left", run_id)
