@@ -84,6 +84,12 @@ _RECOVER_OF = (
     .values(_UNKNOWN)
     .returning(*_RECOVER.exported_columns)
 )
+_HELD = (
+    select(runs.c.id, runs.c.state, runs.c.journal)
+    .where(runs.c.id.in_(bindparam("p_ids", expanding=True)))
+    .order_by(runs.c.id)
+    .with_for_update()
+)
 _UNCLAIMED = select(runs.c.id, runs.c.created_ms).where(
     IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value
 )
@@ -145,6 +151,16 @@ def recover_of(conn: Connection, owner: str, dead: Collection[str]) -> tuple[Orp
     """
     conn.execute(_FORGET, {"p_dead": list(dead)})
     return _recovered(conn, _RECOVER_OF, {"p_owner": owner, "p_dead": list(dead)})
+
+
+def recovered(conn: Connection, ids: Collection[ApprovalId]) -> frozenset[ApprovalId]:
+    """Return which of these runs were ended as ``unknown`` here, once no end is being committed.
+
+    That is how to learn what became of a COMMIT whose answer was lost.
+    """
+    own = (RowState.UNKNOWN.value, context_of(conn).journal)
+    rows = conn.execute(_HELD, {"p_ids": list(ids)}).all() if ids else ()
+    return frozenset(ApprovalId(row.id) for row in rows if (row.state, row.journal) == own)
 
 
 def _recovered(

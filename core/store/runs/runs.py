@@ -24,7 +24,14 @@ from core.store.engine.notifications import note_run
 from core.store.outbox import messages
 from core.store.runs.outcomes import code_words, event_tail, outcome, settled
 from core.store.runs.outcomes import storable as kept_form
-from core.store.runs.recovery import InterruptedRun, interrupted, recover, recover_of, unclaimed
+from core.store.runs.recovery import (
+    InterruptedRun,
+    interrupted,
+    recover,
+    recover_of,
+    recovered,
+    unclaimed,
+)
 from core.store.schema.json_columns import dump, load, plain
 from core.store.schema.records import OrphanedRun, RunDraft
 from core.store.schema.states import RUNNING_NOTED, START_NOTED, RowState
@@ -47,6 +54,7 @@ __all__ = [
     "record_denied",
     "recover",
     "recover_of",
+    "recovered",
     "refuse",
     "reported",
     "request_digest",

@@ -74,7 +74,7 @@ async def everything(store: Store, owner: str) -> tuple[list[ApprovalId], Approv
 
 
 async def test_each_gateway_completes_what_it_stored(tmp_path: Path, postgres_url: str) -> None:
-    """Two share a database, and were killed before either had recorded anything; one is back."""
+    """Two share a database, and were killed before either had recorded anything."""
     stores = {one: await open_store(postgres_url, journal=one) for one in ("me", "it")}
     paths = {one: tmp_path / f"{one}.jsonl" for one in stores}
     stored = {one: await everything(store, one) for one, store in stores.items()}
