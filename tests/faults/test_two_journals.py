@@ -20,35 +20,46 @@ from tests.support.postgres import PostgresServer
 
 KILLS, SAMPLE = 60, 4
 SEED = 20261130
-Recorded = dict[str, Counter[str]]
-"""By kind: how often each run has a record of it."""
+Place = tuple[str, str]
+"""A run, and the id of a journal."""
+Recorded = dict[str, Counter[Place]]
+"""By kind: how often each run has a record of it in each journal."""
+Stored = dict[str, list[Place]]
+"""By kind: what the database has, and in whose journal it belongs."""
+_QUERIES = {
+    "ask": "SELECT id, journal FROM approvals",
+    "resolve": "SELECT approval_id AS id, journal FROM decisions",
+    "end": "SELECT id, journal FROM runs WHERE state IN ('done', 'failed')",
+}
 
 
 def recorded(homes: Iterable[Path]) -> Recorded:
     """Return what the journals have of each run; an end that is unknown is not one."""
-    found: Recorded = {kind: Counter() for kind in ("ask", "resolve", "end")}
+    found: Recorded = {kind: Counter() for kind in _QUERIES}
     for home in homes:
+        own = (home / "audit.jsonl.id").read_text().strip()
         for line in map(json.loads, (home / "audit.jsonl").read_text().splitlines()):
             kind = "end" if line["kind"] in {"finish", "refuse"} else line["kind"]
             if kind in found and line.get("state") != "unknown":
-                found[kind][line["run"]] += 1
+                found[kind][line["run"], own] += 1
     return found
 
 
-def stored(server: PostgresServer, url: str) -> dict[str, list[str]]:
+def stored(server: PostgresServer, url: str) -> Stored:
     """Return what the database has: what was asked, what was decided, and what ended."""
-    queries = {
-        "ask": "SELECT id FROM approvals",
-        "resolve": "SELECT approval_id AS id FROM decisions",
-        "end": "SELECT id FROM runs WHERE state IN ('done', 'failed')",
-    }
-    return {kind: [row["id"] for row in server.run(one, url)] for kind, one in queries.items()}
+    rows = {kind: server.run(one, url) for kind, one in _QUERIES.items()}
+    return {kind: [(row["id"], row["journal"]) for row in some] for kind, some in rows.items()}
 
 
-def counted(found: Recorded, rows: dict[str, list[str]], wrong: str) -> dict[str, int]:
-    """Return how many of each kind are recorded nowhere, or more than once."""
-    is_wrong = {"missing": lambda times: times == 0, "twice": lambda times: times > 1}[wrong]
-    return {kind: sum(is_wrong(found[kind][run]) for run in ids) for kind, ids in rows.items()}
+def missing(found: Recorded, rows: Stored) -> dict[str, int]:
+    """Return how many of each kind are not recorded where they belong."""
+    return {kind: sum(not found[kind][one] for one in some) for kind, some in rows.items()}
+
+
+def again(found: Recorded, rows: Stored) -> dict[str, int]:
+    """Return how many of each kind are recorded more than once, in whatever journal."""
+    runs = {kind: Counter(run for run, _ in found[kind].elements()) for kind in rows}
+    return {kind: sum(runs[kind][run] > 1 for run, _ in some) for kind, some in rows.items()}
 
 
 @pytest.mark.slow
@@ -79,18 +90,19 @@ def test_each_journal_has_what_its_gateway_stored(
         gateway.stop()
 
     rows, found = stored(postgres_server, postgres_url), recorded(one.home for one in gateways)
-    missing, twice = counted(found, rows, "missing"), counted(found, rows, "twice")
+    lacking, twice = missing(found, rows), again(found, rows)
     with capsys.disabled():
         sizes = {kind: len(ids) for kind, ids in rows.items()}
-        print(f"\n{kills} kills: stored {sizes}, recorded nowhere {missing}, twice {twice}")
-    assert set(missing.values()) == {0}
+        print(f"\n{kills} kills: stored {sizes}, missing {lacking}, twice {twice}")
+    assert set(lacking.values()) == {0}
     assert set(twice.values()) == {0}
     assert min(map(len, rows.values())) > kills
 
 
 def test_what_is_missing_or_twice_is_counted() -> None:
     """The control."""
-    found: Recorded = {"ask": Counter(["a", "b", "b"])}
+    found: Recorded = {"ask": Counter([("a", "one"), ("b", "two"), ("b", "one"), ("c", "two")])}
+    rows: Stored = {"ask": [("a", "one"), ("b", "one"), ("c", "one"), ("d", "one")]}
 
-    assert counted(found, {"ask": ["a", "b", "c"]}, "missing") == {"ask": 1}
-    assert counted(found, {"ask": ["a", "b", "c"]}, "twice") == {"ask": 1}
+    assert missing(found, rows) == {"ask": 2}
+    assert again(found, rows) == {"ask": 1}

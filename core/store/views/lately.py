@@ -17,7 +17,7 @@ _UNTIL = bindparam("p_until", type_=BigInteger)
 _OLDEST = bindparam("p_oldest", type_=BigInteger)
 _LONGEST_MS = 7 * 86_400_000
 """More than the longest between a request and the end of its run: a day to answer, one to run."""
-_IDS = bindparam("p_ids", expanding=True)
+_IDS = bindparam("p_ids", type_=Text, expanding=True)
 
 
 def _belongs(journal: Column[str | None], at_ms: Column[int]) -> ColumnElement[bool]:
