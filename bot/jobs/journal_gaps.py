@@ -19,15 +19,20 @@ from core.ports import Journal
 from core.store import Store, approvals
 from core.store.engine.clock import now_ms, wall_ms
 from core.store.runs import runs
-from core.store.views.lately import lately, never_begun
+from core.store.views.lately import Span, lately, never_begun
 
 _log = logging.getLogger(__name__)
-_MARGIN_MS = 10_000
-"""How long before its last record a gateway may have stored what it never recorded."""
+_MARGIN_MS = 600_000
+"""How long before its last record a gateway may have stored what it never recorded.
+
+Records wait while the journal or the store is away, and others may be written before them.
+"""
+_NEAR_MS = 10_000
+"""The same, where an older version stored it and did not say for which journal."""
 _CLAIM_MS = 60_000
 """The longest between the record that policy allows a run, and its row in the store."""
 _OUTAGE_MS = 600_000
-"""How long after that record, where an older version stored it and did not say for which journal.
+"""How long after its last record an older version may have done so.
 
 What is later another gateway may have stored and recorded.
 """
@@ -47,9 +52,9 @@ async def close_gaps(store: Store, journal: Journal, path: Path, journal_id: str
     ended_ms = await asyncio.to_thread(last_at_ms, path)
     if ended_ms is None:
         return 0
-    since, until = await _span(store, ended_ms)
+    span = await _span(store, ended_ms)
     waiting = await store.read(runs.unclaimed)  # it may start here
-    found = await store.read(lately, journal_id, since, until, waiting)
+    found = await store.read(lately, journal_id, span, waiting)
     records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]))
     lost = await asyncio.to_thread(unended, path, ended_ms - _CLAIM_MS)
     ended = await records.lack(found.ended, "finish", "refuse")
@@ -88,14 +93,15 @@ class _Records:
         return sorted(set(voted) - known)
 
 
-async def _span(store: Store, ended_ms: int) -> tuple[int, int]:
+async def _span(store: Store, ended_ms: int) -> Span:
     """Return from when to when something may have been stored, by the store's clock.
 
     It may differ from that of the journal, which is set: a store's is not.
     """
     ahead = await store.read(now_ms) - wall_ms()
     ahead = max(-_LOOK_BACK_MS, min(ahead, _LOOK_BACK_MS))
-    return ended_ms - _MARGIN_MS + min(ahead, 0), ended_ms + _OUTAGE_MS + max(ahead, 0)
+    first, last = ended_ms + min(ahead, 0), ended_ms + max(ahead, 0)
+    return Span(first - _MARGIN_MS, first - _NEAR_MS, last + _OUTAGE_MS)
 
 
 async def _ask(store: Store, run_id: ApprovalId) -> Entry | None:

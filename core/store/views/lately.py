@@ -13,6 +13,7 @@ from core.store.schema.tables import approvals, decisions, runs
 _RECORDED = (RowState.DONE.value, RowState.FAILED.value, RowState.UNKNOWN.value)
 """The ends that are stored before they are recorded, or at the same time."""
 _SINCE = bindparam("p_since", type_=BigInteger)
+_NEAR = bindparam("p_near", type_=BigInteger)
 _UNTIL = bindparam("p_until", type_=BigInteger)
 _OLDEST = bindparam("p_oldest", type_=BigInteger)
 _LONGEST_MS = 7 * 86_400_000
@@ -21,9 +22,9 @@ _IDS = bindparam("p_ids", type_=Text, expanding=True)
 
 
 def _belongs(journal: Column[str | None], at_ms: Column[int]) -> ColumnElement[bool]:
-    """Match what the journal has to record since a time; until another, where nobody knows."""
+    """Match what the journal has to record since a time; for a while, also what it may have to."""
     own = journal == bindparam("p_journal", type_=Text)
-    return (at_ms >= _SINCE) & or_(own, journal.is_(None) & (at_ms <= _UNTIL))
+    return (at_ms >= _SINCE) & or_(own, journal.is_(None) & at_ms.between(_NEAR, _UNTIL))
 
 
 def _may_belong(journal: Column[str | None]) -> ColumnElement[bool]:
@@ -61,19 +62,29 @@ class Lately:
     voted: frozenset[tuple[ApprovalId, str]]
 
 
-def lately(
-    conn: Connection, journal: str, since_ms: int, until_ms: int, waiting: Collection[ApprovalId]
-) -> Lately:
-    """Return what was stored since an epoch ms and belongs in the journal with this id.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Times in epoch ms: since when what belongs in a journal may be missing from it.
 
-    What an older version stored may belong in any: it is returned until another epoch ms. Of
-    ``waiting``, whatever the time.
+    What an older version stored may belong in any journal: it counts from ``near_ms`` to
+    ``until_ms``.
     """
-    times = {"p_journal": journal, "p_since": since_ms, "p_until": until_ms}
-    oldest = times | {"p_oldest": since_ms - _LONGEST_MS}
-    named = {"p_journal": journal, "p_ids": list(waiting)}
+
+    since_ms: int
+    near_ms: int
+    until_ms: int
+
+
+def lately(conn: Connection, journal: str, span: Span, waiting: Collection[ApprovalId]) -> Lately:
+    """Return what was stored and belongs in the journal with this id.
+
+    Of ``waiting``, whatever the time.
+    """
+    times = {"p_since": span.since_ms, "p_near": span.near_ms, "p_until": span.until_ms}
+    oldest = times | {"p_oldest": span.since_ms - _LONGEST_MS}
+    named = {"p_ids": list(waiting)}
     asked, asked_of, decided, decided_of, ended = (
-        frozenset(map(ApprovalId, conn.execute(one, values).scalars()))
+        frozenset(map(ApprovalId, conn.execute(one, values | {"p_journal": journal}).scalars()))
         for one, values in (
             (_ASKED, times),
             (_ASKED_OF, named),
@@ -84,7 +95,7 @@ def lately(
     )
     voted = frozenset(
         (ApprovalId(row.approval_id), Actor(row.channel, row.account).ref)
-        for row in conn.execute(_VOTED, oldest)
+        for row in conn.execute(_VOTED, oldest | {"p_journal": journal})
     )
     return Lately(asked | asked_of, decided | decided_of, ended, voted)
 

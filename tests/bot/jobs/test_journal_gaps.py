@@ -144,6 +144,22 @@ async def test_what_was_stored_while_the_journal_was_away_for_hours_is_recorded(
     await store.close()
 
 
+@pytest.mark.parametrize(("stored_for", "found"), [("me", 1), (None, 0)])
+async def test_what_waited_while_others_were_written_is_recorded(
+    tmp_path: Path, stored_for: str | None, found: int
+) -> None:
+    """Its COMMIT was in doubt for minutes; the control: an older version stored it, for anybody."""
+    ahead_ms = -300_000
+    url, path = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "audit.jsonl"
+    store = await open_store(url, lambda: wall_ms() + ahead_ms, journal=stored_for)
+    with AuditJournal(path) as journal:
+        await store.write(approvals.create, draft())
+        ahead_ms = 0
+        await journal.append("proof", {})
+        assert await close_gaps(store, journal, path, "me") == found
+    await store.close()
+
+
 async def test_what_an_older_version_stored_is_recorded(tmp_path: Path) -> None:
     """It was killed; the new one starts at once."""
     store, path = await open_store(f"sqlite:///{tmp_path / 'state.db'}"), tmp_path / "audit.jsonl"
