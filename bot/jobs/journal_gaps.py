@@ -6,11 +6,14 @@ right after that leaves no record of it. It is recorded before anything starts t
 
 import asyncio
 import logging
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.audit.latest import last_at_ms, latest, unended, votes
+from core.errors import StateError
+from core.files.private import create_private, read_private
 from core.gate.journal import ends, journal_records
 from core.gate.journal.deferred import Entry
 from core.model.identity import Actor, ApprovalId
@@ -20,8 +23,10 @@ from core.store import Store, approvals
 from core.store.engine.clock import now_ms, wall_ms
 from core.store.runs import runs
 from core.store.views.lately import Span, lately, never_begun
+from core.trust.ids import new_id
 
 _log = logging.getLogger(__name__)
+_ID = re.compile(rb"[0-9a-f]{32}")
 _MARGIN_MS = 600_000
 """How long before its last record a gateway may have stored what it never recorded.
 
@@ -40,10 +45,31 @@ _LOOK_BACK_MS = 26 * 3_600_000
 """How far the store's clock may be from that of the journal."""
 
 
-async def close_gaps(store: Store, journal: Journal, path: Path, journal_id: str) -> int:
+def journal_id(path: Path) -> str:
+    """Return the id of the journal at a path, from ``FILE.id``; it is made where there is none.
+
+    Raises:
+        StateError: the file is unsafe, holds something else, or cannot be made.
+    """
+    file = path.with_name(f"{path.name}.id")
+    try:
+        text = read_private(file)
+    except FileNotFoundError:
+        create_private(file, f"{new_id()}\n".encode())
+        text = read_private(file)
+    if _ID.fullmatch(text.strip()) is None:
+        raise StateError(
+            f"{file} is not the id of a journal. Restore it from a backup; or remove it, and what "
+            "the gateway stored right before it ended last may be missing from the journal."
+        )
+    return text.strip().decode()
+
+
+async def close_gaps(store: Store, journal: Journal, path: Path, own_id: str) -> int:
     """Append the records that are missing at the journal's end; return how many.
 
-    What other gateways stored belongs in their journals, whether they live or not.
+    ``own_id`` is the journal's id: what other gateways stored belongs in theirs, whether they live
+    or not.
 
     Raises:
         StoreError: the store cannot be read.
@@ -54,7 +80,7 @@ async def close_gaps(store: Store, journal: Journal, path: Path, journal_id: str
         return 0
     span = await _span(store, ended_ms)
     waiting = await store.read(runs.unclaimed)  # it may start here
-    found = await store.read(lately, journal_id, span, waiting)
+    found = await store.read(lately, own_id, span, waiting)
     records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]))
     lost = await asyncio.to_thread(unended, path, ended_ms - _CLAIM_MS)
     ended = await records.lack(found.ended, "finish", "refuse")

@@ -7,14 +7,13 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from bot.intake.methods.audit import Rotate
-from bot.jobs.journal_gaps import close_gaps
+from bot.jobs.journal_gaps import close_gaps, journal_id
 from bot.jobs.recovery import recover, settle
 from bot.settings import Settings
 from bot.wiring.api import Network
 from core.audit.journal import AuditJournal
 from core.errors import StoreError
 from core.gate.journal.deferred import Deferred, deliver_left_behind
-from core.gate.journal.journal_id import journal_id
 from core.ports import Journal
 from core.runner.process_liveness import own_name
 from core.store import Store, open_store

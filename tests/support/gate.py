@@ -19,7 +19,6 @@ from core.gate.gate import Gate
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.gate.guards.spawn_guard import Guard
 from core.gate.journal.deferred import Deferred
-from core.gate.journal.journal_id import journal_id
 from core.hosts.gateway import GatewayHost
 from core.model.approval import ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides, ExecRequest
@@ -121,9 +120,8 @@ async def gate_at(
     """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    own_id = journal_id(home / "audit.jsonl")
     url = url or f"sqlite:///{home / 'state.db'}"
-    store = over(await open_store(url, clock, journal=own_id))
+    store = over(await open_store(url, clock, journal=str(home)))
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)
