@@ -2,14 +2,14 @@
 
 import json
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, delete
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
-from core.model.identity import CODE_LENGTH
+from core.model.identity import CODE_LENGTH, ApprovalId
 from core.model.pending_limits import PendingLimits
 from core.store.approvals.conclude import Ending, conclude
 from core.store.approvals.duplicates import Leader, leader_of
@@ -28,6 +28,11 @@ from core.store.schema.tables import approvals, questions
 
 _INSERT = insert(approvals).on_conflict_do_nothing().returning(approvals.c.id)
 _ASK = insert(questions)
+_NEVER_ASKED = {
+    "state": ApprovalState.CANCELLED.value, "agent": "", "session": "", "place": "", "text": "",
+    "created_ms": 0, "deadline_ms": 0, "timeout_ms": 0, "quorum": 1, "digest": "",
+}  # fmt: skip
+_FORGET = delete(approvals).where(approvals.c.id == bindparam("p_id"))
 
 
 def place_of(plan: ExecPlan) -> str:
@@ -98,6 +103,17 @@ def settle_unrouted(
     )
     conclude(conn, [ending])
     return Created(existing(conn, draft.id), fresh=True)
+
+
+def is_asked(conn: Connection, approval_id: ApprovalId) -> bool:
+    """Return whether a question is stored, once it is not being committed any more."""
+    # Inserting the same id waits for a COMMIT that is still under way: whoever only looked could
+    # find it no sooner than nobody looks any more.
+    row = {"id": approval_id, "code": approval_id, **_NEVER_ASKED}
+    if conn.execute(_INSERT, row).first() is None:
+        return True
+    conn.execute(_FORGET, {"p_id": approval_id})
+    return False
 
 
 def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:

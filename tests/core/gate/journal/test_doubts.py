@@ -125,6 +125,17 @@ async def test_a_question_in_doubt_is_recorded_once(bench: Bench, loss: Loss) ->
     assert kinds(bench.home, one.id) == ["ask"]
 
 
+async def test_a_question_whose_commit_takes_long_is_recorded(bench: Bench) -> None:
+    """A link was cut for seconds, and what it still held arrives once it is whole again."""
+    bench.relay.late_s = 4.0
+    wish = request("true", cwd=bench.home)
+    await in_doubt(bench.relay, Loss.LATE, lambda: bench.gate.submit(wish))
+    await all_known(bench.gate)
+    (one,) = await bench.gate.store.read(approvals.pending, 10)
+
+    assert kinds(bench.home, one.id) == ["ask"]
+
+
 @pytest.mark.parametrize("bench", [{"everyone": UNROUTED, "reachable": False}], indirect=True)
 @pytest.mark.parametrize("loss", LOSSES)
 async def test_what_the_ask_fallback_allows_in_doubt_is_recorded_before_it_starts(
