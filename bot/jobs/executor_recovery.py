@@ -53,9 +53,11 @@ class ExecutorRecovery:
     async def _withdraw(self) -> None:
         store, own = self._gate.store, self._gate.execution.owner
         others = {one.id for one in await store.read(replicas.others, own)}
-        for run_id, call in (await store.read(approvals.tool_calls)).items():
+        waiting = await store.read(approvals.tool_calls)
+        ours = await store.read(approvals.asked_here, waiting)
+        for run_id, call in waiting.items():
             owner = call.partition(".")[0]
-            if owner not in others and owner != own:
+            if owner != own and (run_id in ours or owner not in others):
                 await self._gate.cancel(run_id, WITHDRAWN)
 
 

@@ -6,43 +6,70 @@ right after that leaves no record of it. It is recorded before anything starts t
 
 import asyncio
 import logging
+import re
 from collections.abc import Collection
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.audit.latest import last_at_ms, latest, unended, votes
+from core.errors import StateError
+from core.files.private import create_private, read_private
 from core.gate.journal import ends, journal_records
 from core.gate.journal.deferred import Entry
 from core.model.identity import Actor, ApprovalId
 from core.model.result import Denied, Finished
 from core.ports import Journal
-from core.runner.process_liveness import Fate, fate
 from core.store import Store, approvals
-from core.store.engine import replicas
 from core.store.engine.clock import now_ms, wall_ms
 from core.store.runs import runs
-from core.store.views.lately import lately, never_begun
+from core.store.views.lately import Span, lately, never_begun
+from core.trust.ids import new_id
 
 _log = logging.getLogger(__name__)
-_MARGIN_MS = 10_000
-"""How long before its last record a gateway may have stored what it never recorded."""
+_ID = re.compile(rb"[0-9a-f]{32}")
+_MARGIN_MS = 600_000
+"""How long before its last record a gateway may have stored what it never recorded.
+
+Records wait while the journal or the store is away, and others may be written before them.
+"""
+_NEAR_MS = 10_000
+"""The same, where an older version stored it and did not say for which journal."""
 _CLAIM_MS = 60_000
 """The longest between the record that policy allows a run, and its row in the store."""
 _OUTAGE_MS = 600_000
-"""How long after it, and longer if the gateway left no word that it had recorded everything.
+"""How long after its last record an older version may have done so.
 
-What is later another gateway may have stored, which has ended since.
+What is later another gateway may have stored and recorded.
 """
 _LOOK_BACK_MS = 26 * 3_600_000
 """How far the store's clock may be from that of the journal."""
 
 
-async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> int:
+def journal_id(path: Path) -> str:
+    """Return the id of the journal at a path, from ``FILE.id``; it is made where there is none.
+
+    Raises:
+        StateError: the file is unsafe, holds something else, or cannot be made.
+    """
+    file = path.with_name(f"{path.name}.id")
+    try:
+        text = read_private(file)
+    except FileNotFoundError:
+        create_private(file, f"{new_id()}\n".encode())
+        text = read_private(file)
+    if _ID.fullmatch(text.strip()) is None:
+        raise StateError(
+            f"{file} is not the id of a journal. Restore it from a backup; or remove it, and what "
+            "the gateway stored right before it ended last may be missing from the journal."
+        )
+    return text.strip().decode()
+
+
+async def close_gaps(store: Store, journal: Journal, path: Path, own_id: str) -> int:
     """Append the records that are missing at the journal's end; return how many.
 
-    While another gateway lives, only what this journal has the beginning of, until it ends: the
-    rest may be in the other's.
+    ``own_id`` is the journal's id: what other gateways stored belongs in theirs, whether they live
+    or not.
 
     Raises:
         StoreError: the store cannot be read.
@@ -51,22 +78,17 @@ async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> 
     ended_ms = await asyncio.to_thread(last_at_ms, path)
     if ended_ms is None:
         return 0
-    others = await store.read(replicas.live_others, owner)
-    shared = any(fate(one.process) is not Fate.DEAD for one in others)
-    since, until = await _span(store, ended_ms, shared=shared)
-    lived = await store.read(replicas.alive_until, owner) or until
-    found = await store.read(lately, since, max(until, lived))
-    waiting = {} if shared else await store.read(runs.unclaimed)  # all of that starts here
-    records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]), shared)
-    asked = await records.lack(found.asked | waiting.keys(), ("ask",), ())
-    decided = await records.lack(found.decided | waiting.keys(), ("resolve",), ("ask",))
-    ended = await records.lack(found.ended, ("finish", "refuse"), ("decision", "start"))
+    span = await _span(store, ended_ms)
+    waiting = await store.read(runs.unclaimed)  # it may start here
+    found = await store.read(lately, own_id, span, waiting)
+    records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]))
     lost = await asyncio.to_thread(unended, path, ended_ms - _CLAIM_MS)
+    ended = await records.lack(found.ended, "finish", "refuse")
     over = (*ended, *await store.read(never_begun, lost))
     missing = [
-        *[await _ask(store, run_id) for run_id in asked],
+        *[await _ask(store, run_id) for run_id in await records.lack(found.asked, "ask")],
         *[await _vote(store, *one) for one in await records.lack_votes(found.voted)],
-        *[await _resolve(store, run_id) for run_id in decided],
+        *[await _resolve(store, run_id) for run_id in await records.lack(found.decided, "resolve")],
         *[await _end(store, run_id) for run_id in over],
     ]
     entries = [entry for entry in missing if entry is not None]
@@ -79,43 +101,33 @@ async def close_gaps(store: Store, journal: Journal, path: Path, owner: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """What the journal has since a time (epoch ms); ``shared``: so may that of another gateway."""
+    """What the journal has since a time (epoch ms)."""
 
     path: Path
     since_ms: int
-    shared: bool
 
-    async def lack(
-        self, ids: Collection[ApprovalId], ends: Collection[str], begins: Collection[str]
-    ) -> list[ApprovalId]:
-        """Return the runs without a record of these kinds; if shared, of those with a beginning."""
-        lacking = set(ids) - await self._with(ids, ends)
-        return sorted(lacking & await self._with(lacking, begins) if self.shared else lacking)
+    async def lack(self, ids: Collection[ApprovalId], *kinds: str) -> list[ApprovalId]:
+        """Return the runs without a record of these kinds."""
+        found = await asyncio.to_thread(latest, self.path, ids, self.since_ms, kinds)
+        return sorted(set(ids) - found.keys())
 
     async def lack_votes(
         self, voted: Collection[tuple[ApprovalId, str]]
     ) -> list[tuple[ApprovalId, str]]:
-        """Return the votes without a record; if shared, on questions that were asked here."""
+        """Return the votes without a record."""
         known = await asyncio.to_thread(votes, self.path, self.since_ms) if voted else frozenset()
-        lacking = {one for one in voted if one not in known}
-        if self.shared:
-            asked = await self._with({run_id for run_id, _ in lacking}, ("ask",))
-            lacking = {one for one in lacking if one[0] in asked}
-        return sorted(lacking)
-
-    async def _with(self, ids: Collection[ApprovalId], kinds: Collection[str]) -> AbstractSet[str]:
-        return (await asyncio.to_thread(latest, self.path, ids, self.since_ms, kinds)).keys()
+        return sorted(set(voted) - known)
 
 
-async def _span(store: Store, ended_ms: int, *, shared: bool) -> tuple[int, int]:
+async def _span(store: Store, ended_ms: int) -> Span:
     """Return from when to when something may have been stored, by the store's clock.
 
     It may differ from that of the journal, which is set: a store's is not.
     """
     ahead = await store.read(now_ms) - wall_ms()
     ahead = max(-_LOOK_BACK_MS, min(ahead, _LOOK_BACK_MS))
-    after = _MARGIN_MS if shared else _OUTAGE_MS
-    return ended_ms - _MARGIN_MS + min(ahead, 0), ended_ms + after + max(ahead, 0)
+    first, last = ended_ms + min(ahead, 0), ended_ms + max(ahead, 0)
+    return Span(first - _MARGIN_MS, first - _NEAR_MS, last + _OUTAGE_MS)
 
 
 async def _ask(store: Store, run_id: ApprovalId) -> Entry | None:

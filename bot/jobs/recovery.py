@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bot.gate_proof.test_prompt import is_test
 from core.audit.latest import Record, latest
-from core.errors import SaysoError
+from core.errors import CommitInDoubt, SaysoError, StoreError
 from core.gate.execution import IN_DOUBT
 from core.gate.gate import Gate
 from core.gate.journal.journal_records import result_of, unseen
@@ -24,7 +24,7 @@ from core.ports import Journal
 from core.runner.orphans import end_orphan
 from core.runner.process_liveness import Fate, fate
 from core.store import Store
-from core.store.approvals.queries import pending
+from core.store.approvals.queries import asked_here, pending
 from core.store.engine import replicas
 from core.store.engine.clock import Milliseconds, steady_ms
 from core.store.runs import runs
@@ -33,6 +33,8 @@ from core.store.schema.records import OrphanedRun
 _log = logging.getLogger(__name__)
 AfterDeath = Callable[[Sequence[OrphanedRun]], Awaitable[None]]
 """Called with the runs of gateways that died."""
+Recovering = Callable[[], Awaitable[tuple[OrphanedRun, ...]]]
+_PAUSE_S = 1.0
 _MOST_PROMPTS = 100
 WITHDRAWN = "it was a test prompt; the command that sent it is gone"
 _LOOK_BACK_MS = 2 * 86_400_000
@@ -176,9 +178,9 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     fates = {one.id: fate(one.process) for one in await store.read(replicas.others, owner)}
     dead = [name for name, its in fates.items() if its is Fate.DEAD]
     spared = [name for name, its in fates.items() if its is Fate.LIVES]
-    left = await store.write(runs.recover_of, owner, dead) if dead else ()
-    lost = await store.write(runs.recover, owner, spared, lapsed=lapsed)
-    found = Recovered(tuple(left), lost)
+    left = await _known(store, lambda: store.write(runs.recover_of, owner, dead)) if dead else ()
+    lost = await _known(store, lambda: store.write(runs.recover, owner, spared, lapsed=lapsed))
+    found = Recovered(left, lost)
     for run in found.all:
         _log.warning("run %s was interrupted; how it ended is unknown", run.id)
     # They are returned only once, so what they left is ended whatever becomes of the records.
@@ -187,6 +189,23 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     for run in found.all:
         await journal.append("finish", unseen(run.id))
     return found
+
+
+async def _known(store: Store, recovering: Recovering) -> tuple[OrphanedRun, ...]:
+    """Return the runs that are now ``unknown``, although their COMMIT may have been in doubt.
+
+    It waits for the database then: nothing returns these runs again.
+    """
+    try:
+        return await recovering()
+    except CommitInDoubt as doubt:
+        made: tuple[OrphanedRun, ...] = doubt.made if isinstance(doubt.made, tuple) else ()
+    while True:
+        try:
+            ended = await store.write(runs.recovered, [run.id for run in made])
+            return tuple(run for run in made if run.id in ended)
+        except StoreError:  # its outage is logged where it begins
+            await asyncio.sleep(_PAUSE_S)
 
 
 async def _end(run: OrphanedRun) -> None:
@@ -198,14 +217,13 @@ async def _end(run: OrphanedRun) -> None:
 
 
 async def withdraw_test_prompts(gate: Gate) -> None:
-    """Withdraw the test prompts of a command that was killed: nobody waits for their answers.
+    """Withdraw the test prompts that an earlier start of this gateway sent for a command.
 
-    Only if no other gateway is alive, which may be asking right now.
+    The command ended with it, so nobody waits for the answer. Call it before anything is asked.
     """
     store = gate.store
-    others = await store.read(replicas.others, gate.execution.owner)
-    if any(fate(one.process) is not Fate.DEAD for one in others):
-        return
-    for one in await store.read(pending, _MOST_PROMPTS):
-        if is_test(one.plan.session) and await gate.cancel(one.id, WITHDRAWN):
-            _log.info("withdrew the test prompt %s, which a killed command left", one.id)
+    waiting = await store.read(pending, _MOST_PROMPTS)
+    tests = [one.id for one in waiting if is_test(one.plan.session)]
+    for run_id in await store.read(asked_here, tests):
+        if await gate.cancel(run_id, WITHDRAWN):
+            _log.info("withdrew the test prompt %s, which a killed command left", run_id)

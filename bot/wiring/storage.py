@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from bot.intake.methods.audit import Rotate
-from bot.jobs.journal_gaps import close_gaps
+from bot.jobs.journal_gaps import close_gaps, journal_id
 from bot.jobs.recovery import recover, settle
 from bot.settings import Settings
 from bot.wiring.api import Network
@@ -53,7 +53,9 @@ async def open_storage(stack: AsyncExitStack, settings: Settings, network: Netwo
     """
     audit = AuditJournal(settings.audit_path, settings.audit.rotate.max_bytes)
     journal = network.counted_journal(stack.enter_context(audit))
-    store = network.counted_store(WatchedStore(await open_store(settings.store_url)))
+    own_id = journal_id(settings.audit_path)
+    opened = await open_store(settings.store_url, journal=own_id)
+    store = network.counted_store(WatchedStore(opened))
     stack.push_async_callback(store.close)
     owner = secrets.token_hex(8)
     await store.write(replicas.heartbeat, owner, replicas.LEASE_MS, own_name())
@@ -62,23 +64,20 @@ async def open_storage(stack: AsyncExitStack, settings: Settings, network: Netwo
         _log.info("the secrets of authenticator apps are sealed in the store now")
     results = settings.home / RESULTS
     deferred = Deferred(store, journal, results)
-    stack.push_async_callback(_leave, store, owner, deferred)
+    stack.push_async_callback(_leave, store, owner)
     await deliver_left_behind(store, results)
     await settle(store, settings.audit_path, owner)
-    await close_gaps(store, journal, settings.audit_path, owner)
+    await close_gaps(store, journal, settings.audit_path, own_id)
     found = await recover(store, journal, owner, lapsed=False)
     stack.push_async_callback(deferred.close)
     return Storage(journal, audit.rotate, store, owner, deferred, found.dead)
 
 
-async def _leave(store: Store, owner: str, deferred: Deferred) -> None:
+async def _leave(store: Store, owner: str) -> None:
     """Remove this gateway from the list of live ones, if the store can be written.
 
-    Otherwise its heartbeat expires. It stays there if the journal lacks records of it: the next
-    gateway finds until when (``bot.jobs.journal_gaps``).
+    Otherwise its heartbeat expires.
     """
-    if deferred.lacks_records:
-        return
     with suppress(StoreError, TimeoutError):
         async with asyncio.timeout(_LEAVE_S):
             await store.write(replicas.leave, owner)

@@ -18,6 +18,7 @@ _BLOCK = 1 << 20
 _MARGIN_MS = 600_000
 """How far the clock of a database may be from that of the journal."""
 _AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
+_RUN = re.compile(rb'"run":"((?:[^"\\]|\\.)*)"')
 _REPAIRED, _LATE = b'"kind":"recovered"', b'"late":true'
 _ENDS_AND_BEGINS = (b'"kind":"decision"', b'"kind":"finish"', b'"kind":"refuse"')
 STEPS = frozenset({"decision", "refuse", "start", "finish"})
@@ -148,15 +149,17 @@ def _blocks_of(file: BinaryIO) -> Iterator[bytes]:
 
 def _records(block: bytes, run_ids: Collection[str], kinds: Collection[str]) -> Iterator[Record]:
     """Yield the last record of these kinds of each run that has one here."""
-    wanted = {run_id: f'"run":{json.dumps(run_id)}'.encode() for run_id in run_ids}
-    for run_id, words in wanted.items():
-        end = len(block)
-        while (at := block.rfind(words, 0, end)) >= 0:
-            record = _record(block[block.rfind(b"\n", 0, at) + 1 : block.find(b"\n", at) + 1])
-            if record.get("run") == run_id and record.get("kind") in kinds:
-                yield record
-                break
-            end = at
+    wanted = {json.dumps(run_id)[1:-1].encode() for run_id in run_ids}
+    marks = [f'"kind":{json.dumps(kind)}'.encode() for kind in kinds]
+    for line in reversed(block.splitlines(keepends=True)):
+        named = wanted.intersection(_RUN.findall(line))
+        if not named or not any(mark in line for mark in marks):
+            continue
+        record = _record(line)
+        run = json.dumps(record.get("run"))[1:-1].encode()
+        if run in named and record.get("kind") in kinds:
+            wanted.discard(run)
+            yield record
 
 
 def _record(line: bytes) -> Record:

@@ -79,7 +79,10 @@ class Cancellation:
         return self._stopped.get(run_id, "")
 
     async def _stop(self, run_id: ApprovalId, note: str, ending: Awaitable[bool]) -> bool:
-        """End a running command; who did it is recorded before anyone is notified of the end."""
+        """End a running command; who did it is recorded before anyone is notified of the end.
+
+        Several who do it at once end it once, and the first one is recorded.
+        """
         by = self._stopped.setdefault(run_id, note)
         accepted = False
         try:
@@ -89,9 +92,11 @@ class Cancellation:
                 self._stopped.pop(run_id, None)
         if not accepted:
             return False
-        self._stopped.setdefault(run_id, note)
-        self._accepted.setdefault(run_id, note)
-        await self.execution.deferred.append("stop", journal_records.stopped(run_id, note))
+        by = self._stopped.setdefault(run_id, note)
+        if run_id in self._accepted:
+            return True
+        self._accepted[run_id] = by
+        await self.execution.deferred.append("stop", journal_records.stopped(run_id, by))
         for known in (self._stopped, self._accepted, self._withdrawn):
             _forget_first(known)
         return True

@@ -17,12 +17,13 @@ async def open_store(
     url: str,
     clock: Callable[[], int] | None = None,
     steady: Callable[[], int] | None = None,
+    journal: str | None = None,
 ) -> Store:
     """Open ``sqlite:///absolute/path.db`` or ``postgresql://…``, created and migrated as needed.
 
     ``clock`` (epoch ms) and ``steady`` (ms, never set) replace the machine's clocks on SQLite;
     with ``clock`` alone, time is only what it says, but still never goes back. PostgreSQL's clock
-    is the database's own.
+    is the database's own. ``journal`` is the id of the journal that records what is stored.
 
     Raises:
         AnotherGateway: a running gateway holds the SQLite file.
@@ -30,7 +31,7 @@ async def open_store(
         StoreFull: there is no room to create it.
     """
     if url.startswith(_SQLITE):
-        return await open_sqlite(_path(url), _clock(clock, steady))
+        return await open_sqlite(_path(url), _clock(clock, steady), journal)
     if not url.startswith(_POSTGRES):
         raise StoreError(
             "store.url must begin with sqlite:/// or postgresql://. Fix store.url in the "
@@ -40,7 +41,7 @@ async def open_store(
         raise StoreError("PostgreSQL keeps the time itself; omit the clock.")
     from core.store.engine.postgres.store import open_postgres  # noqa: PLC0415 - asyncpg only where it is used
 
-    return await open_postgres(url)
+    return await open_postgres(url, journal=journal)
 
 
 def _path(url: str) -> Path:

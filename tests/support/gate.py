@@ -120,7 +120,8 @@ async def gate_at(
     """
     home.chmod(0o700)
     guard = guard or Guard(Lockdown(home / NAME))
-    store = over(await open_store(url or f"sqlite:///{home / 'state.db'}", clock))
+    url = url or f"sqlite:///{home / 'state.db'}"
+    store = over(await open_store(url, clock, journal=str(home)))
     runner = Runner(guard=guard, most_runs=most_runs)
     await runner.start()
     layers = (everyone or layer(),)

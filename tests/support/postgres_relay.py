@@ -25,7 +25,7 @@ class Loss(StrEnum):
 
     ANSWER = "it takes effect, and its answer is lost"
     COMMIT = "it never arrives, so all is undone"
-    LATE = "the connection ends first, and it takes effect a second later"
+    LATE = "the connection ends first, and it takes effect ``late_s`` later"
     OUTAGE = "it never arrives, and neither does anything else while ``away``"
 
 
@@ -38,6 +38,7 @@ class PostgresRelay:
     lose: Loss | None = None
     of: bytes = b"approval:"
     away: bool = False
+    late_s: float = 1.0
     _links: set[socket.socket] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -97,7 +98,7 @@ class PostgresRelay:
         self._links.discard(near)  # nothing more is answered
         if loss is Loss.LATE:
             _end(near)
-            time.sleep(1.0)
+            time.sleep(self.late_s)
         if loss in {Loss.ANSWER, Loss.LATE}:
             far.sendall(commit)
             time.sleep(0.3)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.approvals.answer import Answer
-from core.errors import CommitInDoubt, StoreError
+from core.errors import CommitInDoubt
 from core.gate.journal import ends
 from core.gate.journal.deferred import Deferred, Entry
 from core.model.approval import Approval
 from core.store import Store, approvals
 
-_LOOKS = 3
-"""How often a question that is not there is looked for again: together, more than a second."""
 _Entries = Callable[[], Awaitable[list[Entry]]]
 
 
@@ -41,8 +39,7 @@ class Doubts:
     def _entries_of(self, made: object, answer: Answer | None) -> _Entries | None:
         match made:
             case approvals.Created(approval=one, fresh=True):
-                looks = iter(range(_LOOKS))
-                return lambda: self._asked(one, looks)
+                return lambda: self._asked(one)
             case approvals.Answer(approval=one) if made.ended_it or made.is_vote:
                 return lambda: self._ended(one, answer)
             case approvals.Ended(approval=one, now=True):
@@ -56,12 +53,8 @@ class Doubts:
         for kind, entry in await entries():
             await self.deferred.append(kind, entry)
 
-    async def _asked(self, made: Approval, again: Iterator[int]) -> list[Entry]:
-        if await self.store.read(approvals.get, made.id) is not None:
-            return ends.asked(made)
-        if next(again, None) is not None:
-            raise StoreError("Its COMMIT may still be under way.")
-        return []
+    async def _asked(self, made: Approval) -> list[Entry]:
+        return ends.asked(made) if await self.store.write(approvals.is_asked, made.id) else []
 
     async def _ended(self, made: Approval, answer: Answer | None) -> list[Entry]:
         one = await self.store.write(approvals.settled, made.id)

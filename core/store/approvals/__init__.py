@@ -23,10 +23,17 @@ from core.store.approvals.decide import (
 )
 from core.store.approvals.duplicates import ended_with
 from core.store.approvals.history_rows import history, search, searched_from
-from core.store.approvals.insert import create, settle_unrouted
+from core.store.approvals.insert import create, is_asked, settle_unrouted
 from core.store.approvals.limits import TooMany
 from core.store.approvals.narrowing import Narrowing
-from core.store.approvals.queries import find, get, pending, tool_calls, unremembered
+from core.store.approvals.queries import (
+    asked_here,
+    find,
+    get,
+    pending,
+    tool_calls,
+    unremembered,
+)
 from core.store.approvals.requesters import ResolvedReference, find_for, references
 from core.store.schema.records import (
     Answer,
@@ -54,6 +61,7 @@ __all__ = [
     "TooMany",
     "answer",
     "answer_known",
+    "asked_here",
     "cancel",
     "create",
     "ended_with",
@@ -64,6 +72,7 @@ __all__ = [
     "find_for",
     "get",
     "history",
+    "is_asked",
     "mark_remembered",
     "next_wake",
     "pending",

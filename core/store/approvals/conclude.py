@@ -14,6 +14,7 @@ from core.model.decision import DenialReason
 from core.model.events import EventKind, denied_text
 from core.model.identity import Actor
 from core.store.approvals import duplicates
+from core.store.engine.context import context_of
 from core.store.engine.notifications import DEADLINE, note, note_approval, note_run
 from core.store.outbox import messages
 from core.store.schema.json_columns import dump, plain
@@ -26,7 +27,7 @@ _INSERT_DECISIONS = insert(decisions)
 _INSERT_TIMEOUTS = (
     insert(decisions)
     .from_select(
-        ["approval_id", "state", "source", "reason", "note", "at_ms", "owed"],
+        ["approval_id", "state", "source", "reason", "note", "at_ms", "owed", "journal"],
         select(
             approvals.c.id,
             literal(ApprovalState.EXPIRED.value),
@@ -38,6 +39,7 @@ _INSERT_TIMEOUTS = (
             literal(""),
             bindparam("p_now", type_=decisions.c.at_ms.type),
             literal(0),
+            bindparam("p_journal", type_=decisions.c.journal.type),
         ).where(approvals.c.id.in_(bindparam("p_ids", type_=Text, expanding=True))),
     )
     .returning(decisions.c.approval_id, decisions.c.reason)
@@ -150,13 +152,17 @@ def _is_for_all(ending: Ending) -> bool:
 def _record(conn: Connection, endings: list[Ending], now: int) -> list[Ending]:
     """Write the decisions; return the endings with the reason that the row gave them."""
     late = [ending.id for ending in endings if ending.source is DecisionSource.TIMEOUT]
-    others = [_decision(end) for end in endings if end.source is not DecisionSource.TIMEOUT]
+    journal = {"journal": context_of(conn).journal}
+    rest = [end for end in endings if end.source is not DecisionSource.TIMEOUT]
+    others = [_decision(ending) | journal for ending in rest]
     if others:
         conn.execute(_INSERT_DECISIONS, others)
     if not late:
         return endings
     # Ten thousand may be due at once: copying constants in SQL saves half the time.
-    rows = conn.execute(_INSERT_TIMEOUTS, {"p_ids": late, "p_now": now}).all()
+    rows = conn.execute(
+        _INSERT_TIMEOUTS, {"p_ids": late, "p_now": now, "p_journal": journal["journal"]}
+    ).all()
     undelivered = {row[0] for row in rows if row[1] == DenialReason.UNDELIVERED.value}
     if not undelivered:
         return endings

@@ -9,6 +9,7 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.store.approvals.conclude import Ending, conclude
 from core.store.engine.clock import now_ms
+from core.store.engine.context import context_of
 from core.store.outbox import messages
 from core.store.schema.records import Expired
 from core.store.schema.states import DecisionSource
@@ -31,9 +32,9 @@ _EXPIRE = (
     .returning(approvals.c.id, approvals.c.session, approvals.c.place)
 )
 _IDS = bindparam("p_ids", type_=Text, expanding=True)
-_REASONS = select(decisions.c.approval_id, decisions.c.reason, decisions.c.at_ms).where(
-    decisions.c.approval_id.in_(_IDS)
-)
+_REASONS = select(
+    decisions.c.approval_id, decisions.c.reason, decisions.c.at_ms, decisions.c.journal
+).where(decisions.c.approval_id.in_(_IDS))
 _HOLD = (
     select(approvals.c.id)
     .where(approvals.c.id.in_(_IDS), IS_PENDING)
@@ -95,7 +96,8 @@ def expired_by(conn: Connection, doubted: Expired) -> Expired:
     ids = {"p_ids": list(doubted.reasons)}
     conn.execute(_HOLD, ids)
     ends = conn.execute(_REASONS, ids).all()
-    stored = {row.approval_id for row in ends if row.at_ms == doubted.at_ms}
+    own = (doubted.at_ms, context_of(conn).journal)
+    stored = {row.approval_id for row in ends if (row.at_ms, row.journal) == own}
     reasons = {one: why for one, why in doubted.reasons.items() if one in stored}
     return Expired(doubted.at_ms, reasons)
 

@@ -2,14 +2,14 @@
 
 import json
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, delete
 from sqlalchemy.dialects.postgresql import insert  # its ON CONFLICT compiles for SQLite as well
 
 from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecPlan
 from core.model.decision import DenialReason
-from core.model.identity import CODE_LENGTH
+from core.model.identity import CODE_LENGTH, ApprovalId
 from core.model.pending_limits import PendingLimits
 from core.store.approvals.conclude import Ending, conclude
 from core.store.approvals.duplicates import Leader, leader_of
@@ -17,7 +17,7 @@ from core.store.approvals.idempotency import by_request_key, claim_key
 from core.store.approvals.limits import input_bytes, require_room
 from core.store.approvals.queries import existing, get
 from core.store.engine.clock import now_ms
-from core.store.engine.context import require_space
+from core.store.engine.context import context_of, require_space
 from core.store.engine.notifications import DEADLINE, note, note_approval
 from core.store.outbox.delivery_clock import Clock, clock_of
 from core.store.outbox.enqueue import enqueue_prompts
@@ -28,6 +28,11 @@ from core.store.schema.tables import approvals, questions
 
 _INSERT = insert(approvals).on_conflict_do_nothing().returning(approvals.c.id)
 _ASK = insert(questions)
+_NEVER_ASKED = {
+    "state": ApprovalState.CANCELLED.value, "agent": "", "session": "", "place": "", "text": "",
+    "created_ms": 0, "deadline_ms": 0, "timeout_ms": 0, "quorum": 1, "digest": "",
+}  # fmt: skip
+_FORGET = delete(approvals).where(approvals.c.id == bindparam("p_id"))
 
 
 def place_of(plan: ExecPlan) -> str:
@@ -100,6 +105,17 @@ def settle_unrouted(
     return Created(existing(conn, draft.id), fresh=True)
 
 
+def is_asked(conn: Connection, approval_id: ApprovalId) -> bool:
+    """Return whether a question is stored, once it is not being committed any more."""
+    # Inserting the same id waits for a COMMIT that is still under way: whoever only looked could
+    # find it no sooner than nobody looks any more.
+    row = {"id": approval_id, "code": approval_id, **_NEVER_ASKED}
+    if conn.execute(_INSERT, row).first() is None:
+        return True
+    conn.execute(_FORGET, {"p_id": approval_id})
+    return False
+
+
 def _known(conn: Connection, draft: ApprovalDraft) -> Approval | None:
     if claim_key(conn, draft.request_key, draft.id, draft.request_digest):
         return None
@@ -140,6 +156,7 @@ def _insert(
         "behind": leader.id if leader else None,
         "input_bytes": input_bytes(draft),
         "task": plan.task,
+        "journal": context_of(conn).journal,
     }
     if conn.execute(_INSERT, row).first() is None:
         raise CodeTaken(f"The code {row['code']} is taken. Create a new id.")

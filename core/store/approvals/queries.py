@@ -1,5 +1,6 @@
 """Find approvals: by id, by the code that people type, pending ones, and past ones."""
 
+from collections.abc import Collection
 from typing import Final
 
 from sqlalchemy import (
@@ -9,6 +10,7 @@ from sqlalchemy import (
     Select,
     bindparam,
     func,
+    or_,
     select,
     text,
     true,
@@ -29,6 +31,7 @@ from core.model.command import ExecPlan
 from core.model.decision import DenialReason, Evaluation
 from core.model.identity import CODE_LENGTH, Actor, AgentId, ApprovalId, Requester, Target
 from core.store.approvals import votes
+from core.store.engine.context import context_of
 from core.store.schema.json_columns import load
 from core.store.schema.tables import IS_PENDING, approvals, decisions, questions
 
@@ -97,6 +100,11 @@ _OF_AGENTS = (
     .join(questions, questions.c.id == approvals.c.id)
     # Inside a JSON string the quotes would be escaped.
     .where(IS_PENDING, questions.c.plan.contains('"part":{'))
+)
+
+_OF_JOURNAL = select(approvals.c.id).where(
+    approvals.c.id.in_(bindparam("p_ids", expanding=True)),
+    or_(approvals.c.journal == bindparam("p_journal"), approvals.c.journal.is_(None)),
 )
 
 
@@ -179,6 +187,15 @@ def tool_calls(conn: Connection) -> dict[ApprovalId, str]:
     plans = {row.id: load(ExecPlan, row.plan) for row in conn.execute(_OF_AGENTS)}
     parts = {name: plan.part for name, plan in plans.items()}
     return {ApprovalId(name): one.call for name, one in parts.items() if one and one.call}
+
+
+def asked_here(conn: Connection, ids: Collection[ApprovalId]) -> frozenset[ApprovalId]:
+    """Return those of these questions that this gateway asked, in this start or an earlier one."""
+    context = context_of(conn)
+    if context.alone or not ids:
+        return frozenset(ids)
+    named = {"p_ids": list(ids), "p_journal": context.journal}
+    return frozenset(map(ApprovalId, conn.execute(_OF_JOURNAL, named).scalars()))
 
 
 def unremembered(conn: Connection, limit: int) -> tuple[Approval, ...]:

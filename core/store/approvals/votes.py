@@ -22,6 +22,7 @@ from core.model.identity import (
     Target,
     code_of,
 )
+from core.store.engine.context import context_of
 from core.store.outbox.enqueue import enqueue_notice
 from core.store.people import people
 from core.store.schema.json_columns import dump, load, plain
@@ -33,7 +34,7 @@ _CAST = _VOTE.on_conflict_do_update(
     index_elements=[votes.c.approval_id, votes.c.person],
     set_={
         name: _VOTE.excluded[name]
-        for name in ("channel", "account", "name", "reply", "terms", "at_ms")
+        for name in ("channel", "account", "name", "reply", "terms", "at_ms", "journal")
     },
 )
 _OF_APPROVAL = (
@@ -95,6 +96,7 @@ def cast(conn: Connection, approval_id: ApprovalId, vote: Vote) -> None:
             "reply": vote.reply.value,
             "terms": dump(vote.terms) if vote.terms else None,
             "at_ms": vote.at_ms,
+            "journal": context_of(conn).journal,
         },
     )
 

@@ -25,7 +25,8 @@ class Context:
     ``boot`` names this open store. ``alone``: no other process can be using the database (the
     lock on a SQLite file proves it). ``clock``: epoch ms, or ``None`` to ask the database, by
     ``followed`` where its answer is checked.
-    ``full``: only the reserve for denials is left on the disk.
+    ``full``: only the reserve for denials is left on the disk. ``journal`` is the id of the journal
+    that records what is written here, ``None`` where none does.
     """
 
     boot: str
@@ -33,6 +34,7 @@ class Context:
     clock: Callable[[], int] | None = None
     followed: Asked | None = None
     full: bool = False
+    journal: str | None = None
     notes: dict[str, None] = field(default_factory=dict)
 
 

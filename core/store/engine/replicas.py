@@ -20,15 +20,7 @@ _BEAT = (
 )
 _LEAVE = delete(replicas).where(replicas.c.id == bindparam("p_id"))
 _ALIVE = select(replicas.c.id).where(replicas.c.expires_ms > bindparam("p_now"))
-_UNTIL = (
-    select(replicas.c.expires_ms)
-    .where(replicas.c.id != bindparam("p_id"))
-    .order_by(replicas.c.expires_ms.desc())
-    .limit(1)
-)
 _OTHERS = select(replicas.c.id, replicas.c.process).where(replicas.c.id != bindparam("p_id"))
-_LIVE_OTHERS = _OTHERS.where(replicas.c.expires_ms > bindparam("p_since"))
-_SILENT_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +54,6 @@ def alive(conn: Connection) -> tuple[str, ...]:
 def others(conn: Connection, owner: str) -> tuple[Replica, ...]:
     """Return all replicas but ``owner``, whether they beat or not."""
     return tuple(Replica(row.id, row.process) for row in conn.execute(_OTHERS, {"p_id": owner}))
-
-
-def live_others(conn: Connection, owner: str) -> tuple[Replica, ...]:
-    """Return those of ``others`` that may be using the database.
-
-    Nobody else uses a file, and whoever has not beaten for minutes uses nothing, whatever can be
-    proven about its process: nothing can after a restart of the machine.
-    """
-    if context_of(conn).alone:
-        return ()
-    values = {"p_id": owner, "p_since": now_ms(conn) - _SILENT_MS}
-    return tuple(Replica(row.id, row.process) for row in conn.execute(_LIVE_OTHERS, values))
-
-
-def alive_until(conn: Connection, owner: str) -> int | None:
-    """Return until when the one before ``owner`` may have lived (epoch ms), if it did not leave.
-
-    ``None`` where several use the database at a time, or it left.
-    """
-    until: int | None = conn.execute(_UNTIL, {"p_id": owner}).scalar()
-    return until if context_of(conn).alone else None
 
 
 @dataclass(frozen=True, slots=True)

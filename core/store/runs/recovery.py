@@ -45,6 +45,12 @@ _OTHERS_RUN = and_(
     ~_is_on_a_node,
 )
 _IS_SPARED = runs.c.owner.in_(bindparam("p_spared", type_=Text, expanding=True))
+_UNKNOWN = {
+    "state": RowState.UNKNOWN.value,
+    "ended_ms": bindparam("p_now"),
+    "noted": ALL_NOTED,
+    "journal": bindparam("p_journal", type_=Text),
+}
 _RECOVER = (
     update(runs)
     .where(
@@ -59,7 +65,7 @@ _RECOVER = (
             ),
         ),
     )
-    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"), noted=ALL_NOTED)
+    .values(_UNKNOWN)
     .returning(
         runs.c.id,
         runs.c.session,
@@ -75,8 +81,14 @@ _FORGET = delete(replicas).where(replicas.c.id.in_(_DEAD))
 _RECOVER_OF = (
     update(runs)
     .where(_OTHERS_RUN, runs.c.owner.in_(_DEAD))
-    .values(state=RowState.UNKNOWN.value, ended_ms=bindparam("p_now"), noted=ALL_NOTED)
+    .values(_UNKNOWN)
     .returning(*_RECOVER.exported_columns)
+)
+_HELD = (
+    select(runs.c.id, runs.c.state, runs.c.journal)
+    .where(runs.c.id.in_(bindparam("p_ids", expanding=True)))
+    .order_by(runs.c.id)
+    .with_for_update()
 )
 _UNCLAIMED = select(runs.c.id, runs.c.created_ms).where(
     IS_OPEN_RUN, runs.c.state == RowState.QUEUED.value
@@ -141,11 +153,22 @@ def recover_of(conn: Connection, owner: str, dead: Collection[str]) -> tuple[Orp
     return _recovered(conn, _RECOVER_OF, {"p_owner": owner, "p_dead": list(dead)})
 
 
+def recovered(conn: Connection, ids: Collection[ApprovalId]) -> frozenset[ApprovalId]:
+    """Return which of these runs were ended as ``unknown`` here, once no end is being committed.
+
+    That is how to learn what became of a COMMIT whose answer was lost.
+    """
+    own = (RowState.UNKNOWN.value, context_of(conn).journal)
+    rows = conn.execute(_HELD, {"p_ids": list(ids)}).all() if ids else ()
+    return frozenset(ApprovalId(row.id) for row in rows if (row.state, row.journal) == own)
+
+
 def _recovered(
     conn: Connection, statement: ReturningUpdate[Any], values: dict[str, object]
 ) -> tuple[OrphanedRun, ...]:
     now = now_ms(conn)
-    rows = conn.execute(statement, values | {"p_now": now}).mappings().all()
+    ended = {"p_now": now, "p_journal": context_of(conn).journal}
+    rows = conn.execute(statement, values | ended).mappings().all()
     events.append(conn, [_ended(row) for row in rows], now)
     for row in rows:
         note_run(conn, row["id"])

@@ -19,12 +19,19 @@ from core.model.result import Finished
 from core.store.approvals.idempotency import by_request_key, claim_key, free_key, request_digest
 from core.store.approvals.insert import place_of
 from core.store.engine.clock import now_ms
-from core.store.engine.context import require_space
+from core.store.engine.context import context_of, require_space
 from core.store.engine.notifications import note_run
 from core.store.outbox import messages
 from core.store.runs.outcomes import code_words, event_tail, outcome, settled
 from core.store.runs.outcomes import storable as kept_form
-from core.store.runs.recovery import InterruptedRun, interrupted, recover, recover_of, unclaimed
+from core.store.runs.recovery import (
+    InterruptedRun,
+    interrupted,
+    recover,
+    recover_of,
+    recovered,
+    unclaimed,
+)
 from core.store.schema.json_columns import dump, load, plain
 from core.store.schema.records import OrphanedRun, RunDraft
 from core.store.schema.states import RUNNING_NOTED, START_NOTED, RowState
@@ -47,6 +54,7 @@ __all__ = [
     "record_denied",
     "recover",
     "recover_of",
+    "recovered",
     "refuse",
     "reported",
     "request_digest",
@@ -101,6 +109,7 @@ _NOTE_START = (
 )
 _MOST_NAMED = 5
 _HAS_OWNER = bindparam("p_owner", type_=Text).is_not(None)
+_JOURNAL = bindparam("p_journal", type_=Text)
 _FINISH = (
     update(runs)
     .where(
@@ -114,6 +123,7 @@ _FINISH = (
         ended_ms=bindparam("p_now"),
         exit_code=bindparam("p_code"),
         result=bindparam("p_result"),
+        journal=_JOURNAL,
     )
     .returning(*_SESSION_AND_PLACE, runs.c.noted)
 )
@@ -134,6 +144,7 @@ _REFUSE = (
         ended_ms=bindparam("p_now"),
         reason=bindparam("p_reason"),
         why=bindparam("p_why"),
+        journal=_JOURNAL,
     )
     .returning(*_SESSION_AND_PLACE)
 )
@@ -239,7 +250,8 @@ def finish(
     """
     now = now_ms(conn)
     values = {"p_id": run_id, "p_owner": owner, "p_now": now, "p_result": dump(kept_form(result))}
-    row = conn.execute(_FINISH, values | {"p_code": result.exit_code}).first()
+    ended = {"p_code": result.exit_code, "p_journal": context_of(conn).journal}
+    row = conn.execute(_FINISH, values | ended).first()
     if row is None:
         return False
     if row.place not in _HERE and not row.noted & START_NOTED:
@@ -294,7 +306,8 @@ def _refuse(
 ) -> bool:
     now = now_ms(conn)
     values = {"p_id": run_id, "p_now": now, "p_reason": reason.value, "p_why": plain(why)}
-    row = conn.execute(_REFUSE, values | whose).first()
+    journal = {"p_journal": context_of(conn).journal}
+    row = conn.execute(_REFUSE, values | whose | journal).first()
     if row is None:
         return False
     text = denied_text(row.place, run_id, reason.value)

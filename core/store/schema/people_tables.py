@@ -25,6 +25,7 @@ votes = Table(
     Column("reply", Text, nullable=False),
     Column("terms", Text),
     Column("at_ms", BigInteger, nullable=False),
+    Column("journal", Text),
 )
 
 people = Table(

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-SCHEMA_VERSION: Final = "0021"
+SCHEMA_VERSION: Final = "0022"
 """The revision of ``migrations/versions`` that equals this module; a test keeps them in step."""
 
 metadata = MetaData()
@@ -58,6 +58,7 @@ approvals = Table(
     Column("behind", Text),  # the identical question that is asked first
     Column("input_bytes", Integer, nullable=False, server_default=text("0")),
     Column("task", Text),
+    Column("journal", Text),  # the id of the journal that records it; NULL: nobody knows
 )
 
 # Apart from ``approvals``: an engine rewrites a whole row for each change of state, and these
@@ -91,6 +92,7 @@ decisions = Table(
     Column("note", Text, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
     Column("owed", Integer, nullable=False),  # 1: allow-always not yet in the approvals file
+    Column("journal", Text),
 )
 
 inbound = Table(
@@ -134,6 +136,7 @@ runs = Table(
     Column("why", Text),
     Column("result", Text),
     Column("task", Text),
+    Column("journal", Text),  # of its end
 )
 
 sessions = Table(

@@ -24,6 +24,7 @@ from core.store.engine import replicas
 from core.store.runs import runs
 from core.store.schema.records import OrphanedRun
 from tests.support.gate import without_journal
+from tests.support.postgres_relay import Loss, postgres_relay
 from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
 from tests.support.waiting import until
 
@@ -122,6 +123,28 @@ async def test_what_a_dead_gateway_left_is_ended_although_the_journal_fails(
     lines = (tmp_path / "audit.jsonl").read_text().splitlines()
     recorded = [json.loads(line)["run"] for line in lines]
     assert sorted(recorded) == sorted(one.id for one in left)
+
+
+@pytest.mark.parametrize("loss", [Loss.ANSWER, Loss.COMMIT, Loss.LATE])
+async def test_what_a_recovery_in_doubt_found_is_ended_and_recorded_once(
+    postgres_url: str, journal: AuditJournal, tmp_path: Path, loss: Loss
+) -> None:
+    """The connection breaks during its COMMIT; if that never arrived, the next beat finds it."""
+    with postgres_relay(postgres_url) as relay, other_gateway() as (gateway, name):
+        store = await open_store(relay.url(postgres_url), journal="me")
+        run = await begun(store, "other", name)
+        gateway.kill()
+        gateway.wait()
+        relay.lose, relay.of = loss, b"run:"
+        with command(run.id) as process:
+            for _ in range(2):
+                await Heart(store, journal, "me").beat()
+            assert relay.lose is None
+            assert process.wait(20) == -9
+        await store.close()
+
+    lines = map(json.loads, (tmp_path / "audit.jsonl").read_text().splitlines())
+    assert [line["run"] for line in lines] == [run.id]
 
 
 async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: AuditJournal) -> None:

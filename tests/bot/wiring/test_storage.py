@@ -1,9 +1,9 @@
 """Open what a gateway needs first, and leave what the next one needs to know."""
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,12 @@ import pytest
 from bot.settings import load
 from bot.wiring.api import Network
 from bot.wiring.storage import open_storage
-from core.errors import JournalError
-from core.store import Store, open_store
-from core.store.engine import replicas
+from core.store import Store, approvals, open_store
 from core.store.people import people, totp_keys
+from core.store.schema.records import ApprovalDraft
 from core.trust.sealing import SEALING_KEY, Seals
 from tests.support.api_gateway import configure
+from tests.support.store_records import draft
 
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
@@ -95,24 +95,26 @@ async def test_the_key_may_be_given(tmp_path: Path, key: str) -> None:
     assert (_holding(home), (home / SEALING_KEY).exists()) == ([], False)
 
 
-@pytest.mark.parametrize("lacking", [True, False])
-async def test_a_gateway_that_could_not_record_everything_does_not_leave(
-    tmp_path: Path, lacking: bool
+async def test_what_a_start_stored_is_recorded_by_the_next_one_of_its_home(
+    tmp_path: Path, postgres_url: str
 ) -> None:
-    """The next one finds until when it lived, and completes the journal; the control leaves."""
-    home = tmp_path / "home"
-    configure(home)
-    settings = load(home, environ={})
-    async with AsyncExitStack() as stack:
-        storage = await open_storage(stack, settings, Network.of(settings))
-        if lacking:
-            storage.deferred.complete(partial(_refused, "the disk is full"))
-    store = await open_store(f"sqlite:///{home / 'state.db'}")
-    others = await store.read(replicas.others, "next")
-    await store.close()
+    """It ended before it was recorded; the control: another gateway of the database starts."""
+    homes, question = [tmp_path / "one", tmp_path / "two"], draft()
+    for home in homes:
+        configure(home)
 
-    assert [one.id for one in others] == ([storage.owner] if lacking else [])
+    async def start(home: Path, *asked: ApprovalDraft) -> list[str]:
+        settings = load(home, environ={"SAYSO_STORE__URL": postgres_url})
+        async with AsyncExitStack() as stack:
+            storage = await open_storage(stack, settings, Network.of(settings))
+            await storage.journal.append("proof", {})
+            for one in asked:
+                await storage.store.write(approvals.create, one)
+        lines = map(json.loads, settings.audit_path.read_text().splitlines())
+        return [line["run"] for line in lines if line["kind"] == "ask"]
 
-
-async def _refused(why: str) -> None:
-    raise JournalError(why)
+    assert await start(homes[1]) == []
+    assert await start(homes[0], question) == []
+    assert await start(homes[1]) == []
+    assert await start(homes[0]) == [question.id]
+    assert await start(homes[0]) == [question.id]

@@ -1,8 +1,10 @@
 """Find the last record of a run from the end of the journal, however large that is."""
 
+import time
 from pathlib import Path
 
 from core.audit import latest as module
+from core.audit.chain import Head, fields, sealed
 from core.audit.journal import AuditJournal
 from core.audit.latest import latest
 
@@ -54,3 +56,20 @@ async def test_a_line_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
         await journal.append("finish", {"run": "b", "pad": "x" * 3 * module._BLOCK})
 
     assert set(latest(path, {"a", "b"}, 0)) == {"a", "b"}
+
+
+def test_many_runs_are_found_in_one_reading(tmp_path: Path) -> None:
+    """The time grows with the journal, not with that times the runs: it took 18 seconds."""
+    path, runs, head, lines = tmp_path / "audit.jsonl", range(3_000), Head(), []
+    for run in runs:
+        for kind in ("ask", "resolve", "start", "finish"):
+            line, head = sealed(fields({"run": f"run{run}", "text": "x" * 700}), kind, head)
+            lines.append(line)
+    path.write_bytes(b"".join(lines))
+    began = time.monotonic()
+
+    found = latest(path, {f"run{run}" for run in runs}, 0, ("ask",))
+
+    assert len(found) == len(runs)
+    assert {record["kind"] for record in found.values()} == {"ask"}
+    assert time.monotonic() - began < 10

@@ -63,6 +63,23 @@ async def test_an_approved_command_that_runs_is_ended(tmp_path: Path) -> None:
     assert gate.stopped(run_id) == "enough"
 
 
+async def test_who_ends_a_command_is_recorded_once(tmp_path: Path) -> None:
+    """Two do it at once, and both are told that it is ended: the first one is recorded."""
+    async with gate_at(tmp_path) as gate:
+        run_id = await allowed(gate, "sleep 60")
+        running = asyncio.create_task(gate.run_approved(run_id, dict(await gate.queued())[run_id]))
+        async with asyncio.timeout(10):
+            while await gate.tail(run_id) is None:
+                await asyncio.sleep(0.01)
+        stopped = await asyncio.gather(*(gate.cancel(run_id, one) for one in ("ana", "bob")))
+        await running
+
+    assert stopped == [True, True]
+    stops = [line["note"] for line in records(tmp_path) if line["kind"] == "stop"]
+    assert stops == ["ana"]
+    assert gate.stopped(run_id) == "ana"
+
+
 class SlowHost(GatewayHost):
     """A host that looks through a workspace, or for a companion, before its runner has the run."""
 

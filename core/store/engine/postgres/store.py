@@ -54,7 +54,7 @@ class _Again(Exception):
 class PostgresStore:
     """A store in a PostgreSQL database, shared by replicas."""
 
-    def __init__(self, url: str, steady: Milliseconds) -> None:
+    def __init__(self, url: str, steady: Milliseconds, journal: str | None) -> None:
         self._where = make_url(url).render_as_string(hide_password=True)
         self._engine: AsyncEngine = create_async_engine(
             "postgresql+asyncpg://",
@@ -63,7 +63,7 @@ class PostgresStore:
             max_overflow=0,
             pool_timeout=_POOL_WAIT_S,
         )
-        self._boot = uuid.uuid4().hex
+        self._boot, self._journal = uuid.uuid4().hex, journal
         self._followed = Followed(steady)
         self._correcting = asyncio.Lock()
         self._listeners = Listeners()
@@ -183,7 +183,8 @@ class PostgresStore:
     def _perform(
         self, conn: Connection, call: Callable[[Connection], T]
     ) -> tuple[T, tuple[str, ...]]:
-        attach(conn, Context(boot=self._boot, alone=False, followed=self._followed))
+        known = Context(self._boot, alone=False, followed=self._followed, journal=self._journal)
+        attach(conn, known)
         result = call(conn)
         notes = take_notes(conn)
         if notes:
@@ -251,13 +252,17 @@ def _prepare(conn: Connection) -> None:
     take_up(conn)
 
 
-async def open_postgres(url: str, steady: Milliseconds = steady_ms) -> PostgresStore:
+async def open_postgres(
+    url: str, steady: Milliseconds = steady_ms, journal: str | None = None
+) -> PostgresStore:
     """Connect, migrate under a lock, listen; ``steady`` is a clock in ms that nobody can set.
+
+    ``journal``: see ``open_store``.
 
     Raises:
         StoreError: it cannot be reached, refuses the login, or is newer than this Sayso.
     """
-    store = PostgresStore(url, steady)
+    store = PostgresStore(url, steady, journal)
     try:
         await store.start()
     except BaseException:

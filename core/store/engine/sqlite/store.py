@@ -35,14 +35,14 @@ _LONG_READS: Final = 3
 class SqliteStore:
     """A store in one file, held by one gateway."""
 
-    def __init__(self, path: Path, clock: HighWater, lock: int) -> None:
+    def __init__(self, path: Path, clock: HighWater, lock: int, journal: str | None) -> None:
         self._path, self._clock, self._lock = path, clock, lock
         self._loop = asyncio.get_running_loop()
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._listeners = Listeners()
         self._closed = False
         self._boot = uuid.uuid4().hex
-        self._writer = Writer(path, clock, self._boot, DiskReserve(path))
+        self._writer = Writer(path, clock, self._boot, DiskReserve(path), journal)
         self._thread = threading.Thread(target=self._serve, name="sayso-store", daemon=True)
         self._readers = ThreadPoolExecutor(1, "sayso-read")
         self._long_readers = ThreadPoolExecutor(_LONG_READS, "sayso-read-long")
@@ -166,8 +166,8 @@ def _call(
     return op(conn, *args, **kwargs)
 
 
-async def open_sqlite(path: Path, clock: HighWater) -> SqliteStore:
-    """Hold, check and open a SQLite file.
+async def open_sqlite(path: Path, clock: HighWater, journal: str | None = None) -> SqliteStore:
+    """Hold, check and open a SQLite file; ``journal``: see ``open_store``.
 
     Raises:
         AnotherGateway: a running gateway holds it.
@@ -176,7 +176,7 @@ async def open_sqlite(path: Path, clock: HighWater) -> SqliteStore:
     lock = hold(path)
     try:
         check(path)
-        store = SqliteStore(path, clock, lock)
+        store = SqliteStore(path, clock, lock, journal)
         await store.start()
     except BaseException as error:
         os.close(lock)

@@ -84,8 +84,16 @@ def open_connection(path: Path, clock: HighWater, boot: str, *, read_only: bool)
 class Writer:
     """The one connection that writes; used by one thread at a time."""
 
-    def __init__(self, path: Path, clock: HighWater, boot: str, ballast: DiskReserve) -> None:
-        self._path, self._clock, self._boot, self._ballast = path, clock, boot, ballast
+    def __init__(
+        self,
+        path: Path,
+        clock: HighWater,
+        boot: str,
+        ballast: DiskReserve,
+        journal: str | None = None,
+    ) -> None:
+        self._path, self._clock, self._ballast = path, clock, ballast
+        self._boot, self._journal = boot, journal
         self._conn: Connection | None = None
         self._marked_ms = 0
         self._changes = 0
@@ -104,7 +112,8 @@ class Writer:
             raise
         self._clock.take_up(mark, idle=not asked)
         self._marked_ms = mark.high_ms
-        context_of(self._conn).full = not self._ballast.load()
+        context = context_of(self._conn)
+        context.full, context.journal = not self._ballast.load(), self._journal
 
     def close(self) -> None:
         """Keep the clock's mark and let go of the file."""
