@@ -15,6 +15,7 @@ LINES = (
     ("find", ".", "-name", "*.md", "-exec", "cat", "{}", "+"),
     ("find", ".", "-type", "f", "-exec", "echo", "=== {} ===", ";", "-exec", "wc", "-c", "{}", ";"),
     ("find", ".", "-exec", "echo", "{}", "+", "a", ";", "-print"),
+    ("find", ".", "-name", "*.md", "-exec", "echo", "+", "{}", "and", ";"),
 )
 
 
@@ -23,13 +24,13 @@ def decided(*argv: str, patterns: tuple[str, ...] = ("/**",)) -> Decision:
     return evaluate(plan_of(wrapped(*argv)), LISTED, listed(*patterns)).decision
 
 
-@pytest.mark.parametrize("argv", LINES[:3])
+@pytest.mark.parametrize("argv", [*LINES[:3], LINES[4]])
 def test_programs_that_show_files_run_unasked(argv: tuple[str, ...]) -> None:
     """Each command and the find without them are listed and known."""
     assert decided(*argv) is Decision.ALLOW
 
 
-@pytest.mark.parametrize("argv", LINES[:3])
+@pytest.mark.parametrize("argv", [*LINES[:3], LINES[4]])
 def test_the_bound_vector_does_the_same(argv: tuple[str, ...], tmp_path: Path) -> None:
     """With absolute paths instead of names, the real find prints what it printed before."""
     for name in ("a.md", "b.md", "-c.md"):
