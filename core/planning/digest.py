@@ -80,7 +80,7 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
 
 _UNUSUAL = (
     *("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "replaces"),
-    *("late", "ahead", "cached"),
+    *("late", "ahead", "cached", "fed"),
 )
 """What most commands lack: left out where it is empty."""
 

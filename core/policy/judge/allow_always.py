@@ -36,8 +36,9 @@ def promises_of(
         return _inner_promises(command, file, context, open_ended=open_ended)
     if not is_literal(file.realpath) or (open_ended and not takes_unknown(command, program)):
         return None
-    # Code that does not exist yet has no content that could be kept.
-    return None if command.absent else _own_promise(command, file, program, open_ended=open_ended)
+    # Code that does not exist yet, or comes through a pipe, has no content that could be kept.
+    unkept = command.absent or command.fed
+    return None if unkept else _own_promise(command, file, program, open_ended=open_ended)
 
 
 def _inner_promises(

@@ -179,6 +179,19 @@ def test_what_was_allowed_without_code_asks_when_there_is_some() -> None:
     assert {judged(one, *both).decision for one in (NO_MODULE, MODULE)} == {Decision.ALLOW}
 
 
+def test_what_was_allowed_without_code_asks_for_code_from_a_pipe() -> None:
+    """`python3` with nothing to read is harmless; `cat x | python3` runs whatever comes."""
+    bare = PlannedCommand(("python3",), pin(PYTHON))
+    (promise,) = judged(bare).promise
+    assert Promise(PYTHON, (), ()) == promise
+    assert judged(bare, promise).decision is Decision.ALLOW
+    fed = judged(replace(bare, fed=True), promise)
+    assert (fed.decision, fed.promise) == (Decision.ASK, ())
+    assert "it was always allowed without code from a pipe" == fed.segments[0].rule
+    by_hand = judged(replace(bare, fed=True), Promise(PYTHON, ()))
+    assert by_hand.decision is Decision.ALLOW
+
+
 def test_what_people_wrote_by_hand_covers_any_module() -> None:
     """Without `content` an entry means whatever is there."""
     assert judged(MODULE, Promise(PYTHON, ("-m", "x"))).decision is Decision.ALLOW
