@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from core.files.lookup import is_file, is_folder
-from core.model.command import PinnedFile
+from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.files.search import Guesses, Search
 from core.planning.code.words.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.words.assigned import filled, with_own_values
@@ -90,16 +90,34 @@ def _searched(
     pinned: list[PinnedFile],
 ) -> Code | Unpinned:
     """Pin the files that words name, in addition to those that are already pinned."""
-    inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
-    seen = Search(argv, executable.realpath, _folders(cwd, inside))
-    for word in words:
-        seen.add(word)
+    seen = _looked_for(argv, executable.realpath, cwd, words)
     for file in seen.files:
         script = _pin_script(file)
         if isinstance(script, Unpinned):
             return script
         pinned.append(script)
     return Code(tuple(dict.fromkeys(pinned)), tuple(seen.absent), *seen.beside())
+
+
+def _looked_for(
+    argv: tuple[str, ...], realpath: str, cwd: str, words: Iterable[CodeWord]
+) -> Search:
+    inside = (*entered(argv, realpath), *code_folders(argv, realpath, cwd))
+    seen = Search(argv, realpath, _folders(cwd, inside))
+    for word in words:
+        seen.add(word)
+    return seen
+
+
+def appeared(command: PlannedCommand, cwd: str) -> str:
+    """Return a file that a command's words lead to by now and that it does not bind, or ``""``."""
+    file = command.executable
+    words = () if file is None else dict.fromkeys(code_words(command.argv, file.realpath))
+    if file is None or not words:
+        return ""
+    bound = {one.path for one in command.operands}
+    found = map(real_parent, _looked_for(command.argv, file.realpath, cwd, words).files)
+    return next((path for path in found if path not in bound), "")
 
 
 def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
