@@ -11,7 +11,7 @@ from itertools import islice
 
 from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile, PlannedCommand
-from core.planning.code.files.search import Guesses, Search
+from core.planning.code.files.search import Guesses, Search, stays_absent
 from core.planning.code.words.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.words.assigned import filled, with_own_values
 from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held, resolved, tails
@@ -112,7 +112,8 @@ def _looked_for(
 def appeared(command: PlannedCommand, cwd: str) -> str:
     """Return a file that a command's words lead to by now and that it does not bind, or ``""``."""
     file = command.executable
-    words = () if file is None else dict.fromkeys(code_words(command.argv, file.realpath))
+    named = () if file is None else code_words(command.argv, file.realpath)
+    words = [one for one in dict.fromkeys(named) if not stays_absent(one)]
     if file is None or not words:
         return ""
     bound = {one.path for one in command.operands}
