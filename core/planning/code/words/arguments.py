@@ -187,7 +187,7 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
     if isinstance(reader, Interpreter):
         scripts = _likely(reader, words)
         if reader.modules:
-            modules = (CodeWord(one, whole=True) for one in imported(words))
+            modules = (CodeWord(one, whole=True) for one in imported((*reader.within, *words)))
             return chain(scripts, modules)
         if reader.library:
             loaded = modules_of(reader.library, words)

@@ -24,7 +24,8 @@ class Interpreter:
     the code itself, and ``takes`` options that do take one. An option that none of them matches may
     or may not take the next word. ``verbs`` are plain words before the script. ``fed`` matches
     options that make it read code from its input, whatever else it reads. ``modules``: its ``-m``
-    imports from the working folder. ``listed``: a word `@x` means the words in the file `x`.
+    imports from the working folder; ``within`` is what Python would get before its words.
+    ``listed``: a word `@x` means the words in the file `x`.
     ``library``: the language whose options load modules. ``goes_on``: a script may follow the code.
     """
 
@@ -33,6 +34,7 @@ class Interpreter:
     verbs: frozenset[str] = frozenset()
     fed: re.Pattern[str] = _NEVER
     modules: bool = False
+    within: tuple[str, ...] = ()
     listed: bool = False
     library: str = ""
     goes_on: bool = False
@@ -80,7 +82,11 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
             takes=re.compile(r"-[BbdEIiOPqsSuvx]*[WX]"),
         ),
     ),
-    (re.compile(r"(?:pdb|pydoc)[0-9.]*"), Interpreter(_NEVER, _NEVER)),
+    (re.compile(r"pdb[0-9.]*"), Interpreter(_NEVER, _NEVER)),
+    (
+        re.compile(r"pydoc[0-9.]*"),
+        Interpreter(_NEVER, _NEVER, modules=True, within=("-m", "pydoc")),
+    ),
     (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),
     *(
         (re.compile(rf"{name}[0-9.]*"), Interpreter(_ALONE_IN_PERL, code, library=name))

@@ -35,6 +35,7 @@ def test_a_program_that_starts_nothing_has_no_code() -> None:
         (("perl", "-Ilib", "-MA::B", "x.pl"), {"A/B.pm", "lib/A/B.pm", "x.pl"}),
         (("ruby", "-Ilib", "-ra/b", "x.rb"), {"a/b.rb", "lib/a/b.rb", "x.rb"}),
         (("python3", "-m", "a.b"), {"a/b.py"}),
+        (("pydoc3", "-w", "a.b"), {"a/b.py"}),
         (("node", "-r", "./a.js", "x.js"), {"./a.js", "x.js"}),
     ],
 )
