@@ -23,7 +23,7 @@ from core.planning.code.words.interpreters import (
     is_wrapper,
     starts_others,
 )
-from core.planning.code.words.option_files import Reader, configured_by
+from core.planning.code.words.option_files import Reader, any_started, configured_by
 from core.planning.code.words.options import (
     clustered,
     is_script,
@@ -98,6 +98,9 @@ def _of_started(argv: Sequence[str]) -> Iterator[CodeWord]:
         elif one.kind is Start.MODULE and interpreter_of(one.by) is None:
             yield from modules_in(name)
         yield from _own_words(one.command, name)
+        if not (configured_by(name) or interpreter_of(name)):
+            of_any = option_values(any_started(), one.command[1:])
+            yield from (CodeWord(each.path) for each in of_any)
 
 
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
@@ -185,7 +188,7 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
     if reader is SHELL:
         return iter(shell_words(tuple(words)).scripts)
     if isinstance(reader, Interpreter):
-        scripts = _likely(reader, words)
+        scripts = iter(()) if _only_checks(reader, words) else _likely(reader, words)
         if reader.modules:
             modules = (CodeWord(one, whole=True) for one in imported((*reader.within, *words)))
             return chain(scripts, modules)
@@ -194,6 +197,12 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
             return chain(scripts, (CodeWord(one, whole=True) for one in loaded))
         return scripts
     return option_values(reader, words)
+
+
+def _only_checks(reader: Interpreter, words: Sequence[str]) -> bool:
+    """Return whether a script is read and not run: `node -c x.js`, with no other option."""
+    first, following = (*words, "", "")[:2]
+    return following[:1] not in {"", "-"} and reader.checks.fullmatch(first) is not None
 
 
 def _likely(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:

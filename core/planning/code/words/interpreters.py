@@ -26,6 +26,7 @@ class Interpreter:
     options that make it read code from its input, whatever else it reads. ``modules``: its ``-m``
     imports from the working folder; ``within`` is what Python would get before its words.
     ``listed``: a word `@x` means the words in the file `x`.
+    With ``checks`` as its first word, it checks a script and runs nothing of it.
     ``library``: the language whose options load modules. ``goes_on``: a script may follow the code.
     """
 
@@ -39,6 +40,7 @@ class Interpreter:
     library: str = ""
     goes_on: bool = False
     takes: re.Pattern[str] = _NEVER
+    checks: re.Pattern[str] = _NEVER
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench", "inspect"))
@@ -101,8 +103,18 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         Interpreter(re.compile(_ALONE_IN_NODE), _CODE_OF_NODE, _VERBS, _TALKS_IN_NODE),
     ),
     (
+        re.compile(r"node|nodejs"),
+        Interpreter(
+            re.compile(rf"{_ALONE_IN_NODE}|--watch|-c|--check"),
+            _CODE_OF_NODE,
+            _VERBS,
+            _TALKS_IN_NODE,
+            checks=re.compile(r"-c|--check"),
+        ),
+    ),
+    (
         re.compile(
-            r"node|nodejs|bun|deno|tsx|ts-node(?:-[a-z]+)*|ts-script|vite-node|esno|jiti|zx|babel-node"
+            r"bun|deno|tsx|ts-node(?:-[a-z]+)*|ts-script|vite-node|esno|jiti|zx|babel-node"
             r"|swc-node|sucrase-node|tsimp"
         ),
         Interpreter(
@@ -111,7 +123,12 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     ),
     (
         re.compile(r"php[0-9.]*"),
-        Interpreter(re.compile(r"--[a-z-]+=.*|-[enqs]+"), re.compile(r"-[BERr]"), fed=_TALKS),
+        Interpreter(
+            re.compile(r"--[a-z-]+=.*|-[elnqs]+"),
+            re.compile(r"-[BERr]"),
+            fed=_TALKS,
+            checks=re.compile(r"-l|--syntax-check"),
+        ),
     ),
     (
         re.compile(r"lua(?:jit)?[0-9.]*"),
