@@ -179,6 +179,18 @@ def test_what_was_allowed_without_code_asks_when_there_is_some() -> None:
     assert {judged(one, *both).decision for one in (NO_MODULE, MODULE)} == {Decision.ALLOW}
 
 
+def test_a_program_that_no_table_knows_is_held_to_no_code() -> None:
+    """`torchrun` was allowed with any arguments; a script among them was not shown."""
+    bare = PlannedCommand(("torchrun", "--help"), pin("/usr/bin/torchrun"))
+    (promise,) = judged(bare).promise
+    assert Promise("/usr/bin/torchrun", None, ()) == promise
+    assert "/usr/bin/torchrun with any arguments" == promise.scope
+    assert judged(replace(bare, argv=("torchrun", "-x")), promise).decision is Decision.ALLOW
+    script = running("torchrun", "evil.py", path="/usr/bin/torchrun", code={"/e.py": SEEN})
+    assert "always allowed without /e.py" in judged(script, promise).why
+    assert judged(script, "/usr/bin/torchrun").decision is Decision.ALLOW
+
+
 def test_what_was_allowed_without_code_asks_for_code_from_a_pipe() -> None:
     """`python3` with nothing to read is harmless; `cat x | python3` runs whatever comes."""
     bare = PlannedCommand(("python3",), pin(PYTHON))
