@@ -130,7 +130,7 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
     readers = (interpreter_of(argv[0]), interpreter_of(realpath))
     interpreter = next((one for one in readers if isinstance(one, Interpreter)), None)
-    own = argv[1:] if interpreter is None else _before_script(interpreter, argv[1:])
+    own = argv[1:] if interpreter is None else before_script(interpreter, argv[1:])
     yield from (one.path for one in option_values(_CHANGES_FOLDER, own))
     configured = configured_by(argv[0]) or configured_by(realpath)
     if configured is not None:
@@ -143,7 +143,7 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
         yield from _whole_and_held(takewhile(lambda word: interpreter_of(word) is None, argv[1:]))
 
 
-def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
+def before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     """Return the words up to the script: those after it are the script's own."""
     script = next((one.path for one in _scripts(reader, words) if one.sure), None)
     return words if script is None or script not in words else words[: words.index(script)]
