@@ -16,7 +16,7 @@ from core.model.command import (
 )
 from core.model.identity import ApprovalId
 from core.model.stdio import Capture, Stdio
-from core.planning.code.words.reloading import reloads
+from core.planning.code.words.arguments import reloads
 from core.planning.environment import RUN_MARK
 from core.planning.paths.writable_by_others import is_replaceable
 from core.planning.verify import OpenedPlan

@@ -9,7 +9,6 @@
     option_files   which other programs obey a file that their words name
     shell_words    the words of a shell: scripts, texts of ``-c`` and arguments
     assigned       the variables that words set, and what they load
-    reloading      whether a program loads its code again whenever that changes
     spoken         the words that name an interpreter, and the scripts of sed and awk
     parts          the parts of one word that may name a file
 """

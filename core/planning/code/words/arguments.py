@@ -15,6 +15,7 @@ from itertools import chain, islice, pairwise, takewhile
 from os.path import join
 from typing import Final
 
+from core.model.command import PlannedCommand
 from core.planning.code.words.interpreters import (
     MAKE,
     SHELL,
@@ -54,6 +55,13 @@ _CHANGES_FOLDER: Final = Reader(
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
+_RELOADS: Final = re.compile(
+    r"--(?:auto-?)?reload(?:=.*)?|--watch(?:-path)?(?:=.*)?|--hot|--debug|watch|dev"
+)
+_SERVERS: Final = re.compile(
+    r"uvicorn|hypercorn|gunicorn|granian|flask|quart|sanic|litestar|fastapi|node|nodejs|bun|deno|tsx"
+)
+_RELOADERS: Final = re.compile(r"nodemon|node-dev|ts-node-dev|tsnd|streamlit")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
@@ -130,7 +138,7 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
     readers = (interpreter_of(argv[0]), interpreter_of(realpath))
     interpreter = next((one for one in readers if isinstance(one, Interpreter)), None)
-    own = argv[1:] if interpreter is None else before_script(interpreter, argv[1:])
+    own = argv[1:] if interpreter is None else _before_script(interpreter, argv[1:])
     yield from (one.path for one in option_values(_CHANGES_FOLDER, own))
     configured = configured_by(argv[0]) or configured_by(realpath)
     if configured is not None:
@@ -143,10 +151,26 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
         yield from _whole_and_held(takewhile(lambda word: interpreter_of(word) is None, argv[1:]))
 
 
-def before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
+def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     """Return the words up to the script: those after it are the script's own."""
     script = next((one.path for one in _scripts(reader, words) if one.sure), None)
     return words if script is None or script not in words else words[: words.index(script)]
+
+
+def reloads(command: PlannedCommand) -> bool:
+    """Return whether any program that a command starts loads what changed while it runs."""
+    vectors = [one.argv for one in command.effective]
+    started = (each.command for one in vectors for each in commands_started(one))
+    return any(map(_reloads, (*vectors, *started)))
+
+
+def _reloads(argv: Sequence[str]) -> bool:
+    name = argv[0].rpartition("/")[2]
+    if _RELOADERS.fullmatch(name) or not _SERVERS.fullmatch(name):
+        return _RELOADERS.fullmatch(name) is not None
+    reader = interpreter_of(name)
+    own = _before_script(reader, argv[1:]) if isinstance(reader, Interpreter) else argv[1:]
+    return any(map(_RELOADS.fullmatch, own))
 
 
 def _whole_and_held(words: Iterable[str]) -> Iterator[str]:
