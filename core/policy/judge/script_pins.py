@@ -29,7 +29,7 @@ def held(
     command: PlannedCommand,
 ) -> AllowlistEntry | None:
     """Return the entry with content that covers a command as its files are now."""
-    if not allowlist.binds or command.fed:
+    if not allowlist.binds:
         return None
     pins = _pins(command)
     for entry in allowlist.bound(paths, arguments, pins):

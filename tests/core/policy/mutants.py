@@ -1269,8 +1269,8 @@ CONTENT = (
     Mutant(
         "what was always allowed without code runs what a pipe brings",
         "policy/judge/script_pins.py",
-        "not allowlist.binds or command.fed:",
-        "not allowlist.binds:",
+        "if command.fed:",
+        "if not command.argv:",
         "policy/judge/test_script_pins.py"
         "::test_what_was_allowed_without_code_asks_for_code_from_a_pipe",
     ),
