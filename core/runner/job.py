@@ -16,7 +16,6 @@ from core.model.command import (
 )
 from core.model.identity import ApprovalId
 from core.model.stdio import Capture, Stdio
-from core.planning.code.words.arguments import reloads
 from core.planning.environment import RUN_MARK
 from core.planning.paths.writable_by_others import is_replaceable
 from core.planning.verify import OpenedPlan
@@ -65,7 +64,8 @@ def _stage(
 ) -> Stage:
     program = command.executable
     pinned = (*(() if program is None else (program,)), *command.operands)
-    loose = set(command.operands) - _programs(command) if reloads(command) else set()
+    reloads = any(one.reloads for one in command.all_of_it)
+    loose = set(command.operands) - _programs(command) if reloads else set()
     pins: list[Pin] = [
         {
             "path": file.path,

@@ -36,8 +36,8 @@ def promises_of(
         return _inner_promises(command, file, context, open_ended=open_ended)
     if not is_literal(file.realpath) or (open_ended and not takes_unknown(command, program)):
         return None
-    if command.fed:
-        return None  # what comes through a pipe has no content that could be kept
+    if command.fed or command.reloads:
+        return None  # what comes through a pipe or is edited later has no content to keep
     # Code that does not exist yet has no content that could be kept.
     return None if command.absent else _own_promise(command, file, program, open_ended=open_ended)
 

@@ -65,6 +65,8 @@ def _difference(
 ) -> str | None:
     if command.fed:
         return "it was always allowed without code from a pipe"
+    if command.reloads:
+        return "it also runs what its code is changed to later"
     known = dict(entry.content or ())
     for path, digest in known.items():
         if pins.get(path) != digest:

@@ -15,7 +15,6 @@ from itertools import chain, islice, pairwise, takewhile
 from os.path import join
 from typing import Final
 
-from core.model.command import PlannedCommand
 from core.planning.code.words.interpreters import (
     MAKE,
     SHELL,
@@ -157,11 +156,9 @@ def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     return words if script is None or script not in words else words[: words.index(script)]
 
 
-def reloads(command: PlannedCommand) -> bool:
-    """Return whether any program that a command starts loads what changed while it runs."""
-    vectors = [one.argv for one in command.effective]
-    started = (each.command for one in vectors for each in commands_started(one))
-    return any(map(_reloads, (*vectors, *started)))
+def reloads(argv: Sequence[str]) -> bool:
+    """Return whether a program, or one that it starts, loads what changed while it runs."""
+    return any(map(_reloads, (argv, *(each.command for each in commands_started(argv)))))
 
 
 def _reloads(argv: Sequence[str]) -> bool:

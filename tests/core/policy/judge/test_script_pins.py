@@ -204,6 +204,18 @@ def test_what_was_allowed_without_code_asks_for_code_from_a_pipe() -> None:
     assert by_hand.decision is Decision.ALLOW
 
 
+def test_nothing_is_kept_of_code_that_is_loaded_again() -> None:
+    """`node --watch x.js` runs what anyone makes of the file later; by hand it can be allowed."""
+    started = running("node", "--watch", "p.py", path="/usr/bin/node")
+    (promise,) = judged(started).promise
+    assert judged(started, promise).decision is Decision.ALLOW
+    watching = judged(replace(started, reloads=True), promise)
+    assert (watching.decision, watching.promise) == (Decision.ASK, ())
+    assert "it also runs what its code is changed to later" == watching.segments[0].rule
+    by_hand = judged(replace(started, reloads=True), Promise("/usr/bin/node", started.argv[1:]))
+    assert by_hand.decision is Decision.ALLOW
+
+
 def test_what_people_wrote_by_hand_covers_any_module() -> None:
     """Without `content` an entry means whatever is there."""
     assert judged(MODULE, Promise(PYTHON, ("-m", "x"))).decision is Decision.ALLOW

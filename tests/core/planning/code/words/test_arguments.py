@@ -5,7 +5,6 @@ import pytest
 from core.planning.code.words.arguments import code_words, reloads
 from core.planning.code.words.parts import CodeWord
 from core.programs.inline_code import DEEPEST_START
-from tests.support.plans import command
 
 
 @pytest.mark.parametrize(
@@ -170,4 +169,4 @@ def test_started_programs_are_followed_to_a_depth() -> None:
 )
 def test_what_loads_its_code_again(line: str, found: bool) -> None:
     """Only a program that is known to; what a script is given is its own."""
-    assert reloads(command(*line.split())) is found
+    assert reloads(tuple(line.split())) is found
