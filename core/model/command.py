@@ -236,6 +236,9 @@ class PlannedCommand:
 
     ``replaces`` is an existing file that a move or a copy would replace.
 
+    ``fed``: it takes its code from the pipe before it. ``reloads``: it, or a program that it
+    starts, loads code again that changed while it runs.
+
     ``late`` are the places of ``$?`` in its words that get their digits when it starts, in order:
     the index of the word, and the offset in it. Elsewhere the two characters are text.
     """
@@ -259,6 +262,8 @@ class PlannedCommand:
     unsettled: str = ""
     replaces: str = ""
     late: tuple[tuple[int, int], ...] = ()
+    fed: bool = False
+    reloads: bool = False
 
     @property
     def vector(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from core.planning.code.files.operands import (
 )
 from core.planning.code.texts.found import joined
 from core.planning.code.texts.reached import by_options, by_vector
-from core.planning.code.words.arguments import code_folders, code_words, inline_text
+from core.planning.code.words.arguments import code_folders, code_words, inline_text, reloads
 from core.planning.code.words.assigned import loads
 from core.planning.code.words.parts import ENDS_OF_WORDS
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
@@ -90,6 +90,7 @@ def _running(argv: tuple[str, ...], executable: PinnedFile, code: Code) -> Plann
         absent=code.absent,
         ahead=code.ahead,
         cached=code.cached,
+        reloads=reloads(argv),
     )
 
 

@@ -80,7 +80,7 @@ def _stdio(plan: ExecPlan) -> dict[str, object]:
 
 _UNUSUAL = (
     *("exposed", "writers", "steered", "absent", "links", "neutral", "unsettled", "replaces"),
-    *("late", "ahead", "cached"),
+    *("late", "ahead", "cached", "fed", "reloads"),
 )
 """What most commands lack: left out where it is empty."""
 

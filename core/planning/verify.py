@@ -11,6 +11,7 @@ from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import FileIdentity, identity
 from core.files.lookup import check_looked, is_file, is_there
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
+from core.planning.code.files.operands import appeared
 from core.planning.digest import digest_of
 from core.planning.paths.pins import FINGERPRINTS
 from core.planning.paths.symlinks import links_of
@@ -154,9 +155,9 @@ def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
         if is_file(path.rstrip("/")):
             raise _Changed(f"`{path.rstrip('/')}` was not a file when this was asked")
     for one in command.effective:
-        for path in one.absent:
-            if is_there(path):
-                raise _Changed(f"`{path}` did not exist when this was asked")
+        there = (*filter(is_there, one.absent), appeared(one, cwd))
+        if there[0]:
+            raise _Changed(f"`{there[0]}` did not exist when this was asked")
         now = steering(one, cwd)
         if now != one.steered:
             changed = now or f"it does without {one.steered}"

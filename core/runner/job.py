@@ -64,12 +64,14 @@ def _stage(
 ) -> Stage:
     program = command.executable
     pinned = (*(() if program is None else (program,)), *command.operands)
+    reloads = any(one.reloads for one in command.all_of_it)
+    loose = set(command.operands) - _programs(command) if reloads else set()
     pins: list[Pin] = [
         {
             "path": file.path,
             "identity": opened.files[file].identity,
             "sha256": file.sha256,
-            "names": [] if opened.files[file].elf else _names(file, command),
+            "names": [] if file in loose or opened.files[file].elf else _names(file, command),
         }
         for file in pinned
     ]
@@ -86,6 +88,10 @@ def _stage(
         "inherit": [],
         "env": dict(command.neutral),
     }
+
+
+def _programs(command: PlannedCommand) -> set[PinnedFile]:
+    return {one.executable for one in command.all_of_it if one.executable is not None}
 
 
 def _unfound(command: PlannedCommand, *, watched: bool) -> list[str]:

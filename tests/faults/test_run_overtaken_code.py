@@ -16,6 +16,7 @@ import pytest
 from core.errors import PlanDrift
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.decision import Decision
+from core.planning import verify
 from core.planning.digest import bind
 from core.policy.judge.evaluate import evaluate
 from core.runner.runner import Runner
@@ -202,6 +203,11 @@ def as_it_was(plan: ExecPlan, *, operands: bool = False) -> ExecPlan:
     )
 
 
+def without_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away the other guard: words are not followed again before the start."""
+    monkeypatch.setattr(verify, "appeared", lambda *_: "")
+
+
 async def said(runner: Runner, plan: ExecPlan) -> str:
     """Run what was approved; return what it printed, or ``drift``."""
     try:
@@ -226,8 +232,9 @@ async def test_what_would_be_taken_first_ends_the_run(tmp_path: Path) -> None:
             assert await said(runner, plan) == "drift", (line, files)
 
 
-async def test_without_that_it_runs(tmp_path: Path) -> None:
+async def test_without_that_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the same lines, the same files."""
+    without_second_look(monkeypatch)
     async with running() as runner:
         for number, (line, files) in enumerate(TAKEN_FIRST):
             plan = as_it_was(asked(line, at := folder(tmp_path / str(number))))
@@ -246,7 +253,7 @@ async def test_without_that_it_runs(tmp_path: Path) -> None:
     ],
 )
 async def test_what_is_there_and_read_first_is_bound(
-    tmp_path: Path, line: str, file: str, evil: str
+    tmp_path: Path, line: str, file: str, evil: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other content there is drift, as it is for the file that the line names."""
     async with running() as runner:
@@ -255,6 +262,7 @@ async def test_what_is_there_and_read_first_is_bound(
         written(at, {file: evil})
 
         assert await said(runner, plan) == "drift"
+        without_second_look(monkeypatch)
         assert "evil" in await said(runner, as_it_was(plan, operands=True))
 
 
@@ -271,7 +279,9 @@ async def test_a_main_by_way_of_a_folder_that_is_not_there(tmp_path: Path, line:
         assert await said(runner, plan) == "drift"
 
 
-async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
+async def test_a_folder_that_becomes_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Node runs `x` then; while it is a folder, its content may be read and may change."""
     more = {"x/data.js": GOOD_JS, "x.js": "require('./x/data.js')\n"}
     async with running() as runner:
@@ -283,12 +293,13 @@ async def test_a_folder_that_becomes_a_file(tmp_path: Path) -> None:
 
         assert before == "good\n"
         assert await said(runner, plan) == "drift"
+        without_second_look(monkeypatch)
         assert await said(runner, as_it_was(plan)) == "evil\n"
 
 
 @pytest.mark.parametrize(("line", "evil"), BOUND)
 async def test_code_without_its_name_in_the_line(
-    tmp_path: Path, line: str, evil: dict[str, str]
+    tmp_path: Path, line: str, evil: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is finally read is bound, whatever the line calls it."""
     at = folder(tmp_path / "at")
@@ -300,6 +311,7 @@ async def test_code_without_its_name_in_the_line(
 
         assert "good" in before
         assert await said(runner, plan) == "drift"
+        without_second_look(monkeypatch)
         assert "evil" in await said(runner, as_it_was(plan, operands=True))
 
 

@@ -22,6 +22,8 @@ CONTROLS = {
     ("faults/test_blind_planning.py", "check_looked"),
     ("faults/test_program_oracle.py", "chosen_by"),
     ("faults/test_program_oracle.py", "neutral_environment"),
+    ("faults/test_run_fed_code.py", "appeared"),
+    ("faults/test_run_overtaken_code.py", "appeared"),
     ("faults/test_sandbox_hide.py", "begin"),
     ("faults/test_sandbox_sweep.py", "filter_for"),
     ("faults/test_sandbox_sweep.py", "walk"),

@@ -36,6 +36,8 @@ def promises_of(
         return _inner_promises(command, file, context, open_ended=open_ended)
     if not is_literal(file.realpath) or (open_ended and not takes_unknown(command, program)):
         return None
+    if command.fed or command.reloads:
+        return None  # what comes through a pipe or is edited later has no content to keep
     # Code that does not exist yet has no content that could be kept.
     return None if command.absent else _own_promise(command, file, program, open_ended=open_ended)
 
@@ -67,7 +69,8 @@ def _own_promise(
     argv, content = command.argv, content_of(command)
     distrust = distrusted(argv, file, program, file.realpath)
     if not program.carrier and distrust is None:
-        return (Promise(file.realpath, None, content or None),)
+        # What no table knows may read code that later arguments name.
+        return (Promise(file.realpath, None, content if content or program.unknown else None),)
     code = distrust is not None and not _SCRIPTED.isdisjoint(_names(file))
     stored = not (open_ended or code or any(map(looks_typed, argv[1:])))
     return (Promise(file.realpath, argv[1:], content),) if stored else None

@@ -107,6 +107,21 @@ async def test_a_module_that_appears_asks(tmp_path: Path) -> None:
     assert "mine" == said(shown)
 
 
+async def test_code_from_a_pipe_asks(tmp_path: Path) -> None:
+    """Python was allowed with nothing to read; it does not run what another command writes."""
+    async with gate_at(tmp_path) as gate:
+        await asked_again(gate, await gate.submit(request("/usr/bin/python3", cwd=tmp_path)))
+        alone = await gate.submit(request("/usr/bin/python3", cwd=tmp_path))
+        fed = await gate.submit(request("echo 'print(1)' | /usr/bin/python3", cwd=tmp_path))
+        assert isinstance(fed, Pending)
+        question = await gate.store.read(approvals.get, fed.run_id)
+
+    assert isinstance(alone, Finished)
+    assert question is not None
+    assert () == question.evaluation.promise
+    assert "without code from a pipe" in question.evaluation.segments[1].rule
+
+
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:
     """The same words in another folder ask; one folder's answer leaves the other's alone."""
     folders = tmp_path / "a", tmp_path / "b"

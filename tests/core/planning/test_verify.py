@@ -209,6 +209,29 @@ def test_a_script_that_a_runner_starts_must_stay_as_it_was(tmp_path: Path, line:
 
 
 @pytest.mark.parametrize(
+    ("line", "appears"),
+    [
+        ("mocha -r x", "x.js"),
+        ("mocha -r x", "x/index.js"),
+        ("timeout 5 mocha -r x", "x"),
+        ("perl -I. -MTool a.pl", "Tool.pm"),
+    ],
+)
+def test_what_was_no_file_may_not_become_code(tmp_path: Path, line: str, appears: str) -> None:
+    """Whoever asked without it there, or was always allowed without it, must not get to run it."""
+    script(tmp_path / "mocha", "#!/bin/sh\n")
+    (tmp_path / "a.pl").touch()
+    plan = planned(request(line, cwd=tmp_path), Planner((str(tmp_path), "/usr/bin")))
+    with verify(plan):
+        pass
+    (tmp_path / appears).parent.mkdir(exist_ok=True)
+    (tmp_path / appears).touch()
+
+    with pytest.raises(PlanDrift, match="did not exist when this was asked"), verify(plan):
+        pass
+
+
+@pytest.mark.parametrize(
     ("line", "found", "appears"),
     [
         ("env -C sub sh x.sh", "x.sh", "sub/x.sh"),

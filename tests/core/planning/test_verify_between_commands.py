@@ -111,6 +111,17 @@ async def test_a_hook_that_the_line_itself_puts_there(runner: Runner, place: Pat
     assert (done.exit_code, done.drift) == (0, "")
 
 
+async def test_code_that_the_line_itself_puts_there(runner: Runner, place: Path) -> None:
+    """Always allowed without a `Tool.pm`, perl does not load the one that the line makes."""
+    (place / "data").write_text(f"open my $f, '>', '{place.parent}/canary'; 1;\n")
+    (place / "a.pl").touch()
+
+    done = await run(runner, request("cp data Tool.pm && perl -I. -MTool a.pl", cwd=place))
+
+    assert not canary(place)
+    assert "`perl` (command 2 of 2) was not started" in done.drift
+
+
 @pytest.mark.parametrize("bound", [True, False])
 async def test_a_configuration_that_somebody_changes_meanwhile(
     runner: Runner, place: Path, bound: bool, monkeypatch: pytest.MonkeyPatch

@@ -1259,6 +1259,36 @@ CONTENT = (
         "policy/judge/test_script_pins.py::test_nothing_is_offered_for_code_that_is_not_there_yet",
     ),
     Mutant(
+        "allow-always is offered for code from a pipe",
+        "policy/judge/allow_always.py",
+        "if command.fed or",
+        "if",
+        "policy/judge/test_script_pins.py"
+        "::test_what_was_allowed_without_code_asks_for_code_from_a_pipe",
+    ),
+    Mutant(
+        "allow-always is offered for a server that loads what is edited",
+        "policy/judge/allow_always.py",
+        "if command.fed or command.reloads:",
+        "if command.fed:",
+        "policy/judge/test_script_pins.py::test_nothing_is_kept_of_code_that_is_loaded_again",
+    ),
+    Mutant(
+        "what was always allowed covers a server that loads what is edited",
+        "policy/judge/script_pins.py",
+        "if command.reloads:",
+        "if not command.argv:",
+        "policy/judge/test_script_pins.py::test_nothing_is_kept_of_code_that_is_loaded_again",
+    ),
+    Mutant(
+        "what was always allowed without code runs what a pipe brings",
+        "policy/judge/script_pins.py",
+        "if command.fed:",
+        "if not command.argv:",
+        "policy/judge/test_script_pins.py"
+        "::test_what_was_allowed_without_code_asks_for_code_from_a_pipe",
+    ),
+    Mutant(
         "modules that a runner starts are not bound",
         "planning/code/words/arguments.py",
         "        elif one.kind is Start.MODULE and interpreter_of(one.by) is None:\n",

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,34 @@ def test_other_words_that_lead_to_it_are_named_too(shared: Path) -> None:
         f"{shared}/alias",
         f"{shared}/folder/tool.sh",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("node bin/tool.js", True),
+        ("node bin/tool.js --watch", True),
+        ("node --watch bin/tool.js", False),
+        ("node --watch-path=bin bin/tool.js", False),
+    ],
+)
+def test_what_is_to_be_loaded_again_has_no_names(shared: Path, line: str, kept: bool) -> None:
+    """A server that loads what is edited would be refused the file; it is checked at the start."""
+    (shared / "bin/tool.js").write_text("1\n")
+
+    assert bool(names(line, shared)) is kept
+
+
+def test_a_program_that_loads_its_code_again_is_still_named(shared: Path) -> None:
+    """Its own script is not what anyone edits while it runs."""
+    server = script(shared / "bin/uvicorn", f"#!{sys.executable}\n")
+    (shared / "app.py").touch()
+    line = f"timeout 5 {server} app:app --reload"
+    with verify(planned(request(line, cwd=shared))) as opened:
+        job, _ = job_of(RUN, opened, Limits())
+
+    found = {pin["path"]: bool(pin["names"]) for pin in job["stages"][0]["pins"]}
+    assert (found[str(server)], found[str(shared / "app.py")]) == (True, False)
 
 
 def test_a_script_of_the_system_has_no_names_but_for_root() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from core.model.command import Connector, PlannedCommand
 from core.planning.code.files.operands import reached_files
 from core.planning.code.texts.reached import by_vector
+from core.planning.code.texts.wrapping import runs_elsewhere
 from core.planning.code.words.parts import fed_names
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.wrappers import names_of
@@ -23,24 +24,35 @@ def with_fed(
     """
     if Connector.PIPE not in connectors:
         return commands
-    feeding = set(_feeding(commands, connectors))
+    fed = dict(_fed(commands, connectors))
+    feeding = {place for at, first in fed.items() for place in range(first, at)}
     if not feeding:
         return commands
-    return tuple(
-        _with_files(one, cwd) if place in feeding else one for place, one in enumerate(commands)
-    )
+    found = (_with_files(one, cwd) if at in feeding else one for at, one in enumerate(commands))
+    return tuple(_marked(one) if at in fed else one for at, one in enumerate(found))
 
 
-def _feeding(
+def _fed(
     commands: tuple[PlannedCommand, ...], connectors: Sequence[Connector]
-) -> Iterator[int]:
-    """Yield the places of commands whose output reaches one that takes code from its input."""
+) -> Iterator[tuple[int, int]]:
+    """Yield the places of commands that take code from a pipe, and where their pipe begins."""
     first = 0
     for place, command in enumerate(commands[1:], 1):
         if connectors[place - 1] is not Connector.PIPE:
             first = place
         elif _takes_code(command):
-            yield from range(first, place)
+            yield place, first
+
+
+def _marked(command: PlannedCommand) -> PlannedCommand:
+    """Return a command as one that is fed its code, and what it starts that takes code as well.
+
+    Code for another machine or a container does not count.
+    """
+    if runs_elsewhere(command.argv[0]):
+        return command
+    inner = tuple(_marked(one) if _takes_code(one) else one for one in command.inner)
+    return replace(command, inner=inner, fed=True)
 
 
 def _takes_code(command: PlannedCommand) -> bool:

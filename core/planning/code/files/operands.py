@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from core.files.lookup import is_file, is_folder
-from core.model.command import PinnedFile
-from core.planning.code.files.search import Guesses, Search
+from core.model.command import PinnedFile, PlannedCommand
+from core.planning.code.files.search import Guesses, Search, stays_absent
 from core.planning.code.words.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.words.assigned import filled, with_own_values
 from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held, resolved, tails
@@ -90,16 +90,35 @@ def _searched(
     pinned: list[PinnedFile],
 ) -> Code | Unpinned:
     """Pin the files that words name, in addition to those that are already pinned."""
-    inside = (*entered(argv, executable.realpath), *code_folders(argv, executable.realpath, cwd))
-    seen = Search(argv, executable.realpath, _folders(cwd, inside))
-    for word in words:
-        seen.add(word)
+    seen = _looked_for(argv, executable.realpath, cwd, words)
     for file in seen.files:
         script = _pin_script(file)
         if isinstance(script, Unpinned):
             return script
         pinned.append(script)
     return Code(tuple(dict.fromkeys(pinned)), tuple(seen.absent), *seen.beside())
+
+
+def _looked_for(
+    argv: tuple[str, ...], realpath: str, cwd: str, words: Iterable[CodeWord]
+) -> Search:
+    inside = (*entered(argv, realpath), *code_folders(argv, realpath, cwd))
+    seen = Search(argv, realpath, _folders(cwd, inside))
+    for word in words:
+        seen.add(word)
+    return seen
+
+
+def appeared(command: PlannedCommand, cwd: str) -> str:
+    """Return a file that a command's words lead to by now and that it does not bind, or ``""``."""
+    file = command.executable
+    named = () if file is None else code_words(command.argv, file.realpath)
+    words = [one for one in dict.fromkeys(named) if not stays_absent(one)]
+    if file is None or not words:
+        return ""
+    bound = {one.path for one in command.operands}
+    found = map(real_parent, _looked_for(command.argv, file.realpath, cwd, words).files)
+    return next((path for path in found if path not in bound), "")
 
 
 def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:

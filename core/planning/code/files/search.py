@@ -35,6 +35,11 @@ _FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".node")
 _IN_FOLDERS: Final = tuple(one for one in WITHIN if one[:1] == "/")
 
 
+def stays_absent(word: CodeWord) -> bool:
+    """Return whether a file that a word names is among those of ``Search.beside`` if missing."""
+    return word.whole and word.path.endswith(MODULE_ENDS)
+
+
 class Search:
     """The files that a command's words lead to, and the paths at which no file may appear.
 

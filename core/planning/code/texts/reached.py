@@ -16,6 +16,7 @@ from core.planning.code.texts.wrapping import (
     commands_in,
     looked_through,
     option_texts,
+    runs_elsewhere,
     shelled_words,
     split_text,
     spreads_code,
@@ -88,11 +89,10 @@ _MOST_TEXTS: Final = 256
 """How many words of one command are read as texts."""
 
 _MESSAGES: Final = frozenset(("-m", "--message", "-am"))
-_FED: Final = re.compile(r"at|batch|R|octave|irb|ipython[0-9.]*|jshell|ghci|erl|iex|ed|ex")
+_FED: Final = re.compile(
+    r"at|batch|R|octave|irb|pry|ipython[0-9.]*|jshell|ghci|erl|iex|ed|ex|dc|ocaml|sbcl|mongosh|s?ftp"
+)
 """Programs that take code from their input, whatever their words are."""
-
-_ELSEWHERE: Final = re.compile(r"ssh|docker|podman|nerdctl|kubectl|oc|lxc|incus")
-"""Programs that start others on another machine: their words name no file of this one."""
 
 _FILLS: Final = re.compile(
     r"\$\(|`|<\(|\b(?:read|mapfile|readarray|source|getopts)\b|(?:^|[\s;&|{(])\.\s"
@@ -126,7 +126,7 @@ def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:
         return joined((own, _by_wrapper(started, depth))) if started else own
     if _FED.fullmatch(name) or name == "crontab":
         return _by_schedule(name, argv[1:])
-    if _ELSEWHERE.fullmatch(name):
+    if runs_elsewhere(name):
         return Reached(takes=_by_wrapper(argv, depth).takes)
     return _by_wrapper(argv, depth) if starts_others(argv[0], realpath) else NOTHING
 
@@ -148,7 +148,7 @@ def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
 
 def _option_words(argv: Sequence[str]) -> Iterator[str]:
     """Yield the words that may name a program: no message's, and only the options of `ssh`."""
-    elsewhere = _ELSEWHERE.fullmatch(argv[0].rpartition("/")[2])
+    elsewhere = runs_elsewhere(argv[0])
     for before, word in pairwise(argv):
         if before not in _MESSAGES and not (elsewhere and "-" not in {before[:1], word[:1]}):
             yield word
@@ -206,7 +206,7 @@ def _feeding(fragment: Fragment, part: Reached, *, piped: bool, whole: bool) -> 
         yield from (word for before, word in pairwise(words) if before != "-m")
     elif whole or not left_out:
         yield from words
-    remote = not piped and _ELSEWHERE.fullmatch(name) is not None
+    remote = not piped and runs_elsewhere(name)
     if part.takes or not ((own or remote) and _is_given(fragment)):
         yield from fragment.documents
 
@@ -217,7 +217,7 @@ def _is_given(fragment: Fragment) -> bool:
         bool(fragment.documents)
         and not fragment.inputs
         and (
-            _ELSEWHERE.fullmatch(fragment.words[0]) is not None
+            runs_elsewhere(fragment.words[0])
             or not any(_UNSURE.search(word) for word in fragment.words[1:])
         )
     )
@@ -246,7 +246,7 @@ def _by_fragment(fragment: Fragment, depth: int) -> Reached:
 def _by_documents(found: Reached, fragment: Fragment, name: str, depth: int) -> Reached:
     """Return what an interpreter would run as code if its input is in here-documents."""
     reader = interpreter_of(name)
-    elsewhere = _ELSEWHERE.fullmatch(name) is not None
+    elsewhere = runs_elsewhere(name)
     if isinstance(reader, Reader):
         return found
     if reader is None and not elsewhere:

@@ -68,6 +68,8 @@ _REPLACED_GLUED: Final = re.compile(r"(?:-[A-Za-z0]*?[Ii]|--[a-z-]+=)(.+)", re.D
 _NUMBER: Final = re.compile(r"[\d.]*")
 _SSH_VALUE: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 
+_ELSEWHERE: Final = re.compile(r"ssh|docker|podman|nerdctl|kubectl|oc|lxc|incus")
+
 _FIND_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
 _LIST_OF_FIND: Final = "-files0-from"
@@ -80,6 +82,14 @@ _SPLITS: Final = re.compile(r"(?:-[A-Za-z]*?S|--s[a-z-]*=?)(.*)", re.DOTALL)
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPED_BLANK: Final = re.compile(r"\\[_tnfvr]")
+
+
+def runs_elsewhere(path: str) -> bool:
+    """Return whether a program starts others on another machine or in a container.
+
+    Their words name no file of this one.
+    """
+    return _ELSEWHERE.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -23,7 +23,7 @@ from core.planning.code.words.interpreters import (
     is_wrapper,
     starts_others,
 )
-from core.planning.code.words.option_files import Reader, configured_by
+from core.planning.code.words.option_files import Reader, any_started, configured_by
 from core.planning.code.words.options import (
     clustered,
     is_script,
@@ -54,6 +54,13 @@ _CHANGES_FOLDER: Final = Reader(
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
+_RELOADS: Final = re.compile(
+    r"--(?:auto-?)?reload(?:=.*)?|--watch(?:-path)?(?:=.*)?|--hot|--debug|watch|dev"
+)
+_SERVERS: Final = re.compile(
+    r"uvicorn|hypercorn|gunicorn|granian|flask|quart|sanic|litestar|fastapi|node|nodejs|bun|deno|tsx"
+)
+_RELOADERS: Final = re.compile(r"nodemon|node-dev|ts-node-dev|tsnd|streamlit")
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
@@ -98,6 +105,9 @@ def _of_started(argv: Sequence[str]) -> Iterator[CodeWord]:
         elif one.kind is Start.MODULE and interpreter_of(one.by) is None:
             yield from modules_in(name)
         yield from _own_words(one.command, name)
+        if not (configured_by(name) or interpreter_of(name)):
+            of_any = option_values(any_started(), one.command[1:])
+            yield from (CodeWord(each.path) for each in of_any)
 
 
 def configuring(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
@@ -146,6 +156,20 @@ def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     return words if script is None or script not in words else words[: words.index(script)]
 
 
+def reloads(argv: Sequence[str]) -> bool:
+    """Return whether a program, or one that it starts, loads what changed while it runs."""
+    return any(map(_reloads, (argv, *(each.command for each in commands_started(argv)))))
+
+
+def _reloads(argv: Sequence[str]) -> bool:
+    name = argv[0].rpartition("/")[2]
+    if _RELOADERS.fullmatch(name) or not _SERVERS.fullmatch(name):
+        return _RELOADERS.fullmatch(name) is not None
+    reader = interpreter_of(name)
+    own = _before_script(reader, argv[1:]) if isinstance(reader, Interpreter) else argv[1:]
+    return any(map(_RELOADS.fullmatch, own))
+
+
 def _whole_and_held(words: Iterable[str]) -> Iterator[str]:
     for word in words:
         yield word
@@ -185,15 +209,21 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
     if reader is SHELL:
         return iter(shell_words(tuple(words)).scripts)
     if isinstance(reader, Interpreter):
-        scripts = _likely(reader, words)
+        scripts = iter(()) if _only_checks(reader, words) else _likely(reader, words)
         if reader.modules:
-            modules = (CodeWord(one, whole=True) for one in imported(words))
+            modules = (CodeWord(one, whole=True) for one in imported((*reader.within, *words)))
             return chain(scripts, modules)
         if reader.library:
             loaded = modules_of(reader.library, words)
             return chain(scripts, (CodeWord(one, whole=True) for one in loaded))
         return scripts
     return option_values(reader, words)
+
+
+def _only_checks(reader: Interpreter, words: Sequence[str]) -> bool:
+    """Return whether a script is read and not run: `node -c x.js`, with no other option."""
+    first, following = (*words, "", "")[:2]
+    return following[:1] not in {"", "-"} and reader.checks.fullmatch(first) is not None
 
 
 def _likely(reader: Interpreter, words: Sequence[str]) -> Iterator[CodeWord]:

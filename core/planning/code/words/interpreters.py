@@ -24,7 +24,9 @@ class Interpreter:
     the code itself, and ``takes`` options that do take one. An option that none of them matches may
     or may not take the next word. ``verbs`` are plain words before the script. ``fed`` matches
     options that make it read code from its input, whatever else it reads. ``modules``: its ``-m``
-    imports from the working folder. ``listed``: a word `@x` means the words in the file `x`.
+    imports from the working folder; ``within`` is what Python would get before its words.
+    ``listed``: a word `@x` means the words in the file `x`.
+    With ``checks`` as its first word, it checks a script and runs nothing of it.
     ``library``: the language whose options load modules. ``goes_on``: a script may follow the code.
     """
 
@@ -33,10 +35,12 @@ class Interpreter:
     verbs: frozenset[str] = frozenset()
     fed: re.Pattern[str] = _NEVER
     modules: bool = False
+    within: tuple[str, ...] = ()
     listed: bool = False
     library: str = ""
     goes_on: bool = False
     takes: re.Pattern[str] = _NEVER
+    checks: re.Pattern[str] = _NEVER
 
 
 _VERBS: Final = frozenset(("run", "test", "watch", "serve", "bench", "inspect"))
@@ -80,7 +84,11 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
             takes=re.compile(r"-[BbdEIiOPqsSuvx]*[WX]"),
         ),
     ),
-    (re.compile(r"(?:pdb|pydoc)[0-9.]*"), Interpreter(_NEVER, _NEVER)),
+    (re.compile(r"pdb[0-9.]*"), Interpreter(_NEVER, _NEVER)),
+    (
+        re.compile(r"pydoc[0-9.]*"),
+        Interpreter(_NEVER, _NEVER, modules=True, within=("-m", "pydoc")),
+    ),
     (re.compile(r"(?:ba|da|a|k|mk|z|c|tc|fi|r|ya)?sh"), SHELL),
     *(
         (re.compile(rf"{name}[0-9.]*"), Interpreter(_ALONE_IN_PERL, code, library=name))
@@ -95,8 +103,18 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
         Interpreter(re.compile(_ALONE_IN_NODE), _CODE_OF_NODE, _VERBS, _TALKS_IN_NODE),
     ),
     (
+        re.compile(r"node|nodejs"),
+        Interpreter(
+            re.compile(rf"{_ALONE_IN_NODE}|--watch|-c|--check"),
+            _CODE_OF_NODE,
+            _VERBS,
+            _TALKS_IN_NODE,
+            checks=re.compile(r"-c|--check"),
+        ),
+    ),
+    (
         re.compile(
-            r"node|nodejs|bun|deno|tsx|ts-node(?:-[a-z]+)*|ts-script|vite-node|esno|jiti|zx|babel-node"
+            r"bun|deno|tsx|ts-node(?:-[a-z]+)*|ts-script|vite-node|esno|jiti|zx|babel-node"
             r"|swc-node|sucrase-node|tsimp"
         ),
         Interpreter(
@@ -105,7 +123,12 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     ),
     (
         re.compile(r"php[0-9.]*"),
-        Interpreter(re.compile(r"--[a-z-]+=.*|-[enqs]+"), re.compile(r"-[BERr]"), fed=_TALKS),
+        Interpreter(
+            re.compile(r"--[a-z-]+=.*|-[elnqs]+"),
+            re.compile(r"-[BERr]"),
+            fed=_TALKS,
+            checks=re.compile(r"-l|--syntax-check"),
+        ),
     ),
     (
         re.compile(r"lua(?:jit)?[0-9.]*"),

@@ -82,6 +82,11 @@ def configured_by(path: str) -> Reader | None:
     return None if row is None else _reader(row)
 
 
+def any_started() -> Reader:
+    """Return how the words of an unknown program that another one starts name files of options."""
+    return _reader(_rows()[0]["-"])
+
+
 def plainly(option: str) -> str:
     """Return the name of an option without its dashes: `--globalSetup` is `--global-setup`."""
     return option.replace("-", "").replace("_", "").lower()

@@ -16,7 +16,7 @@ from tests.support.plans import LISTED, command, listed, plan_of, wrapped
         (wrapped("xargs", "git", "log"), ()),
         (wrapped("xargs", "sh", "x.sh"), ()),
         (command("/srv/app/t*l"), ()),
-        (command("/srv/app/tool"), (Promise("/srv/app/tool"),)),
+        (command("/srv/app/tool"), (Promise("/srv/app/tool", None, ()),)),
     ],
     ids=lambda one: " ".join(one.argv) if isinstance(one, PlannedCommand) else "",
 )

@@ -179,6 +179,43 @@ def test_what_was_allowed_without_code_asks_when_there_is_some() -> None:
     assert {judged(one, *both).decision for one in (NO_MODULE, MODULE)} == {Decision.ALLOW}
 
 
+def test_a_program_that_no_table_knows_is_held_to_no_code() -> None:
+    """`torchrun` was allowed with any arguments; a script among them was not shown."""
+    bare = PlannedCommand(("torchrun", "--help"), pin("/usr/bin/torchrun"))
+    (promise,) = judged(bare).promise
+    assert Promise("/usr/bin/torchrun", None, ()) == promise
+    assert "/usr/bin/torchrun with any arguments" == promise.scope
+    assert judged(replace(bare, argv=("torchrun", "-x")), promise).decision is Decision.ALLOW
+    script = running("torchrun", "evil.py", path="/usr/bin/torchrun", code={"/e.py": SEEN})
+    assert "always allowed without /e.py" in judged(script, promise).why
+    assert judged(script, "/usr/bin/torchrun").decision is Decision.ALLOW
+
+
+def test_what_was_allowed_without_code_asks_for_code_from_a_pipe() -> None:
+    """`python3` with nothing to read is harmless; `cat x | python3` runs whatever comes."""
+    bare = PlannedCommand(("python3",), pin(PYTHON))
+    (promise,) = judged(bare).promise
+    assert Promise(PYTHON, (), ()) == promise
+    assert judged(bare, promise).decision is Decision.ALLOW
+    fed = judged(replace(bare, fed=True), promise)
+    assert (fed.decision, fed.promise) == (Decision.ASK, ())
+    assert "it was always allowed without code from a pipe" == fed.segments[0].rule
+    by_hand = judged(replace(bare, fed=True), Promise(PYTHON, ()))
+    assert by_hand.decision is Decision.ALLOW
+
+
+def test_nothing_is_kept_of_code_that_is_loaded_again() -> None:
+    """`node --watch x.js` runs what anyone makes of the file later; by hand it can be allowed."""
+    started = running("node", "--watch", "p.py", path="/usr/bin/node")
+    (promise,) = judged(started).promise
+    assert judged(started, promise).decision is Decision.ALLOW
+    watching = judged(replace(started, reloads=True), promise)
+    assert (watching.decision, watching.promise) == (Decision.ASK, ())
+    assert "it also runs what its code is changed to later" == watching.segments[0].rule
+    by_hand = judged(replace(started, reloads=True), Promise("/usr/bin/node", started.argv[1:]))
+    assert by_hand.decision is Decision.ALLOW
+
+
 def test_what_people_wrote_by_hand_covers_any_module() -> None:
     """Without `content` an entry means whatever is there."""
     assert judged(MODULE, Promise(PYTHON, ("-m", "x"))).decision is Decision.ALLOW

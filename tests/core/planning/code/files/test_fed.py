@@ -82,3 +82,34 @@ def test_a_folder_that_others_may_write_to_is_said(tmp_path: Path) -> None:
 
     assert closed.exposed == ""
     assert exposed.exposed == str(open_to_all)
+
+
+@pytest.mark.parametrize(
+    ("line", "fed"),
+    [
+        ("cat notes | python3", [False, True]),
+        ("echo 1 | python3 -", [False, True]),
+        ("echo 1 | node | head", [False, True, False]),
+        ("echo 1 | sqlite3 app.db", [False, True]),
+        ("echo 1 | ed notes", [False, True]),
+        ("echo 1 | cat; python3", [False, False, False]),
+        ("echo 1 | python3 </dev/null", [False, False]),
+        ("echo 1 | python3 x.py", [False, False]),
+        ("echo 1 | python3 -m json.tool", [False, False]),
+        ("echo 1 | sqlite3 app.db 'select 1'", [False, False]),
+        ("echo 1 | docker exec -i db psql", [False, False]),
+        ("cat notes | ssh host sh", [False, False]),
+        ("cat notes | jq .", [False, False]),
+    ],
+)
+def test_what_takes_its_code_from_a_pipe(tmp_path: Path, line: str, fed: list[bool]) -> None:
+    """No file is its code, and what runs in a container or on another machine is none here."""
+    found = planned(request(line, cwd=tmp_path)).commands
+    assert [one.fed for one in found] == fed
+
+
+@pytest.mark.parametrize("line", ["cat x | timeout 5 python3", "timeout 5 sh -c 'cat x | python3'"])
+def test_what_a_wrapper_starts_takes_it_as_well(tmp_path: Path, line: str) -> None:
+    """What is stored would be about the program within."""
+    found = planned(request(line, cwd=tmp_path)).commands[-1]
+    assert [one.fed for one in found.effective if one.argv == ("python3",)] == [True]

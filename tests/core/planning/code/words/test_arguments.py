@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.planning.code.words.arguments import code_words
+from core.planning.code.words.arguments import code_words, reloads
 from core.planning.code.words.parts import CodeWord
 from core.programs.inline_code import DEEPEST_START
 
@@ -35,6 +35,7 @@ def test_a_program_that_starts_nothing_has_no_code() -> None:
         (("perl", "-Ilib", "-MA::B", "x.pl"), {"A/B.pm", "lib/A/B.pm", "x.pl"}),
         (("ruby", "-Ilib", "-ra/b", "x.rb"), {"a/b.rb", "lib/a/b.rb", "x.rb"}),
         (("python3", "-m", "a.b"), {"a/b.py"}),
+        (("pydoc3", "-w", "a.b"), {"a/b.py"}),
         (("node", "-r", "./a.js", "x.js"), {"./a.js", "x.js"}),
     ],
 )
@@ -146,3 +147,26 @@ def test_started_programs_are_followed_to_a_depth() -> None:
     argv = ("uv", "run") * (DEEPEST_START + 3) + ("x.py",)
 
     assert "x.py" not in {one.path for one in code_words(argv, "/usr/bin/uv")}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("uvicorn app:app --reload", True),
+        ("uv run uvicorn app:app --reload", True),
+        ("python3 -m uvicorn app:app --reload", True),
+        ("npx nodemon x.js", True),
+        ("npx tsx watch x.ts", True),
+        ("node --watch-path=src x.js", True),
+        ("flask --app x run --debug", True),
+        ("streamlit run x.py", True),
+        ("uvicorn app:app", False),
+        ("node x.js --watch", False),
+        ("python3 x.py --reload", False),
+        ("torchrun x.py nodemon", False),
+        ("sh x.sh uvicorn --reload", False),
+    ],
+)
+def test_what_loads_its_code_again(line: str, found: bool) -> None:
+    """Only a program that is known to; what a script is given is its own."""
+    assert reloads(tuple(line.split())) is found

@@ -127,6 +127,46 @@ lua -v x.lua                                        | x.lua
 lua -e 1 x.lua                                      | x.lua
 guile -e main x.scm                                 | x.scm
 expect -c 'set a 1' x.exp                           | x.exp
+gunicorn -c python:x a:b                            | x.py
+gunicorn --config=python:a.x a:b                    | a/x.py
+gunicorn -cpython:x a:b                             | x.py
+gunicorn -w 4 a.x                                   | a/x.py
+python3 -m gunicorn x                               | x.py
+hypercorn -c python:x a:b                           | x.py
+celery -A a worker --include x                      | x.py
+celery -A a worker -Ix                              | x.py
+rq worker -c x                                      | x.py
+python3 -m rq.cli worker -c x                       | x.py
+dramatiq a.x                                        | a/x.py
+arq x.WorkerSettings                                | x.py
+huey_consumer.py x.huey                             | x.py
+taskiq worker x:broker                              | x.py
+granian --interface asgi x:app                      | x.py
+sanic x.app                                         | x.py
+quart --app x run                                   | x.py
+waitress-serve --call x:create                      | x.py
+waitress-serve --app=x:app                          | x.py
+uwsgi --http :8000 --module x:app                   | x.py
+uwsgi --ini x.ini                                   | x.ini
+uwsgi x.ini                                         | x.ini
+pserve x.ini                                        | x.ini
+ipython --ext x                                     | x.py
+python3 -m ipdb -m x                                | x.py
+python3 -m pudb x.py                                | x.py
+python3 -m torch.distributed.run -m x               | x.py
+gem build x.gemspec                                 | x.gemspec
+puma x.ru                                           | x.ru
+dotnet build a/x.csproj                             | a/x.csproj
+rustc --extern x=libx.so a.rs                       | libx.so
+sbcl --core x --script a.lisp                       | x
+bb -f x                                             | x
+nix-env -f x -iA y                                  | x
+guix system build x.scm                             | x.scm
+puppet apply x.pp                                   | x.pp
+chef-client -zr x.rb                                | x.rb
+symfony php x.php                                   | x.php
+npx codeceptjs run --config x.js                    | x.js
+npx some-tool --require ./x.js                      | ./x.js
 """
 PLAIN = """
 docker rm -f web
@@ -168,6 +208,11 @@ docker ps -fname=x.yml
 cargo --config=a.b=x.yml build
 kubectl apply -f https://example.com/a,x.yml
 mvn -Dfoo.yml test
+npx turbo run build --filter=web.app
+npx some-tool --config x.js
+node -c x.js
+node --check x
+php -l x.php
 """
 MISSING = """
 go run x.go
@@ -195,6 +240,9 @@ locust -f a.py,x.py
 flake8 --conf x.cfg
 jbang x.java
 dotnet x.dll
+node -c -r ./y.js x.js
+node -c -i x.js
+php -l -d auto_prepend_file=y.php x.php
 """
 FOLDERS = """
 terraform -chdir=sub apply x.tfplan | sub
