@@ -13,6 +13,7 @@ from channels.cards.text import (
     TOO_LONG,
     digest_words,
     duration,
+    headline,
     odd_programs,
     part_end,
     part_title,
@@ -21,7 +22,8 @@ from channels.cards.text import (
 from channels.discord.render import messages as discord
 from channels.slack.render import messages as slack
 from channels.telegram.render import messages as telegram
-from core.model.identity import Target
+from core.model.approval import ApprovalReply, ApprovalState, Resolution
+from core.model.identity import LOCAL_CHANNEL, Actor, Target
 from tests.contracts.channel_examples import approval, plan
 from tests.support.plans import command, wrapped
 
@@ -114,3 +116,12 @@ def test_digest_words_are_proquints() -> None:
 def test_durations_are_worded(milliseconds: int, words: str) -> None:
     """Whole units, largest first."""
     assert duration(milliseconds) == words
+
+
+def test_a_name_from_the_machine_is_in_ascii() -> None:
+    """Other letters are escaped, as in a name that somebody gave himself: they may look alike."""
+    who = Actor(LOCAL_CHANNEL, "uid:7", "\u0410\u043d\u044f")
+    ended = Resolution(ApprovalState.DENIED, ApprovalReply.DENY, who, 0)
+
+    name = "\\u{0410}\\u{043D}\\u{044F}"
+    assert headline(ended).text == f"Denied by {name} (terminal) at 00:00 UTC"

@@ -100,18 +100,33 @@ STRICT = PolicyLayer(
 )
 
 
+LAX = PolicyLayer(
+    "tools.exec",
+    security=ExecSecurity.FULL,
+    ask=ExecAsk.OFF,
+    ask_fallback=AskFallback.FULL,
+    trust=Trust.CLASSICAL,
+    safe_bins=("jq", "grep"),
+    timeout_ms=9000,
+)
+
+
+@pytest.mark.parametrize("as_call", [True, False])
+def test_a_stricter_call_or_file_counts(as_call: bool) -> None:
+    """Each setting becomes what the stricter layer says, which is named as its source."""
+    strict = replace(STRICT, source="call" if as_call else "exec-approvals.json")
+    found = resolve([strict, LAX], NOTHING) if as_call else resolve([LAX], strict)
+    settings = ("security", "ask", "ask_fallback", "trust", "safe_bins", "timeout_ms")
+    assert {one: getattr(found, one) for one in settings} == {
+        one: getattr(STRICT, one) for one in settings
+    }
+    assert {found.sources[one] for one in settings} == {strict.source}
+
+
 @pytest.mark.parametrize("as_call", [True, False])
 def test_a_laxer_call_or_file_changes_nothing(as_call: bool) -> None:
     """Neither the agent nor the approvals file lets more run than the configuration does."""
-    lax = PolicyLayer(
-        "call" if as_call else "exec-approvals.json",
-        security=ExecSecurity.FULL,
-        ask=ExecAsk.OFF,
-        ask_fallback=AskFallback.FULL,
-        trust=Trust.CLASSICAL,
-        safe_bins=("jq", "grep"),
-        timeout_ms=9000,
-    )
+    lax = replace(LAX, source="call" if as_call else "exec-approvals.json")
     found = resolve([lax, STRICT], NOTHING) if as_call else resolve([STRICT], lax)
     assert found == resolve([STRICT], NOTHING)
     assert set(found.sources.values()) == {"tools.exec", "built-in default"}
