@@ -113,7 +113,7 @@ def _looked_for(
 def appeared(command: PlannedCommand, cwd: str, earlier: Sequence[PlannedCommand] = ()) -> str:
     """Return a file that a command's words lead to by now and that it does not bind, or ``""``.
 
-    What the same program was told to write by the ``earlier`` commands of its line does not count.
+    What ``earlier`` commands of its line wrote as outputs of the same program does not count.
     """
     file = command.executable
     named = () if file is None else code_words(command.argv, file.realpath)

@@ -17,7 +17,7 @@ _LEADING: Final = re.compile(r"\A(?:\.{0,2}/)+")
 
 
 def written_by(program: PinnedFile, earlier: Sequence[PlannedCommand], path: str) -> bool:
-    """Return whether an earlier start of the same program was told to write the file ``path``.
+    """Return whether an earlier start of the same program writes the file ``path``.
 
     Another command that names the file after that may have replaced it.
     """

@@ -112,9 +112,9 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     if not depth and (said := filled(argv)) is not None:
         return joined((by_vector(argv, realpath, 1), by_vector(said, realpath, 1)))
     options = tuple(one.path for one in configuring(argv, realpath))
-    said = TAKES if starts_console(argv) else NOTHING
+    console = TAKES if starts_console(argv) else NOTHING
     own = Reached(options) if runs_elsewhere(argv[0]) else _read_from(options)
-    return joined((_by_program(argv, realpath, depth), said, own))
+    return joined((_by_program(argv, realpath, depth), console, own))
 
 
 def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:

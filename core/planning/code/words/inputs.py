@@ -21,7 +21,8 @@ _MOST_READ: Final = 64
 _CONSOLES: Final = re.compile(
     r"[\0/](?:manage\.py|django-admin|flask|rails|artisan|drush|wp|scrapy|dotnet|poetry|pipenv|hatch)"
     r"\0(?:[^\0]*\0){0,4}?(?:shell(?:_plus)?|db(?:shell|console)|console|c|tinker|fsi|runner\0-)\0"
-    r"|[\0/](?:coverage|crystal)\0run\0(?:-[^\0]*\0)*/dev/(?:stdin|fd/0)\0"
+    r"|[\0/](?:(?:coverage|crystal|nim)\0r(?:un)?|nix-(?:build|shell|instantiate)|stap|bpftrace)\0"
+    r"(?:-[^\0]+\0)*(?:-|/dev/(?:stdin|fd/0))\0"
 )
 """Subcommands that run what they read, in words with a NUL before and after each."""
 

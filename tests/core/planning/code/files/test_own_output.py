@@ -26,7 +26,7 @@ from tests.support.runs import planned, request, script
         ("mocha -out=x.js && mocha -r x.js", "x.js", True),
     ],
 )
-def test_what_it_was_told_to_write(tmp_path: Path, line: str, path: str, *, drifts: bool) -> None:
+def test_what_it_wrote_itself(tmp_path: Path, line: str, path: str, *, drifts: bool) -> None:
     """`terraform apply p` reads the plan that the command before it wrote."""
     folder = tmp_path / "w"
     (folder / "sub").mkdir(parents=True)

@@ -52,12 +52,21 @@ TAKING = (
     *("env -S sh", "env -Ssh", "sudo -u sh bash", "command sh", "exec sh"),
     *("python3 manage.py shell", "flask --app x shell", "bundle exec rails console"),
     *("uv run python manage.py dbshell", "rails runner -", "coverage run /dev/stdin"),
-    *("duckdb", "duckdb a.db", "swipl", "clj", "raku -", "gunicorn -c /dev/stdin a:b"),
+    *(
+        "duckdb",
+        "duckdb a.db",
+        "swipl",
+        "clj",
+        "raku -",
+        "nix-build -",
+        "nim r -",
+        "gunicorn -c /dev/stdin a:b",
+    ),
 )
 LEAVING = (
     *("python3 manage.py migrate", "flask run", "rails server", "terraform console"),
     *("duckdb -c 1", "duckdb a.db x", "raku x.raku", "kubectl apply -f -"),
-    *("gunicorn -c a.py a:b", "docker compose -f - up", "coverage run x.py"),
+    *("gunicorn -c a.py a:b", "docker compose -f - up", "coverage run x.py", "nix-build x.nix"),
     *(
         "cat",
         "grep x",
