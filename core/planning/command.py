@@ -90,7 +90,7 @@ def _running(argv: tuple[str, ...], executable: PinnedFile, code: Code) -> Plann
         absent=code.absent,
         ahead=code.ahead,
         cached=code.cached,
-        reloads=reloads(argv),
+        reloads=reloads(argv, executable.realpath),
     )
 
 

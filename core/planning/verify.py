@@ -81,7 +81,8 @@ def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> st
     """
     fds: list[int] = []
     try:
-        _open(plan, plan.commands[group], fds, enclosed=enclosed, later=True)
+        earlier = plan.commands[: group.start]
+        _open(plan, plan.commands[group], fds, enclosed=enclosed, earlier=earlier)
     except _Changed as found:
         return str(found)
     except OSError as error:
@@ -98,11 +99,11 @@ def _open(
     fds: list[int],
     *,
     enclosed: bool = False,
-    later: bool = False,
+    earlier: tuple[PlannedCommand, ...] | None = None,
 ) -> OpenedPlan:
     """Open what some commands of a plan are bound to; each descriptor is added to ``fds``.
 
-    What an earlier command was approved to change may be changed ``later``.
+    What the ``earlier`` commands of a running line were approved to change may be changed.
     """
     fds.append(_open_directory(plan.cwd))
     cwd = fds[0]
@@ -117,8 +118,8 @@ def _open(
             folders[folder] = fds[-1]
     looked_at = () if enclosed else commands
     for command in looked_at:
-        if not (later and command.unsettled):
-            _see_same_surroundings(command, (command.cwd or plan.cwd).path)
+        if earlier is None or not command.unsettled:
+            _see_same_surroundings(command, (command.cwd or plan.cwd).path, earlier or ())
     _see_same_links(() if plan.unreadable else commands, plan.cwd)
     for command in looked_at:
         _see_nothing_replaced(command, (command.cwd or plan.cwd).path)
@@ -150,12 +151,14 @@ def _pins(commands: tuple[PlannedCommand, ...]) -> Iterator[PinnedFile]:
         yield from command.operands
 
 
-def _see_same_surroundings(command: PlannedCommand, cwd: str) -> None:
+def _see_same_surroundings(
+    command: PlannedCommand, cwd: str, earlier: tuple[PlannedCommand, ...]
+) -> None:
     for path in (path for one in command.all_of_it for path in one.ahead):
         if is_file(path.rstrip("/")):
             raise _Changed(f"`{path.rstrip('/')}` was not a file when this was asked")
     for one in command.effective:
-        there = (*filter(is_there, one.absent), appeared(one, cwd))
+        there = (*filter(is_there, one.absent), appeared(one, cwd, earlier))
         if there[0]:
             raise _Changed(f"`{there[0]}` did not exist when this was asked")
         now = steering(one, cwd)

@@ -11,6 +11,7 @@ from itertools import islice
 
 from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile, PlannedCommand
+from core.planning.code.files.own_output import written_by
 from core.planning.code.files.search import Guesses, Search, stays_absent
 from core.planning.code.words.arguments import code_folders, code_words, entered, named_in
 from core.planning.code.words.assigned import filled, with_own_values
@@ -109,8 +110,11 @@ def _looked_for(
     return seen
 
 
-def appeared(command: PlannedCommand, cwd: str) -> str:
-    """Return a file that a command's words lead to by now and that it does not bind, or ``""``."""
+def appeared(command: PlannedCommand, cwd: str, earlier: Sequence[PlannedCommand] = ()) -> str:
+    """Return a file that a command's words lead to by now and that it does not bind, or ``""``.
+
+    What ``earlier`` commands of its line wrote as outputs of the same program does not count.
+    """
     file = command.executable
     named = () if file is None else code_words(command.argv, file.realpath)
     words = [one for one in dict.fromkeys(named) if not stays_absent(one)]
@@ -118,7 +122,8 @@ def appeared(command: PlannedCommand, cwd: str) -> str:
         return ""
     bound = {one.path for one in command.operands}
     found = map(real_parent, _looked_for(command.argv, file.realpath, cwd, words).files)
-    return next((path for path in found if path not in bound), "")
+    added = (path for path in found if path not in bound)
+    return next((path for path in added if not written_by(file, earlier, path)), "")
 
 
 def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:

@@ -32,13 +32,14 @@ from core.planning.code.words.assigned import (
     values,
     with_own_values,
 )
-from core.planning.code.words.inputs import inserts, takes_input
+from core.planning.code.words.inputs import inserts, starts_console, takes_input
 from core.planning.code.words.interpreters import (
     MAKE,
     SHELL,
     Interpreter,
     interpreter_of,
     is_find,
+    readers_of,
     starts_others,
 )
 from core.planning.code.words.option_files import Reader
@@ -111,19 +112,20 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     if not depth and (said := filled(argv)) is not None:
         return joined((by_vector(argv, realpath, 1), by_vector(said, realpath, 1)))
     options = tuple(one.path for one in configuring(argv, realpath))
-    found = _by_program(argv, realpath, depth)
-    return joined((found, Reached(options))) if options else found
+    console = TAKES if starts_console(argv) else NOTHING
+    own = Reached(options) if runs_elsewhere(argv[0]) else _read_from(options)
+    return joined((_by_program(argv, realpath, depth), console, own))
 
 
 def _by_program(argv: Sequence[str], realpath: str, depth: int) -> Reached:
     name = argv[0].rpartition("/")[2]
-    reader = interpreter_of(argv[0]) or interpreter_of(realpath)
-    if reader is None and is_shell(names_of(argv[0]) | names_of(realpath)):
-        reader = SHELL
-    if reader is not None:
-        started = command_of_build(reader, argv)
-        own = _by_interpreter(reader, argv[1:], depth)
-        return joined((own, _by_wrapper(started, depth))) if started else own
+    readers = readers_of(argv[0], realpath)
+    if not readers and is_shell(names_of(argv[0]) | names_of(realpath)):
+        readers = (SHELL,)
+    if readers:
+        builds = filter(None, (command_of_build(one, argv) for one in readers))
+        own = (_by_interpreter(one, argv[1:], depth) for one in readers)
+        return joined((*own, *(_by_wrapper(one, depth) for one in builds)))
     if _FED.fullmatch(name) or name == "crontab":
         return _by_schedule(name, argv[1:])
     if runs_elsewhere(name):
@@ -311,10 +313,7 @@ def _read_from(words: Sequence[str]) -> Reached:
 
 def _tail(word: str) -> Iterator[str]:
     """Yield the path that a word means, or the possible paths in one that is not certain."""
-    if UNCERTAIN not in word:
-        yield resolved(word)
-    else:
-        yield from pieces_of(word)
+    yield from pieces_of(word) if UNCERTAIN in word else (resolved(word),)
 
 
 def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: int) -> Reached:

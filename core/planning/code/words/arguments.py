@@ -21,6 +21,7 @@ from core.planning.code.words.interpreters import (
     Interpreter,
     interpreter_of,
     is_wrapper,
+    readers_of,
     starts_others,
 )
 from core.planning.code.words.option_files import Reader, any_started, configured_by
@@ -36,7 +37,7 @@ from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held
 from core.planning.code.words.shell_words import shell_words
 from core.planning.library_modules import modules_of
 from core.planning.python_modules import imported
-from core.programs.inline_code import commands_started, is_starter
+from core.programs.inline_code import Started, commands_started, is_starter
 from core.programs.started import Start
 
 _CHANGES_FOLDER: Final = Reader(
@@ -54,13 +55,32 @@ _CHANGES_FOLDER: Final = Reader(
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
-_RELOADS: Final = re.compile(
-    r"--(?:auto-?)?reload(?:=.*)?|--watch(?:-path)?(?:=.*)?|--hot|--debug|watch|dev"
+_RELOADING: Final = (
+    (re.compile(r"nodemon|node-dev|ts-node-dev|tsnd|streamlit"), re.compile(""), ""),
+    (re.compile(r"node|nodejs|bun|deno"), re.compile(r"--watch(?:-path)?(?:=.*)?|--hot"), ""),
+    (re.compile(r"tsx"), re.compile(r"--watch"), "watch"),
+    (re.compile(r"uvicorn|hypercorn|gunicorn|granian"), re.compile(r"--reload"), ""),
+    (re.compile(r"flask|quart"), re.compile(r"--(?:debug|reload)"), ""),
+    (re.compile(r"sanic|litestar"), re.compile(r"--(?:debug|(?:auto-)?reload)"), ""),
+    (re.compile(r"fastapi"), re.compile(r"--reload"), "dev"),
 )
-_SERVERS: Final = re.compile(
-    r"uvicorn|hypercorn|gunicorn|granian|flask|quart|sanic|litestar|fastapi|node|nodejs|bun|deno|tsx"
+"""Names of programs, the option with which they load code again, and the first word that says so.
+
+An empty option: they always do.
+"""
+
+_PLAIN_FLAG: Final = re.compile(
+    r"--|--[a-z-]+=.*|-[yquvB]+m?|-m|--(?:yes|quiet|silent|verbose|bun|module|offline|frozen|locked"
+    r"|isolated|no-(?:install|sync|project|dev|cache|progress|config))",
+    re.DOTALL,
 )
-_RELOADERS: Final = re.compile(r"nodemon|node-dev|ts-node-dev|tsnd|streamlit")
+"""Options of programs that start others, none of which takes the word after it."""
+
+_VALUED: Final = re.compile(
+    r"-p|--(?:with|extra|group|env-file|python|package|project|directory|name)"
+)
+"""Options of the same programs that certainly do."""
+
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
@@ -86,11 +106,11 @@ def _each_once(words: Iterable[CodeWord]) -> Iterator[CodeWord]:
 
 
 def _own_words(argv: Sequence[str], realpath: str) -> Iterator[CodeWord]:
-    reader = interpreter_of(argv[0]) or interpreter_of(realpath)
+    readers = readers_of(argv[0], realpath)
     yield from configuring(argv, realpath)
-    if reader is not None:
+    for reader in readers:
         yield from read_by(reader, argv[1:])
-    elif is_wrapper(argv[0]) or is_wrapper(realpath):
+    if not readers and (is_wrapper(argv[0]) or is_wrapper(realpath)):
         yield from _behind_wrapper(argv)
 
 
@@ -156,18 +176,51 @@ def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     return words if script is None or script not in words else words[: words.index(script)]
 
 
-def reloads(argv: Sequence[str]) -> bool:
-    """Return whether a program, or one that it starts, loads what changed while it runs."""
-    return any(map(_reloads, (argv, *(each.command for each in commands_started(argv)))))
+def reloads(argv: Sequence[str], realpath: str) -> bool:
+    """Return whether a program, or one that it starts, certainly loads what changed as it runs."""
+    if interpreter_of(realpath) not in {None, interpreter_of(argv[0])}:
+        return False  # a link with another name: `./nodemon` may be a shell
+    command = tuple(argv)
+    for _ in range(_MOST_WRAPPED):
+        if _reloads(command):
+            return True
+        started = _first_started(command)
+        if started is None or not _surely(started, command):
+            break
+        command = started.command
+    return False
+
+
+def _first_started(argv: tuple[str, ...]) -> Started | None:
+    """Return the command whose name comes first, behind the values of known options."""
+    readings = (
+        one
+        for one in commands_started(argv)
+        if not _VALUED.fullmatch(argv[len(argv) - len(one.command) - 1])
+    )
+    return max(readings, key=lambda one: len(one.command), default=None)
+
+
+def _surely(started: Started, argv: Sequence[str]) -> bool:
+    """Return whether a program starts a command, and no file that has the name of its program."""
+    if "/" in started.command[0]:
+        return False
+    if started.kind is Start.SCRIPT and interpreter_of(started.by) is not None:
+        return False  # `python3 nodemon`
+    before = argv[1 : len(argv) - len(started.command)]
+    options = (word for word in before if word[:1] == "-")
+    return all(_PLAIN_FLAG.fullmatch(one) or _VALUED.fullmatch(one) for one in options)
 
 
 def _reloads(argv: Sequence[str]) -> bool:
     name = argv[0].rpartition("/")[2]
-    if _RELOADERS.fullmatch(name) or not _SERVERS.fullmatch(name):
-        return _RELOADERS.fullmatch(name) is not None
     reader = interpreter_of(name)
     own = _before_script(reader, argv[1:]) if isinstance(reader, Interpreter) else argv[1:]
-    return any(map(_RELOADS.fullmatch, own))
+    return any(
+        not option.pattern or any(map(option.fullmatch, own)) or argv[1:2] == (verb,)
+        for names, option, verb in _RELOADING
+        if names.fullmatch(name)
+    )
 
 
 def _whole_and_held(words: Iterable[str]) -> Iterator[str]:

@@ -233,6 +233,11 @@ def interpreter_of(path: str) -> Interpreter | Reader | None:
     return next((reader for names, reader in _KNOWN if names.fullmatch(name)), None)
 
 
+def readers_of(*paths: str) -> tuple[Interpreter | Reader, ...]:
+    """Return how a program takes its code, by each of its names: a link `make` may be a shell."""
+    return tuple(dict.fromkeys(filter(None, map(interpreter_of, paths))))
+
+
 _FIND: Final = re.compile(r"g?find")
 """It starts the first program named after it, as the wrappers of the policy do."""
 

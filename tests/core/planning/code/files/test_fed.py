@@ -108,6 +108,13 @@ def test_what_takes_its_code_from_a_pipe(tmp_path: Path, line: str, fed: list[bo
     assert [one.fed for one in found] == fed
 
 
+def test_a_link_with_another_name_takes_it_as_well(tmp_path: Path) -> None:
+    """What is stored is about the program itself: `/usr/bin/perl`."""
+    (tmp_path / "make").symlink_to("/usr/bin/perl")
+    found = planned(request("echo 1 | ./make", cwd=tmp_path)).commands
+    assert [one.fed for one in found] == [False, True]
+
+
 @pytest.mark.parametrize("line", ["cat x | timeout 5 python3", "timeout 5 sh -c 'cat x | python3'"])
 def test_what_a_wrapper_starts_takes_it_as_well(tmp_path: Path, line: str) -> None:
     """What is stored would be about the program within."""

@@ -50,8 +50,23 @@ TAKING = (
     *('awk {print|"sh"}', 'awk {print|"R"}', 'awk {print|"su"}', "sed e", "cmake -E env sh"),
     *("ctest --build-and-test a b --test-command sh", "timeout 5 awk {system($0)}"),
     *("env -S sh", "env -Ssh", "sudo -u sh bash", "command sh", "exec sh"),
+    *("python3 manage.py shell", "flask --app x shell", "bundle exec rails console"),
+    *("uv run python manage.py dbshell", "rails runner -", "coverage run /dev/stdin"),
+    *(
+        "duckdb",
+        "duckdb a.db",
+        "swipl",
+        "clj",
+        "raku -",
+        "nix-build -",
+        "nim r -",
+        "gunicorn -c /dev/stdin a:b",
+    ),
 )
 LEAVING = (
+    *("python3 manage.py migrate", "flask run", "rails server", "terraform console"),
+    *("duckdb -c 1", "duckdb a.db x", "raku x.raku", "kubectl apply -f -"),
+    *("gunicorn -c a.py a:b", "docker compose -f - up", "coverage run x.py", "nix-build x.nix"),
     *(
         "cat",
         "grep x",

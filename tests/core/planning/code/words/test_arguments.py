@@ -165,8 +165,36 @@ def test_started_programs_are_followed_to_a_depth() -> None:
         ("python3 x.py --reload", False),
         ("torchrun x.py nodemon", False),
         ("sh x.sh uvicorn --reload", False),
+        ("npx -y nodemon x.js", True),
+        ("uv run --with x uvicorn app:app --reload", True),
+        ("uv run --frozen python3 -um uvicorn app:app --reload", True),
+        ("fastapi dev x.py", True),
+        ("uv run --with nodemon python3 x.py", False),
+        ("uv run --odd nodemon python3 x.py", False),
+        ("npx -p nodemon ./x.sh", False),
+        ("npx -y ./x.sh nodemon", False),
+        ("npx ./nodemon x.js", False),
+        ("python3 nodemon", False),
+        ("node ./nodemon x.js", False),
+        ("uv run python3 streamlit", False),
+        ("node -r watch x.js", False),
+        ("flask --app dev run", False),
+        ("gunicorn -c dev app:app", False),
+        ("uvicorn dev:app --debug", False),
     ],
 )
 def test_what_loads_its_code_again(line: str, found: bool) -> None:
-    """Only a program that is known to; what a script is given is its own."""
-    assert reloads(tuple(line.split())) is found
+    """Only a program that certainly does: a value of an option, or a script, may have its name."""
+    name, *words = line.split()
+    assert reloads((name, *words), f"/usr/bin/{name}") is found
+
+
+def test_a_link_with_the_name_of_a_server_is_none() -> None:
+    """A shell that is started as `./nodemon` loads its script once."""
+    assert not reloads(("./nodemon", "x.sh"), "/usr/bin/dash")
+
+
+@pytest.mark.parametrize("words", ["./make x.sh", "./php -l x.sh", "./vim x.sh"])
+def test_a_program_is_read_by_each_of_its_names(words: str) -> None:
+    """A link to a shell may have any name, and what another program would do with the words."""
+    assert "x.sh" in {one.path for one in code_words(tuple(words.split()), "/usr/bin/dash")}
