@@ -86,7 +86,7 @@ _MOST_STARTED = 8
 _MOST_WRAPPED = 4
 
 
-@lru_cache(maxsize=8)  # a plan asks twice
+@lru_cache(maxsize=128)  # of a line with 64 commands, each is followed again when it starts
 def code_words(argv: tuple[str, ...], realpath: str) -> tuple[CodeWord, ...]:
     """Return the words of a command that may name code, by its name and its program's real path.
 
