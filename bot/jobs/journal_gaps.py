@@ -11,9 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.audit.latest import last_at_ms, latest, unended, votes
+from core.audit.latest import begins_ms, last_at_ms, latest, unended, votes
 from core.errors import StateError
-from core.files.private import create_private, read_private
+from core.files.private import create_private, read_private, replace_private
 from core.gate.journal import ends, journal_records
 from core.gate.journal.deferred import Entry
 from core.model.identity import Actor, ApprovalId
@@ -45,17 +45,23 @@ _LOOK_BACK_MS = 26 * 3_600_000
 """How far the store's clock may be from that of the journal."""
 
 
-def journal_id(path: Path) -> str:
+def journal_id(path: Path, *, begins: bool = False) -> str:
     """Return the id of the journal at a path, from ``FILE.id``; it is made where there is none.
+
+    A journal that ``begins`` has a new one: what was stored for the one that was here before is in
+    that one.
 
     Raises:
         StateError: the file is unsafe, holds something else, or cannot be made.
     """
     file = path.with_name(f"{path.name}.id")
+    made = f"{new_id()}\n".encode()
+    if begins:
+        replace_private(file, made)
     try:
         text = read_private(file)
     except FileNotFoundError:
-        create_private(file, f"{new_id()}\n".encode())
+        create_private(file, made)
         text = read_private(file)
     if _ID.fullmatch(text.strip()) is None:
         raise StateError(
@@ -69,17 +75,22 @@ async def close_gaps(store: Store, journal: Journal, path: Path, own_id: str) ->
     """Append the records that are missing at the journal's end; return how many.
 
     ``own_id`` is the journal's id: what other gateways stored belongs in theirs, whether they live
-    or not.
+    or not. What is older than the segments that are here is in those that were moved away.
 
     Raises:
         StoreError: the store cannot be read.
         JournalError: the journal cannot be read or written.
     """
-    ended_ms = await asyncio.to_thread(last_at_ms, path)
+    begins = await asyncio.to_thread(begins_ms, path)
+    ended_ms = await asyncio.to_thread(last_at_ms, path) or begins
     if ended_ms is None:
         return 0
-    span = await _span(store, ended_ms)
-    waiting = await store.read(runs.unclaimed)  # it may start here
+    span = await _span(store, begins or 0, ended_ms)
+    waiting = {  # it may start here
+        run_id: created_ms
+        for run_id, created_ms in (await store.read(runs.unclaimed)).items()
+        if begins is None or created_ms >= span.since_ms
+    }
     found = await store.read(lately, own_id, span, waiting)
     records = _Records(path, min([ended_ms - _LOOK_BACK_MS, *waiting.values()]))
     lost = await asyncio.to_thread(unended, path, ended_ms - _CLAIM_MS)
@@ -119,7 +130,7 @@ class _Records:
         return sorted(set(voted) - known)
 
 
-async def _span(store: Store, ended_ms: int) -> Span:
+async def _span(store: Store, begins_ms: int, ended_ms: int) -> Span:
     """Return from when to when something may have been stored, by the store's clock.
 
     It may differ from that of the journal, which is set: a store's is not.
@@ -127,7 +138,8 @@ async def _span(store: Store, ended_ms: int) -> Span:
     ahead = await store.read(now_ms) - wall_ms()
     ahead = max(-_LOOK_BACK_MS, min(ahead, _LOOK_BACK_MS))
     first, last = ended_ms + min(ahead, 0), ended_ms + max(ahead, 0)
-    return Span(first - _MARGIN_MS, first - _NEAR_MS, last + _OUTAGE_MS)
+    since = max(first - _MARGIN_MS, begins_ms + min(ahead, 0))
+    return Span(since, first - _NEAR_MS, last + _OUTAGE_MS)
 
 
 async def _ask(store: Store, run_id: ApprovalId) -> Entry | None:

@@ -53,7 +53,7 @@ async def open_storage(stack: AsyncExitStack, settings: Settings, network: Netwo
     """
     audit = AuditJournal(settings.audit_path, settings.audit.rotate.max_bytes)
     journal = network.counted_journal(stack.enter_context(audit))
-    own_id = journal_id(settings.audit_path)
+    own_id = journal_id(settings.audit_path, begins=audit.head.seq == 0)
     opened = await open_store(settings.store_url, journal=own_id)
     store = network.counted_store(WatchedStore(opened))
     stack.push_async_callback(store.close)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.audit.chain import BrokenLine, seal_of
-from core.audit.segments import newest_first
+from core.audit.segments import newest_first, start_of
 from core.errors import JournalError
 
 _BLOCK = 1 << 20
@@ -19,7 +19,9 @@ _MARGIN_MS = 600_000
 """How far the clock of a database may be from that of the journal."""
 _AT = re.compile(rb'"at":"([0-9T:.-]+)Z"')
 _RUN = re.compile(rb'"run":"((?:[^"\\]|\\.)*)"')
-_REPAIRED, _LATE = b'"kind":"recovered"', b'"late":true'
+_REPAIRED, _ROTATED = b'"kind":"recovered"', b'"kind":"segment"'
+_UNCOUNTED = (_REPAIRED, _ROTATED, b'"kind":"approvals file"', b'"late":true')
+"""Marks of what may be written before a gateway has completed the journal, or while none runs."""
 _ENDS_AND_BEGINS = (b'"kind":"decision"', b'"kind":"finish"', b'"kind":"refuse"')
 STEPS = frozenset({"decision", "refuse", "start", "finish"})
 """The kinds of records that say how far a run is; others about it may come after its end."""
@@ -81,25 +83,47 @@ def votes(path: Path, since_ms: int) -> frozenset[tuple[str, str]]:
 
 
 def last_at_ms(path: Path) -> int | None:
-    """Return when the last record was written (epoch ms), ``None`` if there is none.
+    """Return when a gateway last wrote a record (epoch ms), ``None`` if none did.
 
-    That the journal was repaired is recorded at the next start, so it does not count, and neither
-    does what was recorded late: a gateway that is killed while it completes the journal, and has
-    recorded only some of what it lacks, must not hide the rest.
+    A record that the journal was repaired, or what a command does without a gateway, does not
+    count: between the last moment of a killed gateway and the next start there may be hours.
+    Neither does what was recorded late: a gateway that is killed while it completes the journal,
+    and has recorded only some of what it lacks, must not hide the rest.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     try:
         for line in _lines(path):
-            counts = _REPAIRED not in line and _LATE not in line
-            found = _AT.search(line) if counts else None
-            if found is not None:
-                at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
-                return round(at.timestamp() * 1000)
+            at_ms = None if any(mark in line for mark in _UNCOUNTED) else _at_ms(line)
+            if at_ms is not None:
+                return at_ms
     except (OSError, ValueError) as error:
         raise JournalError(f"{path} cannot be read: {error}.") from error
     return None
+
+
+def begins_ms(path: Path) -> int | None:
+    """Return when what is here of the journal begins (epoch ms), ``None`` if all of it is here.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    first = b""
+    try:
+        for file in newest_first(path):
+            first = file.readline()
+        return None if start_of(first).number == 1 else _at_ms(first)
+    except (OSError, ValueError) as error:
+        raise JournalError(f"{path} cannot be read: {error}.") from error
+
+
+def _at_ms(line: bytes) -> int | None:
+    found = _AT.search(line)
+    if found is None:
+        return None
+    at = datetime.fromisoformat(found[1].decode("ascii")).replace(tzinfo=UTC)
+    return round(at.timestamp() * 1000)
 
 
 def _of_kinds(path: Path, since_ms: int, kinds: Collection[bytes]) -> Iterator[Record]:

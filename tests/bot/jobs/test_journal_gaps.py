@@ -12,18 +12,12 @@ from bot.jobs.journal_gaps import close_gaps, journal_id
 from core.audit.journal import AuditJournal
 from core.errors import StateError
 from core.model.approval import ApprovalReply
-from core.model.identity import ApprovalId
-from core.store import Store, approvals, open_store
+from core.store import approvals, open_store
 from core.store.engine.clock import wall_ms
 from core.store.runs import runs
+from tests.support.journal_gaps import everything, kinds
 from tests.support.store_records import ALICE, BOB, ONCE, draft, finished, run_draft
 from tests.support.waiting import until
-
-
-def kinds(path: Path, run_id: str) -> list[str]:
-    """Return the kinds of a run's records, in order."""
-    lines = map(json.loads, path.read_text().splitlines())
-    return [line["kind"] for line in lines if line.get("run") == run_id]
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
@@ -56,22 +50,6 @@ async def test_what_was_stored_and_not_recorded_is_recorded_once(
     )
     assert end["exit_code"] == 3
     await store.close()
-
-
-async def everything(store: Store, owner: str) -> tuple[list[ApprovalId], ApprovalId]:
-    """Ask, vote, answer, withdraw, let expire, and run: return the questions, and the run."""
-    voted, allowed, withdrawn = replace(draft(), quorum=2), draft(), draft()
-    late, run = draft(timeout_ms=1), run_draft(owner=owner)
-    for question in (voted, allowed, withdrawn, late):
-        await store.write(approvals.create, question)
-    for question in (voted, allowed):
-        await store.write(approvals.answer, approvals.Ballot(question.id, ONCE, ALICE, None))
-    await store.write(approvals.cancel, withdrawn.id, "no longer wanted")
-    await asyncio.sleep(0.01)
-    await store.write(approvals.expire_due)
-    await store.write(runs.begin, run)
-    await store.write(runs.finish, run.id, finished(run.id), owner)
-    return [voted.id, allowed.id, withdrawn.id, late.id], run.id
 
 
 async def test_each_gateway_completes_what_it_stored(tmp_path: Path, postgres_url: str) -> None:
