@@ -138,8 +138,10 @@ def direct(path: str) -> Iterator[Direct]:
     environ = {"PATH": os.defpath}
     with ours, theirs, subprocess.Popen([path], stdin=theirs.fileno(), env=environ) as process:
         theirs.close()
-        yield Direct(process, ours)
-        ours.close()
+        try:
+            yield Direct(process, ours)
+        finally:
+            ours.close()  # or a failed test waits for an executor that nobody ends
         process.wait(20)
 
 
