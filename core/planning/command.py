@@ -19,9 +19,10 @@ from core.planning.code.files.operands import (
 )
 from core.planning.code.texts.found import joined
 from core.planning.code.texts.reached import by_options, by_vector
-from core.planning.code.words.arguments import code_folders, code_words, inline_text, reloads
+from core.planning.code.words.arguments import code_folders, code_words, inline_text
 from core.planning.code.words.assigned import loads
 from core.planning.code.words.parts import ENDS_OF_WORDS
+from core.planning.code.words.reloading import reloads
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of

@@ -1,6 +1,6 @@
 """Complete a journal of which a part was moved away, or that was written while no gateway ran."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 from bot.jobs.journal_gaps import close_gaps, journal_id
 from core.approvals.file.base_hash import RECORD
 from core.audit.journal import AuditJournal
-from core.store import approvals, open_store
+from core.store import Store, approvals, open_store
 from core.store.engine.clock import wall_ms
 from core.store.runs import runs
 from tests.support.journal_gaps import everything, kinds
@@ -17,6 +17,20 @@ from tests.support.store_records import ALICE, ONCE, draft
 
 _HOUR_MS = 3_600_000
 _Writes = Callable[[AuditJournal], Awaitable[object]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the journal is."""
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """Open the store of the gateway whose journal it is."""
+    opened = await open_store(f"sqlite:///{tmp_path / 'state.db'}", journal="me")
+    yield opened
+    await opened.close()
 
 
 def set_back(path: Path, milliseconds: int) -> None:
@@ -35,11 +49,11 @@ def set_back(path: Path, milliseconds: int) -> None:
     ids=["sayso audit rotate", "sayso approvals add"],
 )
 async def test_what_a_command_records_before_the_next_start_hides_nothing(
-    tmp_path: Path, writes: _Writes
+    tmp_path: Path, path: Path, writes: _Writes
 ) -> None:
     """The gateway was killed an hour ago; a rotation may also come while it is completed."""
     ahead_ms = 1_000 - _HOUR_MS
-    url, path = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "audit.jsonl"
+    url = f"sqlite:///{tmp_path / 'state.db'}"
     store = await open_store(url, lambda: wall_ms() + ahead_ms, journal="me")
     question = draft()
     with AuditJournal(path) as journal:
@@ -55,12 +69,10 @@ async def test_what_a_command_records_before_the_next_start_hides_nothing(
     assert kinds(path, question.id) == ["ask"]
 
 
-async def test_what_segments_have_that_were_moved_away_is_not_repeated(tmp_path: Path) -> None:
+async def test_what_segments_have_that_were_moved_away_is_not_repeated(
+    store: Store, path: Path, tmp_path: Path
+) -> None:
     """What is allowed and waits is not asked a second time either; what came since is recorded."""
-    store, path = (
-        await open_store(f"sqlite:///{tmp_path / 'state.db'}", journal="me"),
-        tmp_path / "audit.jsonl",
-    )
     waits, lost = draft(), draft()
     with AuditJournal(path) as journal:
         await journal.append("proof", {})
@@ -75,28 +87,24 @@ async def test_what_segments_have_that_were_moved_away_is_not_repeated(tmp_path:
         assert waits.id in await store.read(runs.unclaimed)
         await store.write(approvals.create, lost)
         assert await close_gaps(store, journal, path, "me") == 1
-    await store.close()
 
     assert kinds(path, lost.id) == ["ask"]
 
 
-async def test_a_segment_that_has_only_begun_is_completed(tmp_path: Path) -> None:
+async def test_a_segment_that_has_only_begun_is_completed(store: Store, path: Path) -> None:
     """The gateway was killed before it recorded anything else; the rest is elsewhere."""
-    store, path = (
-        await open_store(f"sqlite:///{tmp_path / 'state.db'}", journal="me"),
-        tmp_path / "audit.jsonl",
-    )
     with AuditJournal(path) as journal:
         await journal.append("proof", {})
         (await journal.rotate("size")).file.unlink()
         await store.write(approvals.create, draft())
         assert await close_gaps(store, journal, path, "me") == 1
-    await store.close()
 
 
-async def test_a_journal_that_begins_repeats_nothing_of_the_one_before(tmp_path: Path) -> None:
+async def test_a_journal_that_begins_repeats_nothing_of_the_one_before(
+    tmp_path: Path, path: Path
+) -> None:
     """That was moved away as evidence, without its id; the control: it is still there."""
-    url, path = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "audit.jsonl"
+    url = f"sqlite:///{tmp_path / 'state.db'}"
     ids, found = list[str](), list[int]()
     for moved in (False, False, True):
         if moved:

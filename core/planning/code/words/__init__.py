@@ -4,6 +4,7 @@
 
     arguments      the words of a command that its program will read as code
     options        the values of options that name files of code
+    reloading      which programs load their code again while they run
     inputs         whether an interpreter takes code from its input
     interpreters   which programs take code, and how: by words, options or input
     option_files   which other programs obey a file that their words name

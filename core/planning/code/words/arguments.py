@@ -37,7 +37,7 @@ from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held
 from core.planning.code.words.shell_words import shell_words
 from core.planning.library_modules import modules_of
 from core.planning.python_modules import imported
-from core.programs.inline_code import Started, commands_started, is_starter
+from core.programs.inline_code import commands_started, is_starter
 from core.programs.started import Start
 
 _CHANGES_FOLDER: Final = Reader(
@@ -55,32 +55,6 @@ _CHANGES_FOLDER: Final = Reader(
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
-_RELOADING: Final = (
-    (re.compile(r"nodemon|node-dev|ts-node-dev|tsnd|streamlit"), re.compile(""), ""),
-    (re.compile(r"node|nodejs|bun|deno"), re.compile(r"--watch(?:-path)?(?:=.*)?|--hot"), ""),
-    (re.compile(r"tsx"), re.compile(r"--watch"), "watch"),
-    (re.compile(r"uvicorn|hypercorn|gunicorn|granian"), re.compile(r"--reload"), ""),
-    (re.compile(r"flask|quart"), re.compile(r"--(?:debug|reload)"), ""),
-    (re.compile(r"sanic|litestar"), re.compile(r"--(?:debug|(?:auto-)?reload)"), ""),
-    (re.compile(r"fastapi"), re.compile(r"--reload"), "dev"),
-)
-"""Names of programs, the option with which they load code again, and the first word that says so.
-
-An empty option: they always do.
-"""
-
-_PLAIN_FLAG: Final = re.compile(
-    r"--|--[a-z-]+=.*|-[yquvB]+m?|-m|--(?:yes|quiet|silent|verbose|bun|module|offline|frozen|locked"
-    r"|isolated|no-(?:install|sync|project|dev|cache|progress|config))",
-    re.DOTALL,
-)
-"""Options of programs that start others, none of which takes the word after it."""
-
-_VALUED: Final = re.compile(
-    r"-p|--(?:with|extra|group|env-file|python|package|project|directory|name)"
-)
-"""Options of the same programs that certainly do."""
-
 _MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
@@ -157,7 +131,7 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     """Yield the folders that a program may change to before it starts or reads code."""
     readers = (interpreter_of(argv[0]), interpreter_of(realpath))
     interpreter = next((one for one in readers if isinstance(one, Interpreter)), None)
-    own = argv[1:] if interpreter is None else _before_script(interpreter, argv[1:])
+    own = argv[1:] if interpreter is None else before_script(interpreter, argv[1:])
     yield from (one.path for one in option_values(_CHANGES_FOLDER, own))
     configured = configured_by(argv[0]) or configured_by(realpath)
     if configured is not None:
@@ -170,57 +144,10 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
         yield from _whole_and_held(takewhile(lambda word: interpreter_of(word) is None, argv[1:]))
 
 
-def _before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
+def before_script(reader: Interpreter, words: Sequence[str]) -> Sequence[str]:
     """Return the words up to the script: those after it are the script's own."""
     script = next((one.path for one in _scripts(reader, words) if one.sure), None)
     return words if script is None or script not in words else words[: words.index(script)]
-
-
-def reloads(argv: Sequence[str], realpath: str) -> bool:
-    """Return whether a program, or one that it starts, certainly loads what changed as it runs."""
-    if interpreter_of(realpath) not in {None, interpreter_of(argv[0])}:
-        return False  # a link with another name: `./nodemon` may be a shell
-    command = tuple(argv)
-    for _ in range(_MOST_WRAPPED):
-        if _reloads(command):
-            return True
-        started = _first_started(command)
-        if started is None or not _surely(started, command):
-            break
-        command = started.command
-    return False
-
-
-def _first_started(argv: tuple[str, ...]) -> Started | None:
-    """Return the command whose name comes first, behind the values of known options."""
-    readings = (
-        one
-        for one in commands_started(argv)
-        if not _VALUED.fullmatch(argv[len(argv) - len(one.command) - 1])
-    )
-    return max(readings, key=lambda one: len(one.command), default=None)
-
-
-def _surely(started: Started, argv: Sequence[str]) -> bool:
-    """Return whether a program starts a command, and no file that has the name of its program."""
-    if "/" in started.command[0]:
-        return False
-    if started.kind is Start.SCRIPT and interpreter_of(started.by) is not None:
-        return False  # `python3 nodemon`
-    before = argv[1 : len(argv) - len(started.command)]
-    options = (word for word in before if word[:1] == "-")
-    return all(_PLAIN_FLAG.fullmatch(one) or _VALUED.fullmatch(one) for one in options)
-
-
-def _reloads(argv: Sequence[str]) -> bool:
-    name = argv[0].rpartition("/")[2]
-    reader = interpreter_of(name)
-    own = _before_script(reader, argv[1:]) if isinstance(reader, Interpreter) else argv[1:]
-    return any(
-        not option.pattern or any(map(option.fullmatch, own)) or argv[1:2] == (verb,)
-        for names, option, verb in _RELOADING
-        if names.fullmatch(name)
-    )
 
 
 def _whole_and_held(words: Iterable[str]) -> Iterator[str]:

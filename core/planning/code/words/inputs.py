@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from itertools import islice, pairwise, zip_longest
 from typing import Final
 
 from core.planning.code.words.interpreters import Interpreter
 from core.planning.code.words.option_files import Reader
 from core.planning.code.words.parts import is_input
+from core.programs.profiles import tables
 from core.shell.unread_commands import UNCERTAIN
 
 _CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))
@@ -16,42 +18,41 @@ _PROMPTING: Final = frozenset(("code", "asyncio", "pdb"))
 """Modules of Python's library that run what they read, after the option that runs a module."""
 
 _RUNS_MODULES: Final = frozenset(("runpy", "cProfile", "profile", "trace"))
-
 _MOST_READ: Final = 64
-_CONSOLES: Final = re.compile(
-    r"[\0/](?:manage\.py|django-admin|flask|rails|artisan|drush|wp|scrapy|dotnet|poetry|pipenv|hatch)"
-    r"\0(?:[^\0]*\0){0,4}?(?:shell(?:_plus)?|db(?:shell|console)|console|c|tinker|fsi|runner\0-)\0"
-    r"|[\0/](?:(?:coverage|crystal|nim)\0r(?:un)?|nix-(?:build|shell|instantiate)|stap|bpftrace)\0"
-    r"(?:-[^\0]+\0)*(?:-|/dev/(?:stdin|fd/0))\0"
-)
-"""Subcommands that run what they read, in words with a NUL before and after each."""
-
-_TALKING: Final = (
-    (re.compile(r"duckdb|cqlsh|sqlplus|mongo|lftp|r2|radare2"), 1),
-    (
-        re.compile(
-            r"bb|clj|clojure|raku|qjs|gjs|tjs|swift|kotlin|janet|clisp|swipl|gprolog|maxima|sage|gp|gap"
-            r"|ptpython|bpython|csi|gsi|utop|rhino|nu|xonsh|elvish|rc"
-        ),
-        0,
-    ),
-)
-"""Programs that run what they read if this many words are operands at most, and none is code."""
-
-_GIVEN_CODE: Final = re.compile(r"--?(?:c|e|f|q|x|s|help|version|eval|command|file|execute|query)")
-
 _DATA_NEXT: Final = frozenset(("-v", "--assign", "-F", "--field-separator", "-l"))
 
 
 def starts_console(argv: Sequence[str]) -> bool:
     """Return whether words start a console, perhaps of a project, which runs what it reads."""
     words = tuple(islice(argv, _MOST_READ))
-    if _CONSOLES.search("\0".join(("", *words, ""))):
+    if _consoles().search("\0".join(("", *words, ""))):
         return True
-    name = words[0].rpartition("/")[2]
-    most = next((most for names, most in _TALKING if names.fullmatch(name)), -1)
     operands = sum(word[:1] != "-" for word in words[1:])
-    return operands <= most and not any(map(_GIVEN_CODE.fullmatch, words[1:]))
+    most = _most_operands(words[0].rpartition("/")[2])
+    return operands <= most and not any(map(_given_code().fullmatch, words[1:]))
+
+
+@cache
+def _consoles() -> re.Pattern[str]:
+    patterns = tables.words(tables.table("interpreters"), "consoles")
+    return re.compile("|".join(patterns).replace("<options>", r"(?:-[^\0]+\0)*"))
+
+
+@cache
+def _talking() -> tables.Table:
+    return tables.section(tables.table("interpreters"), "talking")
+
+
+@cache
+def _given_code() -> re.Pattern[str]:
+    return re.compile(str(_talking()["given"]))
+
+
+@lru_cache(maxsize=1024)
+def _most_operands(name: str) -> int:
+    """Return with how many operands at most a program runs what it reads, -1 if it never does."""
+    counts = _talking().keys() - {"given"}
+    return next((int(one) for one in counts if name in tables.words(_talking(), one)), -1)
 
 
 def takes_input(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
