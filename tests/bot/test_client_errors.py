@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from bot.client_errors import unanswered
 from core.model.access import Scope
 from tests.project.methods_reference import table
+from tests.support.tables import rows
 
 ROOT = Path(__file__).parents[2]
 _CALLING = "".join(
@@ -21,7 +20,7 @@ READ = sorted(
 _DOUBT = "see whether it did before you repeat the command"
 
 
-@pytest.mark.parametrize("method", READ)
+@rows("method", READ)
 def test_what_only_reads_may_be_repeated(method: str) -> None:
     """By its name, or because it is listed."""
     said = str(unanswered("/run/gateway.sock", TimeoutError(), method))

@@ -10,6 +10,7 @@ from channels.discord.render import messages as discord
 from channels.slack.render import messages as slack
 from channels.telegram.render import messages as telegram
 from core.text.render import Redacted
+from tests.support.tables import rows
 
 ROOM = 300
 TEXTS = {
@@ -30,7 +31,7 @@ PLATFORMS: dict[str, tuple[Pieces, Render]] = {
 }
 
 
-@pytest.mark.parametrize("kind", TEXTS)
+@rows("kind", TEXTS)
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_each_piece_is_one_message_below_a_line_of_ours(platform: str, kind: str) -> None:
     """And nothing is lost: the pieces are the text, as the platform shows it."""

@@ -6,6 +6,7 @@ from channels import button_payload
 from channels.commands import Approve, Choose, Command, Details, Help, Malformed, Stop, Tail
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from tests.contracts.channel_examples import ID
+from tests.support.tables import rows
 
 COMMANDS: tuple[Command, ...] = (
     *(Approve(ID, reply) for reply in ApprovalReply),
@@ -19,7 +20,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
+@rows("command", COMMANDS)
 def test_a_press_means_what_its_button_meant(command: Command) -> None:
     """Every button's command is recovered from its press, in at most 58 bytes."""
     press = button_payload.encode(command)

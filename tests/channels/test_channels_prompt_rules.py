@@ -4,8 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.channels.prompt_checks import (
     Entry,
     agent_escaped,
@@ -36,6 +34,7 @@ from tests.channels.prompt_checks import (
 )
 from tests.channels.rendered import Rendered, render
 from tests.support.hidden_characters import hidden
+from tests.support.tables import rows
 
 ENTRIES: list[Entry] = json.loads(
     (Path(__file__).parent.parent / "corpus" / "prompts.json").read_text()
@@ -91,7 +90,7 @@ def test_every_rule_has_a_check() -> None:
     assert len(BY_ID) == len(ENTRIES)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
+@rows("entry", ENTRIES)
 def test_rule(entry: Entry) -> None:
     """What the entry requires is met on both surfaces, and nothing hidden is raw."""
     shown = render(asked(entry))
@@ -101,7 +100,7 @@ def test_rule(entry: Entry) -> None:
         check(entry, shown)
 
 
-@pytest.mark.parametrize("number", [*_ESCAPES, "028", "032"])
+@rows("number", [*_ESCAPES, "028", "032"])
 def test_the_checker_sees_a_missing_guard(number: str) -> None:
     """Negative control: the raw command fails the check that the rendered one passes."""
     entry = BY_ID[f"sp-{number}"]

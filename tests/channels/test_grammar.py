@@ -33,14 +33,15 @@ from channels.grammar import parse
 from core.model.approval import HALF_HOUR, THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from core.model.command import ExecOverrides
 from core.model.policy import Elevation, ExecAsk, ExecHost, ExecSecurity
+from tests.support.tables import rows
 
 ONCE, ALWAYS, DENY = ApprovalReply
 CODE = "7k3f9q"
 BOT = "sayso_bot"
 
 
-@pytest.mark.parametrize(
-    ("word", "reply"),
+@rows(
+    "word, reply",
     [
         ("allow-once", ONCE),
         ("allow", ONCE),
@@ -66,8 +67,8 @@ def test_each_alias_in_each_word_order(slash: str, word: str, reply: ApprovalRep
     assert parse(f"{slash} {word} 7K3F9Q", bot_name=BOT) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("/approve 7K3F9Q deny because it is live", Approve(CODE, DENY, "it is live")),
         ("/approve 7K3F9Q deny: too broad", Approve(CODE, DENY, "too broad")),
@@ -93,7 +94,7 @@ def test_what_is_understood(text: str, expected: Command) -> None:
     assert parse(text, bot_name=BOT) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "/approve",
@@ -114,7 +115,7 @@ def test_what_was_meant_for_us_and_is_not_understood_is_answered(text: str) -> N
     assert isinstance(parse(text, bot_name=BOT), Malformed)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -139,8 +140,8 @@ def test_ordinary_talk_and_other_bots_commands_are_nothing(text: str) -> None:
     assert parse(text, bot_name=BOT) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("yes", BareReply(ONCE)),
         ("Yes.", BareReply(ONCE)),
@@ -194,8 +195,8 @@ def test_a_note_is_bounded() -> None:
     assert len(command.note) == 500
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
+@rows(
+    "text, terms",
     [
         ("/approve 7K3F9Q 30m", HALF_HOUR),
         ("/approve 30m 7K3F9Q", HALF_HOUR),
@@ -214,7 +215,7 @@ def test_grants_have_limits(text: str, terms: GrantTerms) -> None:
     assert Approve(CODE, ALWAYS, terms=terms) == parse(text, bot_name=BOT)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "/approve 7K3F9Q 0m",
@@ -246,8 +247,8 @@ def test_values_that_are_no_values_are_told(text: str) -> None:
     assert isinstance(parse(text, bot_name=BOT), Malformed)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("/run ls  -l 'a  b' && pwd", RunLine("ls  -l 'a  b' && pwd")),
         ("@sayso_bot run ls", RunLine("ls")),
@@ -288,7 +289,7 @@ def test_without_slash_or_mention_only_answers_count(text: str) -> None:
     assert parse(text, bot_name=BOT) is None
 
 
-@pytest.mark.parametrize("command", SLASH_COMMANDS, ids=lambda command: command.name)
+@rows("command", SLASH_COMMANDS)
 def test_each_registered_command_is_understood(command: SlashCommand) -> None:
     """No platform registers a command that the grammar does not know."""
     assert parse(f"/{command.name}", bot_name=BOT) is not None

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from tests.support.tables import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 ISOLATION, EXECUTOR = "core/isolation", "bot/executor"
@@ -107,7 +107,7 @@ def missing(path: str, name: str) -> bool:
     return re.search(rf"^(async )?def {name}\(", text, re.MULTILINE) is None
 
 
-@pytest.mark.parametrize(("line", "where"), HELD.items())
+@rows("line, where", HELD.items())
 def test_each_line_has_its_test(line: str, where: tuple[str, str]) -> None:
     """A renamed test is renamed here too."""
     assert not missing(*where), (line, where)

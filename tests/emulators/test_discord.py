@@ -19,6 +19,7 @@ from tests.emulators.discord_rules import (
     markup,
 )
 from tests.emulators.faults import Fault, FaultKind
+from tests.support.tables import rows
 
 _POST = f"/channels/{CHANNEL}/messages"
 
@@ -168,7 +169,7 @@ async def test_threads_that_discord_refuses(change: Json, status: int, code: int
     assert inside[1]["code"] in (50024, 50035)
 
 
-@pytest.mark.parametrize(
+@rows(
     "option",
     [
         {"type": 3, "name": "Big", "description": "x"},

@@ -18,6 +18,7 @@ from tests.faults.node_cuts import CODE, KINDS, Case, Told, Trial, judge, told, 
 from tests.support.gateway_process import ROOT
 from tests.support.link_relay import Cut
 from tests.support.node_fleet import NodeFleet, node_fleet
+from tests.support.tables import rows
 from tests.support.waiting import wait_until
 
 FULL = bool(os.environ.get("SAYSO_FULL_CUTS"))
@@ -62,8 +63,8 @@ def test_a_node_that_forgets_is_found(tmp_path: Path) -> None:
     assert any("it is said not to have run" in fault for fault in faults), faults
 
 
-@pytest.mark.parametrize(
-    ("run", "mark", "fault"),
+@rows(
+    "run, mark, fault",
     [
         (Told("r", "done", CODE, 1), "begun t\nbegun t\nended t", "2 times"),
         (Told("r", "done", CODE, 2), "begun t\nended t", "2 final events"),

@@ -1,8 +1,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from bot.cli import build_parser
 from bot.cli.help.man import commands
 from bot.settings.model import SHAPE
@@ -18,6 +16,7 @@ from tests.project import (
     socket_reference,
 )
 from tests.project.tracked import ROOT, files
+from tests.support.tables import rows
 
 DOCS = ROOT / "docs"
 PAGES = tuple(path for path in files() if path.suffix == ".md" and "corpus" not in path.parts)
@@ -155,7 +154,7 @@ DESIGN_WORDS = (
 )
 
 
-@pytest.mark.parametrize("word", DESIGN_WORDS.split())
+@rows("word", DESIGN_WORDS.split())
 def test_every_word_of_the_design_is_in_the_glossary(word: str) -> None:
     """The glossary fixes what the words mean."""
     rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", page("glossary.md"), re.MULTILINE)
@@ -171,7 +170,7 @@ def test_the_glossary_is_sorted() -> None:
     assert words == sorted(words)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@rows("path", PAGES)
 def test_every_link_leads_somewhere(path: Path) -> None:
     """A relative link of a page names an existing file."""
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))

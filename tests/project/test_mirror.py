@@ -4,9 +4,8 @@ import re
 from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePath
 
-import pytest
-
 from tests.project.tracked import ROOT, files, modules
+from tests.support.tables import rows
 
 PRODUCT = frozenset(path.relative_to(ROOT) for path in modules())
 TOPS = {PurePath("tests", top) for top in ("core", "bot", "channels")}
@@ -51,8 +50,8 @@ def test_every_folder_names_a_package() -> None:
     assert {str(folder) for folder in folders if folder / "__init__.py" not in PRODUCT} == set()
 
 
-@pytest.mark.parametrize(
-    ("test", "named"),
+@rows(
+    "test, named",
     [
         ("core/store/test_open.py", "core/store/open.py"),
         ("core/store/test_open_twice.py", "core/store/open.py"),

@@ -2,9 +2,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.project.tracked import ROOT, modules
+from tests.support.tables import rows
 
 LONGEST_FUNCTION = 40
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
@@ -23,7 +22,7 @@ def functions(text: str) -> Iterator[tuple[str, int]]:
             yield node.name, length
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+@rows("path", modules())
 def test_a_module_is_small_and_named_after_what_it_holds(path: Path) -> None:
     """A module has the size of its concept; its functions stay short enough to see at once."""
     text = path.read_text(encoding="utf-8")

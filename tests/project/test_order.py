@@ -5,9 +5,10 @@ from itertools import pairwise
 import pytest
 
 from tests.support.order import long_first
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 5])
+@rows("workers", [1, 2, 3, 5])
 @pytest.mark.parametrize("long", [set(), {0}, {3, 4, 5, 19}, set(range(20))])
 def test_each_share_begins_with_its_long_tests(workers: int, long: set[int]) -> None:
     """As pytest-xdist deals them: one stretch per worker; each has its part of the long ones."""

@@ -3,6 +3,7 @@
 import pytest
 
 from bot.cli.arg_types import span_of
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize(
@@ -14,9 +15,7 @@ def test_a_number_with_a_unit_is_a_span(text: str, seconds: int) -> None:
     assert span_of(text) == seconds
 
 
-@pytest.mark.parametrize(
-    "text", ["", "d", "7", "0d", "07d", "-7d", "7.5d", "7 d", "7D", "7d ", "٣d", "1234567890d"]
-)
+@rows("text", ["", "d", "7", "0d", "07d", "-7d", "7.5d", "7 d", "7D", "7d ", "٣d", "1234567890d"])
 def test_anything_else_is_none(text: str) -> None:
     """No sign, no fraction, no leading zero, no other digits."""
     assert span_of(text) is None

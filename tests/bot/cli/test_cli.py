@@ -14,12 +14,13 @@ from bot import cli
 from bot.cli import build_parser, main
 from bot.cli.parser import members
 from bot.cli.run.command import exit_code
+from tests.support.tables import rows
 
 COMMANDS = members(build_parser())
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
+@rows(
+    "answer, code",
     [
         ({"status": "finished", "exitCode": 0, "signal": None, "timedOut": False}, 0),
         ({"status": "finished", "exitCode": 7, "signal": None, "timedOut": False}, 7),

@@ -1,17 +1,16 @@
 """Report each part once, though a gateway and the doctor look at the same ones."""
 
-import pytest
-
 from bot.doctor.installation import _deduplicated
 from bot.health.check import Finding, Verdict
+from tests.support.tables import rows
 
 GOOD, WELL = Finding(Verdict.OK, "store", "works"), Finding(Verdict.OK, "store", "answers")
 BAD, WORSE = Finding(Verdict.FAIL, "store", "works"), Finding(Verdict.FAIL, "store", "is away")
 HINT, OTHER = Finding(Verdict.WARN, "store", "works"), Finding(Verdict.OK, "journal", "works")
 
 
-@pytest.mark.parametrize(
-    ("found", "kept"),
+@rows(
+    "found, kept",
     [
         ((GOOD, WELL), (GOOD,)),
         ((GOOD, BAD), (BAD,)),

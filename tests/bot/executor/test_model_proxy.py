@@ -8,6 +8,7 @@ import pytest
 
 from bot.executor.model_proxy import ModelProxy, NoKey, Upstream, without
 from tests.support.agents import KEY, Model, model
+from tests.support.tables import rows
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_model_that_is_away(the_model: Model) -> None:
     assert KEY not in words
 
 
-@pytest.mark.parametrize("size", range(1, 12))
+@rows("size", range(1, 12))
 def test_a_key_that_the_model_repeats_is_struck_out(size: int) -> None:
     """However the stream is cut; and nothing else is lost, or held back to the end."""
     text = b"a" + b"key-1" + b"kekey-key-1" + b"k" + b"key-"

@@ -20,6 +20,7 @@ from core.store.views.past_commands import PastCommand
 from tests.bot.policy_tools.past import home, planned, remember, sayso, write
 from tests.support.postgres import PostgresServer
 from tests.support.store_records import SESSION, new_id
+from tests.support.tables import rows
 
 ONCE, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY
 ALLOW_LIST = {"tools": {"exec": {"host": "gateway", "security": "allowlist"}}}
@@ -197,8 +198,8 @@ def test_a_new_configuration_that_cannot_be_used_is_named(tmp_path: Path) -> Non
         assert words in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "reply", "expected"),
+@rows(
+    "before, after, reply, expected",
     [
         (
             Decision.ASK,

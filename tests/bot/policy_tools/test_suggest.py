@@ -5,12 +5,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bot.policy_tools.suggestible import suggestible
 from core.model.approval import ApprovalReply
 from core.model.decision import Promise
 from tests.bot.policy_tools.past import Answered, home, remember, sayso
+from tests.support.tables import rows
 
 ONCE, DENY = ApprovalReply.ALLOW_ONCE, ApprovalReply.DENY
 CONFIG = {"tools": {"exec": {"host": "gateway", "security": "allowlist"}}}
@@ -110,8 +109,8 @@ async def test_with_no_history_there_is_nothing_to_say(tmp_path: Path) -> None:
     assert "Nobody was asked in this period.\n" == sayso(state, "policy", "suggest").stdout
 
 
-@pytest.mark.parametrize(
-    ("pattern", "argv", "expected"),
+@rows(
+    "pattern, argv, expected",
     [
         ("/usr/bin/cat", None, True),
         ("/opt/tool/bin/tool", None, True),

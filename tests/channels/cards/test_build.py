@@ -12,6 +12,7 @@ from core.model.identity import Actor, TaskId
 from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from tests.contracts.channel_examples import ID, approval, plan, program, resolved
 from tests.support.plans import wrapped
+from tests.support.tables import rows
 
 
 def test_the_prompt_names_everything_that_is_bound() -> None:
@@ -106,8 +107,8 @@ def test_beyond_the_longest_only_a_denial_is_offered(extra: int, whole: bool) ->
     assert card.replies == ("allow-once|allow-always|deny" if whole else "deny")
 
 
-@pytest.mark.parametrize(
-    ("resolution", "words"),
+@rows(
+    "resolution, words",
     [
         (resolved(), "Allowed once by Ana (telegram 42) at 10:02 UTC"),
         (
@@ -142,8 +143,8 @@ def test_the_headline_says_who_and_when(resolution: object, words: str) -> None:
     assert card.headline.text == words
 
 
-@pytest.mark.parametrize(
-    ("result", "words"),
+@rows(
+    "result, words",
     [
         (Finished(ID, 0, None, Output(), 1_240), "Finished after 1.2 s, code 0"),
         (Finished(ID, None, 9, Output(), 1_000), "Ended by signal 9 after 1.0 s"),

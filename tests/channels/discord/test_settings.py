@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from channels.discord.settings import DiscordSettings
+from tests.support.tables import rows
 
 TOKEN = "NzAwMDAwMDAwMDAwMDAwMDA5.GtestX.a-token-for-the-tests-of-settings-01"
 
@@ -37,8 +38,8 @@ def test_every_key_is_read() -> None:
     assert settings.approvers == ("42",)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
+@rows(
+    "key, value, words",
     [
         ("token", "abc", "Developer Portal"),
         ("token", "a b.c.d", "Developer Portal"),

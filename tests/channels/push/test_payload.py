@@ -14,6 +14,7 @@ from tests.channels.prompt_checks import Entry, asked
 from tests.contracts.channel_examples import approval, plan, resolved
 from tests.project.tracked import ROOT
 from tests.support.hidden_characters import hidden
+from tests.support.tables import rows
 
 LISTS = frozenset({Reason.NOT_LISTED, Reason.ASK_ALWAYS})
 SPOOFING: list[Entry] = json.loads((ROOT / "tests/corpus/prompts.json").read_text())
@@ -44,7 +45,7 @@ def test_the_largest_prompt_is_small(size: int) -> None:
     assert len(payload.encoded(payload.prompt("place", card), "x" * 43)) <= payload.LARGEST
 
 
-@pytest.mark.parametrize(
+@rows(
     "change",
     [
         {"whole": False},
@@ -73,7 +74,7 @@ def test_what_leaves_something_out_is_not_answerable(change: dict[str, object]) 
     assert not payload.is_answerable(replace(card, **change))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("reason", [one for one in Reason if one not in LISTS])
+@rows("reason", [one for one in Reason if one not in LISTS])
 def test_any_reason_but_a_list_is_not_answerable(reason: Reason) -> None:
     """It warns of what the line does not say: settings, input, what a wrapper hides."""
     asks = approval(plan(("git", "status")))

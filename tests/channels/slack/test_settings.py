@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from channels.slack.settings import Mode, SlackSettings
+from tests.support.tables import rows
 
 _TOKENS: dict[str, object] = {
     "botToken": "xoxb-1-not-a-real-token",
@@ -51,7 +52,7 @@ def test_the_highest_port_is_one() -> None:
     assert settings.address == ("127.0.0.1", 65_535)
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"approvers": ["@ana"]},

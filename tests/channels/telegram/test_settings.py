@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from channels.telegram.settings import TelegramSettings
+from tests.support.tables import rows
 
 _TOKEN = "123456789:AAnot-a-real-token-of-any-bot-0000001"
 
@@ -26,7 +27,7 @@ def test_an_absent_list_of_approvers_is_empty() -> None:
     assert TelegramSettings.model_validate({"token": _TOKEN}).approvers == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"approvers": ["@ana"]},
@@ -91,7 +92,7 @@ def test_a_bot_api_server_of_ones_own_delivers_anywhere(url: str) -> None:
     assert url == section.webhook.url
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         *({"url": url} for url in ("http://sayso.example/x", "https://sayso.example:9000/x", "x")),

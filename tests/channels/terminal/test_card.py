@@ -3,10 +3,11 @@
 import pytest
 
 from channels.terminal.card import wrapped
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
+@rows(
+    "text, lines",
     [
         ("", [""]),
         ("x" * 20, ["x" * 20]),

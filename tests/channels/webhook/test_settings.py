@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from channels.webhook.settings import WebhookSettings
+from tests.support.tables import rows
 
 WORKS = {"url": "https://sayso.example/in", "secret": "s" * 32, "listen": "127.0.0.1:65535"}
 
@@ -20,7 +21,7 @@ def test_what_works_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     "wrong",
     [
         {"url": "ftp://sayso.example"},

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.audit.verify_export import Export, _decision, _votes, basis_of
+from tests.support.tables import rows
 
 Json = dict[str, Any]
 
@@ -46,8 +47,8 @@ def problems(
     return [*_decision(export, whole), *_votes(export, whole)]
 
 
-@pytest.mark.parametrize(
-    ("one", "record", "rows", "found"),
+@rows(
+    "one, record, rows, found",
     [
         ({}, {}, [SEEN], []),
         ({}, {"shown": "0"}, [SEEN], ["r: what was shown is not what the journal has the sum of"]),

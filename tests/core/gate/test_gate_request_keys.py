@@ -15,6 +15,7 @@ from core.model.stdio import Capture, Stdio
 from core.store.approvals.history_rows import history
 from core.store.runs import runs
 from tests.support.gate import gate_at, layer, list_patterns, request
+from tests.support.tables import rows
 
 
 async def test_another_command_under_a_known_key_is_a_conflict(tmp_path: Path) -> None:
@@ -35,7 +36,7 @@ async def test_another_command_under_a_known_key_is_a_conflict(tmp_path: Path) -
     assert {row.text for row in past} == set(firsts.values())
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         {"line": None, "argv": ("echo", "a")},

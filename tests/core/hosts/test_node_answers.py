@@ -28,6 +28,7 @@ from core.policy.judge.evaluate import evaluate
 from core.trust.ids import new_id
 from tests.support.plans import listed
 from tests.support.runs import new_run, planned, request
+from tests.support.tables import rows
 
 NODE = Node(NodeId("ab" * 32), "web", "127.0.0.1", 0, "uid:0")
 POLICY = ExecPolicy(host=ExecHost.NODE)
@@ -104,7 +105,7 @@ def _faults(plan: ExecPlan, verdict: Evaluation) -> str:
     return fault_of(answer, NODE, ASKED, POLICY)
 
 
-@pytest.mark.parametrize("what", SPOILT)
+@rows("what", SPOILT)
 def test_a_plan_that_is_no_command_or_too_long_is_named(what: str) -> None:
     """Judged as what an agent does itself, it was allowed; the last is the control.
 

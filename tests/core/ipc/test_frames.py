@@ -7,6 +7,7 @@ import pytest
 from core.ipc.errors import Code, FrameError
 from core.ipc.frames import MAX_FRAME, Call, error_frame, read_frame, result_frame
 from core.ipc.strict_json import MAX_NESTING
+from tests.support.tables import rows
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,2.5,null,true,"\\u00e9"]}}\n'
 
@@ -39,8 +40,8 @@ def test_values_come_through_exactly() -> None:
     assert len(read_frame(flat).params["x"]) == 1000  # type: ignore[arg-type]  # a list
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
+@rows(
+    "line, code",
     [
         (b"\n", Code.PARSE_ERROR),
         (b"hello\n", Code.PARSE_ERROR),

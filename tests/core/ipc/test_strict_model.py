@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from core.ipc.errors import FrameError
 from core.ipc.strict_json import read_object
 from core.ipc.strict_model import StrictFrame, read_model
+from tests.support.tables import rows
 
 
 class Said(StrictFrame):
@@ -25,8 +26,8 @@ def test_a_frame_is_read() -> None:
     assert read_model(SAID, b'{"text":"a\\u0000b"}') == Said(text="a\0b")
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@rows(
+    "text, why",
     [
         (b'{"text":"a","text":"b"}', "duplicate key"),
         (b'{"text":"a","more":1}', "more: Extra"),

@@ -3,13 +3,14 @@
 import pytest
 
 from core.model.access import EVERY_SCOPE, Scope, VisibleAgents, effective, misfit
+from tests.support.tables import rows
 
 A, R = Scope.APPROVE, Scope.READ
 ASK, ADMIN = Scope.REQUEST, Scope.ADMIN
 
 
-@pytest.mark.parametrize(
-    ("scopes", "agent", "person", "why"),
+@rows(
+    "scopes, agent, person, why",
     [
         ({R}, None, None, ""),
         ({R, ADMIN}, None, None, ""),

@@ -3,6 +3,7 @@
 import pytest
 
 from core.model.address import Address
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize(
@@ -20,8 +21,8 @@ def test_an_address_is_read_and_written(text: str, address: Address) -> None:
     assert str(address) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@rows(
+    "text, why",
     [
         ("unix:run/x.sock", "absolute"),
         ("unix:/run/x\n", "absolute"),

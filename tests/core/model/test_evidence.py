@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from core.model.evidence import Showing, Surface, seen_since
 from core.model.identity import Actor
+from tests.support.tables import rows
 
 ANA = Actor("slack", "U1")
 COPY = Showing(
@@ -24,8 +23,8 @@ ANSWER = replace(COPY, surface=Surface.ANSWERED, account="U1", at_ms=20)
 LIST = replace(COPY, surface=Surface.LIST, account="U1", place="", message="", at_ms=30)
 
 
-@pytest.mark.parametrize(
-    ("showings", "since"),
+@rows(
+    "showings, since",
     [
         ([], None),
         ([COPY], None),

@@ -16,6 +16,7 @@ from core.trust.identity import Identity, key_id
 from core.trust.passkeys import PasskeyProof, RelyingParty, approval_challenge
 from tests.support.passkey_device import UP, PasskeyDevice
 from tests.support.plans import command, plan_of
+from tests.support.tables import rows
 
 PAGE = RelyingParty("sayso.example", "https://sayso.example")
 ANA, BEN = PasskeyDevice("YW5h"), PasskeyDevice("YmVu")
@@ -64,8 +65,8 @@ def test_what_an_approver_signed_is_taken() -> None:
     KEYS.check(opened(sealed(gateway, order, PLAN), key_id(gateway)), PLAN)
 
 
-@pytest.mark.parametrize(
-    ("proof", "why"),
+@rows(
+    "proof, why",
     [
         (lambda: _proof(BEN), "does not know the passkey"),
         (lambda: _proof(PasskeyDevice(ANA.id)), "signature"),

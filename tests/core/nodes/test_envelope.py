@@ -13,6 +13,7 @@ from core.nodes.frames import Run
 from core.planning.digest import bind
 from core.trust.identity import Identity, key_id
 from tests.support.plans import command, plan_of
+from tests.support.tables import rows
 
 GATEWAY, OTHER = Identity.new().agent, Identity.new().agent
 NODE, SESSION, RUN = "a" * 64, "5" * 32, "0" * 26
@@ -56,8 +57,8 @@ def test_what_was_sealed_is_opened_and_holds() -> None:
     _checked(order, now_ms=NOW + LIFE_MS)
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
+@rows(
+    "changes, why",
     [
         ({"node": "b" * 64}, "another node"),
         ({"session": "6" * 32}, "earlier connection"),
@@ -75,7 +76,7 @@ def test_an_order_for_something_else_is_refused(changes: dict[str, object], why:
         _checked(_order(**changes))
 
 
-@pytest.mark.parametrize(
+@rows(
     "plan",
     [
         _plan(node="b" * 64),
@@ -87,7 +88,6 @@ def test_an_order_for_something_else_is_refused(changes: dict[str, object], why:
         replace(PLAN, digest="c" * 64),
         replace(PLAN, node_name="db"),
     ],
-    ids=str,
 )
 def test_another_plan_under_a_good_order_is_refused(plan: ExecPlan) -> None:
     """Also one that claims the digest of the plan that was allowed."""
@@ -111,7 +111,7 @@ def _signed(payload: str, prefix: bytes = SIGNED) -> Run:
 _TEXT = _order().model_dump_json()
 
 
-@pytest.mark.parametrize(
+@rows(
     "change",
     [
         lambda frame: sealed(OTHER, _order(), PLAN),

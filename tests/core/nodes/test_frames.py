@@ -26,6 +26,7 @@ from core.nodes.frames import (
     encode,
 )
 from tests.support.plans import command, plan_of
+from tests.support.tables import rows
 
 RUN = ApprovalId("1" * 26)
 REQUEST = ExecRequest(Requester(Intake.SOCKET, "uid:0", (1, 2)), SessionKey("main"), "/", "a | b")
@@ -73,7 +74,7 @@ def test_a_frame_with_one_thing_wrong_is_refused(frame: AnyFrame) -> None:
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "node_frames.json").read_text())
 
 
-@pytest.mark.parametrize("kind", VECTORS["frames"])
+@rows("kind", VECTORS["frames"])
 def test_a_frame_is_written_as_in_the_vectors(kind: str) -> None:
     """What is read from a vector is written back byte for byte; every kind has one."""
     text = VECTORS["frames"][kind]

@@ -13,6 +13,7 @@ from core.planning.environment import base_environment
 from core.planning.planner import Planner
 from core.runner.runner import Runner
 from tests.support.runs import Watcher, new_run, planned, refused, request, run, script
+from tests.support.tables import rows
 
 PATH = "/usr/bin:/bin"
 
@@ -73,8 +74,8 @@ def test_home_locale_zone_and_tmpdir_are_kept(tmp_path: Path) -> None:
     assert base_environment(PATH, given).items() >= given.items()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
+@rows(
+    "name, value",
     [
         ("LANG", "../../tmp/evil"),
         ("LC_ALL", "/tmp/evil"),

@@ -5,10 +5,11 @@ import shlex
 import pytest
 
 from core.planning.library_modules import modules_of
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("language", "words", "files"),
+@rows(
+    "language, words, files",
     [
         ("perl", "-MTool -e 1", "Tool.pmc Tool.pm"),
         ("perl", "-I. -mTool -e 1", "Tool.pmc Tool.pm ./Tool.pmc ./Tool.pm"),

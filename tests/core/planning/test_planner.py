@@ -18,6 +18,7 @@ from core.planning.planner import Planner
 from core.planning.request_checks import LARGEST_COMMAND
 from core.planning.verify import verify
 from tests.support.runs import POLICY, copy_of, planned, refused, request, script
+from tests.support.tables import rows
 
 
 def executable(command: PlannedCommand) -> PinnedFile:
@@ -275,8 +276,8 @@ def test_a_bad_working_directory_is_refused(cwd: str) -> None:
     assert refused(request("true", cwd=cwd)).reason is DenialReason.BAD_CWD
 
 
-@pytest.mark.parametrize(
-    ("wish", "words"),
+@rows(
+    "wish, words",
     [
         (request(), "exactly one"),
         (request("true", argv=("true",)), "exactly one"),

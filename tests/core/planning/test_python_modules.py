@@ -13,6 +13,7 @@ from core.planning.python_modules import builds_of, imported, tags_of
 from core.policy.judge.evaluate import evaluate
 from tests.support.plans import LISTED, listed
 from tests.support.runs import planned, request
+from tests.support.tables import rows
 
 EVERYTHING = listed("/**")
 TOOL = "python3 -m json.tool data"
@@ -104,8 +105,8 @@ def test_python_really_imports_them(tmp_path: Path, name: str, words: list[str])
         assert (tmp_path / "ran").exists() is runs, options
 
 
-@pytest.mark.parametrize(
-    ("words", "files"),
+@rows(
+    "words, files",
     [
         ("-m tool", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
         ("-mtool", ["tool.py", "tool/__init__.py", "tool/__main__.py"]),
@@ -145,7 +146,7 @@ def test_always_holds_for_the_module_that_was_seen(tmp_path: Path) -> None:
     assert evaluate(planned(wish), LISTED, listed(*promises)).decision is Decision.ASK
 
 
-@pytest.mark.parametrize(
+@rows(
     "words",
     [
         *("-m runpy sub.tool", "-m unittest sub.tool", "-m unittest sub.tool.Case.test_a"),

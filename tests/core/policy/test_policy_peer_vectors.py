@@ -13,6 +13,7 @@ from core.model.policy import Trust
 from core.planning.planner import Planner, Refusal
 from core.policy.judge.evaluate import evaluate
 from tests.support.plans import corpus, in_usr_bin, listed, pinned, wrapped
+from tests.support.tables import rows
 
 VECTORS = corpus("peer_vectors.json")
 SIX = ("cut", "uniq", "head", "tail", "tr", "wc")
@@ -96,10 +97,9 @@ def test_never_looser_than_the_reference(trust: Trust) -> None:
     assert trust is Trust.STRICT or looser == wanted - STRICT_ONLY
 
 
-@pytest.mark.parametrize(
+@rows(
     "vector",
     [one for one in VECTORS if one["expect"] == "reject-allow-always"],
-    ids=lambda v: v["id"],
 )
 @pytest.mark.parametrize("trust", Trust)
 def test_nothing_reusable_is_promised(vector: dict[str, Any], trust: Trust) -> None:

@@ -7,6 +7,7 @@ import pytest
 from core.programs.actions import examples, said_of
 from core.programs.carriers import in_system_directory, is_known
 from core.programs.profiles.tables import section, table
+from tests.support.tables import rows
 
 EXAMPLES = tuple(examples())
 SAID = [line for line, sentence in EXAMPLES if sentence]
@@ -30,13 +31,13 @@ def named(values: list[str]) -> str:
     return " and ".join(values)
 
 
-@pytest.mark.parametrize(("line", "expected"), EXAMPLES)
+@rows("line, expected", EXAMPLES)
 def test_each_example_gets_its_sentence(line: str, expected: str) -> None:
     """The examples of the table are its tests; an empty one says that nothing is claimed."""
     assert expected == sentence(line)
 
 
-@pytest.mark.parametrize("line", SAID)
+@rows("line", SAID)
 @pytest.mark.parametrize("option", ["--zz-unknown", "--zz-unknown=x", "-\u00a7"])
 def test_an_option_that_is_not_listed_takes_the_words_away(line: str, option: str) -> None:
     """An unknown option may turn the words into a lie, wherever an option is read."""

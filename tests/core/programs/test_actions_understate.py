@@ -8,11 +8,11 @@ words, and what is listed silently is recorded here with its reason.
 import re
 import shlex
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.programs.actions import _actions, said_of
+from tests.support.tables import rows
 
 ENTRIES = [
     (name, spelled, action)
@@ -44,7 +44,7 @@ def silent(action: object) -> set[str]:
     return {name for name, (added, kinds) in options if "=" in kinds and not added}
 
 
-@pytest.mark.parametrize(("name", "spelled", "action"), ENTRIES, ids=IDS)
+@rows("name, spelled, action", ENTRIES)
 def test_an_option_with_a_value_says_something(name: str, spelled: str, action: object) -> None:
     """A value may name another place or file; if it does not, the reason is above."""
     reasons = {option for listed in SILENT_VALUES.values() for option in listed.split()}
@@ -162,7 +162,7 @@ def said(line: str) -> tuple[str, tuple[str, ...]] | None:
     return None if found is None else (re.sub(r"\{\}", "", found.words), found.added)
 
 
-@pytest.mark.parametrize("line", UNDERSTATED)
+@rows("line", UNDERSTATED)
 def test_more_is_said_of_what_does_more(line: str) -> None:
     """Each of these was described like its plain form; the control: that one has a sentence."""
     plain = next(PLAIN[head] for head in PLAIN if f"{line} ".startswith(f"{head} "))

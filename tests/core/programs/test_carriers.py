@@ -14,6 +14,7 @@ from core.programs.profiles.carrier_profile import Effect
 from core.programs.profiles.tables import FOLDER, section, table, words
 from core.programs.wrappers import names_of, wrapper_kind
 from tests.support.plans import corpus
+from tests.support.tables import rows
 
 CARRIERS = [
     entry["program"] for entry in corpus("carrier_names.json") if set(entry["effects"]) - {"reads"}
@@ -31,7 +32,7 @@ def test_each_table_accepts_and_refuses_what_it_says() -> None:
     assert broken_examples() == ()
 
 
-@pytest.mark.parametrize("program", CARRIERS)
+@rows("program", CARRIERS)
 def test_every_documented_carrier_asks_under_strict_trust(program: str) -> None:
     """Each program documented to run, write or connect asks, unknown arguments given."""
     assert is_asked(f"/usr/bin/{program}", ["--sayso-unknown", "x"])
@@ -47,7 +48,7 @@ def test_readers_that_surprise_ask_and_everyday_readers_pass() -> None:
     assert not passed & {"pr", "ptx", "7z", "ar", "xz", "nft"}
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     """/usr/bin/python3.11 /usr/bin/mawk /usr/bin/gawk /usr/bin/vim.basic /usr/bin/nodejs
     /usr/bin/pip3.12 /usr/bin/x86_64-linux-gnu-gcc-12 /usr/bin/git-upload-pack
@@ -61,8 +62,8 @@ def test_versions_and_aliases_are_carriers(path: str) -> None:
     assert carrier_problem(path, ["--sayso-unknown", "x"]) is not None
 
 
-@pytest.mark.parametrize(
-    ("path", "arguments"),
+@rows(
+    "path, arguments",
     [
         ("/usr/bin/ls", ["-la", "src"]),
         ("/usr/bin/date", ["-u", "+%F"]),
@@ -79,8 +80,8 @@ def test_harmless_invocations_pass(path: str, arguments: list[str]) -> None:
     assert carrier_problem(path, arguments) is None
 
 
-@pytest.mark.parametrize(
-    ("program", "arguments"),
+@rows(
+    "program, arguments",
     [
         ("python3", ["-c", "x"]),
         ("python3", ["-Ic", "x"]),
@@ -148,8 +149,8 @@ def test_a_relative_has_no_part_in_a_profile(path: str, arguments: list[str]) ->
     assert carrier_problem(path, []) is not None
 
 
-@pytest.mark.parametrize(
-    ("line", "wanted"),
+@rows(
+    "line, wanted",
     [
         ("ls -la", "reads"),
         ("git status", "reads"),
@@ -193,7 +194,7 @@ def test_every_profiled_program_is_known() -> None:
     assert [name for name in profiled() if not is_known(f"/usr/bin/{name}")] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     "program",
     [
         *("editor", "mg", "gold", "wdiff", "gpgv", "msgfmt", "xsltproc", "uudecode", "hardlink"),
@@ -207,7 +208,7 @@ def test_programs_beyond_the_documented_ones_ask_under_strict_trust(program: str
     assert is_asked(f"/usr/bin/{program}", ["x"])
 
 
-@pytest.mark.parametrize(
+@rows(
     "program",
     [
         *("ast-grep", "sg", "rga", "cursor-agent", "crush", "droid", "atuin", "prisma", "goose"),

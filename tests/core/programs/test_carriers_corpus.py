@@ -9,6 +9,7 @@ from core.model.policy import Trust
 from core.policy.judge.evaluate import evaluate
 from tests.core.policy.corpus_judge import COMMANDS, judge, workspace
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 __all__ = ["workspace"]
 
@@ -30,7 +31,7 @@ def test_most_uses_of_carriers_pass_under_strict_trust() -> None:
     assert share >= 0.7
 
 
-@pytest.mark.parametrize("trust", Trust)
+@rows("trust", Trust)
 @pytest.mark.parametrize(
     "line", ["git status", "find . -name x", "sort notes.txt", "date", "git push", "npm ls"]
 )

@@ -9,6 +9,7 @@ from core.model.decision import Decision
 from core.policy.judge.evaluate import evaluate
 from core.programs.find_exec import FindExec, find_exec
 from tests.support.plans import LISTED, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 LINES = (
     ("find", ".", "-name", "*.md", "-exec", "grep", "-l", "x", "{}", ";"),
@@ -42,7 +43,7 @@ def test_the_bound_vector_does_the_same(argv: tuple[str, ...], tmp_path: Path) -
     assert shown[0] == shown[1] != b""
 
 
-@pytest.mark.parametrize(
+@rows(
     "argv",
     [
         ("find", ".", "-exec", "id", ";"),

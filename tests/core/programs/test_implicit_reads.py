@@ -3,6 +3,7 @@
 import pytest
 
 from core.programs.implicit_reads import Contents, contents_of, names_no_file, reads_elsewhere
+from tests.support.tables import rows
 
 
 def of(name: str) -> tuple[str, str]:
@@ -44,8 +45,8 @@ def test_a_program_is_what_both_of_its_paths_say(paths: tuple[str, str]) -> None
     assert contents_of(("echo", "x"), *of("echo")) is Contents.NONE, "the control"
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
+@rows(
+    "line, expected",
     [
         ("ls -l", Contents.NONE),
         ("git status", Contents.NONE),

@@ -16,6 +16,7 @@ from core.programs.started import Start
 from core.programs.wrappers import names_of
 from tests.support.pace import slowness
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
 CODE = r"""
@@ -1251,7 +1252,7 @@ def split(line: str) -> list[str]:
     return shlex.split(line, comments=False)
 
 
-@pytest.mark.parametrize("line", CODE)
+@rows("line", CODE)
 @pytest.mark.parametrize("policy", [LISTED, CLASSICAL], ids=["strict", "classical"])
 def test_code_in_arguments_asks_under_either_trust(line: str, policy: ExecPolicy) -> None:
     """Short, long, glued, clustered and abbreviated spellings of code all ask."""
@@ -1259,7 +1260,7 @@ def test_code_in_arguments_asks_under_either_trust(line: str, policy: ExecPolicy
     assert found.decision is Decision.ASK
 
 
-@pytest.mark.parametrize(
+@rows(
     "words",
     [
         ("git", "-C"),
@@ -1321,15 +1322,15 @@ def test_repeated_options_are_judged_at_once(
     assert process_time() - started < seconds * slowness()
 
 
-@pytest.mark.parametrize("line", PLAIN)
+@rows("line", PLAIN)
 def test_plain_uses_pass_under_classical_trust(line: str) -> None:
     """A listed path suffices for everything that carries no code."""
     found = evaluate(plan_of(command(*split(line))), CLASSICAL, listed("/usr/bin/*"))
     assert (found.decision, found.why) == (Decision.ALLOW, found.why)
 
 
-@pytest.mark.parametrize(
-    ("script", "runs"),
+@rows(
+    "script, runs",
     [
         ("{print $1}", False),
         ("/a|b/", False),

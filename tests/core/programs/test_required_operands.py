@@ -1,18 +1,17 @@
 from dataclasses import replace
 
-import pytest
-
 from core.model.decision import Decision
 from core.model.policy import Trust
 from core.policy.judge.evaluate import evaluate
 from core.programs.profiles.tables import section, table, words
 from core.programs.required_operands import required_of
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 PLAIN = frozenset(words(table("carriers"), "plain"))
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "tr -d",
@@ -41,7 +40,7 @@ def test_a_program_without_its_operand_asks(line: str) -> None:
     assert found.decision is Decision.ASK
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "tr -d x",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from core.model.policy import DEFAULT_SAFE_BINS
 from core.programs.safe_bins import profiled, safe_bin_of, safe_bin_problem
+from tests.support.tables import rows
 
 SECRET = "canary-7f3a"
 WORDS = st.sampled_from(
@@ -26,8 +27,8 @@ def test_the_seeds_nine_have_profiles() -> None:
     assert profiled() == set(DEFAULT_SAFE_BINS)
 
 
-@pytest.mark.parametrize(
-    ("invoked", "real", "configured", "wanted"),
+@rows(
+    "invoked, real, configured, wanted",
     [
         ("/usr/bin/head", "/usr/bin/head", ("head",), True),
         ("/usr/bin/head", "/usr/bin/head", (), False),

@@ -1,7 +1,5 @@
 """Read which files choose a program as narrowly as their managers can mean it."""
 
-import pytest
-
 from core.programs.shims import (
     chooses_plainly,
     is_imitation,
@@ -10,6 +8,7 @@ from core.programs.shims import (
     own_paths,
     runs_code,
 )
+from tests.support.tables import rows
 
 PLAIN = [
     ("version", "3.12.1\n"),
@@ -52,20 +51,20 @@ CHOOSING = [
 ]
 
 
-@pytest.mark.parametrize(("reading", "text"), PLAIN)
+@rows("reading, text", PLAIN)
 def test_a_version_is_no_choice_of_a_program(reading: str, text: str) -> None:
     """What a manager installs on its own is the program by whose name the shim is called."""
     assert chooses_plainly(reading, text)
 
 
-@pytest.mark.parametrize(("reading", "text"), CHOOSING)
+@rows("reading, text", CHOOSING)
 def test_anything_else_chooses(reading: str, text: str) -> None:
     """A path, a reference, another source, and anything not understood."""
     assert not chooses_plainly(reading, text)
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
+@rows(
+    "path, name",
     [
         ("/home/a/.cargo/bin/rustup", "rustup"),
         ("/home/a/.asdf/shims/node", "asdf"),
@@ -90,8 +89,8 @@ def test_a_link_to_a_manager_is_what_it_is_called_by() -> None:
     assert own_paths("/x/awk", "/x/mawk") == ("/x/awk", "/x/mawk")
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
+@rows(
+    "line, expected",
     [
         ("cargo build", True),
         ("npm test", True),

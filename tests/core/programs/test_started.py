@@ -5,14 +5,15 @@ import re
 import pytest
 
 from core.programs.started import Start, Starter, names_started
+from tests.support.tables import rows
 
 RUN = Starter(Start.PROGRAM, re.compile(r"\A\0run\0"))
 MODULE = Starter(Start.MODULE, re.compile(r"\A\0-[A-Za-z0-9]*?m\0?"))
 SCRIPT = Starter(Start.SCRIPT, re.compile(r"\A\0"))
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
+@rows(
+    "words, found",
     [
         ("run a -b c", [("a", "-b c")]),
         ("run -q a b", [("a", "b"), ("b", "")]),
@@ -39,8 +40,8 @@ def test_a_module_may_be_glued_to_its_option(words: tuple[str, ...]) -> None:
     assert [*MODULE.started(words)] == [("a", ("-b",))]
 
 
-@pytest.mark.parametrize(
-    ("starter", "name", "wraps"),
+@rows(
+    "starter, name, wraps",
     [
         (RUN, "sh", True),
         (RUN, "concurrently", True),

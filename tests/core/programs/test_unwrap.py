@@ -20,6 +20,7 @@ from tests.support.plans import (
     plan_of,
     wrapped,
 )
+from tests.support.tables import rows
 
 EVERYDAY = listed("/usr/bin/ls", "/usr/bin/grep", "/usr/bin/git", "/opt/a=b/tool")
 
@@ -36,8 +37,8 @@ def judged(one: PlannedCommand, trust: Trust = Trust.STRICT) -> Evaluation:
     return evaluate(plan_of(one), replace(LISTED, trust=trust), EVERYDAY)
 
 
-@pytest.mark.parametrize(
-    ("line", "inner"),
+@rows(
+    "line, inner",
     [
         ("env ls -l", "ls -l"),
         ("env LANG=C A=b ls", "ls"),
@@ -65,7 +66,7 @@ def test_what_the_grammar_knows_is_unwrapped(line: str, inner: str) -> None:
     assert inner_of(line) == tuple(inner.split())
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     """env -i ls|env - ls|env -u PATH ls|env -S ls|env -Sls|env --split-string=ls|env -C / ls
     |env --chdir=/ ls|env -a x ls|env -v ls|env --ignore-environment ls|env A=b|env|env A=b -- ls
@@ -113,8 +114,8 @@ def test_taskset_is_looked_through_and_promises_nothing() -> None:
     assert ((), ()) == (listed_inside.promise, missed_inside.promise)
 
 
-@pytest.mark.parametrize(
-    ("argv", "path", "real"),
+@rows(
+    "argv, path, real",
     [
         (("env", "ls"), "/opt/env", "/opt/env"),
         (("env", "ls"), "/usr/bin/env", "/usr/bin/busybox"),
@@ -133,9 +134,7 @@ def test_another_file_of_that_name_has_no_grammar(
     assert unwrap(argv, pinned(path, real)) is None
 
 
-@pytest.mark.parametrize(
-    "options", ["-c", "-ec", "-euc", "-ce", "-e -c", "-eo nounset -c", "-c --"]
-)
+@rows("options", ["-c", "-ec", "-euc", "-ce", "-e -c", "-eo nounset -c", "-c --"])
 @pytest.mark.parametrize("real", ["bash", "dash"])
 def test_a_payload_is_read(options: str, real: str) -> None:
     """The one text after -c is read as a line; what joins its commands is kept."""
@@ -146,7 +145,7 @@ def test_a_payload_is_read(options: str, real: str) -> None:
     assert found.connectors == (Connector.PIPE, Connector.AND)
 
 
-@pytest.mark.parametrize(
+@rows(
     "argv",
     [
         ("-lc", "ls"),
@@ -209,7 +208,7 @@ def test_a_path_that_the_wrapper_would_misread_is_not_bound() -> None:
     assert judged(command("tool", path="/opt/a=b/tool")).decision is Decision.ALLOW
 
 
-@pytest.mark.parametrize("trust", Trust)
+@rows("trust", Trust)
 @pytest.mark.parametrize(
     ("line", "decision", "reason"),
     [

@@ -1,9 +1,10 @@
 import pytest
 
 from core.programs.wrappers import is_shell, names_of, wrapper_kind
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     """/bin/sh /usr/bin/dash /usr/bin/bash5.2 /bin/zsh-5.9 /usr/bin/busybox /usr/bin/env
     /usr/bin/sudo /usr/bin/timeout /usr/local/bin/gtimeout /usr/bin/genv /usr/bin/nice
@@ -29,8 +30,8 @@ def test_arch_is_a_wrapper_only_with_arguments() -> None:
     assert wrapper_kind(names_of("/usr/bin/arch"), 2) is not None
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
+@rows(
+    "path, name",
     [
         ("/usr/bin/python3.11", "python"),
         ("/usr/bin/python3.11-dbg", "python"),

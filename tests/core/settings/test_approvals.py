@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from core.settings import ApprovalsExecSection, LocalAccounts, ThreadMode
+from tests.support.tables import rows
 
 STEP = {"to": [{"channel": "slack", "to": "C1"}], "for": 300}
 
@@ -34,8 +35,8 @@ def test_quiet_hours_and_threads_are_read() -> None:
     assert ThreadMode.NONE is _read().threads
 
 
-@pytest.mark.parametrize(
-    ("keys", "words"),
+@rows(
+    "keys, words",
     [
         ({"ask": [{"for": 60}]}, "asks nobody"),
         ({"ask": [{**STEP, "remind": 1}]}, "reminds more than 100 times"),
@@ -68,7 +69,7 @@ def test_a_ladder_may_last_thirty_days() -> None:
         _read(ask=[{**STEP, "for": half}, {**STEP, "for": half + 1}])
 
 
-@pytest.mark.parametrize("entry", ["root", "0", "uid:root", "uid:", "telegram:42", "uid:-1"])
+@rows("entry", ["root", "0", "uid:root", "uid:", "telegram:42", "uid:-1"])
 @pytest.mark.parametrize("key", ["approvers", "senders"])
 def test_who_can_never_be_let_in_is_named(key: str, entry: str) -> None:
     """A local account is its number; the controls: one, and a person by name."""

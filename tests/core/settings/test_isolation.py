@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from core.settings.isolation import ExecutionSection, RuntimeSection
+from tests.support.tables import rows
 
 USERS = [
     {"user": "sayso_alice", "agents": ["coder"], "people": ["telegram:1"]},
@@ -42,9 +43,7 @@ def test_nobody_has_two_users(kind: str) -> None:
         ExecutionSection.model_validate({"users": users})
 
 
-@pytest.mark.parametrize(
-    "name", ["root", "", "Alice", "a b", "-x", "%wheel", "#0", "a" * 33, "ALL"]
-)
+@rows("name", ["root", "", "Alice", "a b", "-x", "%wheel", "#0", "a" * 33, "ALL"])
 def test_what_is_no_login_name_is_refused(name: str) -> None:
     """It becomes a word of a sudo command line."""
     with pytest.raises(ValidationError):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.settings.session_filter import LONGEST_PATTERN, compiled, session_filter
+from tests.support.tables import rows
 
 _PATTERNS = st.recursive(
     st.sampled_from(
@@ -32,7 +33,7 @@ def test_it_finds_what_re_finds(source: str, text: str) -> None:
     assert expected is compiled(source)(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     "source",
     [
         "(a+)+$",
@@ -66,7 +67,7 @@ def test_the_same_pattern_is_slow_elsewhere() -> None:
     assert time.process_time() - begun > 50 * ours
 
 
-@pytest.mark.parametrize(
+@rows(
     "source",
     [
         "(a",
@@ -112,8 +113,8 @@ def test_the_engine_is_loaded_for_patterns_only(words: tuple[str, ...], loaded: 
     assert f"{loaded}\n" == seen.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "key", "expected"),
+@rows(
+    "words, key, expected",
     [
         (("discord",), "agent:main:discord:1", True),
         (("discord",), "agent:main:slack:1", False),

@@ -15,6 +15,7 @@ from core.settings import (
     StoreSection,
     TargetEntry,
 )
+from tests.support.tables import rows
 
 
 def refused(section: type[Section], **keys: object) -> str:
@@ -52,8 +53,8 @@ def test_words_of_a_file_become_enums_and_tuples() -> None:
     assert section.safe_bins == ("jq",)
 
 
-@pytest.mark.parametrize(
-    ("keys", "kind"),
+@rows(
+    "keys, kind",
     [
         ({"aks": "off"}, "extra_forbidden"),
         ({"ask": "On-Miss"}, "enum"),

@@ -2,9 +2,8 @@
 
 import subprocess
 
-import pytest
-
 from core.shell.posix_braces import spread
+from tests.support.tables import rows
 
 CERTAIN = (
     *("a", "{a,b}", "x{a,b}y", "{a,b}{c,d}", "{1..3}", "{3..1}", "{01..10}", "{10..08}", "{0..2}"),
@@ -12,7 +11,7 @@ CERTAIN = (
 )
 
 
-@pytest.mark.parametrize("token", CERTAIN)
+@rows("token", CERTAIN)
 def test_what_is_spread_is_what_bash_makes(token: str) -> None:
     """The words, their order and their leading zeros."""
     made = subprocess.run(
@@ -22,7 +21,7 @@ def test_what_is_spread_is_what_bash_makes(token: str) -> None:
     assert words == made.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
+@rows(
     "token",
     [
         *("{a}", "{a,b", "a,b}", "{a,{b,c}}", "{1..2,3}", "{a..c}", "{1..101}", "{01..5}"),

@@ -3,18 +3,18 @@
 import ast
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.command import Connector, Reading, Unreadable
 from core.shell import posix_reader, tree_reader
+from tests.support.tables import rows
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(
-    ("line", "argvs"),
+@rows(
+    "line, argvs",
     [
         ("a", [["a"]]),
         ("a=b c", [["a=b", "c"]]),
@@ -42,7 +42,7 @@ def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
     assert [list(argv) for argv in reading.argvs] == argvs
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         *(

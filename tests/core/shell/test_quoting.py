@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from core.model.command import Connector, Reading
 from core.shell import posix_reader, reader
 from core.shell.quoting import quote_argv, quote_reading, quote_word
+from tests.support.tables import rows
 
 WORDS = st.text(
     st.one_of(
@@ -19,8 +20,8 @@ WORDS = st.text(
 ).filter(lambda word: "\0" not in word)
 
 
-@pytest.mark.parametrize(
-    ("word", "written"),
+@rows(
+    "word, written",
     [
         ("a/b.c-1", "a/b.c-1"),
         ("--x=y", "--x=y"),

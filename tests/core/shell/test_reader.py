@@ -23,6 +23,7 @@ from core.model.command import (
 from core.shell import posix_reader, tree_reader
 from core.shell import reader as shell
 from core.shell.reader import read
+from tests.support.tables import rows
 
 PIPE, AND, OR, THEN = Connector.PIPE, Connector.AND, Connector.OR, Connector.THEN
 
@@ -35,8 +36,8 @@ def words(line: str) -> tuple[Word, ...]:
     return reading.argvs[0]
 
 
-@pytest.mark.parametrize(
-    ("line", "argv"),
+@rows(
+    "line, argv",
     [
         ("ls", ["ls"]),
         ("  ls \t -la  ", ["ls", "-la"]),
@@ -76,8 +77,8 @@ def test_plain_words_are_read(line: str, argv: list[str] | None) -> None:
     assert list(words(line)) == (argv or line.split())
 
 
-@pytest.mark.parametrize(
-    ("line", "same"),
+@rows(
+    "line, same",
     [
         ("a\nb", "a; b"),
         ("\n a\n\n b\n", "a; b"),
@@ -95,8 +96,8 @@ def test_line_breaks_and_comments_are_read(line: str, same: str) -> None:
     assert read(line) == read(same)
 
 
-@pytest.mark.parametrize(
-    ("redirections", "routing"),
+@rows(
+    "redirections, routing",
     [
         ("2>&1", Routing(error=ErrorTo.OUTPUT)),
         (">/dev/null", Routing(null_output=True)),
@@ -151,7 +152,7 @@ def test_quotes_keep_expansions_from_happening(line: str) -> None:
     assert all(isinstance(word, str) for word in words(line))
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         *("cd a && ls", "cd a; ls", "cd a\nls", "x; cd a && ls; y", "x && cd a && y | z"),
@@ -183,8 +184,8 @@ def test_connectors_are_read_in_order(line: str, connectors: list[Connector]) ->
     assert len(reading.argvs) == len(connectors) + 1
 
 
-@pytest.mark.parametrize(
-    ("line", "rule", "detail"),
+@rows(
+    "line, rule, detail",
     [
         ("", "R2", "empty"),
         (" \t", "R2", "empty"),
@@ -360,7 +361,7 @@ def test_every_word_of_bash_is_ordinary_or_refused() -> None:
     assert [n for n in sorted(unknown - {"cd"}) if isinstance(read(f"{n} x"), Reading)] == []
 
 
-@pytest.mark.parametrize("name", sorted(shell._SHELL_WORDS))
+@rows("name", sorted(shell._SHELL_WORDS))
 def test_shell_words_are_refused_in_each_place(name: str) -> None:
     """The shell's own words are refused at the start, but not later, quoted or as arguments."""
     for line in (f"{name} x", f"ls | {name}", f"ls && {name} x; ls", f"'{name}' x"):

@@ -14,6 +14,7 @@ from core.shell import posix_reader, reader, tree_reader
 from core.shell.quoting import quote_reading
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 ECHO = "/usr/bin/echo"
 FULL = replace(LISTED, security=ExecSecurity.FULL)
@@ -36,8 +37,8 @@ def judged(one: PlannedCommand, *rules: dict[str, Any], **more: Any) -> Evaluati
     return evaluate(plan_of(command("false"), one), provisions=provisions(*rules), **given)
 
 
-@pytest.mark.parametrize(
-    ("word", "parts"),
+@rows(
+    "word, parts",
     [
         ("$?", [STATUS]),
         ("${?}", [STATUS]),
@@ -73,7 +74,7 @@ def test_a_quoted_sign_is_text(word: str) -> None:
         assert PartKind.STATUS.name not in str(reading)
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         *("$$?", '"$$?"', "${?:-x}", "${#?}", '"${?:-x}"', "${ ?}", "$ ?", "$", "$#", "$!", "$0"),
@@ -86,7 +87,7 @@ def test_neither_reader_takes_what_only_looks_like_it(word: str) -> None:
         assert isinstance(read(f"echo {word}"), Unreadable)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         *("echo $?", "/bin/echo $?", "/usr/bin/echo a $? b", "printf '%s\\n' $?", "echo -$?"),
@@ -98,7 +99,7 @@ def test_it_is_read_where_a_program_prints_it(line: str) -> None:
     assert isinstance(reader.read(line), Reading)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         *("$?", "./$?", "~/$?", "ls $?", "cat $?", "kill $?", "test $? -eq 0", "cd $?", "sleep $?"),

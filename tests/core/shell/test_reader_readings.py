@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from core.model.command import Connector, Reading, Unreadable
 from core.planning.expand import ExpandedLine, expand
 from core.shell.reader import read
+from tests.support.tables import rows
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 READINGS = json.loads((CORPUS / "shell_readings.json").read_text())
@@ -52,7 +51,7 @@ def ran_when_all_succeed(line: str) -> list[list[str]] | None:
     return ran
 
 
-@pytest.mark.parametrize("entry", READINGS, ids=lambda entry: repr(entry["input"]))
+@rows("entry", READINGS)
 def test_a_recorded_disagreement_is_refused_or_read_as_both_shells_do(
     entry: dict[str, object],
 ) -> None:
@@ -73,29 +72,26 @@ def test_the_recorded_disagreements_are_all_here() -> None:
     assert answers.count(None) >= len(answers) - 8
 
 
-@pytest.mark.parametrize(
-    "line", [e["command"] for e in COMMANDS if e["class"] in BENIGN and "command" in e]
-)
+@rows("line", [e["command"] for e in COMMANDS if e["class"] in BENIGN and "command" in e])
 def test_benign_lines_are_read(line: str) -> None:
     """A harmless line of the corpus is readable, so that policy may allow it."""
     assert isinstance(read(line), Reading)
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         e["command"]
         for e in COMMANDS
         if e["class"] in NEVER_READ and e.get("command") not in {None, *READ_AND_JUDGED}
     ],
-    ids=repr,
 )
 def test_lines_that_need_a_shell_are_never_read(line: str) -> None:
     """Substitutions, redirections, assignments, builtins and trick bytes stay unreadable."""
     assert isinstance(read(line), Unreadable)
 
 
-@pytest.mark.parametrize("line", sorted(READ_AND_JUDGED), ids=repr)
+@rows("line", sorted(READ_AND_JUDGED))
 def test_lines_that_hide_nothing_are_read(line: str) -> None:
     """Line breaks, comments and plain expansions show what runs, so policy judges just that."""
     assert isinstance(read(line), Reading)

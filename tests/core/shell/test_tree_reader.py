@@ -3,10 +3,9 @@
 import subprocess
 import sys
 
-import pytest
-
 from core.model.command import Reading, Unreadable
 from core.shell.tree_reader import read
+from tests.support.tables import rows
 
 
 def test_thousands_of_links_are_read() -> None:
@@ -16,8 +15,8 @@ def test_thousands_of_links_are_read() -> None:
     assert len(reading.argvs) == 5000
 
 
-@pytest.mark.parametrize(
-    ("line", "rule"),
+@rows(
+    "line, rule",
     [
         ("ls\n&& rg", "R2"),
         ("ls >/dev/null b", "R4"),
@@ -77,8 +76,8 @@ def test_the_rules_hold_without_the_second_reader(line: str, rule: str) -> None:
     assert refusal.rule == rule
 
 
-@pytest.mark.parametrize(
-    ("line", "word"),
+@rows(
+    "line, word",
     [
         ("rg 'a'b'c'", "abc"),
         ('rg "a"b"c"', "abc"),

@@ -2,15 +2,15 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("text", "fragments", "within"),
+@rows(
+    "text, fragments, within",
     [
         ("sh < notes >log 2>&1", [Fragment(("sh",), ("notes",), ("log", "1"))], []),
         ("s''h -c \"a b\"", [Fragment(("sh", "-c", "a b"))], []),

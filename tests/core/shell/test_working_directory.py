@@ -5,6 +5,7 @@ import pytest
 from core.model.command import Unreadable
 from core.shell import posix_reader
 from core.shell.working_directory import Stage, stages_of
+from tests.support.tables import rows
 
 
 def steps(line: str) -> tuple[Stage, ...] | Unreadable:
@@ -14,7 +15,7 @@ def steps(line: str) -> tuple[Stage, ...] | Unreadable:
     return stages_of(reading)
 
 
-@pytest.mark.parametrize(
+@rows(
     "folder",
     ["a", "a-b", "~", "~/-x", '"$HOME"', '"$HOME"-x', '$HOME/"-x"', "./-x", "/", "/srv/a"],
 )
@@ -26,7 +27,7 @@ def test_one_folder_is_a_step(folder: str) -> None:
     assert [(one.place, len(one.entered)) for one in found] == [(1, 1)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "operands",
     ["", "-", "-P", "-P a", "a b", "+1", "//srv", "''", '-"$HOME"', '"-$HOME"', "-a/$HOME", "./*"],
 )

@@ -1,9 +1,10 @@
 import pytest
 
 from core.text.likeness import likeness
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "twin",
     [
         *("WEB-1", "web_1", "web 1", "w\u0435b-1", "we\u044c-1", "\u051deb-1"),

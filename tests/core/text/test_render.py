@@ -23,6 +23,7 @@ from core.text.render import (
 )
 from tests.contracts.channel_examples import plan
 from tests.support.hidden_characters import hidden
+from tests.support.tables import rows
 
 _ANY = st.text(st.characters(exclude_categories=()), max_size=60)
 
@@ -59,8 +60,8 @@ def _undone(shown: str) -> str:
     return re.sub(r"\\u\{([0-9A-F]+)\}", lambda match: chr(int(match[1], 16)), plain)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@rows(
+    "text, shown",
     [
         ("a\u202eb", "a\\u{202E}b"),
         ("a\tb", "a\\u{0009}b"),
@@ -123,8 +124,8 @@ def test_printable_vectors_read_back_as_they_are(argv: list[str]) -> None:
     assert shlex.split(shown) == argv
 
 
-@pytest.mark.parametrize(
-    ("argv", "shown"),
+@rows(
+    "argv, shown",
     [
         (("rm", "-rf", "a b"), "rm -rf 'a b'"),
         (("rm", "-rf", ""), "rm -rf ''"),

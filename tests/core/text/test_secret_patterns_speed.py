@@ -15,6 +15,7 @@ from core.text.secret_patterns import PLAIN, SHAPES, fold
 from core.text.secrets import argument_pieces, pieces, vector_pieces
 from tests.core.text import slow_masking
 from tests.core.text.maskable import hard_text, option
+from tests.support.tables import rows
 
 SEED, TEXTS = 20_261_122, 1_000
 LONG = 120_000
@@ -147,7 +148,7 @@ def _costs(*works: Callable[[], object], rounds: int = 5) -> list[float]:
     return [min(taken) for taken in times]
 
 
-@pytest.mark.parametrize("text", TEXTS_OF_A_KIND.values(), ids=TEXTS_OF_A_KIND.keys())
+@rows("text", TEXTS_OF_A_KIND.values())
 def test_a_long_text_costs_little_more_than_reading_it(text: str) -> None:
     """Against one plain scan over a text of as many words, in the same run."""
     floor, ours = _costs(lambda: FLOOR.findall(_SCRIPT), lambda: redact(text, multiline=True))
@@ -173,7 +174,7 @@ def test_a_long_vector_is_shown_as_fast(argv: tuple[str, ...]) -> None:
     assert ours <= MOST_TIMES_THE_FLOOR * floor, f"{ours * 1000:.1f} ms, {ours / floor:.1f}x"
 
 
-@pytest.mark.parametrize("half", HOSTILE.values(), ids=HOSTILE.keys())
+@rows("half", HOSTILE.values())
 def test_twice_as_much_of_the_worst_costs_no_more_than_its_share(half: str) -> None:
     """What makes patterns restart: the cost grows with the text, not its square."""
     once, fourfold = _costs(

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from core.text.secrets import argument_pieces, mask, pieces
 from tests.core.text.canaries import CANARIES, Canary
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize("canary", CANARIES, ids=[canary.kind for canary in CANARIES])
+@rows("canary", CANARIES)
 def test_each_shape_is_masked(canary: Canary) -> None:
     """No part of a secret that counts is left, and the mark is there."""
     masked = mask(canary.text)
@@ -20,13 +21,13 @@ def test_each_shape_is_masked(canary: Canary) -> None:
     assert "[secret: " in masked
 
 
-@pytest.mark.parametrize("canary", CANARIES, ids=[canary.kind for canary in CANARIES])
+@rows("canary", CANARIES)
 def test_pieces_joined_are_the_text(canary: Canary) -> None:
     """Cutting loses nothing: what runs is unchanged."""
     assert "".join(piece.text for piece in pieces(canary.text)) == canary.text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "git commit -m 'token handling'",
@@ -47,7 +48,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert mask(text) == text
 
 
-@pytest.mark.parametrize(
+@rows(
     "hidden",
     [
         "token=$(rm -rf /)",

@@ -15,13 +15,14 @@ from core.trust.passkeys import (
     signed_of,
 )
 from tests.support.passkey_device import UP, PasskeyDevice, encoded
+from tests.support.tables import rows
 
 PAGE = RelyingParty("sayso.example", "https://sayso.example")
 ASKED = ("a1", "d" * 64, "allow-once", "", "0" * 32)
 
 
-@pytest.mark.parametrize(
-    ("url", "party"),
+@rows(
+    "url, party",
     [
         ("https://sayso.example", PAGE),
         ("https://Sayso.Example:443/", PAGE),

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from bot.api.access.authentication import token_of
+from tests.support.tables import rows
 
 LONGEST = "a" * 512
 
 
-@pytest.mark.parametrize(
-    ("sent", "token"),
+@rows(
+    "sent, token",
     [
         ("Bearer abc", "abc"),
         ("bEARER  abc ", "abc"),

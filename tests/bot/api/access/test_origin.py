@@ -3,6 +3,7 @@ import pytest
 from bot.api.access.origin import check_site
 from bot.api.http.errors import Fault
 from core.settings.http import HttpSection
+from tests.support.tables import rows
 
 SECTION = HttpSection(
     listen="127.0.0.1:8791", hosts=("sayso.example",), origins=("https://panel.example",)
@@ -26,7 +27,7 @@ def test_our_own_names_are_let_in(host: str) -> None:
     check_site(scope(host), SECTION)
 
 
-@pytest.mark.parametrize(
+@rows(
     "host",
     [
         *("evil.example", "evil.example:8791", "localhost.evil.example", "sayso.example.evil.org"),
@@ -64,7 +65,7 @@ def test_our_own_pages_and_the_configured_ones_may_call(
     check_site(scope(host, origin=origin, scheme=scheme), SECTION)
 
 
-@pytest.mark.parametrize(
+@rows(
     "origin",
     [
         *("http://evil.example", "null", "", "http://127.0.0.1:9999", "https://127.0.0.1:8791"),

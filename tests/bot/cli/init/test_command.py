@@ -8,6 +8,7 @@ import pytest
 from bot.cli.init.command import _named
 from bot.setup.choices import Platform
 from core.errors import ConfigError
+from tests.support.tables import rows
 
 ONE, TWO = Path("one"), Path("two")
 
@@ -19,8 +20,8 @@ def named(platform: Platform, *files: Path | None, yes: bool) -> dict[str, Path]
 
 
 @pytest.mark.parametrize("yes", [False, True])
-@pytest.mark.parametrize(
-    ("platform", "files", "found"),
+@rows(
+    "platform, files, found",
     [
         (Platform.TERMINAL, (None, None), {}),
         (Platform.TELEGRAM, (ONE, None), {"token": ONE}),

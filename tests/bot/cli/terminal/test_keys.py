@@ -1,12 +1,11 @@
 """Test the escape of `sayso terminal`, as in ssh."""
 
-import pytest
-
 from bot.cli.terminal.keys import Keys
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("typed", "passed", "left"),
+@rows(
+    "typed, passed, left",
     [
         (b"ls\r", b"ls\r", False),
         (b"~.", b"", True),

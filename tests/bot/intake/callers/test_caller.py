@@ -9,6 +9,7 @@ from bot.intake.callers.caller import Caller
 from core.errors import Forbidden
 from core.model.access import EVERY_SCOPE, VisibleAgents
 from core.model.identity import AgentId, Intake, Requester, SessionKey
+from tests.support.tables import rows
 
 ASKER = Requester(Intake.HTTP, "api:1")
 A, B = AgentId("a"), AgentId("b")
@@ -27,8 +28,8 @@ def seeing(*agents: AgentId, others: bool = False) -> Caller:
 ANY = Caller(ASKER, None, EVERY_SCOPE)
 
 
-@pytest.mark.parametrize(
-    ("caller", "named", "meant"),
+@rows(
+    "caller, named, meant",
     [
         (ANY, None, None),
         (ANY, "a", A),

@@ -16,6 +16,7 @@ from core.store.runs import runs
 from core.store.schema.records import HistoryRow
 from core.store.schema.states import DecisionSource
 from tests.support.store_records import run_draft
+from tests.support.tables import rows
 
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 ROW = HistoryRow(
@@ -35,8 +36,8 @@ ROW = HistoryRow(
 )
 
 
-@pytest.mark.parametrize(
-    ("state", "grep", "session", "by", "kept"),
+@rows(
+    "state, grep, session, by, kept",
     [
         (None, None, None, None, True),
         ("denied", None, None, None, True),

@@ -14,6 +14,7 @@ from bot.intake.results.remote_bodies import CancelBody, RunBody
 from core.errors import BadRequest
 from tests.support.api_tokens import Api
 from tests.support.gate import gate_at
+from tests.support.tables import rows
 
 LS: dict[str, Any] = {"command": "ls", "cwd": "/"}
 SECRET = "hunter2-secret"
@@ -39,8 +40,8 @@ def refusal(kind: type[Params], name: str, value: Any) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    ("kind", "params", "words"),
+@rows(
+    "kind, params, words",
     [
         (RunParams, {**LS, "cwd": 5}, "cwd: must be text, not a number"),
         (RunParams, {**LS, "cwd": None}, "cwd: must be text, not null"),

@@ -8,6 +8,7 @@ from core.errors import BadRequest
 from core.model.approval import THIS_SESSION, THIS_TASK, ApprovalReply, GrantTerms
 from core.model.identity import Intake, Requester, is_name
 from core.model.policy import ExecAsk, ExecHost
+from tests.support.tables import rows
 
 ASKER = Requester(Intake.SOCKET, "uid:0", (1, 2))
 
@@ -54,7 +55,7 @@ def test_keys_of_different_callers_never_meet() -> None:
     assert 4 == len(keys)
 
 
-@pytest.mark.parametrize(
+@rows(
     "params",
     [
         {},
@@ -102,7 +103,7 @@ def test_other_methods() -> None:
             read(kind, params)
 
 
-@pytest.mark.parametrize(
+@rows(
     "task",
     [
         "",
@@ -155,7 +156,7 @@ def test_a_limit_that_means_nothing_is_refused(decision: str, limit: str, says: 
         read(ResolveParams, {"id": "k3f7qz", "decision": decision, "limit": limit})
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     ["main", "../x", "é\u202e", "a" * 200, "", "a" * 201, "x\n", "\n", "x\0", "\x7f", "\x85"],
 )

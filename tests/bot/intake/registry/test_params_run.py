@@ -16,6 +16,7 @@ from core.model.identity import AgentId, Intake, Requester
 from core.model.stdio import LARGEST_STDIN, PLAIN_STDIO, Capture, Stdio
 from core.text.render import show_command
 from tests.contracts.channel_examples import approval, plan
+from tests.support.tables import rows
 
 WHO = Requester(Intake.SOCKET, "uid:1", (1, 1))
 
@@ -35,7 +36,7 @@ def test_input_arrives_byte_by_byte() -> None:
     assert wish(capture="separate").request(WHO).stdio.capture is Capture.SEPARATE
 
 
-@pytest.mark.parametrize(
+@rows(
     "odd",
     [
         "a",

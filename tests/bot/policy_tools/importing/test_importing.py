@@ -24,6 +24,7 @@ from core.policy.rules.compiled import Provisions, compiled
 from core.settings import CoreSettings
 from tests.bot.policy_tools.past import home, sayso, write
 from tests.support.plans import LISTED, pinned, plan_of, wrapped
+from tests.support.tables import rows
 
 LONG = ("x",) * 30
 
@@ -183,7 +184,7 @@ def test_a_home_and_quotes_are_read_as_a_shell_reads_them() -> None:
     assert Decision.ALLOW is decision(found, "grep", "-n", "a b", "f")
 
 
-@pytest.mark.parametrize(
+@rows(
     "rule",
     [
         *("Bash", "Bash(*)", "Bash(:*)", "Bash(bash:*)", "Bash(env *)", "Bash(sudo ls)"),
@@ -245,8 +246,8 @@ def test_an_exact_denial_leaves_the_rest() -> None:
 
 
 @pytest.mark.parametrize("key", ["ask", "deny"])
-@pytest.mark.parametrize(
-    ("rule", "argv"),
+@rows(
+    "rule, argv",
     [
         ("Bash(git * --force)", ("git", "push", *LONG, "--force")),
         ("Bash(* --force*)", ("mytool", "--force-it", "x")),
@@ -392,7 +393,7 @@ prefix_rule(
     assert "use trash" == found.rules[0].reason
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         'prefix_rule(pattern=["ls"], decision="maybe")',
@@ -625,7 +626,7 @@ def test_entries_come_over_for_their_agents() -> None:
     } == listed
 
 
-@pytest.mark.parametrize(
+@rows(
     "entry",
     [
         {"pattern": "/usr/bin/rg", "argPattern": "^[xy]$"},

@@ -30,6 +30,7 @@ from core.model.identity import Actor, Target
 from core.text.render import command_text, redact
 from tests.contracts.channel_examples import ID, approval, plan, resolved
 from tests.emulators.discord_rules import check_message, inside_code, markup, utf16
+from tests.support.tables import rows
 
 _HERE = Target("discord", "700000000000000002")
 _HARD = st.lists(
@@ -60,7 +61,7 @@ def _accepted(card: PromptCard) -> None:
         check_message(sent, files)
 
 
-@pytest.mark.parametrize("size", [0, 1, 200, 1_200, 1_400, 3_000, 6_900, 7_300, 30_000, 199_990])
+@rows("size", [0, 1, 200, 1_200, 1_400, 3_000, 6_900, 7_300, 30_000, 199_990])
 def test_a_prompt_of_any_length_is_offered_whole(size: int) -> None:
     """Each message fits, only the last has buttons, and everything was offered before them."""
     for of in (approval(plan(text="echo " + "b" * size)), _crowded("echo " + "b" * size)):

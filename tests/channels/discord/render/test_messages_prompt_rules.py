@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import pytest
-
 from channels.cards.build import build_outcome, build_prompt
 from channels.cards.card import PromptCard
 from channels.cards.lines import details, listed
@@ -21,6 +19,7 @@ from tests.channels.prompt_checks import Entry, asked
 from tests.contracts.channel_examples import OTHER_ID, approval, resolved
 from tests.emulators.discord_rules import inside_code, markup, outside_code, utf16
 from tests.support.hidden_characters import hidden
+from tests.support.tables import rows
 
 ENTRIES: list[Entry] = json.loads(
     (Path(__file__).parents[3] / "corpus" / "prompts.json").read_text()
@@ -143,7 +142,7 @@ RULES: dict[str, Callable[[Entry, Shown], None]] = {
 """The rules beyond those that apply to every entry; all others require inert text."""
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
+@rows("entry", ENTRIES)
 def test_rule(entry: Entry) -> None:
     """What the entry requires is met; nothing pings, previews, hides or becomes markup."""
     shown = Shown.of(asked(entry))
@@ -164,7 +163,7 @@ def test_rule(entry: Entry) -> None:
     RULES.get(entry["id"], inert)(entry, shown)
 
 
-@pytest.mark.parametrize("number", ["068", "074", "077", "081", "082", "085", "087", "088"])
+@rows("number", ["068", "074", "077", "081", "082", "085", "087", "088"])
 def test_the_checker_sees_a_missing_guard(number: str) -> None:
     """Negative control: the raw command as a message is live, or breaks our block."""
     command = BY_ID[f"sp-{number}"]["command"]

@@ -3,12 +3,13 @@
 import pytest
 
 from channels.slack.render.layout import chunks, cut, tail, weight
+from tests.support.tables import rows
 
 _ENDED = "⏎\n"
 
 
 @pytest.mark.parametrize("mark", [_ENDED, "\\u{202e}", "\\u{1f600}", "\\\\"])
-@pytest.mark.parametrize("limit", range(20, 44))
+@rows("limit", range(20, 44))
 def test_no_cut_is_within_a_mark(mark: str, limit: int) -> None:
     """The sign of a line's end stays with that end, an escape is whole; nothing is lost."""
     text = f"{'x' * 12}{mark}" * 8
@@ -26,7 +27,7 @@ def test_a_cut_prefers_a_place_without_blanks() -> None:
     assert (head, rest) == ("word word", " word word") or " " not in head[-1:] + rest[:1]
 
 
-@pytest.mark.parametrize("limit", range(3, 30))
+@rows("limit", range(3, 30))
 def test_a_tail_begins_with_a_whole_sign(limit: int) -> None:
     """Rather less than a part of an escape."""
     found = tail("abc\\u{202e}" * 5, limit)

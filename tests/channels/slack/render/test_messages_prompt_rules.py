@@ -24,6 +24,7 @@ from tests.channels.slack.workspace import boxed
 from tests.contracts.channel_examples import OTHER_ID, approval, resolved
 from tests.emulators.slack_rules import buttons, check_blocks, check_metadata, seen, texts
 from tests.support.hidden_characters import hidden
+from tests.support.tables import rows
 
 ENTRIES: list[Entry] = json.loads(
     (Path(__file__).parents[3] / "corpus" / "prompts.json").read_text()
@@ -162,7 +163,7 @@ RULES: dict[str, Callable[[Entry, Shown], None]] = {
 """The rules beyond those that apply to every entry; all others require inert text."""
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=[entry["id"] for entry in ENTRIES])
+@rows("entry", ENTRIES)
 def test_rule(entry: Entry) -> None:
     """What the entry requires is met; nothing is markup, mention or preview, nothing is hidden."""
     shown = Shown.of(asked(entry))

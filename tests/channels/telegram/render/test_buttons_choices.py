@@ -3,8 +3,6 @@
 import asyncio
 from dataclasses import dataclass, field
 
-import pytest
-
 from channels.base import Inbound, Reply, Tone
 from channels.cards.build import build_prompt
 from channels.cards.card import Choice
@@ -17,6 +15,7 @@ from tests.channels.telegram.bot_and_user import ANA, CHAT, GROUP, TelegramUsers
 from tests.contracts.channel_examples import ID, approval
 from tests.contracts.channel_setup import CHOICES
 from tests.emulators.telegram_state import Json
+from tests.support.tables import rows
 
 BOB = 43
 STORES = "Always allow would store: /usr/bin/rm"
@@ -161,7 +160,7 @@ async def test_a_typed_command_can_be_answered_with_choices(setup: TelegramUsers
     assert Stop(ID) == inbox.got[-1].command
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [
         *(f"a1|o|{ID}", f"o:{ID}", f"p|z:{ID}", "p|", "", f"r|o:{ID}", f"r0|o:{ID}", f"r-1|o:{ID}"),

@@ -15,6 +15,7 @@ from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
 from core.model.policy import AskFallback, ExecAsk, ExecSecurity, PolicyLayer
 from core.policy.matching.allowlist import Allowlist
+from tests.support.tables import rows
 
 MAIN = AgentId("main")
 SEED = {
@@ -359,7 +360,7 @@ def test_an_entry_that_cannot_be_honoured_is_ignored_and_reported(
     assert "agents.main.allowlist.0" in warning
 
 
-@pytest.mark.parametrize(
+@rows(
     "pattern",
     [
         *("/usr/bin/rg", "~/bin/*", "/opt/**/x", "/**", "rg", "*", "**/rg", "./rg", "~", "~x/rg"),

@@ -13,6 +13,7 @@ from core.errors import ApprovalsFileError
 from core.model.approval import AllowlistEntry
 from core.model.identity import AgentId
 from tests.support.gate import gate_at
+from tests.support.tables import rows
 
 MANY = 30_000
 MAIN = AgentId("main")
@@ -145,7 +146,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("entry", WRONG, ids=lambda one: repr(one)[:40])
+@rows("entry", WRONG)
 def test_what_the_slow_reader_refuses_the_quick_one_does(entry: object) -> None:
     """With the place of the entry among all, plain ones before it or not."""
     listed = [{"pattern": "/usr/bin/true"}, entry]

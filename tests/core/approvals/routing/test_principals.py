@@ -1,9 +1,8 @@
 """Check lists of people: ids, groups, roles, named people; per channel and over all channels."""
 
-import pytest
-
 from core.approvals.routing.principals import Listing
 from core.model.identity import Actor, PersonId
+from tests.support.tables import rows
 
 ANA = PersonId("ana")
 IN_GROUP = Actor("slack", "U2", groups=frozenset({"group:S1"}))
@@ -14,8 +13,8 @@ EVERYWHERE = Listing(
 )
 
 
-@pytest.mark.parametrize(
-    ("listing", "actor", "person", "admitted"),
+@rows(
+    "listing, actor, person, admitted",
     [
         (BY_CHANNEL, Actor("slack", "U1"), None, True),
         (BY_CHANNEL, Actor("telegram", "U1"), None, False),

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.approvals.routing.quiet_hours import QuietHours
+from tests.support.tables import rows
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -14,8 +15,8 @@ def _ms(utc: str) -> int:
     return round(datetime.fromisoformat(utc).replace(tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.parametrize(
-    ("utc", "expected"),
+@rows(
+    "utc, expected",
     [
         ("2026-05-04T19:59:59.999", False),
         ("2026-05-04T20:00:00", True),

@@ -7,10 +7,11 @@ import pytest
 from core.gate.guards.marks import Mark, Marks
 from core.model.decision import Decision
 from tests.support.gate import request
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("vector", "found"),
+@rows(
+    "vector, found",
     [
         (lambda mark: list(mark.argv), True),
         (lambda mark: mark.argv, True),

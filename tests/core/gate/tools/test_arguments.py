@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.gate.tools.arguments import ExecArguments, Faults, read_arguments
 from core.gate.tools.redaction import recorded_argv
+from tests.support.tables import rows
 
 ECHO = ["/bin/echo"]
 
@@ -31,8 +32,8 @@ def test_what_is_left_out_has_the_defaults_of_the_page() -> None:
     assert ExecArguments(("/bin/echo",), None, (), 60, 262_144) == accepted()
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
+@rows(
+    "args, says",
     [
         ({"timeout_s": 0}, "timeout_s must be from 1 to 600"),
         ({"timeout_s": 601}, "timeout_s must be from 1 to 600"),

@@ -15,6 +15,7 @@ from core.planning.git.obedience import (
     subcommand_of,
 )
 from core.programs.neutral_environment import neutral_environment
+from tests.support.tables import rows
 
 GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
 
@@ -67,7 +68,7 @@ HARMLESS = (
 )
 
 
-@pytest.mark.parametrize("text", [*REACHING, *HARMLESS])
+@rows("text", [*REACHING, *HARMLESS])
 def test_an_unlisted_subcommand_obeys_whatever_reaches_out(text: str) -> None:
     """A program, another file or another host counts, and what is unknown; the rest is harmless."""
     where = obeys("git frob")
@@ -75,7 +76,7 @@ def test_an_unlisted_subcommand_obeys_whatever_reaches_out(text: str) -> None:
     assert steers(setting(text), where) is (text in REACHING)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("core.editor=x", "core.pager=less", "credential.helper=store", "merge.tool=meld"),
@@ -91,8 +92,8 @@ def test_status_obeys_few_settings(text: str) -> None:
     assert not steers(setting(text), obeys("git rev-parse HEAD"))
 
 
-@pytest.mark.parametrize(
-    ("line", "text"),
+@rows(
+    "line, text",
     [
         ("git status", "filter.a.clean=x"),
         ("git diff", "diff.external=x"),
@@ -172,8 +173,8 @@ def test_the_subcommand_is_found(line: str, subcommand: str, operands: tuple[str
     assert subcommand_of(tuple(line.split())) == (subcommand, operands)
 
 
-@pytest.mark.parametrize(
-    ("value", "plain"),
+@rows(
+    "value, plain",
     [
         ("https://github.com/a/b.git", True),
         ("git@github.com:a/b.git", True),

@@ -11,6 +11,7 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions
 from tests.core.policy.configured_rules import provisions
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
 SHUT = replace(LISTED, security=ExecSecurity.DENY)
@@ -24,8 +25,8 @@ def part(kind: AgentPartKind, *, unasked: bool = False) -> ExecPlan:
     return replace(plan_of(command("ls")), part=AgentPart(kind, unasked=unasked))
 
 
-@pytest.mark.parametrize(
-    ("kind", "policy", "decision", "reason"),
+@rows(
+    "kind, policy, decision, reason",
     [
         (AgentPartKind.PROMPT, LISTED, Decision.ALLOW, Reason.AGENT_PROMPT),
         (AgentPartKind.PROMPT, ALWAYS, Decision.ASK, Reason.ASK_ALWAYS),

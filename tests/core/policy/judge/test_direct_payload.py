@@ -10,6 +10,7 @@ from core.policy.judge.direct_payload import direct
 from core.policy.judge.evaluate import evaluate
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.plans import LISTED, in_usr_bin, listed, pinned, plan_of, wrapped
+from tests.support.tables import rows
 
 EVERYDAY = listed(
     "/usr/bin/ls", "/usr/bin/false", "/usr/bin/sleep", "/usr/bin/cat", "/usr/bin/git", "/opt/tool"
@@ -23,7 +24,7 @@ def started(*argv: str) -> list[Argv]:
     return [one.argv for one in direct(plan_of(wrapped(*argv))).commands]
 
 
-@pytest.mark.parametrize("options", ["-c", "-ec", "-u -c", "-fuc", "-c --", "-e -c"])
+@rows("options", ["-c", "-ec", "-u -c", "-fuc", "-c --", "-e -c"])
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
 def test_a_shell_that_is_the_whole_line_is_not_started(shell: str, options: str) -> None:
     """What it would run is started instead, joined as it joins it."""
@@ -39,7 +40,7 @@ def test_a_shell_within_a_shell_is_not_started_either() -> None:
     assert started("sh", "-c", "ls; sh -c 'ls; git diff'")[1][0] == "sh"
 
 
-@pytest.mark.parametrize(
+@rows(
     "argv",
     [
         ("sh", "-ec", "ls; git diff"),
@@ -81,7 +82,7 @@ def test_a_line_of_several_commands_keeps_its_shells() -> None:
     assert direct(plan).commands == plan.commands
 
 
-@pytest.mark.parametrize("trust", Trust)
+@rows("trust", Trust)
 @pytest.mark.parametrize(
     ("argv", "decision"),
     [

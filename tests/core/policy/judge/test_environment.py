@@ -2,6 +2,7 @@ import pytest
 
 from core.model.decision import Decision
 from core.policy.judge.environment import judge_name
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_a_harmless_name_with_a_path_asks(name: str, value: str) -> None:
     assert judge_name(name, value) is Decision.ASK
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     """LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PATH path Path BASH_ENV ENV IFS SHELL HOME
     GIT_SSH_COMMAND GIT_PAGER PYTHONPATH PYTHONHOME NODE_OPTIONS RUBYOPT PERL5LIB
@@ -48,9 +49,7 @@ def test_dangerous_names_are_denied(name: str) -> None:
     assert judge_name(name, "x") is Decision.DENY
 
 
-@pytest.mark.parametrize(
-    "name", ["", " LD_PRELOAD", "LD_PRELOAD\u200b", "BAD-KEY", "1X", "A=B", "É", "A\n"]
-)
+@rows("name", ["", " LD_PRELOAD", "LD_PRELOAD\u200b", "BAD-KEY", "1X", "A=B", "É", "A\n"])
 def test_names_that_are_no_names_are_denied(name: str) -> None:
     """No trimming, no normalising: odd spellings are refused as they are (CVE-2026-34426)."""
     assert judge_name(name, "x") is Decision.DENY

@@ -11,6 +11,7 @@ from core.policy.judge.evaluate import denial_reason, evaluate
 from core.policy.judge.reasons import WHY
 from core.policy.matching.argv_template import ArgvTemplate
 from tests.support.plans import LISTED, command, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 REDIRECTION = Unreadable("R4", "a redirection")
 FULL = replace(LISTED, security=ExecSecurity.FULL)
@@ -91,7 +92,7 @@ def test_not_readable_is_told_from_not_listed() -> None:
     assert evaluate(plan, FULL, listed()).decision is Decision.ALLOW
 
 
-@pytest.mark.parametrize("trust", Trust)
+@rows("trust", Trust)
 @pytest.mark.parametrize(
     "hidden",
     [
@@ -207,8 +208,8 @@ def test_a_wildcard_does_not_cover_an_unknown_system_program() -> None:
     assert evaluate(own, LISTED, listed("~/bin/*")).decision is Decision.ALLOW
 
 
-@pytest.mark.parametrize(
-    ("path", "pattern", "decision"),
+@rows(
+    "path, pattern, decision",
     [
         ("/srv/tools/zyzzyva", "/**", Decision.ASK),
         ("/srv/tools/zyzzyva", "/srv/**", Decision.ASK),

@@ -12,6 +12,7 @@ from core.policy.judge.precedence import resolve
 from core.policy.matching.argv_template import ArgvTemplate
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.plans import command, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 DEFAULT = ExecPolicy()
 NO_FILE = PolicyLayer("exec-approvals.json")
@@ -23,7 +24,7 @@ def inside(*commands: PlannedCommand, unreadable: Unreadable | None = None) -> E
     return replace(plan_of(*commands, unreadable=unreadable), host=ExecHost.SANDBOX)
 
 
-@pytest.mark.parametrize("security", ExecSecurity)
+@rows("security", ExecSecurity)
 @pytest.mark.parametrize(
     "plan",
     [

@@ -14,6 +14,7 @@ from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.rules.compiled import NO_PROVISIONS, Provisions
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.plans import LISTED, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 TEXT = b"drop table orders;\n"
 CODE = (
@@ -78,7 +79,7 @@ def judged(
     return evaluate(plan, classical, listed(*allowed), acl, given)
 
 
-@pytest.mark.parametrize("argv", CODE, ids=" ".join)
+@rows("argv", CODE)
 def test_what_may_be_code_is_asked_about(argv: tuple[str, ...]) -> None:
     """No listed program is given input without asking; allow-always is not offered."""
     paths = [f"/usr/bin/{name}" for name in argv if name.isalnum()]

@@ -26,6 +26,7 @@ from core.programs.profiles.tables import section, table, words
 from core.programs.wrappers import names_of
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.plans import LISTED, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 ALL = listed("/usr/bin/*")
 GIT = (("GIT_PAGER", "cat"),)
@@ -47,7 +48,7 @@ def with_pipes(plan: ExecPlan) -> ExecPlan:
     return replace(plan, stdio=Stdio())
 
 
-@pytest.mark.parametrize("trust", Trust)
+@rows("trust", Trust)
 @pytest.mark.parametrize(
     "argv",
     [
@@ -67,8 +68,8 @@ def test_nohup_asks_at_a_terminal(argv: tuple[str, ...], trust: Trust) -> None:
     assert judged(with_pipes(plan), trust).decision is Decision.ALLOW
 
 
-@pytest.mark.parametrize(
-    ("line", "decision"),
+@rows(
+    "line, decision",
     [
         ("ls -l", Decision.ALLOW),
         ("cat f", Decision.ALLOW),

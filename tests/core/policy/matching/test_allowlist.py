@@ -1,13 +1,13 @@
 import fnmatch
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model.approval import AllowlistEntry
 from core.policy.matching.allowlist import Allowlist
 from tests.support.plans import listed
+from tests.support.tables import rows
 
 SEGMENTS = st.text("abA*?.", min_size=1, max_size=4).filter(lambda part: part not in {".", ".."})
 PATTERNS = st.lists(SEGMENTS, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts))
@@ -15,8 +15,8 @@ NAMES = st.text("abA.", min_size=1, max_size=4).filter(lambda part: part not in 
 PATHS = st.lists(NAMES, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"),
+@rows(
+    "pattern, path",
     [
         ("/usr/bin/ls", "/usr/bin/ls"),
         ("/usr/bin/*", "/usr/bin/ls"),
@@ -42,8 +42,8 @@ def test_a_pattern_covers_the_path(pattern: str, path: str) -> None:
     assert found.pattern == pattern
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"),
+@rows(
+    "pattern, path",
     [
         ("ls", "/usr/bin/ls"),
         ("*", "/usr/bin/ls"),

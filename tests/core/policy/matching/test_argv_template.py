@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from core.errors import ConfigError
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.template_element import Surroundings, below, looks_typed
+from tests.support.tables import rows
 
 INT = ArgvTemplate.parse(["journalctl", "-n", "<INT>"])
 URL = ArgvTemplate.parse(["curl", "http://127.0.0.1:1<URL_PATH>"])
@@ -18,7 +19,7 @@ def test_int_takes_one_to_999999(word: str) -> None:
     assert INT.matches(["journalctl", "-n", word])
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         "0",
@@ -59,7 +60,7 @@ def test_url_path_takes_its_alphabet(path: str) -> None:
     assert URL.matches(["curl", f"http://127.0.0.1:1{path}"], strict=True)
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         "",
@@ -106,7 +107,7 @@ def test_vectors_are_compared_element_by_element(argv: list[str]) -> None:
     assert not INT.matches(argv)
 
 
-@pytest.mark.parametrize("mark", [*";|&><`$", "\n", "\0"])
+@rows("mark", [*";|&><`$", "\n", "\0"])
 def test_shell_characters_never_match(mark: str) -> None:
     """S4: metacharacters are refused even if the list contains the same word."""
     word = f"a{mark}b"
@@ -115,7 +116,7 @@ def test_shell_characters_never_match(mark: str) -> None:
     assert not INT.matches(["journalctl", "-n", word])
 
 
-@pytest.mark.parametrize(
+@rows(
     "vector",
     [
         ["echo", "<FOO>"],

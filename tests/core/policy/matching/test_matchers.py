@@ -23,6 +23,7 @@ from core.policy.rules.compiled import BadRule, compiled
 from core.programs.carriers import carrier_problem
 from tests.core.policy.configured_rules import provisions, rule, settings
 from tests.support.plans import LISTED, command, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
 HERE = Surroundings("/srv/app")
@@ -245,7 +246,7 @@ def test_the_examples_of_a_bound_rule_run_in_its_folder() -> None:
 SECRET = rule("deny", reads="/srv/app/.env")
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "cat .env",
@@ -281,8 +282,8 @@ def test_a_file_that_nobody_may_read_is_found_however_it_is_named(line: str) -> 
     assert (found.decision, found.reason) == (Decision.DENY, Reason.RULE_DENIED)
 
 
-@pytest.mark.parametrize(
-    ("line", "wanted"),
+@rows(
+    "line, wanted",
     [
         ("cat x", Decision.ALLOW),
         ("cat .env.example", Decision.ALLOW),
@@ -366,8 +367,8 @@ def test_a_link_to_such_a_file_is_one() -> None:
     assert judged(many, SECRET, rule("allow", glob="/**")).decision is Decision.ASK
 
 
-@pytest.mark.parametrize(
-    ("pattern", "named", "wanted"),
+@rows(
+    "pattern, named, wanted",
     [
         ("~/.ssh/**", "/home/alice/.ssh/id", Decision.DENY),
         ("~/.ssh", "/home/alice/.ssh/id", Decision.DENY),
@@ -455,8 +456,8 @@ _ELSEWHERE = Called("/home/a/bin/python3", "/home/a/bin/python3", "/home/a/bin/p
 _BY_LINK = Called("/opt/tool", "/opt/tool", "/usr/bin/python3.11")
 
 
-@pytest.mark.parametrize(
-    ("head", "program", "to_forbid", "to_allow"),
+@rows(
+    "head, program, to_forbid, to_allow",
     [
         ("python3", _IN_PLACE, True, True),
         ("python3", _ELSEWHERE, True, False),

@@ -1,16 +1,15 @@
 """Decide by what a program can do, as far as that is known of the system's own."""
 
-import pytest
-
 from core.model.decision import Decision
 from core.policy.matching.matchers import Called, EffectMatch
 from core.programs.profiles.carrier_profile import Effect
+from tests.support.tables import rows
 
 RM, OWN, UNKNOWN = "/usr/bin/rm", "/opt/rm", "/usr/bin/nosuch"
 
 
-@pytest.mark.parametrize(
-    ("path", "real", "effect", "allowing", "denying"),
+@rows(
+    "path, real, effect, allowing, denying",
     [
         (RM, RM, Effect.WRITES, Decision.ALLOW, Decision.DENY),
         (RM, RM, Effect.NETWORK, None, None),

@@ -28,6 +28,7 @@ from core.settings import CoreSettings
 from core.settings.rules import OptionSetSection, RuleSection
 from tests.core.policy.configured_rules import rule
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 HERE = Surroundings("/srv/app")
 CURL = shipped_sets()["curl-read"]
@@ -66,7 +67,7 @@ def test_one_rule_is_about_reading_from_a_local_address(argv: tuple[str, ...]) -
     assert decided(held(READ), "curl", *argv) is Decision.ALLOW
 
 
-@pytest.mark.parametrize(
+@rows(
     "argv",
     [
         ("-s",),
@@ -155,8 +156,8 @@ def test_an_entry_of_the_allowlist_knows_the_shipped_sets() -> None:
     assert "names no option set" in unknown.lint()[0]
 
 
-@pytest.mark.parametrize(
-    ("argv", "words"),
+@rows(
+    "argv, words",
     [
         (["curl", "<OPTS:none>"], "names no option set"),
         (["curl", "<OPTS>"], "<OPTS:name>"),
@@ -176,8 +177,8 @@ def test_an_ill_placed_set_says_what_to_write(argv: list[str], words: str) -> No
         ArgvTemplate.of_rule(argv)
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
+@rows(
+    "bad, words",
     [
         ({"flags": ["q"]}, "is not an option"),
         ({"flags": ["--"]}, "is not an option"),

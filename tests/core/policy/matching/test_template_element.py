@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from core.errors import ConfigError
 from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.matching.template_element import Surroundings
+from tests.support.tables import rows
 
 HERE = Surroundings("/srv/app")
 
@@ -24,8 +25,8 @@ def may_fit(element: str, word: str) -> bool:
     return ArgvTemplate.of_rule([element]).may_fit([word], HERE)
 
 
-@pytest.mark.parametrize(
-    ("element", "good", "bad"),
+@rows(
+    "element, good, bad",
     [
         ("<GLOB:--force*>", ["--force", "--force-with-lease"], ["--Force", "-force", "x--force"]),
         ("<GLOB:*.py>", ["a.py", ".py", "a b.py", "\u00e9.py"], ["-a.py", "a.pyc", "a\n.py", ""]),
@@ -65,8 +66,8 @@ def test_a_long_word_against_many_wildcards_takes_no_long_time() -> None:
     assert may_fit(many, "a" * 200_000)
 
 
-@pytest.mark.parametrize(
-    ("element", "advice"),
+@rows(
+    "element, advice",
     [
         ("<GLOB>", "<GLOB:pattern>"),
         ("<GLOB:>", "<GLOB:pattern>"),
@@ -143,7 +144,7 @@ def test_a_local_host_has_one_spelling_for_each_address(host: str) -> None:
     assert fits("<HOST:local>:<PORT>", f"{host}:1")
 
 
-@pytest.mark.parametrize("host", ODD_HOSTS)
+@rows("host", ODD_HOSTS)
 def test_no_other_host_is_local(host: str) -> None:
     """Short, octal, hexadecimal and mapped addresses, other scripts, user names, other cases."""
     assert not fits("<HOST:local>", host)
@@ -151,7 +152,7 @@ def test_no_other_host_is_local(host: str) -> None:
     assert not fits("<HOST:local>:<PORT>", f"{host}:1")
 
 
-@pytest.mark.parametrize(
+@rows(
     "rest",
     [
         "",
@@ -238,8 +239,8 @@ def test_an_address_that_is_forbidden_may_be_spelt_otherwise(word: str) -> None:
     assert may_fit("<HOST:local>:<PORT>", word)
 
 
-@pytest.mark.parametrize(
-    ("word", "wanted"),
+@rows(
+    "word, wanted",
     [
         ("Fix it", True),
         ("Fix it\n\n- one\n\t- two\n", True),

@@ -8,6 +8,7 @@ from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
 from tests.core.policy.configured_rules import HOME, provisions, rule
 from tests.support.plans import LISTED, plan_of, wrapped
+from tests.support.tables import rows
 
 
 def decision(pattern: str, *argv: str) -> Decision:
@@ -19,8 +20,8 @@ def decision(pattern: str, *argv: str) -> Decision:
     return evaluate(plan_of(wrapped(*argv)), LISTED, lists, provisions=held).decision
 
 
-@pytest.mark.parametrize(
-    ("pattern", "argv"),
+@rows(
+    "pattern, argv",
     [
         ("mytool * --force*", ("mytool", "a", "b", "c", "--force-it", "x")),
         ("* --force", ("mytool", "--force")),

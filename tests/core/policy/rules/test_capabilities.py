@@ -14,6 +14,7 @@ from core.policy.matching.template_element import below
 from core.policy.rules.compiled import compiled
 from tests.core.policy.configured_rules import CODER, HOME, provisions, settings
 from tests.support.plans import LISTED, command, listed, pinned, plan_of, wrapped
+from tests.support.tables import rows
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
 CLASSICAL = replace(LISTED, trust=Trust.CLASSICAL)
@@ -50,7 +51,7 @@ def test_the_tool_must_be_granted() -> None:
         assert "Exec is not granted" in str(problem(command("ls"), tools=tools))
 
 
-@pytest.mark.parametrize(
+@rows(
     "words",
     [
         ["notes"],
@@ -70,7 +71,7 @@ def test_paths_below_granted_folders_pass(words: list[str]) -> None:
     assert problem(command("cat", *words)) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         "/etc/passwd",
@@ -303,7 +304,7 @@ def innermost_unresolved(planned: PlannedCommand) -> PlannedCommand:
     return replace(planned, inner=tuple(innermost_unresolved(one) for one in planned.inner))
 
 
-@pytest.mark.parametrize(
+@rows(
     "argv",
     [
         ("find", ".", "-exec", "cat", "{}", ";"),

@@ -7,6 +7,7 @@ import pytest
 from core.policy.rules.compiled import BadRule, compiled
 from core.policy.rules.lint_rules import idle_rules, lint, open_effects, open_paths, open_rests
 from tests.core.policy.configured_rules import HOME, rule, settings
+from tests.support.tables import rows
 
 
 def told(*rules: dict[str, Any], **more: Any) -> tuple[str, ...]:
@@ -35,7 +36,7 @@ def test_a_writer_below_the_working_directory_is_told(argv: tuple[str, ...]) -> 
     assert "<PATH:name>" in line
 
 
-@pytest.mark.parametrize(
+@rows(
     "wanted",
     [
         rule("allow", "cat", "<PATH>"),

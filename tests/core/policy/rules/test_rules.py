@@ -16,6 +16,7 @@ from core.policy.rules.rules import Rules
 from core.settings import CoreSettings
 from tests.core.policy.configured_rules import CODER, HOME, provisions, rule, settings
 from tests.support.plans import LISTED, command, in_usr_bin, listed, plan_of, wrapped
+from tests.support.tables import rows
 
 FULL = replace(LISTED, security=ExecSecurity.FULL)
 SKIPPED = replace(FULL, ask=ExecAsk.OFF, skip_approvals=True)
@@ -46,7 +47,7 @@ def test_a_deny_says_its_reason_and_its_place() -> None:
     assert found.why == ("A rule forbids this: Ask for a review first (tools.exec.rules[0]).")
 
 
-@pytest.mark.parametrize(
+@rows(
     "policy", [LISTED, FULL, replace(LISTED, trust=Trust.CLASSICAL), replace(FULL, ask=ExecAsk.OFF)]
 )
 @pytest.mark.parametrize("line", ["rm x", "env rm x", "sh -c ls;rm"])
@@ -210,8 +211,8 @@ def test_a_template_cannot_be_dodged_in_a_rule_that_forbids() -> None:
     assert judged("ls --x", rule("deny", "ls", "<NAME>")).decision is Decision.DENY
 
 
-@pytest.mark.parametrize(
-    ("line", "decide", "effect", "wanted"),
+@rows(
+    "line, decide, effect, wanted",
     [
         ("cp a b", "deny", "writes", Decision.DENY),
         ("cat a", "deny", "writes", Decision.ALLOW),
@@ -239,8 +240,8 @@ def test_effects_are_allowed_when_known_and_forbidden_when_known(
     assert found.decision is wanted
 
 
-@pytest.mark.parametrize(
-    ("line", "effect"),
+@rows(
+    "line, effect",
     [
         ("git ls-remote --upload-pack=id .", "network"),
         ("git tag -a v1", "writes"),
@@ -297,8 +298,8 @@ def test_an_agents_own_rules_stand_beside_those_for_all() -> None:
     assert held.of(CODER).rules.rules[0].place == "agents.list[coder].tools.exec.rules[0]"
 
 
-@pytest.mark.parametrize(
-    ("bad", "path", "words"),
+@rows(
+    "bad, path, words",
     [
         (rule("deny", "ls", "<FOO>"), "match", "unknown template"),
         (rule("deny", "ls", "<PATH:none>"), "match", "names no root"),

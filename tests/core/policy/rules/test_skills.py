@@ -1,7 +1,5 @@
 from dataclasses import replace
 
-import pytest
-
 from core.model.command import PinnedFile
 from core.model.decision import Decision, Reason
 from core.model.identity import AgentId
@@ -10,6 +8,7 @@ from core.policy.rules.compiled import Compiled, Provisions
 from core.policy.rules.skills import skills_of
 from tests.core.policy.configured_rules import file_at
 from tests.support.plans import LISTED, command, listed, plan_of
+from tests.support.tables import rows
 
 
 def find(name: str) -> PinnedFile | str:
@@ -19,8 +18,8 @@ def find(name: str) -> PinnedFile | str:
     return file_at(f"/usr/bin/{name}", "/usr/bin/dash" if name == "alias" else "")
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
+@rows(
+    "name, why",
     [
         ("gone", "no executable file"),
         ("sh", "a shell"),

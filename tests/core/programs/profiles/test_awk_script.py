@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.programs.profiles.awk_script import awk_problem
+from tests.support.tables import rows
 
 AWKS = ("mawk", "gawk", "original-awk", "busybox")
 # What starts a program or writes a file, bare and hidden in strings and regular expressions.
@@ -97,7 +98,7 @@ def test_what_leaves_something_is_unknown(tmp_path: Path, evil: str) -> None:
     assert traces(tmp_path, program)
 
 
-@pytest.mark.parametrize(
+@rows(
     "program",
     [
         "{print $1}",

@@ -5,6 +5,7 @@ import tomllib
 import pytest
 
 from core.programs.profiles.carrier_profile import CarrierProfile, Effect, carrier_profile_of
+from tests.support.tables import rows
 
 
 def profile(text: str) -> CarrierProfile:
@@ -35,8 +36,8 @@ writes = "remote.add"
 BARE = profile('reading = "reads"\ncan = "network writes"\nexact = "--version"')
 
 
-@pytest.mark.parametrize(
-    ("known", "line", "problem"),
+@rows(
+    "known, line, problem",
     [
         (PLAIN, "-l", None),
         (PLAIN, "-l a", None),

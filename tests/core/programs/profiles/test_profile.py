@@ -1,6 +1,7 @@
 import pytest
 
 from core.programs.profiles.load_profiles import profile_of
+from tests.support.tables import rows
 
 SMALL = profile_of(
     {
@@ -12,7 +13,7 @@ SMALL = profile_of(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         [],
@@ -30,8 +31,8 @@ def test_listed_spellings_pass(arguments: list[str]) -> None:
     assert SMALL.problem(arguments) is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
+@rows(
+    "arguments, word",
     [
         (["-x"], "-x"),
         (["-ax"], "-x"),
@@ -76,8 +77,8 @@ def test_modes_that_name_no_option_stop_the_load() -> None:
         profile_of({"flags": "-t", "modes": {"last": "-t|--dcompress"}})
 
 
-@pytest.mark.parametrize(
-    ("profile", "accepted", "refused"),
+@rows(
+    "profile, accepted, refused",
     [
         ({"flags": "-t -x", "needs": "-t"}, [["-t"], ["-xt"]], [[], ["-x"]]),
         ({"flags": "-a -b -c", "needs": "-a|-b -c"}, [["-bc"]], [["-ab"], ["-c"]]),

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.programs.profiles.sed_script import sed_problem
+from tests.support.tables import rows
 
 SED = r"""
 1,5p
@@ -77,15 +78,13 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("script", SED)
+@rows("script", SED)
 def test_printing_scripts_pass(script: str) -> None:
     """Everyday sed scripts are known."""
     assert sed_problem(script) is None
 
 
-@pytest.mark.parametrize(
-    "script", [*SED_REFUSED, "p\nw canary", "s\na\nb\ne", "p\\\nw canary", "p" * 3000]
-)
+@rows("script", [*SED_REFUSED, "p\nw canary", "s\na\nb\ne", "p\\\nw canary", "p" * 3000])
 def test_scripts_that_write_or_run_are_unknown(script: str) -> None:
     """Whatever writes, runs, reads another file or is not understood asks."""
     assert sed_problem(script) is not None

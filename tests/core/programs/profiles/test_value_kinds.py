@@ -1,22 +1,21 @@
-import pytest
-
 from core.programs.profiles.value_kinds import fits, path_like
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize("word", ["/etc", "./x", "../x", "~/x", "..", "~", "a/../b", "a/.."])
+@rows("word", ["/etc", "./x", "../x", "~/x", "..", "~", "a/../b", "a/.."])
 def test_what_resembles_a_path_is_seen(word: str) -> None:
     """At its beginning, inside, at its end, or as a whole."""
     assert path_like(word)
 
 
-@pytest.mark.parametrize("word", ["", "/", "a", "a/b", "..a", "a..", "a~", "~a", "1..2", "a/..b"])
+@rows("word", ["", "/", "a", "a/b", "..a", "a..", "a~", "~a", "1..2", "a/..b"])
 def test_other_words_resemble_none(word: str) -> None:
     """A lone slash, a name below another, and dots or a tilde within a word."""
     assert not path_like(word)
 
 
-@pytest.mark.parametrize(
-    ("kind", "fit", "unfit"),
+@rows(
+    "kind, fit, unfit",
     [
         ("text", ["", "a b", "$1"], ["/etc/passwd", "${HOME}", "a\0b"]),
         ("filter", [".env", ".a | inputs", "env1"], ["env", ".a|env", "$ENV.A", "include", "/x"]),

@@ -11,6 +11,7 @@ import pytest
 from core.errors import ConfigError
 from core.remote.acl.acl import Acl
 from core.remote.acl.load import DEFAULT_PATH, load_acl
+from tests.support.tables import rows
 
 AGENT, MACHINE = "a" * 64, "b" * 64
 AT = "exec.allow.0.commands.0"
@@ -212,7 +213,7 @@ def test_int_is_a_positive_integer_from_1_to_999999(word: str) -> None:
     assert allows(PAGE, "journalctl", "-u", "x0xd", "-n", word)
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         "0",
@@ -246,7 +247,7 @@ def test_url_path_is_an_absolute_path_of_257_characters_at_most(path: str) -> No
     assert allows(listing("tool", "<URL_PATH>"), "tool", path)
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         "",
@@ -279,7 +280,7 @@ def test_a_literal_prefix_has_to_be_there() -> None:
     assert not allows(PAGE, "curl", "-s", "/a")
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         "<FOO>",
@@ -336,8 +337,8 @@ def test_every_command_must_match_an_acl_argv_vector_exactly() -> None:
     assert not allows(PAGE, "Systemctl", "status", "x0xd")
 
 
-@pytest.mark.parametrize(
-    ("text", "where"),
+@rows(
+    "text, where",
     [
         ("[exec\nenabled = true\n", r":1: "),
         (PAGE.replace("enabled = true", "enabled = 1"), r":3: exec\.enabled"),
@@ -372,8 +373,8 @@ def test_a_malformed_acl_is_refused_with_its_line(text: str, where: str) -> None
         Acl.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
+@rows(
+    "text, told",
     [
         (listing(), "8: exec.allow.0.commands.0.argv: must not be empty."),
         (listing("ls", 7), "8: exec.allow.0.commands.0.argv.1: must be text in quotes."),
@@ -463,7 +464,7 @@ def test_the_corpus_is_there() -> None:
     assert len(_corpus()) >= 50
 
 
-@pytest.mark.parametrize("case", _corpus(), ids=lambda case: str(case["id"]))
+@rows("case", _corpus())
 def test_the_acl_classes_of_the_corpus_are_all_right(case: dict[str, Any]) -> None:
     """What must run runs, what must not does not, a list with an unknown template is refused."""
     text = listing("true")

@@ -51,6 +51,7 @@ from core.remote.trust.replay_window import SKEW_MS, Freshness, wall_clock_ms
 from core.trust.identity import Identity
 from core.trust.ids import new_id
 from tests.support.remote_machines import acl_text, contact_of
+from tests.support.tables import rows
 
 D = RemoteDenial
 
@@ -167,7 +168,7 @@ BAD: list[tuple[str, Callable[[Case], Opened], RemoteDenial, Condition]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "make", "denial", "guard"), BAD, ids=[one[0] for one in BAD])
+@rows("what, make, denial, guard", BAD)
 def test_each_condition_refuses_by_its_own_reason_and_only_it_does(
     what: str, make: Callable[[Case], Opened], denial: RemoteDenial, guard: Condition
 ) -> None:
@@ -178,8 +179,8 @@ def test_each_condition_refuses_by_its_own_reason_and_only_it_does(
     assert verdict(case.context(), make(case), without=guard) is not denial
 
 
-@pytest.mark.parametrize(
-    ("what", "guard"),
+@rows(
+    "what, guard",
     [
         (one[0], one[3])
         for one in BAD
@@ -381,7 +382,7 @@ def test_a_stranger_cannot_fill_the_memory_of_nonces() -> None:
     assert not context.freshness._heard
 
 
-@pytest.mark.parametrize("character", sorted(METACHARACTERS))
+@rows("character", sorted(METACHARACTERS))
 def test_every_request_token_is_checked_for_shell_metacharacters(character: str) -> None:
     """S4's nine, in any element, even where the list itself has them; else the list refuses."""
     case = Case()
@@ -430,7 +431,7 @@ def _occupy(context: AdmissionContext, agent_id: str) -> Session:
     return session
 
 
-@pytest.mark.parametrize(
+@rows(
     "changes",
     [
         {"v": 2},
@@ -456,7 +457,6 @@ def _occupy(context: AdmissionContext, agent_id: str) -> Session:
         {"run": {"argv": ["x"], "stdin_b64": "%%%"}},
         {"run": {"argv": ["x"], "stdin_b64": "aGVsbG8"}},
     ],
-    ids=str,
 )
 def test_an_ill_formed_payload_is_refused_though_it_is_signed(changes: dict[str, Any]) -> None:
     """Unknown keys, wrong types, lengths and kinds; the same without the change is read."""
@@ -482,7 +482,7 @@ def test_a_key_that_is_there_twice_is_refused(inside: bool) -> None:
         _signed(Case(), doubled).opened()
 
 
-@pytest.mark.parametrize(
+@rows(
     "spelt",
     [r"\u0061rgv", r"\u0061\u0072\u0067\u0076", r"a\u0072gv", r"arg\u0076"],
 )

@@ -13,6 +13,7 @@ from core.remote.acl.acl import ExecTable
 from core.remote.denials import Notice, RemoteDenial
 from core.remote.host.run import notices_of
 from tests.support.remote_machines import Machines, two_machines
+from tests.support.tables import rows
 
 
 @dataclass
@@ -54,8 +55,8 @@ async def test_a_run_that_may_not_start_says_why(
         assert host.kinds()[-len(kinds) :] == kinds
 
 
-@pytest.mark.parametrize(
-    ("out", "err", "took_ms", "end", "notices"),
+@rows(
+    "out, err, took_ms, end, notices",
     [
         (10, 20, 3_000, {"exit_code": 0}, []),
         (11, 20, 3_000, {"exit_code": 0}, [Notice.STDOUT_LARGE]),

@@ -7,6 +7,7 @@ from core.errors import NotFound, StateError
 from core.remote.trust.contacts import FILE, Contact, Contacts, ContactsFile, Trust
 from core.trust.identity import Identity
 from tests.support.remote_machines import contact_of
+from tests.support.tables import rows
 
 
 def test_contacts_are_kept_and_forgotten(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_a_contacts_file_that_others_may_write_is_refused(tmp_path: Path) -> Non
         ContactsFile(tmp_path).read()
 
 
-@pytest.mark.parametrize(
+@rows(
     "address",
     [
         "10.0.0.1:22",

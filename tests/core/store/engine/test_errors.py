@@ -9,9 +9,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import StoreAway
 from core.store.engine.errors import is_away, translated
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "error",
     [
         asyncpg.InterfaceError("connection is closed"),
@@ -23,7 +24,6 @@ from core.store.engine.errors import is_away, translated
         TimeoutError(),
         DBAPIError("select 1", {}, Exception(), connection_invalidated=True),
     ],
-    ids=lambda error: f"{type(error).__module__}.{type(error).__name__}",
 )
 def test_the_database_is_away(error: BaseException) -> None:
     """A lost, refused or unavailable connection; a failing disk."""

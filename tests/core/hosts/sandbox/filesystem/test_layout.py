@@ -10,6 +10,7 @@ import pytest
 
 from core.hosts.sandbox.filesystem.layout import Places, places_of
 from core.hosts.sandbox.filesystem.mounts import Kind, View
+from tests.support.tables import rows
 
 HOME = "/home/alice"
 PLACES = Places(
@@ -25,8 +26,8 @@ PLACES = Places(
 )
 
 
-@pytest.mark.parametrize(
-    ("folder", "may"),
+@rows(
+    "folder, may",
     [
         (f"{HOME}/project", True),
         (f"{HOME}/project/sub", True),
@@ -62,8 +63,8 @@ def test_a_configured_workspace_is_the_only_one() -> None:
     assert {places.view(cwd).workspace for cwd in ("/", "/tmp/x", f"{HOME}/p")} == {"/work/agents"}
 
 
-@pytest.mark.parametrize(
-    ("path", "seen"),
+@rows(
+    "path, seen",
     [
         ("/usr/bin/ls", True),
         ("/bin/ls", True),

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from core.hosts.sandbox.filesystem.permissions import User
+from tests.support.tables import rows
 
 UID, GID, EXTRA = 61234, 61235, 61236
 WHO = User(UID, frozenset((GID, EXTRA)))
@@ -82,7 +83,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("above", [0o755, 0o711, 0o700, 0o744])
-@pytest.mark.parametrize("case", CASES, ids=lambda name: name)
+@rows("case", CASES)
 def test_it_says_what_the_kernel_does(case: str, above: int) -> None:
     """Owners, groups and access control lists, below a folder that may be entered or not."""
     uid, gid, mode, entries = CASES[case]

@@ -10,6 +10,7 @@ import pytest
 
 from core.hosts.sandbox.filters.container_profile import profile_for
 from core.hosts.sandbox.filters.seccomp import MACHINES
+from tests.support.tables import rows
 
 CONDITIONAL = {
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "mkdir", "mkdirat", "mknod", "mknodat", "creat"),
@@ -39,7 +40,7 @@ def answer(machine: str, name: str, *words: int) -> str | int:
     return 38
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@rows("machine", MACHINES)
 @pytest.mark.parametrize("bits", [0o4755, 0o2755, 0o6755, 0o4755 | 1 << 16, 0o2000 | 1 << 40])
 def test_no_call_sets_an_id(machine: str, bits: int) -> None:
     """Each call that takes a mode refuses these bits, wherever the mode is, and takes others."""

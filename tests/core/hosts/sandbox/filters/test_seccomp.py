@@ -9,6 +9,7 @@ import pytest
 
 from core.hosts.sandbox.filters.seccomp import MACHINES, filter_for
 from core.hosts.sandbox.filters.syscalls import AARCH64, X86_64
+from tests.support.tables import rows
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 DENY = 0x00050000 | errno.EPERM
@@ -137,7 +138,7 @@ FLAGS = (0, 0x800, 0x80000, 0x80800)
 """SOCK_NONBLOCK and SOCK_CLOEXEC, which come with a socket's type."""
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@rows("machine", MACHINES)
 @pytest.mark.parametrize("flags", FLAGS)
 def test_only_pairs_of_unix_sockets_that_lead_to_each_other(machine: str, flags: int) -> None:
     """SOCK_STREAM and SOCK_SEQPACKET; SOCK_RAW makes a datagram socket, which goes anywhere."""
@@ -167,7 +168,7 @@ def known(machine: str, places: dict[str, int]) -> list[tuple[int, list[int]]]:
     return [(numbers[name], [0] * at) for name, at in places.items() if name in numbers]
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@rows("machine", MACHINES)
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6777, 1 << 32 | 0o4000, 1 << 16 | 0o2000])
 def test_modes_that_give_rights(machine: str, mode: int) -> None:
     """Neither set-user-ID nor set-group-ID is set, by whatever call."""

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from core.planning.code.texts.reached import DEEPEST_TEXT, by_options, by_text, by_vector
+from tests.support.tables import rows
 
 TAKING = (
     *("sh", "sh -", "bash -s a", "bash -e", "sh +e", "dash -o noglob", "python3", "python3 -"),
@@ -127,7 +128,7 @@ LEAVING = (
 )
 
 
-@pytest.mark.parametrize("line", TAKING)
+@rows("line", TAKING)
 def test_code_comes_by_the_input(line: str) -> None:
     """No script is named, or the input is named as one."""
     words = line.split()
@@ -135,7 +136,7 @@ def test_code_comes_by_the_input(line: str) -> None:
     assert by_vector(words, words[0]).takes
 
 
-@pytest.mark.parametrize("line", LEAVING)
+@rows("line", LEAVING)
 def test_the_input_is_data(line: str) -> None:
     """It may change: no interpreter is fed, or one that has its code."""
     words = line.split()
@@ -157,8 +158,8 @@ def test_a_program_goes_by_its_real_name_as_well() -> None:
     assert not by_vector(("./tool",), "/usr/bin/cat").takes
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "data"),
+@rows(
+    "text, code, data",
     [
         ("sh notes > log", {"notes"}, {"log"}),
         ("sh < notes > log", {"notes"}, {"log"}),

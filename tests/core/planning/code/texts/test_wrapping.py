@@ -1,12 +1,11 @@
 """Know what a program that starts others passes on: words of its input, or its own."""
 
-import pytest
-
 from core.planning.code.texts.wrapping import shelled_words, spreads_code
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("line", "spreads"),
+@rows(
+    "line, spreads",
     [
         ("xargs sed", True),
         ("xargs sed -n", True),
@@ -35,8 +34,8 @@ def test_what_words_of_the_input_become(line: str, *, spreads: bool) -> None:
     assert spreads_code(tuple(line.split())) is spreads
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
+@rows(
+    "line, words",
     [
         ("su ana x.sh a", "x.sh a"),
         ("su ana", None),

@@ -5,6 +5,7 @@ import pytest
 from core.planning.code.words.arguments import code_words
 from core.planning.code.words.parts import CodeWord
 from core.programs.inline_code import DEEPEST_START
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize(
@@ -46,8 +47,8 @@ def test_the_modules_that_options_load_are_code(argv: tuple[str, ...], files: se
     assert files <= found
 
 
-@pytest.mark.parametrize(
-    ("argv", "word"),
+@rows(
+    "argv, word",
     [
         (("openssl", "ca", "-config", "x"), "x"),
         (("wget", "--config=x", "u"), "x"),
@@ -71,7 +72,6 @@ def test_the_modules_that_options_load_are_code(argv: tuple[str, ...], files: se
         (("meson", "setup", "--native-file=x", "b"), "x"),
         (("lldb", "-s", "x"), "x"),
     ],
-    ids=str,
 )
 def test_files_that_may_name_programs_count(argv: tuple[str, ...], word: str) -> None:
     """What they contain runs, although they are settings."""
@@ -83,8 +83,8 @@ def test_units_without_a_path_are_no_files() -> None:
     assert not tuple(code_words(("systemctl", "enable", "x.service"), "/usr/bin/systemctl"))
 
 
-@pytest.mark.parametrize(
-    ("line", "files"),
+@rows(
+    "line, files",
     [
         ("uv run x.py", {"x.py"}),
         ("uv run --with y ./x", {"./x"}),
@@ -128,7 +128,7 @@ def test_what_is_started_by_name_names_code_as_well(line: str, files: set[str]) 
     assert files <= found
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         *("uv pip install x.py", "npm run x.py", "git add x.py", "go vet x.py"),

@@ -7,6 +7,7 @@ import pytest
 from core.planning.code.words.arguments import code_words, entered
 from core.planning.code.words.option_files import configured_by
 from core.programs.profiles.tables import table, words
+from tests.support.tables import rows
 
 NAMED = """
 npx vitest --workspace=x.ts                         | x.ts
@@ -270,7 +271,7 @@ def _cases(table: str) -> list[list[str]]:
     return [[one.strip() for one in row.split("|")] for row in table.strip().splitlines()]
 
 
-@pytest.mark.parametrize(("line", "files"), _cases(NAMED))
+@rows("line, files", _cases(NAMED))
 def test_a_file_that_a_program_obeys_is_code(line: str, files: str) -> None:
     """It is bound: from the question to the run, and under what is always allowed."""
     argv = _words(line)
@@ -279,7 +280,7 @@ def test_a_file_that_a_program_obeys_is_code(line: str, files: str) -> None:
     assert found.issuperset(files.split())
 
 
-@pytest.mark.parametrize("line", PLAIN.strip().splitlines())
+@rows("line", PLAIN.strip().splitlines())
 def test_what_may_be_no_file_has_to_be_none(line: str) -> None:
     """The control: a container, an installed module, a word of a program's own, standard input."""
     argv = _words(line)
@@ -287,7 +288,7 @@ def test_what_may_be_no_file_has_to_be_none(line: str) -> None:
     assert not [one.path for one in code_words(argv, f"/usr/bin/{argv[0]}") if one.sure]
 
 
-@pytest.mark.parametrize("line", MISSING.strip().splitlines())
+@rows("line", MISSING.strip().splitlines())
 def test_a_script_that_is_missing_is_one(line: str) -> None:
     """Nothing is stored about it: whoever writes it would choose what runs unasked."""
     argv = _words(line)
@@ -295,7 +296,7 @@ def test_a_script_that_is_missing_is_one(line: str) -> None:
     assert [one.path for one in code_words(argv, f"/usr/bin/{argv[0]}") if one.sure]
 
 
-@pytest.mark.parametrize(("line", "folder"), _cases(FOLDERS))
+@rows("line, folder", _cases(FOLDERS))
 def test_a_program_may_change_to_a_folder_first(line: str, folder: str) -> None:
     """The files that its words name are there."""
     argv = _words(line)

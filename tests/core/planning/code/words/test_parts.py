@@ -4,9 +4,10 @@ import pytest
 
 from core.planning.code.words.parts import in_cluster, is_input, pieces_of, resolved, tails
 from core.shell.unread_commands import UNCERTAIN
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "word",
     [
         *("-", "/dev/stdin", "//dev/stdin", "/dev/./stdin", "/dev/fd/3", "/proc/self/fd/0"),
@@ -25,8 +26,8 @@ def test_other_names(word: str) -> None:
     assert not is_input(word)
 
 
-@pytest.mark.parametrize(
-    ("word", "path"),
+@rows(
+    "word, path",
     [
         ("notes", "notes"),
         ("/proc/self/cwd/notes", "notes"),

@@ -1,12 +1,11 @@
 """Recognise programs that load their code again while they run."""
 
-import pytest
-
 from core.planning.code.words.reloading import reloads
+from tests.support.tables import rows
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
+@rows(
+    "line, found",
     [
         ("uvicorn app:app --reload", True),
         ("uv run uvicorn app:app --reload", True),

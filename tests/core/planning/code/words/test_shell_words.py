@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from core.planning.code.words.shell_words import shell_words
+from tests.support.tables import rows
 
 SCRIPTS = (
     *("- notes", "+ notes", "-- notes", "-x - notes", "+ -x notes", "+ - notes", "+ + notes"),
@@ -17,7 +18,7 @@ TEXTS = (
 FED = ("", "-", "-s a", "-es a", "-e", "+", "+ -", "--")
 
 
-@pytest.mark.parametrize("line", SCRIPTS)
+@rows("line", SCRIPTS)
 def test_the_script(line: str) -> None:
     """It follows the options, however they end."""
     found = shell_words(tuple(line.split()))
@@ -27,7 +28,7 @@ def test_the_script(line: str) -> None:
     assert not found.texts
 
 
-@pytest.mark.parametrize("line", TEXTS)
+@rows("line", TEXTS)
 def test_the_text(line: str) -> None:
     """It is the first word that is not an option; what follows is given to it."""
     found = shell_words(tuple(line.split()))
@@ -37,7 +38,7 @@ def test_the_text(line: str) -> None:
     assert not found.fed
 
 
-@pytest.mark.parametrize("line", FED)
+@rows("line", FED)
 def test_the_input(line: str) -> None:
     """No script is named, or ``-s`` says that it is the input."""
     found = shell_words(tuple(line.split()))

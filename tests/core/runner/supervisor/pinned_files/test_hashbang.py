@@ -9,6 +9,7 @@ import pytest
 from core.files.file_identity import identity
 from core.runner.supervisor.pinned_files.hashbang import HEAD, interpreter
 from core.runner.supervisor.protocol import Pin
+from tests.support.tables import rows
 
 SHELL = "/bin/sh"
 
@@ -39,7 +40,7 @@ def test_the_interpreter_and_its_one_argument_are_opened(head: bytes, words: lis
     assert opened(head, pin(SHELL)) == (True, words)
 
 
-@pytest.mark.parametrize(
+@rows(
     "head",
     [
         b"",
