@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.order import long_first
+from tests.support.order import group_of, long_first
 from tests.support.postgres import PostgresServer, running_postgres
 from tests.support.stores import OpenStore, folder_in_memory, postgres_bench, sqlite_bench
 
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let each worker of pytest-xdist begin with its share of the slow tests."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
-        items[:] = long_first(items, lambda item: bool(item.get_closest_marker("slow")), workers)
+        items[:] = long_first(items, group_of, workers)
 
 
 def pytest_collection_finish() -> None:

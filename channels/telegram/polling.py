@@ -1,5 +1,6 @@
 """Send the polls, and record the outcome of the last one."""
 
+import asyncio
 import json
 import logging
 from http import HTTPStatus
@@ -25,10 +26,15 @@ class PollWatch(BotRequest):
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:  # noqa: ANN401 - the SDK's signature
         """Send one poll and record its outcome.
 
+        The library forgets the task of a poll, with its error, if it is stopped as that ends.
+
         Raises:
             NetworkError: it failed, or the token was refused. The library would stop polling for
             good, and a wrong response of a proxy would then lose every later press.
         """
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(_retrieve)
         try:
             code, body = await super().do_request(*args, **kwargs)
             if code == HTTPStatus.OK:
@@ -41,6 +47,12 @@ class PollWatch(BotRequest):
         if for_good is not None:
             raise NetworkError(for_good)
         return code, body
+
+
+def _retrieve(task: asyncio.Task[object]) -> None:
+    """Keep asyncio from logging an error that nobody asked for."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _readable(answer: dict[str, Any]) -> bytes:

@@ -25,7 +25,7 @@ from tests.support.container_image import BASE, LIMITS, Engine, engine, options
 from tests.support.terminal import Screen, terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.deep, pytest.mark.timeout(580)]
+pytestmark = [pytest.mark.deep, pytest.mark.slow, pytest.mark.timeout(580)]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 ASKING = {
     "SAYSO_TOOLS__EXEC__SECURITY": "allowlist",

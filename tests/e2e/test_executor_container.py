@@ -20,7 +20,7 @@ from tests.support.container_image import BASE, LIMITS, Engine, engine, index_mo
 from tests.support.executor_page import EXECUTORS, SAYSO, UNASKED, blocks
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.deep, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.deep, pytest.mark.slow, pytest.mark.timeout(900)]
 _GOAL_S = 300.0
 _AUTHOR = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
 _BEGINNING = """

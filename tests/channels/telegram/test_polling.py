@@ -1,6 +1,7 @@
 """Handle what the platform refuses, loses and delays."""
 
 import asyncio
+import gc
 import logging
 import time
 
@@ -13,7 +14,7 @@ from core.model.identity import Target
 from core.text.render import redact
 from tests.channels.telegram.bot_and_user import ANA, CHAT, TelegramUsers, channel_for
 from tests.contracts.channel_examples import OTHER_ID, approval
-from tests.contracts.channel_setup import RecordingInbox
+from tests.contracts.channel_setup import BROKEN_STORE, RecordingInbox
 from tests.emulators.faults import Fault, FaultKind
 from tests.emulators.telegram import TelegramServer
 from tests.support.ports import free_port
@@ -194,3 +195,24 @@ async def test_a_chat_gets_a_burst_and_then_one_message_a_second(
     await setup.channel.stop()
 
     assert 0.9 < took < 4
+
+
+async def test_a_stop_as_a_poll_fails_logs_no_traceback(
+    server: TelegramServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The library forgets the poll, whose update could not be stored, if both end in one turn."""
+    await server.say(CHAT, ANA, "/pending")
+    for turns in range(16):
+        inbox = RecordingInbox(failures=[BROKEN_STORE], held=asyncio.Event())
+        channel = channel_for(server)
+        await channel.start(inbox)
+        await inbox.entered.wait()
+        assert inbox.held is not None
+        inbox.held.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await channel.stop()
+    gc.collect()
+
+    assert "waiting at Telegram" in caplog.text
+    assert "never retrieved" not in caplog.text
