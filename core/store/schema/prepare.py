@@ -3,10 +3,12 @@
 A fresh database is made from ``tables`` and stamped; a test keeps the two in step.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, insert, inspect, select, text
+from sqlalchemy import Connection, Index, insert, inspect, make_url, select, text
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from core.errors import StoreError
 from core.store.schema.people_tables import ALL_TABLES
@@ -58,8 +60,31 @@ def upgrade(conn: Connection, revision: str = "head") -> None:
 
 
 def _create(conn: Connection) -> None:
-    ALL_TABLES.create_all(conn)
+    looked = inspect(conn)
+    there = looked.get_table_names(looked.default_schema_name)
+    taken = sorted(ALL_TABLES.tables.keys() & set(there))
+    if taken:
+        raise StoreError(
+            f"The database has another program's tables: {', '.join(taken)}. Give Sayso "
+            "a database of its own, and name that in store.url."
+        )
+    for statement in _definitions(f"{conn.dialect.name}+{conn.dialect.driver}"):
+        conn.exec_driver_sql(statement)
     conn.execute(text(NOW_ROW))
     if conn.dialect.name == "postgresql":
         conn.execute(text(NOW_FUNCTION))
     conn.execute(insert(schema_version).values(version_num=SCHEMA_VERSION))
+
+
+@cache
+def _definitions(driver: str) -> tuple[str, ...]:
+    """Return the statements that create every table; to compile them takes longer than to run."""
+    made: list[ExecutableDDLElement] = []
+    for table in ALL_TABLES.sorted_tables:
+        made += (CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=_name)))
+    wanted = make_url(f"{driver}://").get_dialect()()
+    return tuple(str(one.compile(dialect=wanted)) for one in made)
+
+
+def _name(index: Index) -> str:
+    return str(index.name)

@@ -116,6 +116,30 @@ async def test_an_unknown_old_version_is_refused(tmp_path: Path, version: str) -
         await open_store(f"sqlite:///{path}")
 
 
+async def test_the_tables_of_another_program_are_left_alone(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    """A table of the same name has other columns: what is stored there would be lost."""
+    url = f"sqlite:///{tmp_path / 'state.db'}"
+    lite = create_engine(url)
+    with lite.begin() as conn:
+        conn.execute(text("CREATE TABLE people (age INTEGER)"))
+    full = create_async_engine(re.sub("^postgresql", "postgresql+asyncpg", _socket(postgres_url)))
+    schema = postgres_url.rpartition("=")[2]
+    async with full.begin() as other:
+        await other.execute(text(f"CREATE TABLE {schema}.people (age INTEGER)"))
+
+    for one in (url, postgres_url):
+        with pytest.raises(StoreError, match="another program's tables: people"):
+            await open_store(one)
+
+    async with full.begin() as other:
+        tables = await other.run_sync(lambda conn: inspect(conn).get_table_names(schema))
+    await full.dispose()
+    assert tables == inspect(lite).get_table_names() == ["people"]
+    lite.dispose()
+
+
 async def test_two_gateways_create_one_postgres_schema(postgres_url: str) -> None:
     """Started at the same moment, one creates and both work."""
     stores = await asyncio.gather(*(open_store(postgres_url) for _ in range(3)))
