@@ -20,7 +20,7 @@ _LONGEST_MESSAGE = 1_000
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownMessage:
     """One message: prompts as posted, their final states, or a notice.
 
     ``about`` is the message that a reminder replies to.
@@ -69,7 +69,7 @@ class MemoryChannel:
     """
 
     name: str = "memory"
-    shown: dict[str, Shown] = field(default_factory=dict)
+    shown: dict[str, ShownMessage] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
     _inbox: Inbox | None = None
     _waiting: deque[Inbound] = field(default_factory=deque)
@@ -91,7 +91,7 @@ class MemoryChannel:
 
     async def post(self, target: Target, card: PromptCard) -> str:
         """Keep a prompt and return its message id."""
-        return self._keep(Shown("", target, {card.id: card}))
+        return self._keep(ShownMessage("", target, {card.id: card}))
 
     async def update(self, target: Target, message: str, card: OutcomeCard) -> None:
         """Keep the final state of a prompt; a message that is gone stays gone."""
@@ -103,7 +103,7 @@ class MemoryChannel:
 
     async def post_group(self, target: Target, cards: tuple[PromptCard, ...]) -> str:
         """Keep several prompts as one message and return its id."""
-        return self._keep(Shown("", target, {card.id: card for card in cards}))
+        return self._keep(ShownMessage("", target, {card.id: card for card in cards}))
 
     async def update_group(
         self, target: Target, message: str, cards: tuple[PromptCard | OutcomeCard, ...]
@@ -118,16 +118,16 @@ class MemoryChannel:
         """Open a thread and return its place."""
         if message:
             return replace(target, thread=message)
-        root = self._keep(Shown("", target, notice=NoticeCard(title)))
+        root = self._keep(ShownMessage("", target, notice=NoticeCard(title)))
         return replace(target, thread=root)
 
     async def notify(self, target: Target, card: NoticeCard) -> str:
         """Keep a notice and return its message id."""
-        return self._keep(Shown("", target, notice=card))
+        return self._keep(ShownMessage("", target, notice=card))
 
     async def remind(self, target: Target, message: str, card: NoticeCard) -> str:
         """Keep a reminder and return its message id."""
-        return self._keep(Shown("", target, notice=card, about=message))
+        return self._keep(ShownMessage("", target, notice=card, about=message))
 
     async def end_reminder(self, target: Target, message: str, card: NoticeCard) -> None:
         """Replace a reminder with how its question ended."""
@@ -175,7 +175,7 @@ class MemoryChannel:
         command = parse(text, bot_name="sayso", is_reply=to in self.shown)
         return await self._come_in(actor, target, command, to) if command else None
 
-    def _keep(self, shown: Shown) -> str:
+    def _keep(self, shown: ShownMessage) -> str:
         shown.id = str(next(self._numbers))
         self.shown[shown.id] = shown
         return shown.id

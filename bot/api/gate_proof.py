@@ -17,7 +17,7 @@ from bot.api.access.authentication import PROTOCOL
 from bot.api.access.gate_proof_token import ProvingToken
 from bot.api.http.server import Listening
 from bot.api.websocket.connection import PATH
-from bot.gate_proof.entry_points import Answer, params_of, read_answer
+from bot.gate_proof.entry_points import ProofAnswer, params_of, read_answer
 from bot.gate_proof.rpc import frame_of, result_of
 from core.errors import SaysoError
 from core.gate.guards.marks import Mark
@@ -34,7 +34,7 @@ class RestEntryPoint:
     token: ProvingToken
     name: str = "rest"
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Connect, post, read to the end."""
         reader, writer = await asyncio.open_connection(
             self.listening.host, self.listening.port, ssl=_tls(self.listening)
@@ -75,7 +75,7 @@ class WebSocketEntryPoint:
     token: ProvingToken
     name: str = "websocket"
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Connect, ask, read one frame, disconnect."""
         scheme = "ws" if self.listening.scheme == "http" else "wss"
         try:

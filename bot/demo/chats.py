@@ -11,7 +11,7 @@ from types import MappingProxyType
 from channels.base import Reply
 from channels.cards.card import PromptCard
 from channels.cards.lines import details, front
-from channels.memory import MemoryChannel, Shown, offered
+from channels.memory import MemoryChannel, ShownMessage, offered
 from core.errors import ChannelError
 from core.model.approval import ApprovalReply
 from core.model.identity import Actor, Target
@@ -37,7 +37,7 @@ class Chats:
     person: Actor
     replies: dict[str, Reply] = field(default_factory=dict)
 
-    def messages(self, place: str) -> list[Shown]:
+    def messages(self, place: str) -> list[ShownMessage]:
         """Return what was posted in a chat, oldest first."""
         return [one for one in self.memory.shown.values() if one.target.to == place]
 

@@ -13,7 +13,7 @@ from bot.client import Client
 from bot.demo.chats import PLACES, Chats
 from bot.demo.screen import PERSON, Screen, open_to_browsers, screen_of
 from bot.demo.signals import Ending
-from bot.demo.steps import COUNT_SH, MORE, STEPS, Step
+from bot.demo.steps import COUNT_SH, MORE, STEPS, DemoStep
 from bot.demo.viewer import Viewer
 from bot.factories.channels import Console
 from bot.settings import load
@@ -118,7 +118,7 @@ async def _go_on(viewer: Viewer, screen: Screen, ending: Ending) -> None:
             await asyncio.gather(*asking, *over, return_exceptions=True)
 
 
-async def _ask_on(viewer: Viewer, steps: Sequence[Step]) -> None:
+async def _ask_on(viewer: Viewer, steps: Sequence[DemoStep]) -> None:
     number = len(STEPS)
     while True:
         for step in steps:
@@ -128,7 +128,7 @@ async def _ask_on(viewer: Viewer, steps: Sequence[Step]) -> None:
             viewer.ends(await asyncio.to_thread(_ask, viewer.home, step))
 
 
-def _ask(home: Path, step: Step) -> dict[str, object]:
+def _ask(home: Path, step: DemoStep) -> dict[str, object]:
     """Send a request as an agent does: over gateway.sock."""
     with Client(str(home / "gateway.sock")) as client:
         params = {"command": step.line, "cwd": str(home / "work"), "agent": step.agent}

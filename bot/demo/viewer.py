@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from bot.demo.steps import Step
+from bot.demo.steps import DemoStep
 from bot.documentation import document
 from channels.cards.card import PromptCard
 from channels.terminal.card import Page, prompt_lines
@@ -37,7 +37,7 @@ class Viewer:
             f"{alone}{look if screen else ''}",
         )
 
-    def asks(self, number: int, step: Step) -> None:
+    def asks(self, number: int, step: DemoStep) -> None:
         """Show a request."""
         self._say(
             {"step": "ask", "agent": step.agent, "command": step.line},

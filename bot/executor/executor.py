@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Handler = Callable[[wire.Object], wire.Object | None]
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """A call that cannot be carried out; its message is the answer."""
 
 
@@ -129,7 +129,7 @@ class Executor:
             return wire.error(number, wire.INVALID_PARAMS, "params is not an object")
         try:
             return self._result(number, handler(params))
-        except Refused as refusal:
+        except CallRefused as refusal:
             return wire.error(number, wire.FAILED, str(refusal))
         except (KeyError, TypeError, ValueError) as mistake:
             words = f"params: {type(mistake).__name__}: {mistake}"
@@ -152,11 +152,13 @@ class Executor:
         token, build = str(params["session_token"]), params["build"]
         fd = self._connection.take_descriptor()
         if fd is None:
-            raise Refused("no socket came with the call")
+            raise CallRefused("no socket came with the call")
         sock = socket.socket(fileno=fd)
         if build != self._build:
             sock.close()
-            raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+            raise CallRefused(
+                "this executor is of another version; run `sudo sayso executor setup`"
+            )
         self._make_private(params.get("private"))
         pid = os.fork()  # noqa: TID251 - the executor is core.runner's launcher for another user
         if pid == 0:
@@ -216,9 +218,11 @@ class Executor:
             Refused: it has another version, or has already begun one.
         """
         if params["build"] != self._build:
-            raise Refused("this executor is of another version; run `sudo sayso executor setup`")
+            raise CallRefused(
+                "this executor is of another version; run `sudo sayso executor setup`"
+            )
         if self._prompt is not None or self._terminal is not None or self._supervisors:
-            raise Refused("this executor serves something else already")
+            raise CallRefused("this executor serves something else already")
 
     def _bury(self) -> None:
         """Collect dead supervisors, kill what one left behind, and report each one's end."""

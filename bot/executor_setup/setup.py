@@ -15,7 +15,7 @@ _MODE = 0o755
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """One change to the machine: ``what`` it is, whether it ``is_done``, and how it is made."""
 
     what: str
@@ -23,7 +23,7 @@ class Step:
     act: Callable[[], object]
 
 
-def take(steps: Sequence[Step], *, dry_run: bool) -> Iterator[tuple[str, bool]]:
+def take(steps: Sequence[SetupStep], *, dry_run: bool) -> Iterator[tuple[str, bool]]:
     """Take each step that is needed; yield each step, and whether it was needed.
 
     Raises:
@@ -36,7 +36,7 @@ def take(steps: Sequence[Step], *, dry_run: bool) -> Iterator[tuple[str, bool]]:
         yield step.what, needed
 
 
-def setup(gateway_user: str, executor_user: str) -> list[Step]:
+def setup(gateway_user: str, executor_user: str) -> list[SetupStep]:
     """Return the steps that make a machine ready for executors.
 
     Raises:
@@ -50,15 +50,15 @@ def setup(gateway_user: str, executor_user: str) -> list[Step]:
     python = interpreter()
     rule, file = sudoers.rule(gateway_user), archive(INTERPRETER)
     return [
-        Step(f"create the group {sudoers.GROUP}", accounts.is_group, accounts.add_group),
+        SetupStep(f"create the group {sudoers.GROUP}", accounts.is_group, accounts.add_group),
         *user_add(executor_user, gateway_user),
-        Step(
+        SetupStep(
             f"copy {python} to {INTERPRETER}",
             lambda: closed_python.is_copied(python),
             lambda: closed_python.copy(python),
         ),
-        Step(f"write {EXECUTOR}", lambda: is_installed(file), lambda: _install(file)),
-        Step(
+        SetupStep(f"write {EXECUTOR}", lambda: is_installed(file), lambda: _install(file)),
+        SetupStep(
             f"write {sudoers.PATH}",
             lambda: sudoers.is_written(rule),
             lambda: sudoers.write(rule),
@@ -66,7 +66,7 @@ def setup(gateway_user: str, executor_user: str) -> list[Step]:
     ]
 
 
-def user_add(user: str, gateway_user: str) -> list[Step]:
+def user_add(user: str, gateway_user: str) -> list[SetupStep]:
     """Return the steps that let executors run as a user, who is created if there is none.
 
     Raises:
@@ -75,13 +75,13 @@ def user_add(user: str, gateway_user: str) -> list[Step]:
     if user in {"root", gateway_user}:
         raise BadRequest(f"Executors must not run as {user}: that would isolate nothing.")
     return [
-        Step(f"create the user {user}", lambda: accounts.exists(user), lambda: _create(user)),
-        Step(
+        SetupStep(f"create the user {user}", lambda: accounts.exists(user), lambda: _create(user)),
+        SetupStep(
             f"close the home of {user} to others",
             lambda: accounts.exists(user) and accounts.is_closed(user),
             lambda: accounts.close_home(user),
         ),
-        Step(
+        SetupStep(
             f"add {user} to {sudoers.GROUP}",
             lambda: user in accounts.members(),
             lambda: accounts.join(user),
@@ -89,10 +89,10 @@ def user_add(user: str, gateway_user: str) -> list[Step]:
     ]
 
 
-def user_remove(user: str, *, account: bool) -> list[Step]:
+def user_remove(user: str, *, account: bool) -> list[SetupStep]:
     """Return the steps after which executors no longer run as a user, and none starts as it."""
     steps = [
-        Step(
+        SetupStep(
             f"remove {user} from {sudoers.GROUP}",
             lambda: user not in accounts.members(),
             lambda: accounts.leave(user),
@@ -100,11 +100,13 @@ def user_remove(user: str, *, account: bool) -> list[Step]:
     ]
     if account:
         what = f"delete the user {user} and its home"
-        steps.append(Step(what, lambda: not accounts.exists(user), lambda: accounts.delete(user)))
+        steps.append(
+            SetupStep(what, lambda: not accounts.exists(user), lambda: accounts.delete(user))
+        )
     return steps
 
 
-def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
+def workspace(folder: str, user: str, gateway_user: str) -> list[SetupStep]:
     """Return the step that creates a folder for the gateway and one of the executors' users.
 
     Raises:
@@ -115,7 +117,7 @@ def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
     path, what = Path(folder), f"share {folder} between {gateway_user} and {user}"
     workspaces.refuse(path, user, gateway_user)
     return [
-        Step(
+        SetupStep(
             what,
             lambda: workspaces.is_shared(path, user, gateway_user),
             lambda: workspaces.share(path, user, gateway_user),
@@ -123,12 +125,16 @@ def workspace(folder: str, user: str, gateway_user: str) -> list[Step]:
     ]
 
 
-def undo(*, account: bool) -> list[Step]:
+def undo(*, account: bool) -> list[SetupStep]:
     """Return the steps that undo what setup did; accounts stay unless they are to go, too."""
     steps = [
-        Step(f"remove {sudoers.PATH}", lambda: not _is_there(sudoers.PATH), sudoers.PATH.unlink),
-        Step(f"remove {EXECUTOR}", lambda: not _is_there(Path(EXECUTOR)), Path(EXECUTOR).unlink),
-        Step(
+        SetupStep(
+            f"remove {sudoers.PATH}", lambda: not _is_there(sudoers.PATH), sudoers.PATH.unlink
+        ),
+        SetupStep(
+            f"remove {EXECUTOR}", lambda: not _is_there(Path(EXECUTOR)), Path(EXECUTOR).unlink
+        ),
+        SetupStep(
             f"remove {INTERPRETER}",
             lambda: not closed_python.is_there(),
             closed_python.remove,
@@ -137,7 +143,7 @@ def undo(*, account: bool) -> list[Step]:
     for user in accounts.members():
         steps += user_remove(user, account=account)
     what = f"remove the group {sudoers.GROUP}"
-    return [*steps, Step(what, lambda: not accounts.is_group(), accounts.remove_group)]
+    return [*steps, SetupStep(what, lambda: not accounts.is_group(), accounts.remove_group)]
 
 
 def is_installed(file: bytes) -> bool:

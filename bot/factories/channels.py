@@ -13,7 +13,7 @@ from channels.discord.settings import DiscordSettings
 from channels.registry import load, load_plugin
 from channels.slack.settings import SlackSettings
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Forwarding, Step, Timing
+from core.approvals.routing.forwarding import EscalationStep, Forwarding, Timing
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.quiet_hours import QuietHours
 from core.settings import AskStep, QuietHoursSection, milliseconds, session_filter
@@ -97,8 +97,8 @@ def forwarding(settings: Settings) -> Forwarding:
     )
 
 
-def _step(step: AskStep) -> Step:
-    return Step(
+def _step(step: AskStep) -> EscalationStep:
+    return EscalationStep(
         targets=tuple(entry.target() for entry in step.to),
         session=step.session,
         for_ms=milliseconds(step.lasts),

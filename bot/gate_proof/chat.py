@@ -7,7 +7,7 @@ account that is a random number, in a channel that does not exist.
 import asyncio
 import secrets
 
-from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.entry_points import ProofAnswer
 from channels.base import Inbound, Inbox, Tone
 from channels.commands import RunLine
 from core.approvals.routing.principals import Listing
@@ -42,13 +42,13 @@ class ChatEntryPoint:
         self._inbox = inbox
         self._actor = sender.actor
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Send ``/run …`` and read the reply: a refusal, or buttons that stop what runs."""
         said = Inbound(self._actor, _PLACE, RunLine(mark.line), f"{SESSION}:{mark.nonce}")
         async with asyncio.timeout(_PATIENCE_S):
             reply = await self._inbox.receive(said)
         if reply.choices:
-            return Answer.RAN
+            return ProofAnswer.RAN
         if reply.tone is Tone.REFUSED:
-            return Answer.HELD
+            return ProofAnswer.HELD
         raise SaysoError("the chat did not answer with a refusal")

@@ -8,7 +8,7 @@ from core.errors import SaysoError
 from core.gate.guards.marks import SESSION, Mark
 
 
-class Answer(StrEnum):
+class ProofAnswer(StrEnum):
     """What an entry point answered to a marked command, according to its own text."""
 
     HELD = "held"
@@ -32,7 +32,7 @@ class EntryPoint(Protocol):
     def name(self) -> str:
         """Return its name, as health and lockdown show it: ``socket``, ``chat``, ``http``."""
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Send the marked command as a client of this entry point would, and read the answer.
 
         It may be cancelled at any time, and then closes what it opened.
@@ -44,11 +44,11 @@ class EntryPoint(Protocol):
 
 
 _ANSWERS = {
-    "denied": Answer.HELD,
-    "pending": Answer.HELD,
-    "finished": Answer.RAN,
-    "running": Answer.RAN,
-    "unknown": Answer.RAN,
+    "denied": ProofAnswer.HELD,
+    "pending": ProofAnswer.HELD,
+    "finished": ProofAnswer.RAN,
+    "running": ProofAnswer.RAN,
+    "unknown": ProofAnswer.RAN,
 }
 
 
@@ -63,7 +63,7 @@ def params_of(mark: Mark) -> dict[str, object]:
     }
 
 
-def read_answer(result: object) -> Answer:
+def read_answer(result: object) -> ProofAnswer:
     """Read what ``exec.run`` answered: an object with a ``status``.
 
     Raises:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from bot.gate_proof.alarm import Alarm
-from bot.gate_proof.entry_points import Answer, EntryPoint
+from bot.gate_proof.entry_points import EntryPoint, ProofAnswer
 from core.errors import SaysoError
 from core.gate.guards.marks import FOLDER, Mark, is_number
 from core.gate.guards.spawn_guard import Guard
@@ -155,7 +155,7 @@ class Prover:
         took_ms = round((time.monotonic() - began) * 1000)
         return self._seen(mark, answer, why, took_ms)
 
-    async def _submitted(self, entry: EntryPoint, mark: Mark) -> tuple[Answer | None, str]:
+    async def _submitted(self, entry: EntryPoint, mark: Mark) -> tuple[ProofAnswer | None, str]:
         try:
             async with asyncio.timeout(self.patience_s):
                 return await entry.submit(mark), ""
@@ -164,9 +164,9 @@ class Prover:
         except Exception as failure:  # noqa: BLE001 - whatever one does, the others are proved
             return None, str(failure) or type(failure).__name__
 
-    def _seen(self, mark: Mark, answer: Answer | None, why: str, took_ms: int) -> Proof:
+    def _seen(self, mark: Mark, answer: ProofAnswer | None, why: str, took_ms: int) -> Proof:
         """Return how a proof ended, by the worst of what gate, answer and witness report."""
-        ran = answer is Answer.RAN or os.path.lexists(mark.witness)
+        ran = answer is ProofAnswer.RAN or os.path.lexists(mark.witness)
         if ran:
             self.guard.trip(mark)
             Path(mark.witness).unlink(missing_ok=True)

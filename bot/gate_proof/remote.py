@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.entry_points import ProofAnswer
 from core.errors import SaysoError
 from core.gate.guards.marks import Mark, Marks
 from core.remote.acl.acl import Acl, AclEntry
@@ -89,7 +89,7 @@ class RemoteEntryPoint:
         """Return its name, which contains the address: there may be several."""
         return f"remote {self.host.address}"
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Connect, ask, read one frame, disconnect."""
         sealer = Sealer(self.peer.identity, self.host.machine_id)
         order = Order(argv=mark.argv)
@@ -104,19 +104,19 @@ class RemoteEntryPoint:
             raise SaysoError(str(failure)) from None
 
 
-def _read(frame: AnyFrame) -> Answer:
+def _read(frame: AnyFrame) -> ProofAnswer:
     """Read the first answer.
 
     Raises:
         SaysoError: it is a denial for another reason, or something else.
     """
     if isinstance(frame, Accepted):
-        return Answer.RAN
+        return ProofAnswer.RAN
     if not isinstance(frame, End):
         raise SaysoError("the listener's answer does not say whether it runs")
     denial = frame.denial_reason
     if denial is None or denial in _ADMITTED:
-        return Answer.RAN
+        return ProofAnswer.RAN
     if denial is RemoteDenial.AUDIT_UNAVAILABLE:
         raise SaysoError(denial.sentence)
-    return Answer.HELD
+    return ProofAnswer.HELD

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from bot.gate_proof.entry_points import Answer, read_answer
+from bot.gate_proof.entry_points import ProofAnswer, read_answer
 from bot.gate_proof.rpc import frame_of, result_of
 from core.gate.guards.marks import Mark
 
@@ -22,7 +22,7 @@ class SocketEntryPoint:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Request the marked command."""
         return read_answer(await asked(self._path, frame_of(mark)))
 

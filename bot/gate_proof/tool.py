@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.entry_points import ProofAnswer
 from bot.gate_proof.rpc import tool_frame_of
 from bot.gate_proof.socket import asked
 from core.errors import SaysoError
@@ -55,12 +55,12 @@ class ToolEntryPoint:
         self._path = path
         self._agent = agent.id
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Call Exec with the marked vector."""
         return _read(await asked(self._path, tool_frame_of(mark, self._agent)))
 
 
-def _read(result: object) -> Answer:
+def _read(result: object) -> ProofAnswer:
     """Read what ``tool.call`` answered.
 
     Raises:
@@ -69,7 +69,7 @@ def _read(result: object) -> Answer:
     if not isinstance(result, Mapping):
         raise SaysoError("the answer is not the result of a call")
     if result.get("ok") is True or result.get("error") == ToolError.UNKNOWN:
-        return Answer.RAN
+        return ProofAnswer.RAN
     if result.get("error") == ToolError.DENIED:
-        return Answer.HELD
+        return ProofAnswer.HELD
     raise SaysoError(f"{result.get('error')}: {result.get('message')}")

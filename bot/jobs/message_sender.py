@@ -21,7 +21,7 @@ from core.model.identity import Target
 from core.store import Store, approvals, outbox
 from core.store.engine.clock import now_ms
 from core.store.outbox import agent_messages
-from core.store.schema.records import Shown
+from core.store.schema.records import ShownApproval
 from core.store.sessions.threads import keep_thread, thread_of
 from core.store.views.status import shown_by
 from core.text.render import Redacted, own_lines, phrase, printed, redact
@@ -225,7 +225,7 @@ class Delivery:
         for item in items:
             await self.store.write(outbox.sent, item.id, message)
 
-    def _card(self, shown: Shown) -> PromptCard | OutcomeCard:
+    def _card(self, shown: ShownApproval) -> PromptCard | OutcomeCard:
         if shown.approval.resolution is None:
             return build_prompt(shown.approval, self.zone, self.page_url)
         return build_outcome(shown.approval, shown.outcome, self.zone)

@@ -46,7 +46,7 @@ class PlanCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanItem:
     """One command of a plan, with what an answer is based on, as on its own card.
 
     ``command`` is only the beginning of a long one. ``alone`` says why it can only be allowed on
@@ -186,9 +186,9 @@ class PlanPages:
         return found[0]
 
 
-def _step(card: PromptCard) -> Step:
+def _step(card: PromptCard) -> PlanItem:
     command = beginning(card.command) if is_long(card) else card.command
-    return Step(card, command, front(card), details(card), _alone(card))
+    return PlanItem(card, command, front(card), details(card), _alone(card))
 
 
 def _alone(card: PromptCard) -> str:

@@ -10,7 +10,7 @@ from bot.settings.schema import Kind, Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSetting:
     """One setting as people see it: dotted key, plain value, and where it was set."""
 
     key: str
@@ -18,11 +18,11 @@ class Shown:
     source: str
 
 
-def shown(reading: Reading) -> Iterator[Shown]:
+def shown(reading: Reading) -> Iterator[ShownSetting]:
     """Yield each setting in the models' order; pydantic masks the secrets."""
     tree = reading.settings.model_dump(mode="json", by_alias=True)
     for path, value in _leaves(tree, SHAPE, ()):
-        yield Shown(dotted(path), _tidy(value), reading.origins.of(path))
+        yield ShownSetting(dotted(path), _tidy(value), reading.origins.of(path))
 
 
 def leaves(settings: Settings) -> Iterator[tuple[KeyPath, object]]:

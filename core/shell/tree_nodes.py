@@ -23,7 +23,7 @@ _SHAPES = {
 }
 
 
-class Refused(Exception):
+class OutsideGrammar(Exception):
     """The walk met something outside the accepted grammar: its rule, its phrase."""
 
 
@@ -40,7 +40,7 @@ def check_parts(node: Node) -> None:
     elif kind == "concatenation":
         _check_joined(node)
     elif kind not in LITERALS and kind != "brace_expression" and not _is_variable(node):
-        raise Refused("R4", shape(kind))
+        raise OutsideGrammar("R4", shape(kind))
 
 
 def _check_joined(node: Node) -> None:
@@ -48,16 +48,16 @@ def _check_joined(node: Node) -> None:
     for part in node.children:
         start, part_end = part.byte_range
         if start != at:
-            raise Refused("R3", "a word with a gap in it")
+            raise OutsideGrammar("R3", "a word with a gap in it")
         check_parts(part)
         at = part_end
     if at != end:
-        raise Refused("R3", "a word with a gap in it")
+        raise OutsideGrammar("R3", "a word with a gap in it")
 
 
 def _check_string(node: Node) -> None:
     if not all(part.type in _STRING_PARTS or _is_variable(part) for part in node.children):
-        raise Refused("R7", "an expansion inside double quotes")
+        raise OutsideGrammar("R7", "an expansion inside double quotes")
 
 
 def _is_variable(node: Node) -> bool:

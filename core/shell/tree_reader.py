@@ -27,7 +27,7 @@ from core.model.command import (
     Word,
 )
 from core.shell.tree_braces import braced
-from core.shell.tree_nodes import LITERALS, Refused, check_parts, shape
+from core.shell.tree_nodes import LITERALS, OutsideGrammar, check_parts, shape
 from core.shell.tree_words import word_of
 
 _CONNECTORS = {
@@ -77,7 +77,7 @@ def read(text: str) -> Reading | Unreadable:
     line = text if len(data) == len(text) else data.decode("latin-1")
     try:
         return _lone(root, line) or _line(root, line)
-    except Refused as refused:
+    except OutsideGrammar as refused:
         rule, detail = refused.args
         return Unreadable(rule, detail)
 
@@ -117,7 +117,7 @@ class _Line:
             at = end
             self._take_one(node, kind, parent, line)
             if len(self.argvs) - len(self.connectors) not in _TAKING_TURNS:
-                raise Refused("R4", "commands and connectors that do not take turns")
+                raise OutsideGrammar("R4", "commands and connectors that do not take turns")
         if at != whole_end:
             broken = _broken(line[at:whole_end], len(self.argvs) - len(self.connectors))
             self._join(broken)
@@ -135,7 +135,7 @@ class _Line:
             # After a connector it has no command yet; -1 then, for which none is accepted.
             place = len(self.argvs) - 1 if len(self.argvs) > len(self.connectors) else -1
             if self.looped:
-                raise Refused("R4", "a redirection of a loop")
+                raise OutsideGrammar("R4", "a redirection of a loop")
             self.routings[place] = _routed(self.routings.get(place, UNROUTED), line, start, end)
         elif kind == "comment":
             _check_comment(line, start, end)
@@ -147,19 +147,19 @@ class _Line:
     def _loop(self, node: Node, line: str) -> None:
         """Take the body of a loop as commands of the line, and keep which they are."""
         if len(self.argvs) != len(self.connectors):
-            raise Refused("R4", "a loop after a command")
+            raise OutsideGrammar("R4", "a loop after a command")
         variable, words, group = _loop_head(node, line)
         body = _Line()
         opening, *inside, closing = group.children
         if (opening.type, closing.type) != ("do", "done"):
-            raise Refused("R4", "a loop without its end")
+            raise OutsideGrammar("R4", "a loop without its end")
         parts = [part for child in inside for part in _parts(child, "do_group")]
         body.take(parts, line, opening.byte_range[1], closing.byte_range[0])
         gap = line[opening.byte_range[1] :][:1]
         if gap not in {" ", "\t", "\n"} or len(body.argvs) != len(body.connectors) or body.loops:
-            raise Refused("R4", "a loop that is not read")
+            raise OutsideGrammar("R4", "a loop that is not read")
         if not body.argvs or body.connectors.pop() is not Connector.THEN:
-            raise Refused("R4", "a loop that is not read")
+            raise OutsideGrammar("R4", "a loop that is not read")
         start = len(self.argvs)
         self.loops.append(Loop(variable, words, start, start + len(body.argvs)))
         self.argvs += body.argvs
@@ -189,11 +189,11 @@ def _closed(
     if argvs and len(connectors) == len(argvs) and connectors[-1] is Connector.THEN:
         connectors.pop()
     if len(connectors) + 1 != len(argvs):
-        raise Refused("R4", "a connector that joins nothing")
+        raise OutsideGrammar("R4", "a connector that joins nothing")
     if not routings:
         return Reading(tuple(argvs), tuple(connectors), (), loops)
     if -1 in routings:
-        raise Refused("R4", "a redirection before the program's name")
+        raise OutsideGrammar("R4", "a redirection before the program's name")
     routed = tuple(routings.get(place, UNROUTED) for place in range(len(argvs)))
     return Reading(tuple(argvs), tuple(connectors), routed, loops)
 
@@ -204,21 +204,21 @@ def _loop_head(node: Node, line: str) -> tuple[str, tuple[Word, ...], Node]:
     kinds = [child.type for child in children]
     ends_in_mark = kinds[-2:] == [";", "do_group"]
     if kinds[:3] != ["for", "variable_name", "in"] or kinds[-1] != "do_group":
-        raise Refused("R4", "a loop that is not read")
+        raise OutsideGrammar("R4", "a loop that is not read")
     words = children[3 : -2 if ends_in_mark else -1]
     variable = line[slice(*children[1].byte_range)]
     if not words or not _VARIABLE.fullmatch(variable):
-        raise Refused("R4", "a loop that is not read")
+        raise OutsideGrammar("R4", "a loop that is not read")
     for before, after in pairwise([*children[:3], words[0]]):
         gap = line[before.byte_range[1] : after.byte_range[0]]
         if not gap:
-            raise Refused("R3", "two words without a blank between them")
+            raise OutsideGrammar("R3", "two words without a blank between them")
         _check_blanks(gap)
     at, end = words[0].byte_range[0], words[-1].byte_range[1]
     found = _words(words, line, at, end, named=False)
     gap = line[end : children[-1].byte_range[0]]
     if not ends_in_mark and "\n" not in _CONTINUED.sub("", gap):
-        raise Refused("R4", "a loop that is not read")
+        raise OutsideGrammar("R4", "a loop that is not read")
     _check_blanks(gap.replace(";", " ", 1 if ends_in_mark else 0).replace("\n", " "))
     return variable, found, children[-1]
 
@@ -239,7 +239,7 @@ def _check_values(reading: Reading) -> None:
     for words, known in groups:
         for part in (part for word in words if isinstance(word, OpenWord) for part in word.parts):
             if part.kind in _VALUES and part.text not in known:
-                raise Refused(_VALUES[part.kind], "a $ expansion")
+                raise OutsideGrammar(_VALUES[part.kind], "a $ expansion")
 
 
 def _parts(root: Node, parent: str = "") -> list[tuple[Node, str, str]]:
@@ -263,7 +263,7 @@ def _parts(root: Node, parent: str = "") -> list[tuple[Node, str, str]]:
 def _meaning(kind: str, parent: str) -> Connector:
     connector = _CONNECTORS.get(parent, {}).get(kind)
     if connector is None:
-        raise Refused("R4", shape(kind))
+        raise OutsideGrammar("R4", shape(kind))
     return connector
 
 
@@ -277,17 +277,17 @@ def _broken(gap: str, open_commands: int) -> tuple[Connector, ...]:
 def _check_comment(line: str, start: int, end: int) -> None:
     """Accept a comment that begins where a word could and continues to the end of its line."""
     if start and line[start - 1] not in " \t\n;|&":
-        raise Refused("R3", "a comment inside a word")
+        raise OutsideGrammar("R3", "a comment inside a word")
     # Whether a backslash joins the next line to a comment is nothing to rely on.
     if "\n" in line[start:end] or line[end : end + 1] not in {"", "\n"} or line[end - 1] == "\\":
-        raise Refused("R4", "a comment of more than one line")
+        raise OutsideGrammar("R4", "a comment of more than one line")
 
 
 def _routed(before: Routing, line: str, start: int, end: int) -> Routing:
     """Return where the streams lead after one more redirection."""
     mark = line[start:end]
     if line[start - 1] not in " \t" or not _REDIRECTION.fullmatch(mark):
-        raise Refused("R4", "a redirection")
+        raise OutsideGrammar("R4", "a redirection")
     null_input, null_output, error = before.null_input, before.null_output, before.error
     if mark == "2>&1":
         error = ErrorTo.NULL if null_output else ErrorTo.OUTPUT
@@ -301,14 +301,14 @@ def _routed(before: Routing, line: str, start: int, end: int) -> Routing:
 
 def _check_blanks(gap: str) -> None:
     if gap.strip(" \t") and _CONTINUED.sub("", gap).strip(" \t"):
-        raise Refused("R3", "text that belongs to no word")
+        raise OutsideGrammar("R3", "text that belongs to no word")
 
 
 def _command(command: Node, line: str, start: int, end: int) -> tuple[Word, ...]:
     """Return the words of the command from ``start`` to ``end``."""
     name, *operands = command.children
     if name.type != "command_name":
-        raise Refused("R8", "something before the program's name")
+        raise OutsideGrammar("R8", "something before the program's name")
     whole = line[start:end]
     if _SIMPLE_COMMAND.fullmatch(whole) and _SIMPLE_KINDS.issuperset(map(_KIND, operands)):
         words = [line[a:b] for a, b in map(_RANGE, (name, *operands))]
@@ -330,7 +330,7 @@ def _words(
         gap = line[at:start]
         if gap != " ":
             if not gap and words:
-                raise Refused("R3", "two words without a blank between them")
+                raise OutsideGrammar("R3", "two words without a blank between them")
             _check_blanks(gap)
         at = end
         word = line[start:end]
@@ -348,5 +348,5 @@ def _words(
 def _word(raw: str) -> Word:
     word = word_of(raw)
     if word is None:
-        raise Refused("R5", "a character that a shell may expand")
+        raise OutsideGrammar("R5", "a character that a shell may expand")
     return word

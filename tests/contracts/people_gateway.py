@@ -23,7 +23,7 @@ from bot.settings import load
 from channels.base import Channel
 from channels.memory import MemoryChannel
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import Forwarding, Step
+from core.approvals.routing.forwarding import EscalationStep, Forwarding
 from core.approvals.routing.principals import Listing
 from core.gate.gate import Gate
 from core.model.identity import Target
@@ -91,7 +91,10 @@ def _forwarding(rules: GatewayRules, places: tuple[Target, ...]) -> Forwarding:
     if not rules.first:
         return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=places)
     first, then = sorted(places, key=lambda place: place.channel != rules.first)
-    steps = (Step((first,), False, rules.step_ms), Step((then,), False, rules.timeout_ms))
+    steps = (
+        EscalationStep((first,), False, rules.step_ms),
+        EscalationStep((then,), False, rules.timeout_ms),
+    )
     return Forwarding(enabled=True, mode=ForwardMode.TARGETS, targets=(), steps=steps)
 
 

@@ -3,7 +3,7 @@
 from core.model.identity import ApprovalId
 from core.store import approvals, outbox
 from core.store.outbox import CLAIM_MS
-from core.store.schema.records import Answer, Shown
+from core.store.schema.records import ShownApproval, StoredAnswer
 from core.store.views.decision import FindAndAnswer, answer
 from tests.support.store_records import ALICE, BOB, DENY, GROUP, ONCE, PAGE, draft
 from tests.support.stores import OpenStore
@@ -12,7 +12,7 @@ _CHANNELS = ("telegram", "terminal")
 _CLAIM = (10, 30_000, _CHANNELS)
 
 
-async def _decide(bench: OpenStore, asked: ApprovalId, channels: tuple[str, ...]) -> Answer:
+async def _decide(bench: OpenStore, asked: ApprovalId, channels: tuple[str, ...]) -> StoredAnswer:
     ballot = approvals.Ballot(asked, ONCE, ALICE, "in:1", channels=channels)
     decided = await bench.store.write(answer, ballot)
     assert decided is not None
@@ -28,7 +28,7 @@ async def test_a_decision_hands_out_its_edits_once(bench: OpenStore) -> None:
     (other,) = await bench.store.write(outbox.claim, *_CLAIM)
 
     assert (GROUP, PAGE) == (edit.target, other.target)
-    assert (Shown(decided.approval, None),) == edit.shows
+    assert (ShownApproval(decided.approval, None),) == edit.shows
     assert () == other.shows
     assert decided.approval == await bench.store.read(approvals.get, asked)
 
@@ -108,7 +108,7 @@ async def test_who_is_not_authorised_changes_nothing(bench: OpenStore) -> None:
     assert (waiting,) == seen[0].approvals
     assert waiting is not None
     assert waiting.resolution is None
-    assert isinstance(decided, Answer)
+    assert isinstance(decided, StoredAnswer)
     assert decided.won
     assert 1 == len(decided.edits)
 

@@ -11,7 +11,7 @@ from core.model.identity import Actor, ApprovalId, Intake, Requester, SessionKey
 from core.store import approvals, outbox
 from core.store.outbox import OutboxItem
 from core.store.runs import runs
-from core.store.schema.records import Answer, AnswerRefusal, ApprovalDraft
+from core.store.schema.records import AnswerRefusal, ApprovalDraft, StoredAnswer
 from core.store.sessions import events
 from tests.support.store_records import (
     ALICE,
@@ -248,7 +248,7 @@ def _from(process: tuple[int, int] | None, quorum: int = 1) -> ApprovalDraft:
 
 async def _answer(
     bench: OpenStore, asked: ApprovalId, process: tuple[int, int] | None, actor: Actor = HERE
-) -> Answer:
+) -> StoredAnswer:
     got = await bench.store.write(
         approvals.answer, approvals.Ballot(asked, ALWAYS, actor, None, process=process)
     )

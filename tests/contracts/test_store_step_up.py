@@ -8,7 +8,7 @@ from core.store import approvals
 from core.store.approvals import proofs
 from core.store.people import passkeys, totp_keys
 from core.store.people.passkeys import PasskeySpend
-from core.store.schema.records import Answer, AnswerRefusal
+from core.store.schema.records import AnswerRefusal, StoredAnswer
 from tests.contracts.people_records import pair
 from tests.support.store_records import ALICE, ALWAYS, DENY, ONCE, draft
 from tests.support.stores import OpenStore
@@ -18,7 +18,7 @@ async def _asked(bench: OpenStore, *, step_up: bool = True) -> ApprovalId:
     return await bench.ask(replace(draft(), step_up=step_up))
 
 
-async def _say(bench: OpenStore, ballot: approvals.Ballot) -> Answer:
+async def _say(bench: OpenStore, ballot: approvals.Ballot) -> StoredAnswer:
     answer = await bench.store.write(approvals.answer, ballot)
     assert answer is not None
     return answer

@@ -9,7 +9,7 @@ from core.model.identity import Actor, ApprovalId, Intake, PersonId, Requester
 from core.store import approvals, outbox
 from core.store.people import people
 from core.store.runs import runs
-from core.store.schema.records import Answer, AnswerRefusal
+from core.store.schema.records import AnswerRefusal, StoredAnswer
 from tests.contracts.people_records import ANA_SLACK, pair
 from tests.support.store_records import ALICE, ALWAYS, BOB, DENY, GROUP, MINUTE, ONCE, PAGE, draft
 from tests.support.stores import OpenStore
@@ -32,7 +32,7 @@ async def say(
     reply: ApprovalReply = ONCE,
     key: str | None = None,
     terms: GrantTerms | None = None,
-) -> Answer:
+) -> StoredAnswer:
     """Answer as a person."""
     got = await bench.store.write(
         approvals.answer, approvals.Ballot(asked, reply, actor, key, "", terms)

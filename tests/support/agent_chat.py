@@ -10,7 +10,7 @@ from bot.chat.inbox import GateInbox
 from bot.executor_setup.archive import interpreter
 from channels.base import Inbound
 from channels.grammar import parse
-from channels.memory import MemoryChannel, Shown
+from channels.memory import MemoryChannel, ShownMessage
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Forwarding
 from core.gate.gate import Gate
@@ -56,7 +56,7 @@ class AgentChat:
         """Return what the messages of a thread say now."""
         return [one.notice.text.text for one in self.in_thread(message) if one.notice]
 
-    def in_thread(self, message: str) -> list[Shown]:
+    def in_thread(self, message: str) -> list[ShownMessage]:
         """Return the messages of a thread, prompts included."""
         shown = self.channel.shown.values()
         return [one for one in shown if one.target.thread == message]
@@ -66,7 +66,7 @@ class AgentChat:
         await until(lambda: any(is_end(text) for text in self.thread(message)[-1:]))
         return self.thread(message)
 
-    async def question(self, message: str) -> Shown:
+    async def question(self, message: str) -> ShownMessage:
         """Return the newest open question in a thread, once there is one."""
         await until(lambda: [one for one in self.in_thread(message) if one.open])
         return next(one for one in self.in_thread(message)[::-1] if one.open)

@@ -15,7 +15,7 @@ from bot.jobs.run_dispatcher import Dispatch
 from channels.base import Inbound, Reply
 from channels.commands import Command
 from channels.grammar import parse
-from channels.memory import MemoryChannel, Shown
+from channels.memory import MemoryChannel, ShownMessage
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.principals import Listing
 from core.gate.gate import Gate
@@ -90,7 +90,7 @@ def said(reply: Reply | None) -> str:
     return reply.text.text
 
 
-def prompts(channel: MemoryChannel) -> list[Shown]:
+def prompts(channel: MemoryChannel) -> list[ShownMessage]:
     """Return the messages with prompts, in order of arrival."""
     return [shown for shown in channel.shown.values() if shown.prompts]
 

@@ -13,7 +13,7 @@ from bot.cli.parser import command, group, under
 if TYPE_CHECKING:  # the settings cost 0.3 s to import; the parser of other commands must not pay
     from bot.cli.parser import Commands
     from bot.settings import InvalidConfig
-    from bot.settings.show import Shown
+    from bot.settings.show import ShownSetting
 
 _EXAMPLES = """\
 sayso config check                    report every error in config.json5 and the environment
@@ -86,7 +86,7 @@ def show(args: argparse.Namespace) -> int:
     return 0
 
 
-def _table(settings: "list[Shown]") -> str:
+def _table(settings: "list[ShownSetting]") -> str:
     rows = [
         (each.key, json.dumps(each.value, ensure_ascii=False), each.source) for each in settings
     ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.cli.parser import Commands
-    from bot.executor_setup.setup import Step
+    from bot.executor_setup.setup import SetupStep
 
 _SETUP = """\
 sudo sayso executor setup --gateway-user sayso --dry-run   what it would change
@@ -118,7 +118,7 @@ def print_list(words: "Sequence[str]") -> str:
     return json.dumps(list(words), ensure_ascii=False)
 
 
-def _take(args: argparse.Namespace, steps: "Sequence[Step]") -> int:
+def _take(args: argparse.Namespace, steps: "Sequence[SetupStep]") -> int:
     from bot.executor_setup.setup import take  # noqa: PLC0415 - heavy
     from core.errors import BadRequest  # noqa: PLC0415 - slow to import
 

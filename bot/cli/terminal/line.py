@@ -24,7 +24,7 @@ _MOST_UNSENT = 16_384
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
-class Ended(Exception):
+class EndedBySignal(Exception):
     """A signal arrived that ends this program."""
 
 
@@ -59,7 +59,7 @@ class AttachedTerminal:
             ) as another:  # on this connection the answer might not be the next frame
                 another.call("exec.cancel", {"id": self._id})
             return 128 + signal.SIGINT
-        except Ended as end:
+        except EndedBySignal as end:
             return 128 + int(end.args[0])
         except OSError as failure:
             self._restore()
@@ -145,7 +145,7 @@ def _code(code: "int | None") -> int:
 
 
 def _end(number: int, _frame: object) -> None:
-    raise Ended(number)
+    raise EndedBySignal(number)
 
 
 def _show(data: bytes) -> None:

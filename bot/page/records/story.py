@@ -36,7 +36,7 @@ SURFACE_WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StoryEvent:
     """One thing that happened; ``at_ms`` is ``None`` if its time was not recorded."""
 
     title: str
@@ -50,7 +50,7 @@ class Story:
     """A request with its steps in order; texts are as the methods return them, redacted."""
 
     row: dict[str, Any]
-    steps: tuple[Step, ...]
+    steps: tuple[StoryEvent, ...]
     output: str
     asked: bool
     copies: tuple[str, ...] = field(default=())
@@ -101,7 +101,7 @@ class Stories:
 
     async def _shown(
         self, known: dict[str, Any] | None, row: dict[str, Any], caller: Caller
-    ) -> list[Step]:
+    ) -> list[StoryEvent]:
         if known is None:
             return []
         found: Any = await invoke(self.table["exec.approval.copies"], {"id": row["id"]}, caller)
@@ -110,7 +110,7 @@ class Stories:
 
     async def _read(
         self, known: dict[str, Any] | None, row: dict[str, Any], caller: Caller
-    ) -> list[Step]:
+    ) -> list[StoryEvent]:
         """Return who saw it where, and since when the person who decided had it."""
         if known is None:
             return []
@@ -118,17 +118,17 @@ class Stories:
         return _read(found["shown"], found["tookMs"])
 
 
-def _asked(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
+def _asked(row: dict[str, Any], known: dict[str, Any] | None) -> list[StoryEvent]:
     lines = [f"agent {row['agent']}, session {row['session']}"]
     if row["task"]:
         lines.append(f"task {row['task']}")
     if known is not None:
         lines += [f"by {known['requester']}, in {known['cwd']}", f"because {known['why']}"]
-    return [Step("Asked", row["atMs"], tuple(lines))]
+    return [StoryEvent("Asked", row["atMs"], tuple(lines))]
 
 
-def _shown(copies: list[dict[str, Any]], at_ms: int | None) -> Step:
-    return Step("Shown", at_ms, tuple(map(_copy, copies)) or ("on this page only",))
+def _shown(copies: list[dict[str, Any]], at_ms: int | None) -> StoryEvent:
+    return StoryEvent("Shown", at_ms, tuple(map(_copy, copies)) or ("on this page only",))
 
 
 def _copy(one: dict[str, Any]) -> str:
@@ -137,7 +137,7 @@ def _copy(one: dict[str, Any]) -> str:
     return f"{place} {_COPY.get(one['state'], one['state'])}{why}"
 
 
-def _read(shown: list[dict[str, Any]], took_ms: int | None) -> list[Step]:
+def _read(shown: list[dict[str, Any]], took_ms: int | None) -> list[StoryEvent]:
     looks = [one for one in shown if one["by"]]
     if not looks:
         return []
@@ -148,33 +148,36 @@ def _read(shown: list[dict[str, Any]], took_ms: int | None) -> list[Step]:
     ]
     if took_ms is not None:
         lines.append(f"decided {took_ms / 1000:.1f} s after it was first shown there")
-    return [Step("Read", looks[0]["atMs"], tuple(lines))]
+    return [StoryEvent("Read", looks[0]["atMs"], tuple(lines))]
 
 
-def _decided(row: dict[str, Any], known: dict[str, Any] | None) -> list[Step]:
+def _decided(row: dict[str, Any], known: dict[str, Any] | None) -> list[StoryEvent]:
     if known is None:
         denied = row["state"] == "denied"
         word = str(row["how"]) if denied else "allowed without asking"
-        return [Step("Decided by policy", None, (word,), "denied" if denied else "")]
-    steps = [Step("Counted", None, (f"{voter} allowed it",)) for voter in known["votes"]]
+        return [StoryEvent("Decided by policy", None, (word,), "denied" if denied else "")]
+    steps = [StoryEvent("Counted", None, (f"{voter} allowed it",)) for voter in known["votes"]]
     if known["state"] == "pending":
-        return [*steps, Step("Waiting for an answer", kind="open")]
+        return [*steps, StoryEvent("Waiting for an answer", kind="open")]
     lines = [f"by {known['by']}"] if known["by"] else []
     lines += [f"“{known['note']}”"] if known["note"] else []
     verdict = known["decision"] or known["state"]
     after = known["atMs"] - known["createdMs"]
     lines.append(f"{after / 1000:.1f} s after it was asked")
     terms = f", {known['terms']}" if known["terms"] else ""
-    return [*steps, Step(f"Decided: {verdict}{terms}", known["atMs"], tuple(lines), known["state"])]
+    return [
+        *steps,
+        StoryEvent(f"Decided: {verdict}{terms}", known["atMs"], tuple(lines), known["state"]),
+    ]
 
 
-def _ran(row: dict[str, Any], times: RunTimes | None) -> list[Step]:
+def _ran(row: dict[str, Any], times: RunTimes | None) -> list[StoryEvent]:
     if times is None:
         return []
     if times.started_ms is None and times.ended_ms is None:
-        return [Step("Queued", times.created_ms, kind="open")]
-    began = [Step("Started", times.started_ms)] if times.started_ms else []
+        return [StoryEvent("Queued", times.created_ms, kind="open")]
+    began = [StoryEvent("Started", times.started_ms)] if times.started_ms else []
     if times.ended_ms is None:
-        return [*began, Step("Runs", kind="open")]
+        return [*began, StoryEvent("Runs", kind="open")]
     kind = "done" if row["exitCode"] == 0 else "failed"
-    return [*began, Step("Ended", times.ended_ms, (row["how"],), kind)]
+    return [*began, StoryEvent("Ended", times.ended_ms, (row["how"],), kind)]

@@ -61,7 +61,7 @@ class Unsaved:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RulesPage:
     """What one page shows in addition to the file."""
 
     target: Target = GATEWAY
@@ -86,7 +86,7 @@ class RulesPages:
         """Show one scope, and what would be decided about a tried command."""
         query = visit.query()
         target = await self.targets.meant(query.get("node", ""), visit.who)
-        shown = Shown(target, query.get("agent", "").strip(), saved=query.get("saved", ""))
+        shown = RulesPage(target, query.get("agent", "").strip(), saved=query.get("saved", ""))
         return await self._page(visit, replace(shown, tried=await self._tried(visit, query, shown)))
 
     async def save(self, visit: Visit) -> Response:
@@ -94,7 +94,7 @@ class RulesPages:
         fields = await visit.form()
         form = Form.of(fields)
         target = await self.targets.meant(form.node, visit.who)
-        shown = Shown(target, form.scope)
+        shown = RulesPage(target, form.scope)
         file = await self.targets.file(target, visit.who)
         if file["fault"]:
             unsaved = Unsaved(f"Nothing was changed. {file['fault']}", form.edit, form=form)
@@ -124,7 +124,7 @@ class RulesPages:
         if form is None:
             raise Fault(FaultCode.NOT_FOUND, "That draft is not kept any more. Try it again.")
         unsaved = Unsaved("This is a draft. Nothing is saved yet.", form.edit, form=form)
-        shown = Shown(GATEWAY, form.scope, None, unsaved, found, key)
+        shown = RulesPage(GATEWAY, form.scope, None, unsaved, found, key)
         return await self._page(visit, shown)
 
     async def _begin(self, visit: Visit, form: Form, draft: dict[str, Any]) -> Response:
@@ -136,7 +136,7 @@ class RulesPages:
         key = await self.tries.start(form, draft, visit.who)
         return elsewhere(f"{_PATH}/backtest/{key}")
 
-    async def _conflict(self, visit: Visit, shown: Shown, form: Form) -> Response:
+    async def _conflict(self, visit: Visit, shown: RulesPage, form: Form) -> Response:
         """Show what was read, what the file says now and what was wanted; saving again decides."""
         file = await self.targets.file(shown.target, visit.who)
         now, edit, was = part_of(file["file"], shown.scope), form.edit, form.settings_seen
@@ -151,7 +151,7 @@ class RulesPages:
         )
         return await self._page(visit, replace(shown, unsaved=unsaved), 409)
 
-    async def _page(self, visit: Visit, shown: Shown, status: int = 200) -> Response:
+    async def _page(self, visit: Visit, shown: RulesPage, status: int = 200) -> Response:
         file = await self.targets.file(shown.target, visit.who)
         scope, unsaved = shown.scope, shown.unsaved
         part = part_of(file["file"], scope)
@@ -180,7 +180,9 @@ class RulesPages:
         )
         return page(text, status)
 
-    async def _tried(self, visit: Visit, query: Mapping[str, str], shown: Shown) -> Tried | None:
+    async def _tried(
+        self, visit: Visit, query: Mapping[str, str], shown: RulesPage
+    ) -> Tried | None:
         command, cwd = query.get("try", ""), query.get("cwd", "").strip() or self.home
         if not command.strip():
             return None
@@ -191,7 +193,7 @@ class RulesPages:
         return Tried(command, cwd, found)
 
 
-def _query(shown: Shown, **more: str) -> str:
+def _query(shown: RulesPage, **more: str) -> str:
     """Return the query of an address of this target and scope, with some parameters replaced."""
     fields = {"node": shown.target.id, "agent": shown.scope, **more}
     return urlencode({name: text for name, text in fields.items() if text})

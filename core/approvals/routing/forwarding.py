@@ -48,7 +48,7 @@ NO_FALLBACK = Fallback(ApprovalState.DENIED, "nobody could be asked")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EscalationStep:
     """One step of the escalation ladder, in ms: its places, whether the session's chat too.
 
     ``remind_ms`` is the interval of reminders within the step; ``None`` never reminds. ``wake``:
@@ -106,7 +106,7 @@ class Forwarding:
     targets: tuple[Target, ...]
     agents: frozenset[str] | None = None
     session_matches: Callable[[str], bool] | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[EscalationStep, ...] = ()
     quiet: QuietHours | None = None
 
     @property
@@ -141,7 +141,7 @@ class Forwarding:
         return Ladder(tuple(plan.routes.values()), total, tuple(plan.reminders), plan.quiet)
 
     def _climb(
-        self, plan: "_Plan", step: Step, asker: Asker, usable: Callable[[Target], bool]
+        self, plan: "_Plan", step: EscalationStep, asker: Asker, usable: Callable[[Target], bool]
     ) -> None:
         places = [place for place in _places(step, asker.origin) if usable(place)]
         if not places:
@@ -151,9 +151,9 @@ class Forwarding:
             return
         plan.add(step, places)
 
-    def _plain(self, for_ms: int, remind_ms: int | None) -> Step:
+    def _plain(self, for_ms: int, remind_ms: int | None) -> EscalationStep:
         targets = () if self.mode is ForwardMode.SESSION else self.targets
-        return Step(targets, self.mode is not ForwardMode.TARGETS, for_ms, remind_ms)
+        return EscalationStep(targets, self.mode is not ForwardMode.TARGETS, for_ms, remind_ms)
 
     def _passes(self, asker: Asker) -> bool:
         if self.agents is not None and asker.agent not in self.agents:
@@ -171,7 +171,7 @@ class _Plan:
         self.asked = 0
         self.quiet = ""
 
-    def add(self, step: Step, places: list[Target]) -> None:
+    def add(self, step: EscalationStep, places: list[Target]) -> None:
         """Add a step after the existing ones."""
         for place in places:
             self.routes.setdefault(place, Route(place, self.offset_ms, self.asked))
@@ -182,5 +182,5 @@ class _Plan:
         self.asked += 1
 
 
-def _places(step: Step, origin: Target | None) -> tuple[Target, ...]:
+def _places(step: EscalationStep, origin: Target | None) -> tuple[Target, ...]:
     return ((origin,) if origin is not None and step.session else ()) + step.targets

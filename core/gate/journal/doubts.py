@@ -40,9 +40,9 @@ class Doubts:
         match made:
             case approvals.Created(approval=one, fresh=True):
                 return lambda: self._asked(one)
-            case approvals.Answer(approval=one) if made.ended_it or made.is_vote:
+            case approvals.StoredAnswer(approval=one) if made.ended_it or made.is_vote:
                 return lambda: self._ended(one, answer)
-            case approvals.Ended(approval=one, now=True):
+            case approvals.EndState(approval=one, now=True):
                 return lambda: self._ended(one, None)
             case approvals.Expired():
                 return lambda: self._expired(made)

@@ -62,7 +62,7 @@ def asked(approval: Approval) -> list[Entry]:
 
 
 async def answered(
-    store: Store, journal: LastingJournal, made: approvals.Answer, actor: Actor
+    store: Store, journal: LastingJournal, made: approvals.StoredAnswer, actor: Actor
 ) -> None:
     """Write to the journal what an answer did: it ended a question, or it is a vote.
 

@@ -113,7 +113,7 @@ class Supervisor:
             self._drain.rest()
         else:
             self._drain.finish()
-        if isinstance(last, spawn.Refused) and last.why == _HALTED and self._drift is not None:
+        if isinstance(last, spawn.NotStarted) and last.why == _HALTED and self._drift is not None:
             self._drain.note(f"sayso: {self._drift['why']}\n")  # after all that was printed
         report = self._ended(last)
         report["ended"]["fit"] = fit
@@ -159,7 +159,7 @@ class Supervisor:
         self._process_limit.settle()
         os.chdir("/")
 
-    def _ended(self, last: int | spawn.Refused) -> protocol.Report:
+    def _ended(self, last: int | spawn.NotStarted) -> protocol.Report:
         how = report.outcome(last, self._statuses)
         if self._is_cut(how):
             how = None, signal.SIGTERM.value
@@ -184,10 +184,10 @@ class Supervisor:
             return False
         return any(connectors.wanted(connector, code) for connector in self._left)
 
-    def _walk(self, job: protocol.Job) -> int | spawn.Refused | None:
+    def _walk(self, job: protocol.Job) -> int | spawn.NotStarted | None:
         """Run pipeline after pipeline; return what the last one ended in, ``None`` if none ran."""
         status = 0
-        last: int | spawn.Refused | None = None
+        last: int | spawn.NotStarted | None = None
         streams = self._streams(job)
         lines = connectors.pipelines(job["connectors"], len(job["stages"]))
         for place, (connector, group) in enumerate(lines):
@@ -195,7 +195,7 @@ class Supervisor:
             if not connectors.wanted(connector, status):
                 continue
             if last is not None and not self._may_go_on(group):
-                return last if self._drift is None else spawn.Refused(_HALTED, drift=True)
+                return last if self._drift is None else spawn.NotStarted(_HALTED, drift=True)
             members = [connectors.with_status(job["stages"][index], status) for index in group]
             started = spawn.start_pipeline(members, self._fds, job["env"], streams, self._delivery)
             if not self._announce(started, first=last is None):
@@ -224,18 +224,18 @@ class Supervisor:
             self._drift["place"] = group.start
         return self._drift is None
 
-    def _has_drifted(self, group: range, started: list[int | spawn.Refused]) -> bool:
+    def _has_drifted(self, group: range, started: list[int | spawn.NotStarted]) -> bool:
         """Note the first command of a pipeline whose own files had changed, if there is one."""
         for place, one in zip(group, started, strict=False):  # none follow a refused first one
-            if isinstance(one, spawn.Refused) and one.drift:
+            if isinstance(one, spawn.NotStarted) and one.drift:
                 self._drift = {"place": place, "why": one.why}
                 return True
         return False
 
-    def _announce(self, started: list[int | spawn.Refused], *, first: bool) -> bool:
+    def _announce(self, started: list[int | spawn.NotStarted], *, first: bool) -> bool:
         """Report that the run began, or why it did not (then return ``False``)."""
         head = started[0]
-        if first and isinstance(head, spawn.Refused):
+        if first and isinstance(head, spawn.NotStarted):
             self._post.send({"failed": {"drift": head.drift, "why": head.why}})
             return False
         if first and self._own is not None:
@@ -247,7 +247,7 @@ class Supervisor:
             }
             self._post.send({"started": leader})
         for one in started:
-            if isinstance(one, spawn.Refused):
+            if isinstance(one, spawn.NotStarted):
                 self._drain.note(f"sayso: {one.why}\n")
         return True
 

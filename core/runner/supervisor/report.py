@@ -4,7 +4,7 @@ import os
 
 from core.runner.supervisor.output.capture import Output
 from core.runner.supervisor.protocol import Drift, Report
-from core.runner.supervisor.spawn import Refused
+from core.runner.supervisor.spawn import NotStarted
 
 NOT_STARTED = 126
 """The status that a shell gives a command that could not be started."""
@@ -13,9 +13,9 @@ Outcome = tuple[int | None, int | None]
 """The exit code or the signal of a command; neither if it outlived KILL."""
 
 
-def outcome(last: int | Refused, statuses: dict[int, int]) -> Outcome:
+def outcome(last: int | NotStarted, statuses: dict[int, int]) -> Outcome:
     """Return how a command ended, by the wait statuses that were seen."""
-    if isinstance(last, Refused):
+    if isinstance(last, NotStarted):
         return NOT_STARTED, None
     if last not in statuses:
         return None, None

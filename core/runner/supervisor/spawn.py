@@ -22,7 +22,7 @@ FIRST_INHERITED = 3
 """The descriptor at which a command finds the first of what it inherits."""
 
 
-class Refused:
+class NotStarted:
     """A command that was not started, and why; ``drift`` if its file changed."""
 
     __slots__ = ("drift", "why")
@@ -46,9 +46,9 @@ class Streams:
 
 def start_pipeline(
     stages: list[Stage], fds: list[int], env: dict[str, str], streams: Streams, delivery: Delivery
-) -> list[int | Refused]:
+) -> list[int | NotStarted]:
     """Start all commands of a pipeline in one new process group."""
-    started: list[int | Refused] = []
+    started: list[int | NotStarted] = []
     source, group = streams.source, 0
     for index, stage in enumerate(stages):
         last = index == len(stages) - 1
@@ -65,7 +65,7 @@ def start_pipeline(
         if not last:
             os.close(sink)
         source = following
-        if isinstance(child, Refused) and index == 0:
+        if isinstance(child, NotStarted) and index == 0:
             break
     if source not in {-1, streams.source}:
         os.close(source)
@@ -74,12 +74,12 @@ def start_pipeline(
 
 def _start(
     stage: Stage, fds: list[int], env: dict[str, str], ends: Streams, group: int, delivery: Delivery
-) -> int | Refused:
+) -> int | NotStarted:
     """Check a command's files for the last time, and start it so that it finds exactly these."""
     bound: list[Bound] = []
     why = _changed(stage, fds, delivery.leases) or delivery.bind(stage, fds, bound)
     if why:
-        return Refused(why, drift=True)
+        return NotStarted(why, drift=True)
     program, own = stage["program"], -1
     try:
         path, argv = stage["path"], stage["argv"]
@@ -107,7 +107,7 @@ def _start(
             return delivery.start(bound, spawn)
     except OSError as error:
         close(bound)
-        return Refused(f"`{stage['argv'][0]}` cannot be started: {error.strerror}", drift=False)
+        return NotStarted(f"`{stage['argv'][0]}` cannot be started: {error.strerror}", drift=False)
     finally:
         if own >= 0:
             os.close(own)

@@ -36,28 +36,28 @@ from core.store.approvals.queries import (
 )
 from core.store.approvals.requesters import ResolvedReference, find_for, references
 from core.store.schema.records import (
-    Answer,
     ApprovalDraft,
     CodeTaken,
     Created,
-    Ended,
+    EndState,
     Expired,
     HistoryRow,
     PromptDraft,
+    StoredAnswer,
 )
 
 __all__ = [
-    "Answer",
     "ApprovalDraft",
     "Ballot",
     "CodeTaken",
     "Created",
-    "Ended",
+    "EndState",
     "Expired",
     "HistoryRow",
     "Narrowing",
     "PromptDraft",
     "ResolvedReference",
+    "StoredAnswer",
     "TooMany",
     "answer",
     "answer_known",

@@ -26,7 +26,7 @@ from core.store.outbox.message_lookup import is_asked_elsewhere
 from core.store.people import passkeys, people, totp_keys
 from core.store.people.passkeys import PasskeySpend
 from core.store.schema.json_columns import load
-from core.store.schema.records import Answer, AnswerRefusal, Ended
+from core.store.schema.records import AnswerRefusal, EndState, StoredAnswer
 from core.store.schema.states import DecisionSource
 from core.store.schema.tables import IS_PENDING, approvals, decisions, questions
 
@@ -129,7 +129,7 @@ class _Case:
     terms: GrantTerms | None
 
 
-def answer(conn: Connection, ballot: Ballot) -> Answer | None:
+def answer(conn: Connection, ballot: Ballot) -> StoredAnswer | None:
     """Decide an approval, once, or count a vote; ``None`` if none has this id.
 
     The same message again gets the same answer, which also settles a commit that was in doubt. An
@@ -158,7 +158,7 @@ def answer(conn: Connection, ballot: Ballot) -> Answer | None:
 
 def answer_known(
     conn: Connection, ballot: Ballot, approval: Approval, known: people.KnownAs
-) -> Answer:
+) -> StoredAnswer:
     """Answer an approval that this transaction has just read, as ``answer`` does.
 
     Raises:
@@ -177,7 +177,7 @@ def answer_known(
     return _answer(conn, asked)
 
 
-def _answer(conn: Connection, asked: _Case) -> Answer:
+def _answer(conn: Connection, asked: _Case) -> StoredAnswer:
     ballot = asked.ballot
     if ballot.allows:
         require_space(conn)
@@ -187,7 +187,7 @@ def _answer(conn: Connection, asked: _Case) -> Answer:
         refusal = AnswerRefusal.CHANGED
     if refusal is not None:
         approval = existing(conn, ballot.approval_id)
-        return Answer(won=False, repeated=False, approval=approval, refused=refusal)
+        return StoredAnswer(won=False, repeated=False, approval=approval, refused=refusal)
     showings.record_views(conn, ballot.views)
     made = _vote(conn, asked) if asked.quorum > 1 and ballot.allows else _decide(conn, asked)
     if proving and (made.won or made.counted):
@@ -245,7 +245,7 @@ def _keep_proof(conn: Connection, asked: _Case) -> None:
     proofs.record(conn, proof)
 
 
-def _vote(conn: Connection, asked: _Case) -> Answer:
+def _vote(conn: Connection, asked: _Case) -> StoredAnswer:
     ballot, approval_id = asked.ballot, asked.ballot.approval_id
     in_time = votes.lock(conn, approval_id)
     recorded = before(conn, ballot.key, approval_id)
@@ -263,13 +263,13 @@ def _vote(conn: Connection, asked: _Case) -> Answer:
         votes.notify(conn, approval_id, vote, len(counted), asked.quorum)
         note_approval(conn, approval_id)
         approval = existing(conn, approval_id)
-        return Answer(won=False, repeated=False, approval=approval, counted=True)
+        return StoredAnswer(won=False, repeated=False, approval=approval, counted=True)
     votes.keep_only(conn, approval_id, counted)
     reply, terms = votes.narrowest(counted)
     return _decide(conn, replace(asked, reply=reply, terms=terms))
 
 
-def _decide(conn: Connection, asked: _Case) -> Answer:
+def _decide(conn: Connection, asked: _Case) -> StoredAnswer:
     ballot, approval_id = asked.ballot, asked.ballot.approval_id
     wanted = _STATE_OF[asked.reply]
     row = _end(conn, approval_id, wanted)
@@ -286,12 +286,16 @@ def _decide(conn: Connection, asked: _Case) -> Answer:
     if recorded is not None:
         return _replayed(conn, ballot, recorded)
     approval = existing(conn, approval_id)
-    return Answer(won=won, repeated=False, approval=approval, edits=concluded.edits, late=late)
+    return StoredAnswer(
+        won=won, repeated=False, approval=approval, edits=concluded.edits, late=late
+    )
 
 
-def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> Answer:
+def _replayed(conn: Connection, ballot: Ballot, recorded: Recorded) -> StoredAnswer:
     approval = existing(conn, ballot.approval_id)
-    return Answer(recorded is Recorded.WON, True, approval, counted=recorded is Recorded.COUNTED)
+    return StoredAnswer(
+        recorded is Recorded.WON, True, approval, counted=recorded is Recorded.COUNTED
+    )
 
 
 def settled(conn: Connection, approval_id: ApprovalId) -> Approval | None:
@@ -303,7 +307,7 @@ def settled(conn: Connection, approval_id: ApprovalId) -> Approval | None:
     return get(conn, approval_id)
 
 
-def cancel(conn: Connection, approval_id: ApprovalId, note: str) -> Ended | None:
+def cancel(conn: Connection, approval_id: ApprovalId, note: str) -> EndState | None:
     """End a pending approval because nobody needs its answer; return its true state.
 
     ``None`` if no approval has this id.
@@ -317,7 +321,7 @@ def cancel(conn: Connection, approval_id: ApprovalId, note: str) -> Ended | None
             ending = timed_out(row)
         conclude(conn, [ending])
     approval = get(conn, approval_id)
-    return None if approval is None else Ended(approval, now=row is not None)
+    return None if approval is None else EndState(approval, now=row is not None)
 
 
 def settle_lost(

@@ -74,7 +74,7 @@ class AnswerRefusal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """What became of a person's reply.
 
     ``won``: this reply ended the approval. A reply after the deadline never wins; it ends the
@@ -104,7 +104,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndState:
     """The true state of an approval that was to end; ``now``: it ended in this transaction."""
 
     approval: Approval
@@ -149,7 +149,7 @@ class OrphanedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownApproval:
     """One approval that a message shows, and how its request ended, where it has."""
 
     approval: Approval
@@ -173,7 +173,7 @@ class OutboxItem:
     attempts: int
     message: str | None
     uncertain: bool = False
-    shows: tuple[Shown, ...] = ()
+    shows: tuple[ShownApproval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

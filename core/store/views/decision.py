@@ -10,7 +10,7 @@ from core.model.approval import ApprovalState
 from core.model.identity import Actor
 from core.store import approvals
 from core.store.runs.outcomes import outcome
-from core.store.schema.records import Answer, Shown
+from core.store.schema.records import ShownApproval, StoredAnswer
 from core.store.schema.states import OutboxKind
 from core.store.schema.tables import outbox as items
 
@@ -27,7 +27,7 @@ _IN_GROUPS = select(items.c.message).where(
 )
 
 
-def answer(conn: Connection, ballot: approvals.Ballot) -> Answer | None:
+def answer(conn: Connection, ballot: approvals.Ballot) -> StoredAnswer | None:
     """Take an answer as ``approvals.answer`` does; its edits have what they show."""
     made = approvals.answer(conn, ballot)
     return None if made is None else _with_contents(conn, made)
@@ -43,7 +43,7 @@ class FindAndAnswer(Generic[T]):
 
     authorise: Callable[[approvals.ResolvedReference], approvals.Ballot | T]
 
-    def __call__(self, conn: Connection, ref: str, actor: Actor) -> Answer | T:
+    def __call__(self, conn: Connection, ref: str, actor: Actor) -> StoredAnswer | T:
         """Run it."""
         meant = approvals.find_for(conn, ref, actor)
         ballot = self.authorise(meant)
@@ -53,7 +53,7 @@ class FindAndAnswer(Generic[T]):
         return _with_contents(conn, approvals.answer_known(conn, ballot, approval, meant.known))
 
 
-def _with_contents(conn: Connection, made: Answer) -> Answer:
+def _with_contents(conn: Connection, made: StoredAnswer) -> StoredAnswer:
     """Give each edit what it has to show.
 
     That of a message with several prompts is read when it is sent, and so is that of an identical
@@ -65,7 +65,7 @@ def _with_contents(conn: Connection, made: Answer) -> Answer:
     grouped = set(conn.execute(_IN_GROUPS, {"p_id": approval.id}).scalars())
     allowed = approval.resolution and approval.resolution.state is ApprovalState.ALLOWED
     # What was allowed just now waits in the queue of runs.
-    shows = (Shown(approval, None if allowed else outcome(conn, approval.id)),)
+    shows = (ShownApproval(approval, None if allowed else outcome(conn, approval.id)),)
     edits = tuple(
         replace(one, shows=shows)
         if one.approval_id == approval.id and one.message not in grouped

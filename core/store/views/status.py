@@ -10,7 +10,7 @@ from core.model.result import Pending, Running, Submission
 from core.store.approvals.queries import get, is_visible
 from core.store.outbox.message_lookup import members
 from core.store.runs.outcomes import outcome
-from core.store.schema.records import OutboxItem, Shown
+from core.store.schema.records import OutboxItem, ShownApproval
 from core.store.schema.tables import IS_PENDING, approvals, runs
 
 _IS_RUN = select(runs.c.id).where(runs.c.id == bindparam("p_id"))
@@ -84,7 +84,7 @@ def waiting(conn: Connection) -> Waiting:
     return Waiting(int(count), None if oldest_ms is None else int(oldest_ms))
 
 
-def shown_by(conn: Connection, edit: OutboxItem) -> tuple[Shown, ...]:
+def shown_by(conn: Connection, edit: OutboxItem) -> tuple[ShownApproval, ...]:
     """Return what the message of an edit shows, in the order of its prompts.
 
     A message that no prompt is recorded for shows the edit's own approval; one that is gone is
@@ -94,7 +94,7 @@ def shown_by(conn: Connection, edit: OutboxItem) -> tuple[Shown, ...]:
     own = (edit.approval_id,) if edit.approval_id else ()
     found = (get(conn, approval_id) for approval_id in known or own)
     return tuple(
-        Shown(approval, None if approval.resolution is None else outcome(conn, approval.id))
+        ShownApproval(approval, None if approval.resolution is None else outcome(conn, approval.id))
         for approval in found
         if approval is not None
     )

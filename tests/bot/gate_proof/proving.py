@@ -16,7 +16,7 @@ from bot.chat.agent_threads import AgentThreads
 from bot.chat.inbox import GateInbox, Surroundings, inbox_of
 from bot.gate_proof.alarm import Alarm, Audience
 from bot.gate_proof.chat import ChatEntryPoint, ProvingSender
-from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.entry_points import ProofAnswer
 from bot.gate_proof.prover import Proof, Prover
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import RunMethods
@@ -176,9 +176,9 @@ class Way:
     """A test's entry point: whatever it does with a marked command."""
 
     name: str
-    does: Callable[[Mark], Awaitable[Answer]]
+    does: Callable[[Mark], Awaitable[ProofAnswer]]
 
-    async def submit(self, mark: Mark) -> Answer:
+    async def submit(self, mark: Mark) -> ProofAnswer:
         """Do it."""
         return await self.does(mark)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.client import Client
-from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.entry_points import ProofAnswer
 from bot.gate_proof.prover import ProofState
 from bot.intake.callers.unix_peer import kernel_session
 from channels.memory import MemoryChannel
@@ -143,7 +143,7 @@ class TestBroken:
             asked = await world.gate.submit(request("touch made", cwd=tmp_path))
             assert isinstance(asked, Pending)
             await world.gate.answer(says(asked.run_id, ApprovalReply.ALLOW_ONCE))
-            world.prover.add(Way("leak", _answers(Answer.RAN)))
+            world.prover.add(Way("leak", _answers(ProofAnswer.RAN)))
 
             assert ProofState.RAN is of(await world.prover.prove(), "leak").state
             channel = MemoryChannel()
@@ -190,11 +190,11 @@ class TestBroken:
         """The control of the controls: blind to guard, answer and witness, it locks nothing."""
         async with proving(tmp_path, broken=True) as world:
 
-            async def blind(mark: Mark) -> Answer:
+            async def blind(mark: Mark) -> ProofAnswer:
                 del world.gate.execution.guard.marks._drawn[mark.nonce]
                 await _call(world, "exec.run", {"argv": list(mark.argv), "cwd": "/"})
                 Path(mark.witness).unlink()
-                return Answer.HELD
+                return ProofAnswer.HELD
 
             world.prover.entry_points[:] = [Way("blind", blind)]
             assert {"blind": "incomplete"} == await world.states()
@@ -216,53 +216,53 @@ class TestBroken:
         assert "on" in {record["state"] for record in world.journal("lockdown")}
 
 
-def _answers(answer: Answer) -> Callable[[Mark], Awaitable[Answer]]:
-    async def does(_mark: Mark) -> Answer:
+def _answers(answer: ProofAnswer) -> Callable[[Mark], Awaitable[ProofAnswer]]:
+    async def does(_mark: Mark) -> ProofAnswer:
         return answer
 
     return does
 
 
-def _by_execution(world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
-    async def does(mark: Mark) -> Answer:
+def _by_execution(world: Proving) -> Callable[[Mark], Awaitable[ProofAnswer]]:
+    async def does(mark: Mark) -> ProofAnswer:
         gate, run_id = world.gate, new_id()
         plan = gate.planner.plan(request(argv=mark.argv), ExecPolicy(host=ExecHost.GATEWAY))
         assert not isinstance(plan, Refusal)
         draft = RunDraft(id=run_id, plan=plan, requester=AGENT, owner="boot-1", request_key=None)
         claim = NewRun(gate.store, gate.journal, draft, gate.rulebook.judge(plan, ExecPolicy()))
         await gate.execution.run(run_id, plan, claim)
-        return Answer.HELD
+        return ProofAnswer.HELD
 
     return does
 
 
-def _by_host(world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
-    async def does(mark: Mark) -> Answer:
+def _by_host(world: Proving) -> Callable[[Mark], Awaitable[ProofAnswer]]:
+    async def does(mark: Mark) -> ProofAnswer:
         plan = world.gate.planner.plan(request(argv=mark.argv), ExecPolicy(host=ExecHost.GATEWAY))
         assert not isinstance(plan, Refusal)
         host = world.gate.execution.hosts.get(plan.host)
         assert host is not None
         await host.run(new_id(), plan, Watcher())
-        return Answer.HELD
+        return ProofAnswer.HELD
 
     return does
 
 
-def _elsewhere(_world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
-    async def does(mark: Mark) -> Answer:
+def _elsewhere(_world: Proving) -> Callable[[Mark], Awaitable[ProofAnswer]]:
+    async def does(mark: Mark) -> ProofAnswer:
         await asyncio.to_thread(subprocess.run, mark.argv, check=True)
-        return Answer.HELD
+        return ProofAnswer.HELD
 
     return does
 
 
-def _late(_world: Proving) -> Callable[[Mark], Awaitable[Answer]]:
+def _late(_world: Proving) -> Callable[[Mark], Awaitable[ProofAnswer]]:
     left = [0.2]  # once: a second time would come after all checks
 
-    async def does(mark: Mark) -> Answer:
+    async def does(mark: Mark) -> ProofAnswer:
         while left:
             asyncio.get_running_loop().call_later(left.pop(), Path(mark.witness).touch)
-        return Answer.HELD
+        return ProofAnswer.HELD
 
     return does
 
@@ -275,13 +275,13 @@ class TestIncomplete:
 
     async def test_people_hear_of_the_third_time_in_a_row(self, tmp_path: Path) -> None:
         """Bounded by the patience; once for each outage."""
-        answers = [None, None, None, None, Answer.HELD, None, None, None]
+        answers = [None, None, None, None, ProofAnswer.HELD, None, None, None]
 
-        async def comes_and_goes(mark: Mark) -> Answer:
+        async def comes_and_goes(mark: Mark) -> ProofAnswer:
             if answers[0] is None:
                 await asyncio.sleep(60)
             await world.gate.submit(request(argv=mark.argv))
-            return Answer.HELD
+            return ProofAnswer.HELD
 
         async with proving(tmp_path, patience_s=0.5) as world:
             world.prover.entry_points[:] = [Way("slow", comes_and_goes)]
@@ -305,12 +305,12 @@ class TestIncomplete:
         """With another mark; if it fails again, the proof is incomplete."""
         marks: list[Mark] = []
 
-        async def stands_still(mark: Mark) -> Answer:
+        async def stands_still(mark: Mark) -> ProofAnswer:
             marks.append(mark)
             if len(marks) <= pauses:
                 raise TimeoutError
             await world.gate.submit(request(argv=mark.argv))
-            return Answer.HELD
+            return ProofAnswer.HELD
 
         async with proving(tmp_path) as world:
             world.prover.entry_points[:] = [Way("slow", stands_still)]
@@ -327,7 +327,7 @@ class TestIncomplete:
     ) -> None:
         """Its proof names the failure."""
 
-        async def fails(_mark: Mark) -> Answer:
+        async def fails(_mark: Mark) -> ProofAnswer:
             raise failure
 
         async with proving(tmp_path) as world:
@@ -337,7 +337,7 @@ class TestIncomplete:
     async def test_a_way_that_drops_the_request_is_not_called_held(self, tmp_path: Path) -> None:
         """An answer alone proves nothing: the policy must have seen the command."""
         async with proving(tmp_path) as world:
-            world.prover.add(Way("deaf", _answers(Answer.HELD)))
+            world.prover.add(Way("deaf", _answers(ProofAnswer.HELD)))
             proof = of(await world.prover.prove(), "deaf")
 
         assert ProofState.INCOMPLETE is proof.state
@@ -412,10 +412,10 @@ class TestLifting:
             lockdown = world.gate.execution.guard.lockdown
             lockdown.engage("first", by="ana")
 
-            async def presses(mark: Mark) -> Answer:
+            async def presses(mark: Mark) -> ProofAnswer:
                 lockdown.engage("again", by="bob")
                 await world.gate.submit(request(argv=mark.argv))
-                return Answer.HELD
+                return ProofAnswer.HELD
 
             world.prover.add(Way("slow", presses))
             assert "again in the meantime" in await world.prover.lift("uid:0")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.factories.remote_exec import LOG_NAME, RemoteExec, remote_exec
-from bot.gate_proof.entry_points import Answer
+from bot.gate_proof.entry_points import ProofAnswer
 from bot.gate_proof.prover import ProofState
 from bot.gate_proof.remote import RemoteEntryPoint, watched
 from bot.settings import load
@@ -106,7 +106,7 @@ async def test_the_proof_is_a_machine_that_nobody_stores_and_that_may_run_nothin
         kinds = [record["kind"] for record in host.log()]
         counted = host.remote.counters
 
-    assert Answer.HELD is other
+    assert ProofAnswer.HELD is other
     assert {} == pairs
     assert {FOLDER} == {path.name for path in tmp_path.iterdir()} - before
     assert not (tmp_path / FILE).exists()
@@ -227,7 +227,7 @@ async def test_a_request_of_anybody_else_leaves_the_marks_alone(tmp_path: Path) 
         assert len(SENDER) == len(host.service.sender)
         mark = marks.draw("remote", "/usr/bin/touch", str(tmp_path))
         near = Mark("remote", mark.nonce, (*mark.argv, mark.argv[-1]))
-        assert Answer.HELD is await host.entry_point.submit(near)
+        assert ProofAnswer.HELD is await host.entry_point.submit(near)
         assert mark.judged is None
-        assert Answer.HELD is await host.entry_point.submit(mark)
+        assert ProofAnswer.HELD is await host.entry_point.submit(mark)
         assert (RemoteDenial.ARGV_NOT_ALLOWED, False) == (mark.reason, mark.started)

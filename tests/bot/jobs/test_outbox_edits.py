@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from channels.memory import MemoryChannel, Shown
+from channels.memory import MemoryChannel, ShownMessage
 from core.approvals.answer import Answer
 from core.gate.gate import Gate
 from core.model.approval import ApprovalReply, ApprovalState
@@ -47,7 +47,7 @@ class DyingEditor:
         """Send nothing, ever."""
 
 
-async def _shown(gate: Gate, channel: MemoryChannel, folder: Path) -> Shown:
+async def _shown(gate: Gate, channel: MemoryChannel, folder: Path) -> ShownMessage:
     await ask(gate, folder)
     await until(lambda: channel.shown)
     (shown,) = channel.shown.values()

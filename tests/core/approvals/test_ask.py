@@ -10,7 +10,13 @@ import pytest
 
 from core.approvals.ask import Asking
 from core.approvals.routing.approvers import Approvers
-from core.approvals.routing.forwarding import NO_FALLBACK, Fallback, Forwarding, Step, Timing
+from core.approvals.routing.forwarding import (
+    NO_FALLBACK,
+    EscalationStep,
+    Fallback,
+    Forwarding,
+    Timing,
+)
 from core.approvals.routing.quiet_hours import QuietHours
 from core.approvals.routing.tiers import TierTerms, tiers_of
 from core.model.approval import Approval, ApprovalReply, ApprovalState
@@ -88,7 +94,10 @@ async def test_the_remembered_chat_is_asked_where_the_request_names_none(store: 
 
 async def test_a_ladder_becomes_prompts_with_their_times(store: Store) -> None:
     """The store has all steps; the time of the question is that of all of them."""
-    steps = (Step((ROOM,), False, 60_000), Step((CHIEF,), False, 120_000, 50_000))
+    steps = (
+        EscalationStep((ROOM,), False, 60_000),
+        EscalationStep((CHIEF,), False, 120_000, 50_000),
+    )
     asked = await _open(_asking(store, Forwarding(True, ForwardMode.SESSION, (), steps=steps)))
     assert asked.deadline_ms - asked.created_ms == 180_000
     assert await _places(store) == [ROOM]

@@ -24,7 +24,7 @@ READERS = (
     Mutant(
         "the tree reader takes an unknown node for a separator",
         "shell/tree_reader.py",
-        '        raise Refused("R4", shape(kind))',
+        '        raise OutsideGrammar("R4", shape(kind))',
         "        return Connector.THEN",
         "shell/test_tree_reader.py::test_the_rules_hold_without_the_second_reader",
     ),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.page.records.story import Step, _decided, _ran, _read, _shown
+from bot.page.records.story import StoryEvent, _decided, _ran, _read, _shown
 from core.store.views.status import RunTimes
 
 COPY = {"channel": "slack", "to": "C1", "state": "sent", "why": ""}
@@ -45,7 +45,7 @@ def test_where_it_was_shown(
     copies: list[dict[str, Any]], at_ms: int | None, lines: tuple[str, ...]
 ) -> None:
     """Each copy, with what became of it; without any it is on the page alone."""
-    assert _shown(copies, at_ms) == Step("Shown", at_ms, lines)
+    assert _shown(copies, at_ms) == StoryEvent("Shown", at_ms, lines)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_who_read_it(
     looks: list[dict[str, Any]], took: int | None, lines: tuple[str, ...] | None
 ) -> None:
     """By name if there is one; copies that nobody is known to have read are no reading."""
-    assert _read(looks, took) == ([] if lines is None else [Step("Read", 3, lines)])
+    assert _read(looks, took) == ([] if lines is None else [StoryEvent("Read", 3, lines)])
 
 
 LATE = "1.5 s after it was asked"
@@ -78,35 +78,41 @@ LATE = "1.5 s after it was asked"
         (
             {"state": "denied", "how": "not listed"},
             None,
-            [Step("Decided by policy", None, ("not listed",), "denied")],
+            [StoryEvent("Decided by policy", None, ("not listed",), "denied")],
         ),
         (
             {"state": "done", "how": "exit code 0"},
             None,
-            [Step("Decided by policy", None, ("allowed without asking",))],
+            [StoryEvent("Decided by policy", None, ("allowed without asking",))],
         ),
         (
             {},
             {"state": "pending", "votes": ["bob"]},
             [
-                Step("Counted", None, ("bob allowed it",)),
-                Step("Waiting for an answer", kind="open"),
+                StoryEvent("Counted", None, ("bob allowed it",)),
+                StoryEvent("Waiting for an answer", kind="open"),
             ],
         ),
-        ({}, {}, [Step("Decided: allow-once", 1500, ("by ana", LATE), "allowed")]),
+        ({}, {}, [StoryEvent("Decided: allow-once", 1500, ("by ana", LATE), "allowed")]),
         (
             {},
             {"terms": "for 10 min", "note": "ok"},
-            [Step("Decided: allow-once, for 10 min", 1500, ("by ana", "“ok”", LATE), "allowed")],
+            [
+                StoryEvent(
+                    "Decided: allow-once, for 10 min", 1500, ("by ana", "“ok”", LATE), "allowed"
+                )
+            ],
         ),
         (
             {},
             {"state": "expired", "decision": None, "by": None},
-            [Step("Decided: expired", 1500, (LATE,), "expired")],
+            [StoryEvent("Decided: expired", 1500, (LATE,), "expired")],
         ),
     ],
 )
-def test_who_decided(row: dict[str, Any], known: dict[str, Any] | None, steps: list[Step]) -> None:
+def test_who_decided(
+    row: dict[str, Any], known: dict[str, Any] | None, steps: list[StoryEvent]
+) -> None:
     """The policy, or people; silence is named by what it led to."""
     assert _decided(row, None if known is None else {**KNOWN, **known}) == steps
 
@@ -115,13 +121,17 @@ def test_who_decided(row: dict[str, Any], known: dict[str, Any] | None, steps: l
     ("times", "code", "steps"),
     [
         (None, None, []),
-        (RunTimes(1, None, None), None, [Step("Queued", 1, kind="open")]),
-        (RunTimes(1, 2, None), None, [Step("Started", 2), Step("Runs", kind="open")]),
-        (RunTimes(1, 2, 3), 0, [Step("Started", 2), Step("Ended", 3, ("so",), "done")]),
-        (RunTimes(1, 2, 3), 1, [Step("Started", 2), Step("Ended", 3, ("so",), "failed")]),
-        (RunTimes(1, None, 3), None, [Step("Ended", 3, ("so",), "failed")]),
+        (RunTimes(1, None, None), None, [StoryEvent("Queued", 1, kind="open")]),
+        (RunTimes(1, 2, None), None, [StoryEvent("Started", 2), StoryEvent("Runs", kind="open")]),
+        (RunTimes(1, 2, 3), 0, [StoryEvent("Started", 2), StoryEvent("Ended", 3, ("so",), "done")]),
+        (
+            RunTimes(1, 2, 3),
+            1,
+            [StoryEvent("Started", 2), StoryEvent("Ended", 3, ("so",), "failed")],
+        ),
+        (RunTimes(1, None, 3), None, [StoryEvent("Ended", 3, ("so",), "failed")]),
     ],
 )
-def test_how_it_ran(times: RunTimes | None, code: int | None, steps: list[Step]) -> None:
+def test_how_it_ran(times: RunTimes | None, code: int | None, steps: list[StoryEvent]) -> None:
     """A run may have ended without having started."""
     assert _ran({"exitCode": code, "how": "so"}, times) == steps

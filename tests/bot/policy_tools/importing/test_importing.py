@@ -290,6 +290,14 @@ def test_a_lost_denial_takes_the_allows_with_it_and_comes_first(lost: str) -> No
         assert [] == allowed(found)
 
 
+def test_a_denial_that_is_no_valid_rule_here_is_lost() -> None:
+    """It is not just dropped, as something that allows is: `--write` refuses while one is lost."""
+    found = claude(deny=["Bash(git log \x07)"])
+
+    assert fates(found) == [Fate.LOST]
+    assert "control or invisible characters" in reason(found, "git log")
+
+
 @pytest.mark.parametrize(
     ("program", "fate"),
     [("pwd", Fate.EXACT), ("/usr/bin/pwd", Fate.EXACT), ("/opt/bin/pwd", Fate.NARROWER)],

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.approvals.routing.forwarding import Asker, Forwarding, Ladder, Route, Step
+from core.approvals.routing.forwarding import Asker, EscalationStep, Forwarding, Ladder, Route
 from core.approvals.routing.quiet_hours import QuietHours
 from core.model.identity import AgentId, SessionKey, Target
 from core.settings import ForwardMode
@@ -39,7 +39,7 @@ def _places(ladder: Ladder) -> tuple[Target, ...]:
     return tuple(route.target for route in ladder.routes)
 
 
-def _steps(*steps: Step, quiet: QuietHours | None = None) -> Forwarding:
+def _steps(*steps: EscalationStep, quiet: QuietHours | None = None) -> Forwarding:
     return Forwarding(True, ForwardMode.SESSION, (), steps=steps, quiet=quiet)
 
 
@@ -65,7 +65,9 @@ def test_each_place_once() -> None:
     assert (ORIGIN, *FIXED) == _places(
         _ladder(Forwarding(True, ForwardMode.BOTH, (ORIGIN, *FIXED, FIXED[0])))
     )
-    ladder = _ladder(_steps(Step((TEAM,), False, 60 * S), Step((TEAM, CHIEF), False, 90 * S)))
+    ladder = _ladder(
+        _steps(EscalationStep((TEAM,), False, 60 * S), EscalationStep((TEAM, CHIEF), False, 90 * S))
+    )
     assert (Route(TEAM, 0, 0), Route(CHIEF, 60 * S, 1)) == ladder.routes
     assert 150 * S == ladder.timeout_ms
 
@@ -93,9 +95,9 @@ def test_a_ladder_asks_one_after_the_other() -> None:
     """Each step begins when the one before has used its time, and reminds within its own."""
     ladder = _ladder(
         _steps(
-            Step((TEAM,), True, 300 * S, 100 * S),
-            Step((CHIEF,), False, 200 * S),
-            Step((BOSS,), False, 400 * S, 150 * S),
+            EscalationStep((TEAM,), True, 300 * S, 100 * S),
+            EscalationStep((CHIEF,), False, 200 * S),
+            EscalationStep((BOSS,), False, 400 * S, 150 * S),
         )
     )
 
@@ -113,7 +115,7 @@ def test_a_ladder_asks_one_after_the_other() -> None:
 
 def test_a_step_that_reaches_nobody_costs_no_time() -> None:
     """The next one replaces it at once; without any, this machine's list has all of it."""
-    steps = _steps(Step((TEAM,), False, 300 * S), Step((BOSS,), False, 400 * S))
+    steps = _steps(EscalationStep((TEAM,), False, 300 * S), EscalationStep((BOSS,), False, 400 * S))
 
     assert Ladder((Route(BOSS, 0, 0),), 400 * S, ()) == _ladder(
         steps, usable=lambda place: place.channel == "telegram"
@@ -137,9 +139,9 @@ def test_in_quiet_hours_only_waking_steps_are_asked(
     """A step that would begin in them is left out, and the next waking one is asked at once."""
     ladder = _ladder(
         _steps(
-            Step((TEAM,), False, 300 * S),
-            Step((BOSS,), False, 400 * S, wake=True),
-            Step((CHIEF,), False, 100 * S),
+            EscalationStep((TEAM,), False, 300 * S),
+            EscalationStep((BOSS,), False, 400 * S, wake=True),
+            EscalationStep((CHIEF,), False, 100 * S),
             quiet=NIGHT,
         ),
         at=at,
@@ -164,8 +166,8 @@ def test_nobody_may_be_woken() -> None:
         (Forwarding(True, ForwardMode.SESSION, FIXED), True),
         (Forwarding(True, ForwardMode.TARGETS, FIXED), False),
         (Forwarding(False, ForwardMode.BOTH, FIXED), False),
-        (_steps(Step((TEAM,), False, S)), False),
-        (_steps(Step((TEAM,), False, S), Step((), True, S)), True),
+        (_steps(EscalationStep((TEAM,), False, S)), False),
+        (_steps(EscalationStep((TEAM,), False, S), EscalationStep((), True, S)), True),
     ],
 )
 def test_the_sessions_chat_is_looked_up_only_where_it_is_asked(
