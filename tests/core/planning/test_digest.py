@@ -28,3 +28,14 @@ def test_another_value_is_another_plan(name: str) -> None:
     other = replace(plan, part=replace(PART, **{name: OTHERS[name]}))
 
     assert digest_of(other) != digest_of(plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("node_name", "shed"), ("run_as", "alice"), ("task", "nightly")]
+)
+def test_where_and_as_whom_it_runs_is_in_the_digest(name: str, value: str) -> None:
+    """Each is left out of the digest while it is not set, so that older plans keep theirs."""
+    plan = plan_of(command("ls"))
+    one, other = (replace(plan, **{name: each}) for each in (value, f"{value}-2"))
+
+    assert len({digest_of(plan), digest_of(one), digest_of(other)}) == 3

@@ -85,9 +85,13 @@ def test_many_connections_of_others_cost_nothing() -> None:
     ):
         accepted, peer = listener.accept()
         with accepted:
-            for _ in range(4_000):
-                socket.create_connection(listener.getsockname()).close()
-                listener.accept()[0].close()
+            # On a busy machine the kernel takes some of their ports again (tcp_tw_reuse).
+            for _ in range(20):
+                if len(list(tcp_peer.ends())) > 4_000:
+                    break
+                for _ in range(1_000):
+                    socket.create_connection(listener.getsockname()).close()
+                    listener.accept()[0].close()
             assert len(list(tcp_peer.ends())) > 4_000  # the control
             table = _seconds(lambda: list(tcp_peer.ends()))
             assert _seconds(lambda: tcp_peer.uid_of(peer, accepted.getsockname())) < table / 20
