@@ -36,6 +36,6 @@ def test_another_value_is_another_plan(name: str) -> None:
 def test_where_and_as_whom_it_runs_is_in_the_digest(name: str, value: str) -> None:
     """Each is left out of the digest while it is not set, so that older plans keep theirs."""
     plan = plan_of(command("ls"))
-    one, other = (replace(plan, **{name: each}) for each in (value, f"{value}-2"))
+    values: list[dict[str, Any]] = [{name: value}, {name: f"{value}-2"}]
 
-    assert len({digest_of(plan), digest_of(one), digest_of(other)}) == 3
+    assert len({digest_of(plan), *(digest_of(replace(plan, **one)) for one in values)}) == 3
