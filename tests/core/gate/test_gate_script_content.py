@@ -122,6 +122,21 @@ async def test_code_from_a_pipe_asks(tmp_path: Path) -> None:
     assert "without code from a pipe" in question.evaluation.segments[1].rule
 
 
+async def test_a_shell_elsewhere_asks_for_what_a_pipe_brings(tmp_path: Path) -> None:
+    """What `echo … | ssh host` runs is in no word of `ssh host`, wherever it runs."""
+    (tmp_path / "ssh").write_text("#!/bin/sh\nexec /bin/sh\n")
+    (tmp_path / "ssh").chmod(0o755)
+    async with gate_at(tmp_path) as gate:
+        await asked_again(gate, await gate.submit(request("/usr/bin/echo 1", cwd=tmp_path)))
+        await answered(gate, "./ssh host", tmp_path)
+        alone = await gate.submit(request("./ssh host", cwd=tmp_path))
+        fed = await gate.submit(request("/usr/bin/echo '> here' | ./ssh host", cwd=tmp_path))
+
+    assert isinstance(alone, Finished)
+    assert isinstance(fed, Pending)
+    assert not (tmp_path / "here").exists()
+
+
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:
     """The same words in another folder ask; one folder's answer leaves the other's alone."""
     folders = tmp_path / "a", tmp_path / "b"
