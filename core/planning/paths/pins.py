@@ -88,8 +88,11 @@ class Fingerprint:
 
     @property
     def script(self) -> bool:
-        """Return whether the kernel hands the file to the interpreter on its first line."""
-        return self.head.startswith(b"#!")
+        """Return whether an interpreter reads the file if it is started.
+
+        It is that of a `#!` line, or the shell by which execvp(3) starts what the kernel refuses.
+        """
+        return bool(self.head) and not self.elf
 
 
 class Fingerprints:
@@ -130,7 +133,7 @@ class Fingerprints:
         return found
 
     def script_head(self, sha256: str) -> bytes:
-        """Return the first bytes of a recently pinned ``#!`` file, by content; or ``b""``."""
+        """Return the first bytes of a recently pinned script, by content; or ``b""``."""
         return self._scripts.get(sha256, b"")
 
     def _read(self, fd: int, key: FileIdentity) -> Fingerprint:

@@ -71,6 +71,7 @@ def _difference(
     for path, digest in known.items():
         if pins.get(path) != digest:
             return f"{path} changed since it was always allowed"
-    # `guile -l other.scm p.scm`, or `python3 -m x` in a folder that has an x.py by now.
-    added = (one.realpath for one in _bindable(command.operands) if one.realpath not in known)
+    # `guile -l other.scm p.scm`, `python3 -m x` in a folder that has an x.py by now, or a program
+    # that was a binary and is a script.
+    added = (path for path, _ in reversed(content_of(command)) if path not in known)
     return next((f"it was always allowed without {path}" for path in added), None)

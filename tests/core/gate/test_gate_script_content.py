@@ -1,6 +1,7 @@
 """Hold an allow-always of a script to the script that was shown, through the whole gate."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,55 @@ async def test_code_from_a_pipe_asks(tmp_path: Path) -> None:
     assert question is not None
     assert () == question.evaluation.promise
     assert "without code from a pipe" in question.evaluation.segments[1].rule
+
+
+@pytest.mark.parametrize("line", ["env ./tool", "timeout 9 ./tool", "nice env ./tool"])
+async def test_a_text_without_a_first_line_is_a_script(tmp_path: Path, line: str) -> None:
+    """A wrapper has a shell read what the kernel does not start (execvp(3))."""
+
+    def write(said: str) -> None:
+        (tmp_path / "tool").write_text(f"echo {said}\n")
+        (tmp_path / "tool").chmod(0o755)
+
+    async with gate_at(tmp_path) as gate:
+        write("1")
+        stored = await answered(gate, line, tmp_path)
+        unchanged = await gate.submit(request(line, cwd=tmp_path))
+        write("2")
+        changed = await gate.submit(request(line, cwd=tmp_path))
+
+    assert (f"{tmp_path}/tool, while it stays as it is",) == stored
+    assert "1" == said(unchanged)
+    assert isinstance(changed, Pending)
+
+
+async def test_a_script_in_the_place_of_a_binary_asks(tmp_path: Path) -> None:
+    """The binary read no code; what was written over it since then is code."""
+    shutil.copy("/usr/bin/true", tmp_path / "tool")
+    async with gate_at(tmp_path) as gate:
+        await asked_again(gate, await gate.submit(request("./tool", cwd=tmp_path)))
+        unchanged = await gate.submit(request("./tool", cwd=tmp_path))
+        script(tmp_path, "2", "tool")
+        changed = await gate.submit(request("./tool", cwd=tmp_path))
+        why = await asked_again(gate, changed)
+
+    assert isinstance(unchanged, Finished)
+    assert f"always allowed without {tmp_path}/tool" in why
+
+
+async def test_a_shell_elsewhere_asks_for_what_a_pipe_brings(tmp_path: Path) -> None:
+    """What `echo … | ssh host` runs is in no word of `ssh host`, wherever it runs."""
+    (tmp_path / "ssh").write_text("#!/bin/sh\nexec /bin/sh\n")
+    (tmp_path / "ssh").chmod(0o755)
+    async with gate_at(tmp_path) as gate:
+        await asked_again(gate, await gate.submit(request("/usr/bin/echo 1", cwd=tmp_path)))
+        await answered(gate, "./ssh host", tmp_path)
+        alone = await gate.submit(request("./ssh host", cwd=tmp_path))
+        fed = await gate.submit(request("/usr/bin/echo '> here' | ./ssh host", cwd=tmp_path))
+
+    assert isinstance(alone, Finished)
+    assert isinstance(fed, Pending)
+    assert not (tmp_path / "here").exists()
 
 
 async def test_scripts_of_two_folders_are_two_entries(tmp_path: Path) -> None:

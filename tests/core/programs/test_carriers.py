@@ -234,6 +234,7 @@ def test_programs_beyond_the_documented_ones_ask_under_strict_trust(program: str
             "isort",
             "hatch",
         ),
+        *("manim", "twistd", "scrapy", "postcss", "mmdebstrap", "llvm-jitlink-14", "qsv", "modd"),
         *("rubocop", "phpunit", "sbt", "mix", "iex", "lazygit", "jj", "k9s", "flyctl", "supabase"),
         *(
             "duckdb",

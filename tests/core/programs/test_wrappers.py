@@ -9,7 +9,8 @@ from tests.support.tables import rows
     """/bin/sh /usr/bin/dash /usr/bin/bash5.2 /bin/zsh-5.9 /usr/bin/busybox /usr/bin/env
     /usr/bin/sudo /usr/bin/timeout /usr/local/bin/gtimeout /usr/bin/genv /usr/bin/nice
     /opt/x/bash.exe /usr/bin/xargs /lib64/ld-linux-x86-64.so.2 /usr/bin/setsid
-    /usr/bin/flock /usr/bin/parallel /usr/bin/eval /usr/bin/BASH""".split(),  # noqa: SIM905 - a word list is easier to read than a column
+    /usr/bin/flock /usr/bin/parallel /usr/bin/eval /usr/bin/BASH
+    /usr/sbin/fstab-decode /usr/lib/llvm-14/bin/not /usr/bin/not-14 /usr/bin/watchfiles""".split(),  # noqa: SIM905 - a word list is easier to read than a column
 )
 def test_wrappers_are_known_under_many_names(path: str) -> None:
     """Version digits, suffixes, the BSD ``g`` and capitals hide no wrapper."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 from core.model.command import Connector, PlannedCommand
 from core.planning.code.files.operands import reached_files
 from core.planning.code.texts.reached import by_vector
-from core.planning.code.texts.wrapping import runs_elsewhere
 from core.planning.code.words.parts import fed_names
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.wrappers import names_of
@@ -45,12 +44,7 @@ def _fed(
 
 
 def _marked(command: PlannedCommand) -> PlannedCommand:
-    """Return a command as one that is fed its code, and what it starts that takes code as well.
-
-    Code for another machine or a container does not count.
-    """
-    if runs_elsewhere(command.argv[0]):
-        return command
+    """Return a command as one that is fed its code, and what it starts that takes code as well."""
     inner = tuple(_marked(one) if _takes_code(one) else one for one in command.inner)
     return replace(command, inner=inner, fed=True)
 

@@ -253,8 +253,11 @@ def _looks_like_code(path: str) -> bool:
 
 def _interpreters(head: bytes, cwd: str, search: SearchPath) -> Iterator[PinnedFile | Unpinned]:
     """Resolve a ``#!`` line as the kernel will, and ``env`` as it will in turn."""
+    if not head:
+        return
     line = _SHEBANG.match(head)
-    if line is None:
+    if line is None:  # `env ./x` has a shell read what the kernel does not start
+        yield search.find("/bin/sh", cwd)
         return
     interpreter, rest = (os.fsdecode(part) for part in line.groups())
     yield search.find(os.path.join(cwd, interpreter), cwd)

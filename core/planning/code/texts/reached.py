@@ -91,7 +91,7 @@ _MOST_TEXTS: Final = 256
 
 _MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _FED: Final = re.compile(
-    r"at|batch|R|octave|irb|pry|ipython[0-9.]*|jshell|ghci|erl|iex|ed|ex|dc|ocaml|sbcl|mongosh|s?ftp"
+    r"at|batch|R|octave|irb|pry|ipython[0-9.]*|jshell|ghci|erl|iex|ed|dc|ocaml|sbcl|mongosh|s?ftp"
 )
 """Programs that take code from their input, whatever their words are."""
 
@@ -113,7 +113,7 @@ def by_vector(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
         return joined((by_vector(argv, realpath, 1), by_vector(said, realpath, 1)))
     options = tuple(one.path for one in configuring(argv, realpath))
     console = TAKES if starts_console(argv) else NOTHING
-    own = Reached(options) if runs_elsewhere(argv[0]) else _read_from(options)
+    own = _read_from(options)
     return joined((_by_program(argv, realpath, depth), console, own))
 
 

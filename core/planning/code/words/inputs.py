@@ -14,8 +14,8 @@ from core.shell.unread_commands import UNCERTAIN
 
 _CODE_NEXT: Final = frozenset(("-e", "--expression", "--source"))
 _PROMPTS: Final = re.compile(r"-[A-Za-z]*m(.*)", re.DOTALL)
-_PROMPTING: Final = frozenset(("code", "asyncio", "pdb"))
-"""Modules of Python's library that run what they read, after the option that runs a module."""
+_PROMPTING: Final = frozenset(("code", "asyncio", "pdb", "IPython"))
+"""Modules of Python that run what they read, after the option that runs a module."""
 
 _RUNS_MODULES: Final = frozenset(("runpy", "cProfile", "profile", "trace"))
 _MOST_READ: Final = 64

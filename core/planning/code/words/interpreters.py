@@ -213,6 +213,7 @@ _KNOWN: Final[tuple[tuple[re.Pattern[str], Interpreter | Reader], ...]] = (
     (re.compile(r"[bg]?make"), MAKE),
     (re.compile(r"json_pp"), Reader("(?!)", frozenset(), asks=re.compile(r"(?:--?f=)?\s*eval"))),
     (re.compile(r"gdb"), GDB),
+    (re.compile(r"r?ex"), Reader("[Sus]", frozenset(("cmd",)), fed=True, speaks=True)),
     *(
         (
             re.compile(names),

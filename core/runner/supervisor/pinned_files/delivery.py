@@ -13,7 +13,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 
-from core.files.file_identity import identity
+from core.files.file_identity import is_same
 from core.runner.supervisor.pinned_files import open_notifier
 from core.runner.supervisor.pinned_files.bound_file import (
     COMPLETED,
@@ -292,7 +292,8 @@ def _bind(pin: Pin) -> Bound:
     fd = os.open(pin["path"], os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         bound = Bound(pin["names"], fd)
-        same = list(identity(os.fstat(fd))) == list(pin["identity"]) and bound.has(pin["sha256"])
+        known = pin["identity"]
+        same = is_same(os.fstat(fd), known) and bound.has(pin["sha256"], known)
     except BaseException:
         os.close(fd)
         raise

@@ -140,6 +140,8 @@ def test_reading_forms_and_others_obey_differently() -> None:
     assert steers(editor, obeys("git branch --edit-description"))
     assert steers(textconv, obeys("git remote update"))
     assert "post-checkout" in obeys("git worktree add ../x").hooks
+    assert steers(setting("filter.a.clean=x"), obeys("git apply x.patch"))
+    assert "applypatch-msg" in obeys("git apply x.patch").hooks
 
 
 @pytest.mark.parametrize(

@@ -384,7 +384,22 @@ def test_a_host_of_the_users_own_configuration_is_fetched_from(
     assert planned(request("git fetch", cwd=place)).commands[0].steered == ""
 
 
-@pytest.mark.parametrize("line", ["git fetch upstream", "git pull origin2 main"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git apply x.patch", "git cherry -v main", "git config user.name Ana", "git notes add -m x"),
+        *("git bisect start", "git worktree remove x", "git remote rename a b", "git range-diff a b"),
+    ],
+)
+def test_what_stays_in_the_repository_names_no_remote(line: str, tmp_path: Path) -> None:
+    """What it names is a file, a commit or a setting; where remotes lead does not matter to it."""
+    place = repository(tmp_path / "place")
+    git(place, "remote", "add", "origin", "https://git.example.org/a/b")
+
+    assert planned(request(line, cwd=place)).commands[0].steered == ""
+
+
+@pytest.mark.parametrize("line", ["git fetch upstream", "git pull origin2 main", "git ls-remote x"])
 def test_a_remote_without_an_address_is_a_path(line: str, tmp_path: Path) -> None:
     """Git would read a folder of that name."""
     place = repository(tmp_path / "place")

@@ -97,13 +97,18 @@ def test_a_folder_that_others_may_write_to_is_said(tmp_path: Path) -> None:
         ("echo 1 | python3 x.py", [False, False]),
         ("echo 1 | python3 -m json.tool", [False, False]),
         ("echo 1 | sqlite3 app.db 'select 1'", [False, False]),
-        ("echo 1 | docker exec -i db psql", [False, False]),
-        ("cat notes | ssh host sh", [False, False]),
+        ("echo 1 | docker exec -i db psql", [False, True]),
+        ("cat notes | ssh host sh", [False, True]),
+        ("cat notes | ssh -o BatchMode=yes host", [False, True]),
+        ("cat notes | kubectl exec -i pod -- sh", [False, True]),
+        ("cat notes | ex -s log", [False, True]),
+        ("cat notes | ssh host cat", [False, False]),
+        ("cat notes | docker exec -i db tee log", [False, False]),
         ("cat notes | jq .", [False, False]),
     ],
 )
 def test_what_takes_its_code_from_a_pipe(tmp_path: Path, line: str, fed: list[bool]) -> None:
-    """No file is its code, and what runs in a container or on another machine is none here."""
+    """No file is its code; where that code runs makes no difference."""
     found = planned(request(line, cwd=tmp_path)).commands
     assert [one.fed for one in found] == fed
 

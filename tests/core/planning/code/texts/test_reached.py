@@ -52,6 +52,10 @@ TAKING = (
     *("ctest --build-and-test a b --test-command sh", "timeout 5 awk {system($0)}"),
     *("env -S sh", "env -Ssh", "sudo -u sh bash", "command sh", "exec sh"),
     *("python3 manage.py shell", "flask --app x shell", "bundle exec rails console"),
+    *("bundle exec irb", "bundle console", "rake console", "jupyter console", "nix repl"),
+    *("mix run -", "rust-script -", "vagrant ssh", "gcloud compute ssh x", "cockroach sql"),
+    *("python3 -m IPython", "pgcli db", "evcxr", "ex", "ex -s log", "docker-compose exec -T c sh"),
+    *("kubectl apply -f -", "kubectl create --filename=-", "docker compose -f - up"),
     *("uv run python manage.py dbshell", "rails runner -", "coverage run /dev/stdin"),
     *(
         "duckdb",
@@ -66,8 +70,9 @@ TAKING = (
 )
 LEAVING = (
     *("python3 manage.py migrate", "flask run", "rails server", "terraform console"),
-    *("duckdb -c 1", "duckdb a.db x", "raku x.raku", "kubectl apply -f -"),
-    *("gunicorn -c a.py a:b", "docker compose -f - up", "coverage run x.py", "nix-build x.nix"),
+    *("bundle exec rake", "mix run x.exs", "docker-compose exec -T c cat", "pgcli -c 1 db"),
+    *("duckdb -c 1", "duckdb a.db x", "raku x.raku", "kubectl apply -f x.yml"),
+    *("gunicorn -c a.py a:b", "docker compose -f a.yml up", "coverage run x.py", "nix-build x.nix"),
     *(
         "cat",
         "grep x",
@@ -90,7 +95,7 @@ LEAVING = (
     *('awk {print|"sort"}', "grep -E env", "grep -E chdir"),
     *("awk x", "awk -f x.awk", "sed s/a/b/", "make", "psql -c x", "psql -f x.sql"),
     *("sudo tail log", "sudo -u bob grep x", "sudo sh x.sh", "su - bob x", "env cat", "nohup cat"),
-    *("ssh host cat", "docker exec -i c cat", "kubectl apply -f -", "script -c cat log"),
+    *("ssh host cat", "docker exec -i c cat", "kubectl get -o yaml -f x.yml", "script -c cat log"),
     *(
         "xargs rm",
         "xargs -n1 sh x.sh",

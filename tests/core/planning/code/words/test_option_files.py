@@ -49,6 +49,11 @@ python3 -m pre_commit run -c x.yml                  | x.yml
 flask --app x.py:app run                            | x.py
 streamlit run x.py                                  | x.py
 torchrun --nproc-per-node 2 x.py                    | x.py
+twistd -ny x.py                                     | x.py
+manim x.py Scene                                    | x.py
+clickhouse-client --queries-file x.sql              | x.sql
+cockroach sql -f x.sql                              | x.sql
+osascript x.scpt                                    | x.scpt
 robot --listener=x.py:a suite                       | x.py
 hypercorn -c file:x.py a:b                          | x.py
 jupyter nbconvert --execute x.ipynb                 | x.ipynb
