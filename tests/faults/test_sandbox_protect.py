@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -269,6 +271,41 @@ async def test_what_appeared_is_moved_and_named(tmp_path: Path) -> None:
     assert done.findings == (
         f".envrc in the workspace appeared although it is protected; it is called {moved.name} now",
     )
+
+
+@pytest.mark.parametrize("place", [".envrc", ".git/hooks", "nested/.git"])
+async def test_a_pipe_at_a_protected_place_holds_nothing_up(place: str, tmp_path: Path) -> None:
+    """Whoever may write there would otherwise stop every run in the workspace, and its end."""
+    async with sandbox(tmp_path) as house:
+        prepare(house.workspace)
+        pipe = house.workspace / place
+        if pipe.is_dir():
+            shutil.rmtree(pipe)
+        pipe.parent.mkdir(exist_ok=True)
+        os.mkfifo(pipe)
+        run = asyncio.create_task(house.run(("/bin/sh", "-c", f"rm -f {place}; echo ran")))
+        in_time, _ = await asyncio.wait({run}, timeout=20)
+        released = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        done = await run
+        os.close(released)
+
+    assert in_time
+    assert done.output.text.endswith("Device or resource busy\nran\n"), "it is held as well"
+
+
+async def test_a_file_that_somebody_leases_holds_nothing_up(tmp_path: Path) -> None:
+    """The kernel would let its owner delay each open of it by 45 s (fcntl(2), "Leases")."""
+    async with sandbox(tmp_path) as house:
+        prepare(house.workspace)
+        with (house.workspace / ".git/config").open("r+b") as leased:
+            fcntl.fcntl(leased, fcntl.F_SETSIG, signal.SIGURG)  # which nobody handles
+            fcntl.fcntl(leased, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            run = asyncio.create_task(house.run("echo ran"))
+            in_time, _ = await asyncio.wait({run}, timeout=20)
+            fcntl.fcntl(leased, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        done = await run
+
+    assert (bool(in_time), done.output.text) == (True, "ran\n")
 
 
 async def test_what_git_did_not_take_for_a_repository_before(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Start the commands of one pipeline."""
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import signal
@@ -132,7 +133,13 @@ def _prepared(stage: Stage, fds: list[int], ends: Streams) -> Iterator[list[Redi
 
 
 def _opened_anew(fd: int) -> int:
-    """Open a file again: commands of one pipeline must not share a position in it."""
+    """Open a file again: commands of one pipeline must not share a position in it.
+
+    A descriptor that only names something (`O_PATH`) has no position. What it names may be
+    anybody's: opening a FIFO, or a file that its owner leases, would block the supervisor.
+    """
+    if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_PATH:
+        return os.dup(fd)
     return os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
 
 
