@@ -174,6 +174,31 @@ def test_an_output_without_a_place_is_no_traceback(
     assert (done.returncode, done.stdout, done.stderr) == (code, b"", error)
 
 
+@pytest.mark.parametrize("redirection", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("init", 2), ("companion", 2), ("policy explain -c true", 0), ("policy test", 0)],
+)
+def test_a_closed_stream_is_no_traceback(
+    tmp_path: Path, words: str, code: int, redirection: str
+) -> None:
+    """What a daemon's parent closed is /dev/null; commands do what they do without a terminal."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home)},
+        capture_output=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == code
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a home that is in effect."""
