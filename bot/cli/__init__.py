@@ -191,6 +191,10 @@ def _run(words: list[str]) -> int:
     try:
         code = _run_quickly(words)
         return _run_parsed(words) if code is None else code
+    except SystemExit:  # argparse, after a mistake or the help
+        if _flushed():
+            return 1
+        raise
     except Exception as failure:  # noqa: BLE001 - printed in one line if it is ours, else re-raised
         return _failed(failure)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 
 from bot.cli import fail
 
@@ -9,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, NoReturn
+
+    from _typeshed import SupportsWrite
 
     Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse offers no public name
     Argument = tuple[tuple[str, ...], dict[str, Any]]
@@ -80,6 +83,10 @@ class Parser(argparse.ArgumentParser):
         if message.startswith(_REQUIRED):
             message = f"{message}; see `{self.prog} --help`"
         raise SystemExit(fail(message, f"{self.prog}: error", usage=self.format_usage()))
+
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print the help; argparse itself ignores that it cannot be written."""
+        (file or sys.stderr).write(message)
 
     def unknown(self, words: "Iterable[str]") -> "NoReturn":
         """Report words that this command does not take, and what was probably meant."""

@@ -156,14 +156,15 @@ def test_the_head_is_printed_to_be_noted(capsys: pytest.CaptureFixture[str], jou
     ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["exec identity", "--help", "run --help"])
 def test_an_output_without_a_place_is_no_traceback(
-    tmp_path: Path, redirection: str, code: int, error: bytes, unbuffered: str
+    tmp_path: Path, redirection: str, code: int, error: bytes, unbuffered: str, words: str
 ) -> None:
     """Closed, full or unread: one line at most."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     done = subprocess.run(
-        ["sh", "-c", f'"$0" -m bot exec identity {redirection}', sys.executable],
+        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
         cwd=ROOT,
         env={**os.environ, "SAYSO_HOME": str(home), "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
