@@ -5,7 +5,7 @@ import os
 import time
 
 from bot.cli import remark
-from bot.cli.arg_types import count, span_of
+from bot.cli.arg_types import count, span
 from bot.cli.call import show as printed
 from bot.cli.listings import how_to_answer, indented, moment, one_line, programs, table
 from bot.cli.parser import arg, command, under
@@ -33,7 +33,7 @@ _STATES = {"running": "started", "finished": "done"} | {
 }
 """The names of states: people's, and the gateway's."""
 _HASH_SHOWN = 12
-_DECIDED = {"allow-once": "allowed once", "allow-always": "always allowed", "deny": "denied"}
+_DECIDED = {"allow-once": "allowed once", "allow-always": "allowed always", "deny": "denied"}
 
 
 def register(commands: "Commands") -> None:
@@ -57,10 +57,7 @@ def register(commands: "Commands") -> None:
 
 
 def _since(text: str) -> int:
-    seconds = span_of(text)
-    if seconds is None:
-        raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 7d")
-    return max(0, round((time.time() - seconds) * 1000))
+    return max(0, round((time.time() - span(text)) * 1000))
 
 
 def history(args: argparse.Namespace) -> int:

@@ -91,8 +91,8 @@ class Parser(argparse.ArgumentParser):
     def unknown(self, words: "Iterable[str]") -> "NoReturn":
         """Report words that this command does not take, and what was probably meant."""
         known = [name for action in self._actions for name in action.option_strings]
-        hints = (f"{word}{meant(word.partition('=')[0], known)}" for word in words)
-        self.error(f"unrecognized arguments: {' '.join(hints)}{self.hint}")
+        hints = " ".join(f"{word}{meant(word.partition('=')[0], known)}" for word in words)
+        self.error(f"unrecognized arguments: {hints}{'' if hints.endswith('?') else self.hint}")
 
     def _check_value(self, action: argparse.Action, value: "Any") -> None:  # noqa: ANN401 - argparse's own
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:  # noqa: SLF001
@@ -196,12 +196,12 @@ def under(commands: "Commands", heading: str) -> None:
 
 
 def incomplete(args: argparse.Namespace) -> int:
-    """Print that nothing was done, and what to choose from; return 2.
+    """Print that a subcommand is missing, and what to choose from; return 2.
 
     It uses standard error and 2, unlike `sayso` alone: `sayso lockdown && …` must not look locked.
     """
     parser: argparse.ArgumentParser = args.parser
-    words = f"nothing was done; choose from {', '.join(members(parser))}"
+    words = f"no subcommand given; choose from {', '.join(members(parser))}"
     return fail(words, parser.prog, usage=f"{parser.format_help()}\n")
 
 

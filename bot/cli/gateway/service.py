@@ -143,7 +143,7 @@ def status(args: argparse.Namespace) -> int:
     words = " ".join(
         state[key] for key in ("ActiveState", "SubState", "UnitFileState") if key in state
     )
-    sys.stdout.write(f"systemd   {words or 'cannot be asked'}\n")
+    sys.stdout.write(f"systemd   {words or 'cannot be reached; see `systemctl status`'}\n")
     sys.stdout.write(f"status    {state['StatusText']}\n" if state.get("StatusText") else "")
     sys.stdout.write(diff)
     return 0 if running else 1

@@ -207,7 +207,7 @@ def test_once_and_always_are_in_the_history(gateway: GatewayProcess, sayso: Says
     """How far an allow goes, in words and as fields."""
     for line, decision, words in (
         ("whoami", "allow-once", "; allowed once by terminal:"),
-        ("id -u", "allow-always", "; always allowed by terminal:"),
+        ("id -u", "allow-always", "; allowed always by terminal:"),
         ("nproc", "30m", "; allowed for 30 minutes by terminal:"),
     ):
         gateway.cli("run", "--no-wait", "-c", line)
