@@ -249,7 +249,7 @@ def _add_login(commands: "Commands") -> None:
     command(
         commands,
         "login",
-        "create a one-time link into the control page",
+        "create a one-time link to the control page",
         _LOGIN,
         Call("page.login", "person admin", _link),
         arg("--person", metavar="P", help="who signs in (default: the only person)"),

@@ -156,10 +156,11 @@ def test_show_has_it_all(sayso: Sayso) -> None:
         row["why"],
         row["digest"],
         row["id"],
-        "s left",
         "Answer: sayso approve ",
     ):
         assert words in out
+    for shown in (out, sayso("pending")[1], sayso("status")[1]):
+        assert re.search(r" \d+:\d\d left", shown)
     assert json.loads(text)["approval"] == row
     assert "by policy alone; nobody was asked" in alone
     assert f"{listed['code']}  finished after" in alone
