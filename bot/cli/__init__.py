@@ -152,10 +152,16 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _fill_closed_streams() -> None:
-    """Discard output if standard output or error is closed: Python has ``None`` there."""
-    for name in ("stdout", "stderr"):
+    """Open /dev/null in place of each standard stream that is closed: Python has ``None`` there.
+
+    The number is taken too. Else a file or socket would get it, and what starts a process would
+    take that for the stream.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.paths; open to the end
+            found = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(found, found == number)
+            setattr(sys, name, open(found, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.paths; open to the end
 
 
 def _flushed() -> int:
@@ -185,6 +191,10 @@ def _run(words: list[str]) -> int:
     try:
         code = _run_quickly(words)
         return _run_parsed(words) if code is None else code
+    except SystemExit:  # argparse, after a mistake or the help
+        if _flushed():
+            return 1
+        raise
     except Exception as failure:  # noqa: BLE001 - printed in one line if it is ours, else re-raised
         return _failed(failure)
 

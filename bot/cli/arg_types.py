@@ -27,7 +27,7 @@ def seconds(text: str) -> float:
     """
     found = seconds_of(text)
     if found is None:
-        _refuse(f"{text!r}: give seconds, more than 0 and {LONGEST_S:,} (one day) at most")
+        _refuse(f"{text!r} is not a number of seconds above 0, and at most {LONGEST_S:,} (one day)")
     return found
 
 
@@ -41,6 +41,18 @@ def span_of(text: str) -> int | None:
     return int(number) * _UNITS[unit]
 
 
+def span(text: str) -> int:
+    """Return the seconds that a number with a unit means, for a parser.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    found = span_of(text)
+    if found is None:
+        _refuse(f"{text!r} is not a duration such as 30m or 7d (units: s, m, h, d, w)")
+    return found
+
+
 def count(text: str) -> int:
     """Return a whole number of at least 1, for a parser.
 
@@ -48,7 +60,7 @@ def count(text: str) -> int:
         ArgumentTypeError: it is something else.
     """
     if not (text.isascii() and text.isdigit() and int(text[:9])):
-        _refuse(f"{text!r}: give a whole number, 1 or more")
+        _refuse(f"{text!r} is not a whole number of 1 or more")
     return int(text[:9])
 
 

@@ -204,7 +204,8 @@ def _moment(text: str) -> int:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError("write 7d, or a moment such as 2026-11-24T08:00") from None
+        words = f"{text!r} is neither a duration such as 7d nor a time such as 2026-11-24T08:00"
+        raise argparse.ArgumentTypeError(words) from None
     moment = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1000)
 
@@ -237,15 +238,27 @@ def _here(path: Path) -> "dict[str, object]":
 
 
 _FRAME = frozenset({"seq", "at", "kind", "prev", "hash"})
+_NOTHING: "tuple[object, ...]" = (None, "", [])
 
 
 def _said(line: bytes, *, as_json: bool) -> str:
     """Return the printed form of a record."""
     text = line.decode()
     record = json.loads(text)
-    words = (f"{key}={value}" for key, value in record.items() if key not in _FRAME)
+    words = (
+        f"{key}={_value(value)}"
+        for key, value in record.items()
+        if key not in _FRAME and value not in _NOTHING
+    )
     said = f"{record['at']}  {record['kind']:<9} {' '.join(words)}"
     return text if as_json else said
+
+
+def _value(value: object) -> str:
+    """Return a value as JSON; a string without blanks and quotes as it is."""
+    if isinstance(value, str) and not any(sign.isspace() or sign == '"' for sign in value):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _refuse(words: str) -> "NoReturn":

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 sayso companion     show questions here; a: allow once, A: allow always, d: deny
 """
+_UNASKED = """\
+The gateway does not ask here: channels.companion is not set in {}/config.json5. An example is in
+docs/explanation/asking.md; it takes effect after a restart."""
 
 
 def register(commands: "Commands") -> None:
@@ -24,14 +27,18 @@ def register(commands: "Commands") -> None:
 
 
 def companion(args: argparse.Namespace) -> int:
-    """Serve exec-approvals.sock and show each question until the person quits."""
+    """Serve exec-approvals.sock and show each question until the person quits.
+
+    Raises:
+        InvalidConfig: the gateway would not start with it either.
+    """
     del args
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return fail("companion needs a terminal; without one, use `sayso approve`")
     from bot.companion.run import run  # noqa: PLC0415 - heavy; the other commands start without it
-    from bot.settings import ensure_home, home_folder  # noqa: PLC0415
+    from bot.settings import load  # noqa: PLC0415
 
-    home = home_folder(None, os.environ)
-    ensure_home(home)
-    run(home)
+    settings = load(environ=os.environ)
+    asked = settings.channels.companion is not None
+    run(settings.home, "" if asked else _UNASKED.format(settings.home))
     return 0

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from bot.cli import listings
-from bot.cli.arg_types import count, span_of
+from bot.cli.arg_types import count, span
 from bot.cli.call import Call, finish, print_json
 from bot.cli.parser import arg, command, group, meant, under
 from bot.cli.paths import socket_path
@@ -249,7 +249,7 @@ def _add_login(commands: "Commands") -> None:
     command(
         commands,
         "login",
-        "create a one-time link into the control page",
+        "create a one-time link to the control page",
         _LOGIN,
         Call("page.login", "person admin", _link),
         arg("--person", metavar="P", help="who signs in (default: the only person)"),
@@ -264,11 +264,9 @@ def _link(made: "Mapping[str, Any]") -> str:
 
 
 def _seconds(text: str) -> int:
-    seconds = span_of(text)
-    if seconds is None:
-        raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 30d")
+    seconds = span(text)
     if not _SHORTEST_S <= seconds <= _LONGEST_S:
-        raise argparse.ArgumentTypeError("a token lasts 60s at least and 10 years at most")
+        raise argparse.ArgumentTypeError(f"{text!r}: a token lasts from 60s to 10 years")
     return seconds
 
 

@@ -5,9 +5,9 @@ import os
 import time
 
 from bot.cli import remark
-from bot.cli.arg_types import count, span_of
+from bot.cli.arg_types import count, span
 from bot.cli.call import show as printed
-from bot.cli.listings import how_to_answer, indented, moment, one_line, programs, table
+from bot.cli.listings import how_to_answer, indented, moment, one_line, programs, table, time_left
 from bot.cli.parser import arg, command, under
 from bot.cli.paths import socket_path
 from bot.client import Client
@@ -33,7 +33,7 @@ _STATES = {"running": "started", "finished": "done"} | {
 }
 """The names of states: people's, and the gateway's."""
 _HASH_SHOWN = 12
-_DECIDED = {"allow-once": "allowed once", "allow-always": "always allowed", "deny": "denied"}
+_DECIDED = {"allow-once": "allowed once", "allow-always": "allowed always", "deny": "denied"}
 
 
 def register(commands: "Commands") -> None:
@@ -48,7 +48,7 @@ def register(commands: "Commands") -> None:
         arg("--agent", metavar="A", help="only this agent's"),
         arg("--state", choices=(*_STATES,), help="only those that are in this state"),
         arg("--since", type=_since, metavar="SPAN", help="only the last 30m, 12h, 7d, 4w"),
-        arg("--grep", metavar="TEXT", help="only commands with this text, in any case"),
+        arg("--grep", metavar="TEXT", help="only commands with this text, ignoring case"),
     )
     purpose = "show one request: what was asked, why, and how it ended"
     identity = arg("id", metavar="ID", help="id, code or unique prefix")
@@ -57,10 +57,7 @@ def register(commands: "Commands") -> None:
 
 
 def _since(text: str) -> int:
-    seconds = span_of(text)
-    if seconds is None:
-        raise argparse.ArgumentTypeError("write a number and s, m, h, d or w, such as 7d")
-    return max(0, round((time.time() - seconds) * 1000))
+    return max(0, round((time.time() - span(text)) * 1000))
 
 
 def history(args: argparse.Namespace) -> int:
@@ -256,7 +253,7 @@ def _whole(row: "Row") -> str:
     }
     head, tail = f"{row['code']}  {row['how']}", ""
     if row["state"] == "pending":
-        head, tail = f"{head}, {_left(asked)} left", f"\n{how_to_answer(row['code'])}\n"
+        head, tail = f"{head}, {time_left(asked)}", f"\n{how_to_answer(row['code'])}\n"
     return f"{head}\n{indented(row['command'])}\n{table(facts)}{tail}"
 
 
@@ -282,7 +279,3 @@ def _quorum(asked: "Row") -> str | None:
     """Format how many people have allowed it, if one is not enough."""
     needed = asked.get("quorum", 1)
     return None if needed == 1 else f"{len(asked['votes'])} of {needed} people have allowed it"
-
-
-def _left(asked: "Row") -> str:
-    return f"{max(0, round(asked['deadlineMs'] / 1000 - time.time()))} s"

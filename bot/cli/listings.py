@@ -36,12 +36,17 @@ def how_to_answer(code: str) -> str:
     return f"Answer: sayso approve {code} allow-once, or sayso deny {code}"
 
 
-def _question(row: "Row") -> str:
+def time_left(row: "Row") -> str:
+    """Return how long a question can still be answered, as `sayso run` counts it down."""
     left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
+    return f"{left // 60}:{left % 60:02} left"
+
+
+def _question(row: "Row") -> str:
     first = (row.get("behind") or "")[:_CODE].upper()
     task = f"  task {row['task']}" if row.get("task") else ""
-    waits = f"  asked when {first}, which is identical, has ended" if first else ""
-    head = f"{paint(row['code'], YELLOW)}  {row['agent']}{task}  {left}s left{waits}\n"
+    waits = f"  waits for {first}, an identical request" if first else ""
+    head = f"{paint(row['code'], YELLOW)}  {row['agent']}{task}  {time_left(row)}{waits}\n"
     facts = {"in": row["cwd"], "program": ", ".join(programs(row)), "why": row["why"]}
     return f"{head}{indented(row['command'])}{table(facts, '      ')}{warning(row)}"
 

@@ -127,7 +127,7 @@ def show(args: argparse.Namespace) -> int:
 def listing(found: "Row") -> str:
     """Return as text what ``node.list`` returned."""
     lines = [*map(_node, found["nodes"]), *map(_request, found["requests"])]
-    return "".join(lines) or "No nodes, and none waits.\n"
+    return "".join(lines) or "No nodes are paired, and none is waiting.\n"
 
 
 def print_key(args: argparse.Namespace) -> int:

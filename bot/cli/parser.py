@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 
 from bot.cli import fail
 
@@ -9,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, NoReturn
+
+    from _typeshed import SupportsWrite
 
     Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse offers no public name
     Argument = tuple[tuple[str, ...], dict[str, Any]]
@@ -81,11 +84,15 @@ class Parser(argparse.ArgumentParser):
             message = f"{message}; see `{self.prog} --help`"
         raise SystemExit(fail(message, f"{self.prog}: error", usage=self.format_usage()))
 
+    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print the help; argparse itself ignores that it cannot be written."""
+        (file or sys.stderr).write(message)
+
     def unknown(self, words: "Iterable[str]") -> "NoReturn":
         """Report words that this command does not take, and what was probably meant."""
         known = [name for action in self._actions for name in action.option_strings]
-        hints = (f"{word}{meant(word.partition('=')[0], known)}" for word in words)
-        self.error(f"unrecognized arguments: {' '.join(hints)}{self.hint}")
+        hints = " ".join(f"{word}{meant(word.partition('=')[0], known)}" for word in words)
+        self.error(f"unrecognized arguments: {hints}{'' if hints.endswith('?') else self.hint}")
 
     def _check_value(self, action: argparse.Action, value: "Any") -> None:  # noqa: ANN401 - argparse's own
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:  # noqa: SLF001
@@ -189,12 +196,12 @@ def under(commands: "Commands", heading: str) -> None:
 
 
 def incomplete(args: argparse.Namespace) -> int:
-    """Print that nothing was done, and what to choose from; return 2.
+    """Print that a subcommand is missing, and what to choose from; return 2.
 
     It uses standard error and 2, unlike `sayso` alone: `sayso lockdown && …` must not look locked.
     """
     parser: argparse.ArgumentParser = args.parser
-    words = f"nothing was done; choose from {', '.join(members(parser))}"
+    words = f"no subcommand given; choose from {', '.join(members(parser))}"
     return fail(words, parser.prog, usage=f"{parser.format_help()}\n")
 
 

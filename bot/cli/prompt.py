@@ -34,7 +34,7 @@ def register(commands: "Commands") -> None:
     inner = group(commands, "prompt", "give an agent a prompt; show what a person would see")
     _add_send(inner)
     batch = "read requests as JSON lines; without the configuration"
-    host = "where it would run (default: as configured)"
+    host = "the host it would run on (default: as configured)"
     command(
         inner,
         "render",
@@ -49,7 +49,7 @@ def register(commands: "Commands") -> None:
             "--agent", default="main", metavar="A", help="the agent that would ask (default: main)"
         ),
         arg("--host", choices=_HOSTS, help=host),
-        arg("--cwd", metavar="D", help="where it would run (default: here)"),
+        arg("--cwd", metavar="D", help="working directory (default: the current one)"),
         json="print JSON (always on)",
     )
     under(commands, "Policy")

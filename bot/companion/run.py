@@ -14,8 +14,8 @@ from core.approvals.file.file import ApprovalsFile
 from core.companion.server import serve
 
 
-def run(home: Path) -> None:
-    """Show questions in this terminal until the person quits.
+def run(home: Path, note: str = "") -> None:
+    """Show questions in this terminal, and ``note`` while there is none, until the person quits.
 
     Raises:
         ApprovalsFileError: exec-approvals.json cannot be used.
@@ -24,16 +24,16 @@ def run(home: Path) -> None:
     file = ApprovalsFile(home / "exec-approvals.json")
     found = file.prepare_socket()
     path = Path(found.socket_path).expanduser() if found.socket_path else file.socket_path
-    asyncio.run(_run(home, file, path, found.socket_token or ""))
+    asyncio.run(_run(home, file, path, found.socket_token or "", note))
 
 
-async def _run(home: Path, file: ApprovalsFile, path: Path, token: str) -> None:
+async def _run(home: Path, file: ApprovalsFile, path: Path, token: str, note: str) -> None:
     notifications = Notifications()
     dialogs = DialogQueue(arrived=notifications.arrived)
     async with works(home, file) as work:
         server = await serve(path, token, dialogs, work)
         try:
-            await CompanionScreen(dialogs, str(path)).run_async()
+            await CompanionScreen(dialogs, str(path), note).run_async()
         finally:
             await server.close()
 

@@ -28,7 +28,7 @@ _KEYS = {
     ApprovalReply.DENY: "d  Deny",
 }
 _UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
-_NOBODY_ASKS = "Nobody asks. This window shows the next question as soon as there is one."
+_NOTHING_WAITS = "No question is waiting. The next one will appear here."
 
 
 class CompanionScreen(App[None]):
@@ -56,10 +56,10 @@ class CompanionScreen(App[None]):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, dialogs: DialogQueue, where: str) -> None:
+    def __init__(self, dialogs: DialogQueue, where: str, note: str = "") -> None:
         super().__init__()
         self.dialogs = dialogs
-        self.where = where
+        self.idle = f"Listening on {where}.\n{note}".strip()
         self.details = False
         self.front_id = ""
         self.front_since_s = 0.0
@@ -131,12 +131,12 @@ class CompanionScreen(App[None]):
     def _card(self, front: Waiting | None) -> None:
         asked = None if front is None else front.question
         self.query_one("#card").border_title = "" if asked is None else _title(front)
-        shown = _NOBODY_ASKS if asked is None else asked.command or "(the command is empty)"
+        shown = _NOTHING_WAITS if asked is None else asked.command or "(the command is empty)"
         self._put("command", shown)
         if front is None or asked is None:
             for name in ("warning", "front", "details"):
                 self._put(name, "")
-            self._put("said", f"Listening on {self.where}.")
+            self._put("said", self.idle)
             return
         warning = "" if asked.whole else "Only the beginning: it is too long to be shown.\n"
         self._put("warning", f"{warning}{asked.warning}".strip())

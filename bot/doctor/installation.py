@@ -141,7 +141,9 @@ def _scripts(_settings: Settings) -> Iterator[Finding]:
     """Check whether approved scripts can be handed over (docs/explanation/running.md)."""
     why = open_notifier.fault()
     if not why:
-        yield Finding(Verdict.OK, "scripts", "are read as they were approved, whatever is there")
+        yield Finding(
+            Verdict.OK, "scripts", "run as they were approved, even if their file changes"
+        )
         return
     can = "can be replaced by a rename in the moment in which they are opened"
     yield Finding(Verdict.WARN, "scripts", f"{can}: {why}")

@@ -44,6 +44,8 @@ def parse_line(line: bytes) -> dict[str, object]:
     """
     try:
         found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise BadRequest(f"The line is not JSON: {error.msg} (column {error.colno}).") from error
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The line is not JSON: {error}.") from error
     if not isinstance(found, dict):

@@ -45,7 +45,7 @@ class ClockProbe:
             self._until = self.steady() + _REPORTED_FOR_S
         if self.steady() < self._until:
             return Finding(Verdict.FAIL, "clock", self._jump)
-        return Finding(Verdict.OK, "clock", "runs evenly")
+        return Finding(Verdict.OK, "clock", "has not jumped")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ from core.policy.rules.self_test import broken_examples
 from core.programs.carriers import profiled
 from core.programs.safe_bins import profiled as safe_bins
 
+_MOST_SHOWN = 20
+"""Failures printed for people; a file of something else has one in each line."""
+
 
 def check(
     expectations: Path | None, config: Path | None, environ: Mapping[str, str], cwd: str
@@ -37,8 +40,8 @@ def check(
     except InvalidConfig as error:
         if not isinstance(error.__cause__, BadRule):
             raise
-        failures = [Failure(one.place, f"{one.key}: {one.message}") for one in error.problems]
-        return Checked(0, 0, profiles, 0, (*failures, *failures))
+        failures += [Failure(one.place, f"{one.key}: {one.message}") for one in error.problems]
+        return Checked(0, 0, profiles, 0, tuple(failures))
     rules = rules_of(chosen)
     count = 0
     if lines is not None:
@@ -74,7 +77,9 @@ def to_json(checked: Checked) -> dict[str, object]:
 
 def shown(checked: Checked) -> str:
     """Format what was checked for a terminal: each failure, then the counts."""
-    lines = [f"WRONG  {one.place}: {one.what}" for one in checked.failures]
+    lines = [f"WRONG  {one.place}: {one.what}" for one in checked.failures[:_MOST_SHOWN]]
+    more = len(checked.failures) - len(lines)
+    lines += [f"… and {more} more; --json lists all"] if more > 0 else []
     counts = (
         f"{checked.rules} rules with {checked.examples} examples, {checked.profiles} shipped"
         f" profiles, {checked.expectations} expectations"

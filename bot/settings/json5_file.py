@@ -27,6 +27,10 @@ _NOTHING = re.compile(
     # Each part can end in only one way, so that a long text that does not match fails at once.
     r"(?:[\s\ufeff]++|//[^\n\r\u2028\u2029]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/)*"
 )
+_HINT = "is a comma or bracket missing?"
+_CURLY = "\u201c\u201d\u2018\u2019"
+_HINTS = {"\n": "is a closing quote missing?"} | dict.fromkeys(_CURLY, "use straight quotes")
+"""What is probably wrong, by the character that was not expected."""
 _SYNTAX = re.compile(r"<string>:(\d+) (Unexpected .*) at column (\d+)", re.DOTALL)
 
 
@@ -71,7 +75,8 @@ def _syntax_problem(error: str, name: str) -> Problem:
         return Problem(name, (), "a number has too many digits")
     line, what, column = match.groups()
     shown = what.replace("\n", "\\n")
-    return Problem(f"{name}:{line}:{column}", (), f"{shown}; is a comma or bracket missing?")
+    hint = next((words for sign, words in _HINTS.items() if sign in what), _HINT)
+    return Problem(f"{name}:{line}:{column}", (), f"{shown}; {hint}")
 
 
 @dataclass(slots=True)

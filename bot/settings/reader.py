@@ -49,7 +49,7 @@ def read(home: Path, environ: Mapping[str, str]) -> Reading:
     check_home(home)
     document = in_our_spelling(_read_document(home / CONFIG_NAME), SHAPE)
     if not isinstance(document.value, dict):
-        raise InvalidConfig([Problem(CONFIG_NAME, (), "must be one section: { … }")])
+        raise InvalidConfig([Problem(CONFIG_NAME, (), "must be one object: { … }")])
     overrides = Overrides(SHAPE)
     overrides.read(environ)
     origins = Origins(document.lines, overrides.places)

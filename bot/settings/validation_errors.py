@@ -13,7 +13,6 @@ _WANTED: Mapping[str, str] = {
     "float_type": "must be a number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
-    "finite_number": "must be a finite number",
     "string_type": "must be text in quotes",
     "string_sub_type": "must be text in quotes",
     "string_unicode": "must be valid Unicode text",
@@ -25,6 +24,7 @@ _WANTED: Mapping[str, str] = {
 }
 
 _BARE: Mapping[str, str] = {
+    "finite_number": "must be a finite number",
     "missing": "is required; add it",
     "too_short": "must not be an empty list",
     "string_too_short": "must not be empty",
@@ -62,7 +62,7 @@ def _kind(value: object) -> str:
         case bool():
             return "true or false"
         case int() | float():
-            return "a number"
+            return "a number with decimals" if isinstance(value, float) else "a number"
         case str():
             return "text"
         case list() | tuple():

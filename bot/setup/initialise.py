@@ -21,8 +21,8 @@ from bot.setup.contact import CodeScreen, Search
 from core.errors import StateError
 
 _UNTESTED: Final = (
-    "not sent, since nobody may be here to answer; once `sayso serve` runs in a terminal, run "
-    "`sayso doctor channels --prompt` in another one"
+    "not sent, as --yes asks nothing here; to send one, run `sayso doctor channels --prompt` while "
+    "`sayso serve` runs in another terminal"
 )
 
 

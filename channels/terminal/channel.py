@@ -37,7 +37,7 @@ _USAGE = "Not understood. Type a (allow once), A (allow always), d (deny), or /a
 _SEVERAL = "Several prompts are open. Name one: /approve CODE allow-once, or `a CODE`."
 _NONE_OPEN = "No prompt is open here."
 _END_OF_INPUT = Redacted(
-    "End of input: no answer is read here any more. Answer with `sayso approve` in another "
+    "End of input: answers are no longer read here. Answer with `sayso approve` in another "
     "terminal, or stop with Ctrl-C."
 )
 _TOO_SOON = "The question changed just now; read it and press again."

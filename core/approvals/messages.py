@@ -119,7 +119,7 @@ def _ending(resolution: Resolution) -> str:
 def _allowed(resolution: Resolution) -> str:
     if resolution.terms is not None:
         return f"allowed {limits(resolution.terms)}"
-    return "always allowed" if resolution.reply is ApprovalReply.ALLOW_ALWAYS else "allowed"
+    return "allowed always" if resolution.reply is ApprovalReply.ALLOW_ALWAYS else "allowed"
 
 
 def unknown(ref: str) -> str:

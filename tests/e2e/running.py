@@ -19,14 +19,16 @@ SAYSO = (sys.executable, "-m", "bot")
 
 
 @contextmanager
-def running_gateway(home: Path) -> Iterator[GatewayProcess]:
+def running_gateway(
+    home: Path, kind: type[GatewayProcess] = GatewayProcess
+) -> Iterator[GatewayProcess]:
     """Run a gateway where the agent `free` may run everything, and others ask."""
     write_config(home, None)
     path = home / "config.json5"
     config = json.loads(path.read_text())
     config["agents"] = {"list": [{"id": "free", "tools": {"exec": {"security": "full"}}}]}
     path.write_text(json.dumps(config))
-    gateway = GatewayProcess(home)
+    gateway = kind(home, real=kind is not GatewayProcess)
     gateway.start()
     try:
         yield gateway

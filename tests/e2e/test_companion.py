@@ -1,6 +1,7 @@
 """`sayso run` asks at a companion, whose user answers with one key; everything is real."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.approvals.file.file import ApprovalsFile
+from tests.e2e.running import SAYSO, read_until
 from tests.support.companion import (
     UID,
     asking,
@@ -22,6 +24,7 @@ from tests.support.companion import (
     shown,
 )
 from tests.support.gateway_process import ROOT, GatewayProcess, bot_api
+from tests.support.terminal import terminal
 from tests.support.waiting import until
 
 
@@ -246,3 +249,13 @@ async def _until_ready(ready: Path, process: "subprocess.Popen[str]") -> None:
 
 def _detached(script: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, str(script)], start_new_session=True)
+
+
+def test_a_companion_that_is_not_asked_says_so(tmp_path: Path) -> None:
+    """Nobody watches a window for questions that go elsewhere: it names the setting."""
+    environ = {**os.environ, "SAYSO_HOME": str(tmp_path / "home"), "TERM": "xterm"}
+    with terminal(*SAYSO, "companion", environ=environ) as (process, master):
+        read_until(master, b"channels.companion")
+        os.write(master, b"q")
+        read_until(master, b"\x1b[?1049l")
+        assert process.wait(10) == 0

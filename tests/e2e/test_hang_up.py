@@ -55,7 +55,7 @@ def ends(gateway: GatewayProcess) -> list[str]:
 def test_a_closed_terminal_withdraws_the_question(gateway: GatewayProcess, term: str) -> None:
     """No one can allow what no one waits for any more, whether a spinner runs or not."""
     with in_window(gateway, *SAYSO, "run", "-c", "id -g", term=term) as (process, master):
-        read_until(master, b"answers")
+        read_until(master, b"sayso deny")
         question(gateway)
         close_window(master)
         assert process.wait(20) == -signal.SIGHUP
@@ -112,3 +112,19 @@ def test_a_signal_counts_where_nothing_can_be_said(gateway: GatewayProcess) -> N
         assert process.wait(20) == -signal.SIGTERM
 
     assert not alive(f"sleep {mark}")
+
+
+class Daemon(GatewayProcess):
+    """A gateway whose parent closed its three standard streams."""
+
+    def argv(self) -> list[str]:
+        """Return the command by which it is started."""
+        return ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *super().argv()]
+
+
+def test_a_gateway_without_streams_runs_commands(tmp_path: Path) -> None:
+    """No socket or file of its own becomes descriptor 0, 1 or 2."""
+    with running_gateway(tmp_path / "home", Daemon) as gateway:
+        done = gateway.cli("run", "--agent", "free", "-c", "echo x; echo y >&2")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "x\n", "y\n")

@@ -430,8 +430,8 @@ def test_a_terminal_shows_who_is_asked_and_for_how_long(gateway: GatewayProcess)
     with terminal_run(gateway, "-c", "id -un") as (process, master):
         shown = read_until(master, b" left").decode()
         code = question(gateway)["code"]
-        answer = f"`sayso approve {code} allow-once|allow-always|deny` answers"
-        assert f"sayso: asking a person ({code}); {answer}\r\n" in shown
+        ways = f"`sayso approve {code} allow-once` or `sayso deny {code}`"
+        assert f"sayso: asking a person ({code}); answer in another terminal: {ways}\r\n" in shown
         assert "waiting for the answer" in shown
         assert "\x1b[33m" in shown
         first = max(left_s(one) for one in LEFT.findall(shown))
@@ -450,7 +450,7 @@ def test_colours_and_lines_are_left_out_where_they_are_not_wanted(gateway: Gatew
         ({"TERM": "dumb"}, b"\x1b", False),
     ):
         with terminal_run(gateway, "-c", "id -Gn", **environ) as (process, master):
-            shown = read_until(master, b" left" if spins else b"answers")
+            shown = read_until(master, b" left" if spins else b"sayso deny")
             assert escape not in shown
             assert (b"\r\x1b[K" in shown) is spins
             answered(gateway, "deny")

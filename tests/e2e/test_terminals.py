@@ -39,7 +39,7 @@ trap - EXIT
     assert by_hand["restored"]
     assert by_hand["restored again"]
     assert by_hand["elsewhere"][0] == 3  # another terminal of the same person knows no such id
-    assert "no run with id" in by_hand["elsewhere"][1]
+    assert "No request has the id" in by_hand["elsewhere"][1]
 
     assert over_http["opened"] == [201, "pending"]
     assert over_http["size"] == [200, 51, 99]

@@ -202,7 +202,7 @@ def over_websocket(url: str, tokens: dict[str, str], terminal_id: str) -> Seen:
         body = seen.partition(b"<<\x00")[2].partition(b">>")[0]
         return {
             "whole": b"\x00" + body == bytes(range(256)).replace(b">>", b"") or list(body[:8]),
-            "refused": "no run with id" in refused["error"]["message"],
+            "refused": "No request has the id" in refused["error"]["message"],
         }
 
 

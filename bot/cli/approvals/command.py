@@ -47,8 +47,10 @@ def register(commands: "Commands") -> None:
     _whose(command(inner, "get", "print the file without its token", _GET, get, one))
     source = _whose(command(inner, "set", "replace the whole file", _SET, put))
     choice = source.add_mutually_exclusive_group(required=True)
-    choice.add_argument("--file", metavar="F", help="read the text from a file")
-    choice.add_argument("--stdin", action="store_true", help="read the text from standard input")
+    choice.add_argument("--file", metavar="F", help="read the new content from a file")
+    choice.add_argument(
+        "--stdin", action="store_true", help="read the new content from standard input"
+    )
     members = group(inner, "allowlist", "change an agent's allowlist", dest="member")
     agent = arg("--agent", default="main", metavar="A", help="the agent (default: main)")
     dry = "add nothing; say which of the agent's last 500 commands it would have matched"

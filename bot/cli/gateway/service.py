@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from bot.cli.call import print_json
+from bot.cli.call import print_json, show
 from bot.cli.parser import arg, command, group, under
 
 TYPE_CHECKING = False
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from bot.service.unit import Unit
 
 _EXAMPLES = """\
-sayso service install --now              write the unit of your user, enable it and start it
+sayso service install --now              write your user's unit, enable it and start it
 sayso service install --print            print the unit, write nothing
 sayso service status                     show its state, and whether this version would change it
-sudo sayso service install --system      a unit of the system that runs as you
+sudo sayso service install --system      a system unit that runs as you
 """
 
 
 def register(commands: "Commands") -> None:
     """Add the command group to the parser."""
-    inner = group(commands, "service", "run the gateway as a service of systemd", _EXAMPLES)
+    inner = group(commands, "service", "run the gateway as a systemd service", _EXAMPLES)
     add_commands(inner, "service", "gateway")
     under(commands, "The gateway")
 
@@ -32,12 +32,12 @@ def register(commands: "Commands") -> None:
 def add_commands(inner: "Commands", name: str, runs: str) -> None:
     """Add `install`, `uninstall` and `status` to the group ``name``; ``runs`` is what it runs."""
     which = (
-        arg("--user", action="store_true", help="the service manager of your user (default)"),
+        arg("--user", action="store_true", help="your user's service manager (default)"),
         arg(
             "--system",
             dest="system_wide",
             action="store_true",
-            help="the service manager of the system; as root",
+            help="the system's service manager; needs root",
         ),
         arg("--run-as", metavar="USER", help="with --system: who runs it (default: $SUDO_USER)"),
         arg("--no-sudo", action="store_true", help="commands may not use sudo; see the unit"),
@@ -69,8 +69,7 @@ def install(args: argparse.Namespace) -> int:
     unit, systemd = _unit(args), _systemd(args)
     text = unit.text()
     if args.dry:
-        sys.stdout.write(text)
-        return 0
+        return show(args, {"text": text} if args.json else text, str)
     _must_have_a_gateway(unit)
     notes = [_checked_config(unit), *_advice(unit)]
     notes += [f"{name} is set here and not in the unit" for name in lost_settings(os.environ)]
@@ -143,7 +142,7 @@ def status(args: argparse.Namespace) -> int:
     words = " ".join(
         state[key] for key in ("ActiveState", "SubState", "UnitFileState") if key in state
     )
-    sys.stdout.write(f"systemd   {words or 'cannot be asked'}\n")
+    sys.stdout.write(f"systemd   {words or 'cannot be reached; see `systemctl status`'}\n")
     sys.stdout.write(f"status    {state['StatusText']}\n" if state.get("StatusText") else "")
     sys.stdout.write(diff)
     return 0 if running else 1

@@ -5,7 +5,7 @@ import sys
 import time
 
 from bot.cli.call import GREEN, RED, YELLOW, paint, print_json
-from bot.cli.listings import moment, table
+from bot.cli.listings import moment, table, time_left
 from bot.cli.parser import command, under
 from bot.cli.paths import socket_path
 from bot.client import Client
@@ -145,8 +145,9 @@ def _some(rows: "list[Row] | None", worded: "Callable[[Row], str]", more: str) -
 
 
 def _waiting(row: "Row") -> str:
-    left = max(0, round(row["deadlineMs"] / 1000 - time.time()))
-    return f"{paint(row['code'], YELLOW)}  {row['agent']}  {left}s left  {_line(row['command'])}"
+    return (
+        f"{paint(row['code'], YELLOW)}  {row['agent']}  {time_left(row)}  {_line(row['command'])}"
+    )
 
 
 def _answer(rows: "list[Row] | None") -> str:

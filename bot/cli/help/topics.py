@@ -2,10 +2,10 @@
 
 EXIT_CODES = {
     "0": "done",
-    "1": "Sayso failed; nothing ran",
-    "2": "wrong usage or configuration, or an id that means nothing",
-    "3": "denied or refused",
-    "4": "still pending, or timed out",
+    "1": "Sayso or a check failed; `sayso run` says on standard error whether the command ran",
+    "2": "wrong usage or configuration, or an unknown id",
+    "3": "denied, refused, or not answered in time",
+    "4": "still pending, or the command timed out",
     "5": "the gateway was asked and did not answer: it may have acted on the request",
 }
 ENVIRONMENT = {
@@ -36,7 +36,11 @@ its own line: {"warning": …} or {"note": …}. A refusal is a result: it is on
 the exit code is 3.
 """
 TOPICS = {
-    "exit-codes": ("what exit codes mean", EXIT_CODES, "sayso run passes on the command's own."),
+    "exit-codes": (
+        "what exit codes mean",
+        EXIT_CODES,
+        "sayso run exits with the command's own code.",
+    ),
     "environment": ("environment variables", ENVIRONMENT, ""),
     "files": ("files in $SAYSO_HOME", FILES, DOCUMENTS),
     "json": ("output for programs", {}, JSON),

@@ -101,13 +101,13 @@ class Lines:
 
     def closing(self, platform: str, *, works: bool) -> None:
         """Print what to type next."""
-        where = "in that terminal" if platform == "terminal" else f"on {platform.title()}"
+        where = "in the first" if platform == "terminal" else f"on {platform.title()}"
         head = "Sayso is set up." if works else "The configuration is written; nobody answered."
         self._say(
             {"step": "end", "works": works},
             f"\n{head} Next:\n"
             "  sayso serve                   keep it running in a terminal\n"
-            f"  sayso run -c 'git status'     in another one: you are asked {where}",
+            f"  sayso run -c 'git status'     in another terminal; you are asked {where}",
         )
 
     def _say(self, step: dict[str, object], words: str) -> None:

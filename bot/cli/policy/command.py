@@ -30,7 +30,7 @@ def register(commands: "Commands") -> None:
     """Add the commands to the parser."""
     inner = group(commands, "policy", "explain, test and preview policy decisions")
     batch = "read requests as JSON lines from standard input"
-    host = "where it would run (default: as configured)"
+    host = "the host it would run on (default: as configured)"
     command(
         inner,
         "explain",
@@ -47,7 +47,7 @@ def register(commands: "Commands") -> None:
         arg("--node", metavar="N", help="ask this node too, through the running gateway"),
         arg("--session", default="main", metavar="K", help="whose grants and settings apply"),
         arg("--task", metavar="T", help="as if the request named this task"),
-        arg("--cwd", metavar="D", help="where it would run (default: here)"),
+        arg("--cwd", metavar="D", help="working directory (default: the current one)"),
     )
     listed = Call("policy.rules", "agent", listings.rules, rows="rules")
     agent = arg("--agent", metavar="A", help="only what counts for this agent")

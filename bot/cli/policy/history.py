@@ -25,7 +25,7 @@ sayso policy suggest --since 30d --least 5 --json
 def register(commands: "Commands") -> None:
     """Add the commands to the group's parser."""
     past = "how far back, such as 30d (default), 12h"
-    lists = "the allowlists that go with it (default: the present)"
+    lists = "the allowlists that go with it (default: the current ones)"
     cwd = "working directory of runs that have none on record (default: here)"
     command(
         commands,

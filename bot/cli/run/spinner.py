@@ -121,10 +121,12 @@ def _how(status: "dict[str, Any]") -> str:
     """Return how to answer: here, if anybody may, else where it can be answered."""
     answers = status.get("answers")
     if answers is None or "terminal" in answers:
-        return f"`sayso approve {status['code']} allow-once|allow-always|deny` answers"
+        code = status["code"]
+        ways = f"`sayso approve {code} allow-once` or `sayso deny {code}`"
+        return f"answer in another terminal: {ways}"
     if "api" in answers:
-        return "it is answered over the API or in the chats that are asked, not on this machine"
-    return "it is answered in the chats that are asked, not on this machine"
+        return "answer over the API or in a chat that was asked; not on this machine"
+    return "answer in a chat that was asked; not on this machine"
 
 
 def _left(deadline_ms: int) -> str:

@@ -22,7 +22,7 @@ from core.store.approvals import grants
 from core.store.approvals.grants import Grant
 
 _NONE = "No active grant has the id or code {!a}, so nothing was revoked; see `sayso grants list`."
-_NO_TASK = "Task {} has no active grants, so nothing was revoked; see `sayso grants list`."
+_NO_TASK = "Task {!r} has no active grants, so nothing was revoked; see `sayso grants list`."
 
 
 class GrantParams(Params):
@@ -129,7 +129,7 @@ class GrantMethods:
             raise NotFound(_NO_TASK.format(task))
         codes = ", ".join(grant.code for grant in ended)
         return ChangeAnswer.of(
-            f"Task {task} has ended. Revoked with it: {codes}; people are asked again."
+            f"Task {task!r} has ended. Revoked with it: {codes}; people are asked again."
         )
 
 

@@ -72,7 +72,7 @@ class LoginMethods:
                 scopes=RULES,
                 handler=self.login,
                 result=LinkAnswer,
-                summary="Create a one-time link into the control page, good for ten minutes.",
+                summary="Create a one-time link to the control page, valid for ten minutes.",
                 note=f"only from a {PERSON}",
                 local=True,
             ),

@@ -207,7 +207,7 @@ class PeopleMethods:
         person = await self.store.write(people.unlink, channel, account)
         if person is None:
             return ChangeAnswer.of(f"{params.account} is not linked.", done=False)
-        return ChangeAnswer.of(f"{params.account} is {person}'s account no longer.")
+        return ChangeAnswer.of(f"{params.account} no longer belongs to {person}.")
 
     async def revoke(self, params: WhoParams, caller: Caller) -> ChangeAnswer:
         """Stop a person or an account of this name from answering; every local process may.
@@ -238,7 +238,7 @@ class PeopleMethods:
             raise _nobody(who)
         await self._record(caller, "restore", who)
         if await self.store.write(people.restore, who):
-            return ChangeAnswer.of(f"{who} may approve again where listed.")
+            return ChangeAnswer.of(f"{who} may approve again, wherever the configuration says so.")
         return ChangeAnswer.of(f"{who} is not revoked.", done=False)
 
     async def enrol(self, params: NameParams, caller: Caller) -> TotpAnswer:
@@ -252,8 +252,8 @@ class PeopleMethods:
         sealed = self.seals.seal(secret, totp_keys.use_of(name))
         await self.store.write(totp_keys.enrol, name, sealed, caller.ref)
         sentence = (
-            f"Give this link to {name}'s authenticator app; it is not shown again. Where a tier "
-            f"has stepUp, {name} allows with a code of the app only, from now on."
+            f"Open this link in {name}'s authenticator app; it is not shown again. From now on, "
+            f"where a tier has stepUp, {name} can allow only with a code from the app."
         )
         return TotpAnswer(done=True, sentence=sentence, uri=totp.uri(secret, name))
 
@@ -264,7 +264,7 @@ class PeopleMethods:
             return refusal
         await self._record(caller, "forget totp", params.name)
         if await self.store.write(totp_keys.remove, params.name):
-            return ChangeAnswer.of(f"{params.name} has no authenticator app any longer.")
+            return ChangeAnswer.of(f"{params.name} no longer has an authenticator app.")
         return ChangeAnswer.of(safe(f"{params.name!a} has no authenticator app."), done=False)
 
     async def passkeys(self, _params: NoParams, _caller: Caller) -> PasskeysAnswer:
@@ -283,7 +283,7 @@ class PeopleMethods:
             return ChangeAnswer.of(
                 "No passkey has this id; see `sayso people passkeys`.", done=False
             )
-        return ChangeAnswer.of(f"This passkey is {person}'s no longer.")
+        return ChangeAnswer.of(f"This passkey no longer belongs to {person}.")
 
     async def _refusal(self, caller: Caller) -> ChangeAnswer | None:
         why = await self.askers.refusal(caller)

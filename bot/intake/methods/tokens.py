@@ -138,5 +138,5 @@ class TokenMethods:
 
 
 def _unknown(ref: str) -> NotFound:
-    words = f"No token {ref}, so nothing was revoked; see `sayso token list`."
+    words = f"No token is called {ref!r}, so nothing was revoked; see `sayso token list`."
     return NotFound(safe(words))

@@ -304,8 +304,8 @@ class ResolveParams(Params):
             raise ValueError("a limit goes with allow-always only")
         if self.limit is not None and self.terms is None:
             raise ValueError(
-                "a decision is allow-once, allow-always or deny; a limit of allow-always is 30m, "
-                "2h, 7d (30 days at most), 5x, session or task"
+                f"{self.limit!r} is neither a decision (allow-once, allow-always, deny) nor a "
+                "limit of allow-always (30m, 2h, 7d, up to 30 days; 5x; session; task)"
             )
         return self
 

@@ -66,4 +66,4 @@ def unknown(run_id: str) -> NoReturn:
     Raises:
         NotFound: always.
     """
-    raise NotFound(f"no run with id {run_id!r}; see `sayso history`")
+    raise NotFound(f"No request has the id or code {run_id!r}; see `sayso history`.")

@@ -64,14 +64,14 @@ def _difference(
     entry: AllowlistEntry, command: PlannedCommand, pins: Mapping[str, str]
 ) -> str | None:
     if command.fed:
-        return "it was always allowed without code from a pipe"
+        return "it was allowed always without code from a pipe"
     if command.reloads:
         return "it also runs what its code is changed to later"
     known = dict(entry.content or ())
     for path, digest in known.items():
         if pins.get(path) != digest:
-            return f"{path} changed since it was always allowed"
+            return f"{path} changed since it was allowed always"
     # `guile -l other.scm p.scm`, `python3 -m x` in a folder that has an x.py by now, or a program
     # that was a binary and is a script.
     added = (path for path, _ in reversed(content_of(command)) if path not in known)
-    return next((f"it was always allowed without {path}" for path in added), None)
+    return next((f"it was allowed always without {path}" for path in added), None)

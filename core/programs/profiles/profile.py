@@ -225,7 +225,7 @@ class _Scan:
         counted = self.profile.counts_dash
         named = [one for one in self.operands if counted or one != "-"]
         if len(named) > self.budget:
-            return f"operand {named[self.budget]!r} is one too many"
+            return f"unexpected operand {named[self.budget]!r}"
         if len(self.operands) > self.budget + 1:
             return "too many operands"
         brought = not self.profile.consuming.isdisjoint(self.seen)

@@ -156,10 +156,11 @@ def test_show_has_it_all(sayso: Sayso) -> None:
         row["why"],
         row["digest"],
         row["id"],
-        "s left",
         "Answer: sayso approve ",
     ):
         assert words in out
+    for shown in (out, sayso("pending")[1], sayso("status")[1]):
+        assert re.search(r" \d+:\d\d left", shown)
     assert json.loads(text)["approval"] == row
     assert "by policy alone; nobody was asked" in alone
     assert f"{listed['code']}  finished after" in alone
@@ -207,7 +208,7 @@ def test_once_and_always_are_in_the_history(gateway: GatewayProcess, sayso: Says
     """How far an allow goes, in words and as fields."""
     for line, decision, words in (
         ("whoami", "allow-once", "; allowed once by terminal:"),
-        ("id -u", "allow-always", "; always allowed by terminal:"),
+        ("id -u", "allow-always", "; allowed always by terminal:"),
         ("nproc", "30m", "; allowed for 30 minutes by terminal:"),
     ):
         gateway.cli("run", "--no-wait", "-c", line)
@@ -256,9 +257,7 @@ def test_run_says_whom_it_waits_for(gateway: GatewayProcess, sayso: Sayso) -> No
             process.terminate()
         errors = [process.communicate(timeout=20)[1] for process in waiting]
 
-    words = (
-        r"sayso: waiting for a person to answer (\w{6}) \((?:9|10):\d\d left\); `sayso approve .*\n"
-    )
+    words = r"sayso: waiting for a person to answer (\w{6}) \((?:9|10):\d\d left\); answer in .*\n"
     found = re.fullmatch(words, said)
     assert found is not None, said
     assert found[1] in codes

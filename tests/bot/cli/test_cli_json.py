@@ -123,7 +123,7 @@ def test_a_group_alone_lists_its_actions_and_fails(
     found = capsys.readouterr()
     assert found.out == ""
     assert found.err.splitlines()[-1] == (
-        "sayso lockdown: nothing was done; choose from on, off, status"
+        "sayso lockdown: no subcommand given; choose from on, off, status"
     )
     assert "deny every request from now on" in found.err
     assert not (tmp_path / "lockdown").exists()

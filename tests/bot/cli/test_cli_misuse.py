@@ -46,7 +46,7 @@ def test_a_duration_is_a_time_above_zero(
     code, _, error = told(capsys, *(word.format(seconds) for word in words), usage=True)
 
     assert code == 2
-    assert f"{seconds!r}: give seconds, more than 0 and 86,400 (one day) at most" in error
+    assert f"{seconds!r} is not a number of seconds above 0, and at most 86,400 (one day)" in error
 
 
 @pytest.mark.parametrize("number", ["0", "-3", "1.5", "many"])
@@ -60,7 +60,7 @@ def test_a_limit_is_one_or_more(
     code, _, error = told(capsys, *words, "--limit", number, usage=True)
 
     assert code == 2
-    assert f"{number!r}: give a whole number, 1 or more" in error
+    assert f"{number!r} is not a whole number of 1 or more" in error
 
 
 @pytest.mark.parametrize("pair", ["FOO", "=x", ""])
@@ -101,6 +101,20 @@ def test_a_journal_that_cannot_be_read_is_no_broken_chain(
         "",
         f"sayso: {path} cannot be read: {why}.\n",
     )
+
+
+def test_the_end_of_a_journal_is_read_by_people(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What is empty is left out, words with blanks are quoted, and nothing is Python's."""
+    path = tmp_path / "audit.jsonl"
+    record = {"at": "now", "kind": "finish", "by": "uid:0", "code": 0, "command": "uname -a"}
+    more = {"note": "", "rules": ["a b"], "signal": None, "timed_out": False, "votes": []}
+    path.write_text(json.dumps({**record, **more}) + "\n")
+    _, out, _ = told(capsys, "audit", "tail", "--file", str(path))
+    words = 'command="uname -a" rules=["a b"] timed_out=false'
+
+    assert out == f"now  finish    by=uid:0 code=0 {words}\n"
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\n", b"[1]\n", b"{}\n", b"junk\n"])
@@ -156,14 +170,15 @@ def test_the_head_is_printed_to_be_noted(capsys: pytest.CaptureFixture[str], jou
     ],
 )
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["exec identity", "--help", "run --help"])
 def test_an_output_without_a_place_is_no_traceback(
-    tmp_path: Path, redirection: str, code: int, error: bytes, unbuffered: str
+    tmp_path: Path, redirection: str, code: int, error: bytes, unbuffered: str, words: str
 ) -> None:
     """Closed, full or unread: one line at most."""
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     done = subprocess.run(
-        ["sh", "-c", f'"$0" -m bot exec identity {redirection}', sys.executable],
+        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
         cwd=ROOT,
         env={**os.environ, "SAYSO_HOME": str(home), "PYTHONUNBUFFERED": unbuffered},
         capture_output=True,
@@ -172,6 +187,31 @@ def test_an_output_without_a_place_is_no_traceback(
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (code, b"", error)
+
+
+@pytest.mark.parametrize("redirection", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("init", 2), ("companion", 2), ("policy explain -c true", 0), ("policy test", 0)],
+)
+def test_a_closed_stream_is_no_traceback(
+    tmp_path: Path, words: str, code: int, redirection: str
+) -> None:
+    """What a daemon's parent closed is /dev/null; commands do what they do without a terminal."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home)},
+        capture_output=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == code
 
 
 @pytest.fixture
@@ -242,7 +282,11 @@ def test_the_check_of_an_access_list_answers_in_json(
 
 @pytest.mark.parametrize(
     ("expires", "why"),
-    [("15s", "60s at least"), ("600w", "10 years at most"), ("0s", "such as 30d")],
+    [
+        ("15s", "'15s': a token lasts from 60s to 10 years"),
+        ("600w", "'600w': a token lasts from 60s to 10 years"),
+        ("0s", "'0s' is not a duration such as 30m or 7d (units: s, m, h, d, w)"),
+    ],
 )
 def test_the_life_of_a_token_has_bounds_that_are_told(
     capsys: pytest.CaptureFixture[str], expires: str, why: str

@@ -32,7 +32,7 @@ BUSY = {**NODE, "connected": True, "running": 2, "sinceMs": 0}
 @pytest.mark.parametrize(
     ("nodes", "requests", "words"),
     [
-        ([], [], ["No nodes, and none waits."]),
+        ([], [], ["No nodes are paired, and none is waiting."]),
         ([NODE], [], ["web  10.0.0.7  one two  never connected", "  5c"]),
         ([{**NODE, "seenMs": 1}], [], ["last seen 1970-01-01"]),
         ([BUSY], [], ["connected since 1970-01-01", ", 2 running"]),

@@ -116,7 +116,7 @@ def test_a_command_of_commands_alone_did_nothing(
     found = capsys.readouterr()
 
     assert found.out == ""
-    assert f"sayso {group}: nothing was done; choose from " in found.err
+    assert f"sayso {group}: no subcommand given; choose from " in found.err
 
 
 @pytest.mark.parametrize("group", ["people", "grants", "token", "node"])

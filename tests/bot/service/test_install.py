@@ -80,7 +80,9 @@ def test_what_another_version_wrote_is_replaced(home: Path) -> None:
 
 def test_print_writes_nothing(home: Path) -> None:
     """The dry run."""
-    assert "Type=notify\n" in sayso(home, "install", "--print").stdout
+    printed = sayso(home, "install", "--print").stdout
+    assert "Type=notify\n" in printed
+    assert json.loads(sayso(home, "install", "--print", "--json").stdout) == {"text": printed}
     assert not unit(home).exists()
 
 

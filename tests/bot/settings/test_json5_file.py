@@ -53,7 +53,8 @@ def test_nothing_is_an_empty_configuration(text: str) -> None:
     [
         ("{a: 1,\n  b 2}", 'c.json5:2:5: Unexpected "2"; is a comma or bracket missing?'),
         ("{a: 1", "c.json5:1:6: Unexpected end of input; is a comma or bracket missing?"),
-        ("{a: 'x\n'}", 'c.json5:1:7: Unexpected "\\n"; is a comma or bracket missing?'),
+        ("{a: 'x\n'}", 'c.json5:1:7: Unexpected "\\n"; is a closing quote missing?'),
+        ("{a: “x”}", 'c.json5:1:5: Unexpected "“"; use straight quotes'),
         ("/* a", "c.json5:1:5: Unexpected end of input; is a comma or bracket missing?"),
     ],
 )

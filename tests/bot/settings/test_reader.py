@@ -220,7 +220,7 @@ def test_a_wrong_variable_is_told_by_its_name(home: Path, name: str, value: str,
 @pytest.mark.parametrize("text", ["3", "[]", '"tools"', "null"])
 def test_a_file_without_a_section_is_told(home: Path, text: str) -> None:
     """A configuration is one object."""
-    assert told(home, text) == ["config.json5: must be one section: { … }"]
+    assert told(home, text) == ["config.json5: must be one object: { … }"]
 
 
 def test_a_section_that_is_a_word_is_told(home: Path) -> None:

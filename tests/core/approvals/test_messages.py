@@ -38,7 +38,7 @@ def test_endings_differ() -> None:
     assert len(told) == len(set(told))
     assert all("14:13:20 UTC" in line and "changed nothing" in line for line in told)
     assert "Ana (telegram)" in told[1]
-    assert "always allowed by Ana" in told[3]
+    assert "allowed always by Ana" in told[3]
     assert "session ended" in told[4]
 
 

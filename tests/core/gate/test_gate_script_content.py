@@ -86,7 +86,7 @@ async def test_an_overwritten_script_asks(tmp_path: Path, line: str, stored: str
 
     assert ("1", "2") == (said(same), said(again))
     assert isinstance(back, Pending)
-    assert "changed since it was always allowed" in why
+    assert "changed since it was allowed always" in why
     file = json.loads((tmp_path / "exec-approvals.json").read_text())
     assert 1 == len(file["agents"]["main"]["allowlist"])
 
@@ -102,9 +102,9 @@ async def test_a_module_that_appears_asks(tmp_path: Path) -> None:
         why = await asked_again(gate, await gate.submit(request(line, cwd=tmp_path)))
         shown = await gate.submit(request(line, cwd=tmp_path))
 
-    assert "always allowed" not in first
+    assert "allowed always" not in first
     assert isinstance(same, Finished)
-    assert f"always allowed without {module}" in why
+    assert f"allowed always without {module}" in why
     assert "mine" == said(shown)
 
 

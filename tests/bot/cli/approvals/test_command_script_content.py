@@ -43,7 +43,7 @@ def test_the_list_and_explain_name_the_script(tmp_path: Path) -> None:
     assert f"{script}, while it stays as it is\n" == listed
     assert same.startswith("ALLOW")
     assert changed.startswith("ASK")
-    assert f"ask (not_listed): {script} changed since it was always allowed" in changed
+    assert f"ask (not_listed): {script} changed since it was allowed always" in changed
     assert (
         f"allow-always in its prompt: {script} with any arguments, while it stays as it is\n"
         in changed

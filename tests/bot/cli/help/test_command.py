@@ -22,7 +22,7 @@ _CODES = re.compile(r"\((?:S|R|H)\d|\bR\d+:")
         ((), "Start here:"),
         (("people", "add"), "usage: sayso people add"),
         (("approvals", "allowlist", "add"), "usage: sayso approvals allowlist add"),
-        (("exit-codes",), "  3  denied or refused"),
+        (("exit-codes",), "  3  denied, refused, or not answered in time"),
         (("environment",), "SAYSO_HOME"),
     ],
 )

@@ -101,13 +101,23 @@ def test_a_line_that_cannot_be_judged_is_wrong(tmp_path: Path, line: object, wor
     assert words in done.stdout
 
 
+def test_a_file_of_something_else_does_not_flood(tmp_path: Path) -> None:
+    """Twenty lines are named, each with its column, and the rest are counted."""
+    file = write(tmp_path / "README.md", "Title\n" * 30)
+    done = sayso(home(tmp_path, config()), "policy", "test", str(file))
+    first, *_, last, _ = done.stdout.splitlines()
+
+    assert first.endswith(":1: cannot be judged: The line is not JSON: Expecting value (column 1).")
+    assert (done.stdout.count("WRONG"), last) == (20, "… and 10 more; --json lists all")
+
+
 def test_an_example_that_does_not_behave_is_exit_1(tmp_path: Path) -> None:
     """The rule and the example are named; other mistakes of the file are exit 2."""
     broken = {**RULE, "examples": {"match": [["make", "lint"]]}}
     done = sayso(home(tmp_path, config(broken)), "policy", "test")
 
     assert 1 == done.returncode
-    assert "tools.exec.rules[0].examples.match[0]" in done.stdout
+    assert done.stdout.count("tools.exec.rules[0].examples.match[0]") == 1
     assert "is not matched by its rule" in done.stdout
     assert 2 == sayso(home(tmp_path, "{ tolls: 1 }"), "policy", "test").returncode
 

@@ -466,12 +466,12 @@ def test_the_line_tells_where_people_were_asked(
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        (["terminal", "api"], "`sayso approve ABC allow-once|allow-always|deny` answers"),
         (
-            ["api"],
-            "it is answered over the API or in the chats that are asked, not on this machine",
+            ["terminal", "api"],
+            "answer in another terminal: `sayso approve ABC allow-once` or `sayso deny ABC`",
         ),
-        ([], "it is answered in the chats that are asked, not on this machine"),
+        (["api"], "answer over the API or in a chat that was asked; not on this machine"),
+        ([], "answer in a chat that was asked; not on this machine"),
     ],
 )
 def test_the_line_offers_only_what_can_answer(

@@ -54,7 +54,7 @@ def test_a_script_is_held_to_its_content() -> None:
     same, other = judged(SCRIPT, promise), judged(CHANGED, promise)
     assert (same.decision, same.segments[0].entries) == (Decision.ALLOW, (promise.words,))
     assert (other.decision, other.reason) == (Decision.ASK, Reason.NOT_LISTED)
-    assert "/work/p.py changed since it was always allowed" == other.segments[0].rule
+    assert "/work/p.py changed since it was allowed always" == other.segments[0].rule
     assert "/work/p.py changed" in other.why
 
 
@@ -139,7 +139,7 @@ def test_what_a_wrapper_runs_is_held_to_its_content() -> None:
     assert judged(around, promise).decision is Decision.ALLOW
     found = judged(later, promise)
     assert found.decision is Decision.ASK
-    assert "/work/p.py changed since it was always allowed (through timeout)" in found.why
+    assert "/work/p.py changed since it was allowed always (through timeout)" in found.why
 
 
 def test_code_that_an_entry_does_not_name_is_not_covered() -> None:
@@ -152,7 +152,7 @@ def test_code_that_an_entry_does_not_name_is_not_covered() -> None:
     assert judged(one, promise).decision is Decision.ALLOW
     asked = judged(more, promise)
     assert asked.decision is Decision.ASK
-    assert "always allowed without /e.py" in asked.why
+    assert "allowed always without /e.py" in asked.why
 
 
 def test_nothing_is_offered_for_code_that_is_not_there_yet() -> None:
@@ -174,7 +174,7 @@ def test_what_was_allowed_without_code_asks_when_there_is_some() -> None:
     assert judged(NO_MODULE, promise).decision is Decision.ALLOW
     found = judged(MODULE, promise)
     assert (found.decision, found.reason) == (Decision.ASK, Reason.NOT_LISTED)
-    assert "it was always allowed without /work/x.py" == found.segments[0].rule
+    assert "it was allowed always without /work/x.py" == found.segments[0].rule
     both = (promise, *found.promise)
     assert {judged(one, *both).decision for one in (NO_MODULE, MODULE)} == {Decision.ALLOW}
 
@@ -187,7 +187,7 @@ def test_a_program_that_no_table_knows_is_held_to_no_code() -> None:
     assert "/usr/bin/torchrun with any arguments" == promise.scope
     assert judged(replace(bare, argv=("torchrun", "-x")), promise).decision is Decision.ALLOW
     script = running("torchrun", "evil.py", path="/usr/bin/torchrun", code={"/e.py": SEEN})
-    assert "always allowed without /e.py" in judged(script, promise).why
+    assert "allowed always without /e.py" in judged(script, promise).why
     assert judged(script, "/usr/bin/torchrun").decision is Decision.ALLOW
 
 
@@ -199,7 +199,7 @@ def test_what_was_allowed_without_code_asks_for_code_from_a_pipe() -> None:
     assert judged(bare, promise).decision is Decision.ALLOW
     fed = judged(replace(bare, fed=True), promise)
     assert (fed.decision, fed.promise) == (Decision.ASK, ())
-    assert "it was always allowed without code from a pipe" == fed.segments[0].rule
+    assert "it was allowed always without code from a pipe" == fed.segments[0].rule
     by_hand = judged(replace(bare, fed=True), Promise(PYTHON, ()))
     assert by_hand.decision is Decision.ALLOW
 
