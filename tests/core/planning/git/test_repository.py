@@ -387,18 +387,9 @@ def test_a_host_of_the_users_own_configuration_is_fetched_from(
 @pytest.mark.parametrize(
     "line",
     [
-        *(
-            "git apply x.patch",
-            "git cherry -v main",
-            "git config user.name Ana",
-            "git notes add -m x",
-        ),
-        *(
-            "git bisect start",
-            "git worktree remove x",
-            "git remote rename a b",
-            "git range-diff a b",
-        ),
+        *("git apply x.patch", "git cherry -v main", "git config user.name Ana"),
+        *("git bisect start", "git worktree remove x", "git remote rename a b"),
+        *("git notes add -m x", "git range-diff a b"),
     ],
 )
 def test_what_stays_in_the_repository_names_no_remote(line: str, tmp_path: Path) -> None:
