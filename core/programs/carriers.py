@@ -96,11 +96,20 @@ def inline_code(options: Sequence[tuple[str, str]], arguments: Sequence[str]) ->
     return None
 
 
+_RESPONSE_FILE = "@"
+"""The beginning of a word that names a file with more words, where it is listed as an option."""
+
+
 def carries(option: str, word: str) -> bool:
-    """Return whether a word may contain an option: abbreviated, clustered, with a glued value."""
+    """Return whether a word may contain an option: abbreviated, clustered, with a glued value.
+
+    One letter is enough where no other option begins with it (`wc --f=LIST`).
+    """
+    if option == _RESPONSE_FILE:
+        return word.startswith(option)
     if option.startswith("--"):
         head = word.partition("=")[0]
-        return len(head) > len("--x") and head.startswith("--") and option.startswith(head)
+        return len(head) > len("--") and head.startswith("--") and option.startswith(head)
     if len(option) == len("-x") and option.startswith("-"):
         return word[:1] == "-" and word[:2] != "--" and option[1] in word
     return word == option or word.startswith(f"{option}=")

@@ -1,5 +1,11 @@
 """Find what a command may read besides what it names, by both of its paths."""
 
+import hashlib
+import lzma
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from core.programs.implicit_reads import Contents, contents_of, names_no_file, reads_elsewhere
@@ -85,3 +91,47 @@ def test_an_option_that_follows_links_reads_elsewhere(
 ) -> None:
     """By either of the names; the invoked word is not an option."""
     assert reads_elsewhere(tuple(line.split()), *paths) is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "listed", "shown"),
+    [
+        ("strings -a @list", "{outside}\n", "a secret text"),
+        ("sha256sum -c list", "{hash}  {outside}\n", ": OK"),
+        ("sha256sum --c list", "{hash}  {outside}\n", ": OK"),
+        ("sha256sum -wc list", "{hash}  {outside}\n", ": OK"),
+        ("cksum -a sha256 --check list", "{hash}  {outside}\n", ": OK"),
+        ("file -flist", "{outside}\n", "ASCII text"),
+        ("wc --f=list", "{outside}\0", "14"),
+        ("du --files0-from=list", "{outside}\0", "outside"),
+        ("xzcat --files=list", "{outside}.xz\n", "a secret text"),
+    ],
+)
+def test_a_file_that_lists_others_leads_elsewhere(
+    tmp_path: Path, line: str, listed: str, shown: str
+) -> None:
+    """The list is in a granted folder, what it names is not; the program itself is the oracle."""
+    granted, outside = tmp_path / "granted", tmp_path / "outside"
+    granted.mkdir()
+    outside.write_text("a secret text\n")
+    Path(f"{outside}.xz").write_bytes(lzma.compress(outside.read_bytes()))
+    digest = hashlib.sha256(outside.read_bytes()).hexdigest()
+    (granted / "list").write_text(listed.format(outside=outside, hash=digest))
+    name, *words = line.split()
+    if shutil.which(name) is None:
+        pytest.skip(f"there is no {name} here")
+
+    done = subprocess.run((name, *words), cwd=granted, capture_output=True, text=True, check=True)
+
+    assert shown in done.stdout, "the control: it reads what the list names"
+    assert reads_elsewhere((name, *words), *of(name))
+    if name != "du":
+        assert contents_of((name, *words), *of(name)) is Contents.ANYWHERE
+
+
+@pytest.mark.parametrize("line", ["sha256sum a", "strings -a a", "file a", "wc -c a", "du -s a"])
+def test_what_lists_nothing_reads_what_it_names(line: str) -> None:
+    """The control of the last test."""
+    name, *words = line.split()
+
+    assert not reads_elsewhere((name, *words), *of(name))
