@@ -9,6 +9,7 @@ takes them for the first kind lets through what the lookup would have stopped.
 import errno
 import os
 import stat
+from io import BufferedReader
 
 _ABOUT_THE_FILE = frozenset(
     {
@@ -60,3 +61,19 @@ def is_file(path: str) -> bool:
     """Return whether a path leads to a regular file."""
     status = status_of(path)
     return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def open_regular(path: str) -> BufferedReader:
+    """Open a regular file that somebody else may own, to read it.
+
+    A pipe in its place, or a lease of its owner's, would hold up whoever opens it otherwise.
+
+    Raises:
+        OSError: it cannot be opened, or is something else.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+    fd = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return os.fdopen(fd, "rb")

@@ -1,15 +1,14 @@
 """Find the file around a folder that chooses what a shim starts, or what a program loads first."""
 
-# ruff: noqa: PTH111, PTH118, PTH120, PTH123
+# ruff: noqa: PTH111, PTH118, PTH120
 # pathlib is ten times slower here.
 
 import os
-import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from core.files.lookup import check_looked, is_there, status_of
+from core.files.lookup import check_looked, is_there, open_regular, status_of
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.paths.pins import FINGERPRINTS
 from core.policy.matching.template_element import below
@@ -187,7 +186,7 @@ def _marked(file: PinnedFile) -> Manager | None:
     script = FINGERPRINTS.script_head(file.sha256) != b""
     if _may_be_marked(file, script=script):
         try:
-            with open(file.realpath, "rb") as opened:
+            with open_regular(file.realpath) as opened:
                 return manager_marked(opened.read(_LARGEST_BINARY), script=script)
         except OSError as error:
             check_looked(error)  # before anything is kept that was not seen
@@ -218,9 +217,7 @@ def _around(cwd: str) -> Iterator[str]:
 
 def _is_plain(path: str, reading: str) -> bool:
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                return False
+        with open_regular(path) as opened:
             content = opened.read(_LARGEST + 1)
     except OSError:
         return False

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from core.files.file_identity import FileIdentity, identity
-from core.files.lookup import check_looked
+from core.files.lookup import check_looked, open_regular
 from core.planning.paths.pins import Unpinned
 from core.planning.paths.symlinks import leads_elsewhere
 
@@ -86,8 +86,7 @@ def _of(path: str, as_it_is: FileIdentity) -> tuple[tuple[str, ...] | None, bool
     """
     if as_it_is[2] > _LARGEST:
         return None, False
-    # O_NONBLOCK: a pipe may take the file's place at any time, and must not hold up the gateway.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+    with open_regular(path) as file:
         content = file.read()
     return _listed(content), _LINK in content
 

@@ -1,12 +1,14 @@
 """Follow the `main` of a Node package, the file that runs if the package's folder is named."""
 
-# ruff: noqa: PTH118, PTH120, PTH123
+# ruff: noqa: PTH118, PTH120
 # pathlib is ten times slower here.
 
 import json
 from collections.abc import Iterator
 from os.path import dirname, join, normpath
 from typing import Final
+
+from core.files.lookup import open_regular
 
 PACKAGE: Final = "package.json"
 _LARGEST: Final = 1_048_576
@@ -19,7 +21,7 @@ _TRIED: Final = (
 def mains(path: str) -> Iterator[str]:
     """Yield the paths that node tries for the `main` of a package file; none if it has none."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             found = json.loads(file.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
         return  # a file that cannot be read here may still be bound, with the content it has
