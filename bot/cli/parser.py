@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any, NoReturn
 
-    from _typeshed import SupportsWrite
-
     Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse offers no public name
     Argument = tuple[tuple[str, ...], dict[str, Any]]
     Run = Callable[[argparse.Namespace], int]
@@ -84,7 +82,7 @@ class Parser(argparse.ArgumentParser):
             message = f"{message}; see `{self.prog} --help`"
         raise SystemExit(fail(message, f"{self.prog}: error", usage=self.format_usage()))
 
-    def _print_message(self, message: str, file: "SupportsWrite[str] | None" = None) -> None:
+    def _print_message(self, message: str, file: "Any" = None) -> None:  # noqa: ANN401 - argparse's own
         """Print the help; argparse itself ignores that it cannot be written."""
         (file or sys.stderr).write(message)
 
