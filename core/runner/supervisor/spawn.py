@@ -11,7 +11,13 @@ from core.files.file_identity import identity, is_same, others_may_write
 from core.runner.supervisor.pinned_files import hashbang
 from core.runner.supervisor.pinned_files.bound_file import Bound
 from core.runner.supervisor.pinned_files.delivery import Delivery, close
-from core.runner.supervisor.pinned_files.file_leases import Leases, drop, is_exposed, take
+from core.runner.supervisor.pinned_files.file_leases import (
+    Leases,
+    drop,
+    is_exposed,
+    is_leased,
+    take,
+)
 from core.runner.supervisor.protocol import CHANGED, NULL, Pin, Stage, unseen
 
 _ALL_SIGNALS = [n for n in signal.valid_signals() if n not in {signal.SIGKILL, signal.SIGSTOP}]
@@ -193,10 +199,14 @@ def _has_content(pin: Pin, status: os.stat_result, fd: int) -> bool:
     """Return whether a file still has its content, which its times alone may prove.
 
     An earlier command of the line may change these and nothing else: `chmod +x x.sh && ./x.sh`.
-    ``fd`` is -1 if it is opened by name.
+    Without a lease, times are what shows a change right after this. ``fd`` is -1 if it is opened by
+    name.
     """
-    if list(identity(status)) == list(pin["identity"]) and not others_may_write(status):
-        return True
+    if list(identity(status)) == list(pin["identity"]):
+        if not others_may_write(status):
+            return True
+    elif is_exposed(status) and not is_leased(fd):
+        return False
     try:
         with open(pin["path"] if fd < 0 else f"/proc/self/fd/{fd}", "rb") as file:  # noqa: PTH123 - outside the import budget
             return hashlib.file_digest(file, "sha256").hexdigest() == pin["sha256"]

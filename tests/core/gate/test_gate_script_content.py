@@ -154,7 +154,7 @@ async def test_a_script_in_the_place_of_a_binary_asks(tmp_path: Path) -> None:
         why = await asked_again(gate, changed)
 
     assert isinstance(unchanged, Finished)
-    assert f"always allowed without {tmp_path}/tool" in why
+    assert f"allowed always without {tmp_path}/tool" in why
 
 
 async def test_a_shell_elsewhere_asks_for_what_a_pipe_brings(tmp_path: Path) -> None:

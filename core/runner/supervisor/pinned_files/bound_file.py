@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from core.files.file_identity import identity
 from core.runner.supervisor.pinned_files.file_leases import Leases
@@ -108,14 +108,9 @@ class Bound:
             if self._status.st_size <= LARGEST_COPY:
                 self._content = _read(fd, self._status.st_size)
 
-    def has(self, sha256: str, known: Sequence[int]) -> bool:
-        """Return whether what was kept has this digest.
-
-        A file too large to be kept is not read: its identity has to be the ``known`` one.
-        """
-        if self._content is None:
-            return list(identity(self._status)) == list(known)
-        return hashlib.sha256(self._content).hexdigest() == sha256
+    def has(self, sha256: str) -> bool:
+        """Return whether what was kept has this digest; a file too large to be kept is not read."""
+        return self._content is None or hashlib.sha256(self._content).hexdigest() == sha256
 
     @property
     def absent(self) -> bool:
