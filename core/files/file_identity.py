@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Sequence
 
 FileIdentity = tuple[int, int, int, int, int]
 """Device, inode, size, mtime and ctime (ns)."""
@@ -22,11 +21,6 @@ def identity(status: os.stat_result) -> FileIdentity:
         status.st_mtime_ns,
         status.st_ctime_ns,
     )
-
-
-def is_same(status: os.stat_result, other: Sequence[int]) -> bool:
-    """Return whether a file is that of an identity, and as large; its content may differ."""
-    return list(identity(status)[:3]) == list(other[:3])
 
 
 def is_settled(status: os.stat_result) -> bool:

@@ -68,7 +68,7 @@ def test_a_task_from_its_first_question_to_its_end(gateway: GatewayProcess) -> N
     assert {"fix-login", "other", None} == {row["task"] for row in history}
     assert "task fix-login  finished after" in gateway.cli("history").stdout
     assert (2, 0, 2) == (hers.returncode, ended.returncode, again.returncode)
-    assert f"Task fix-login has ended. Revoked with it: {grants[0]['code']};" in ended.stdout
+    assert f"Task 'fix-login' has ended. Revoked with it: {grants[0]['code']};" in ended.stdout
     assert asks(gateway, "--task", "fix-login")
     journal = (gateway.home / "audit.jsonl").read_text().splitlines()
     ends = [one for one in map(json.loads, journal) if one.get("what") == "end task"]

@@ -40,7 +40,7 @@ def test_a_full_disk_lets_denials_through_and_nothing_else(tmp_path: Path) -> No
         "begin": "StoreFull",
         "allow": "StoreFull",
         "deny": "won=True",
-        "cancel": "Ended",
+        "cancel": "EndState",
         "finish": "bool",
         "queued": 0,
         "pending": asked - 2,

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 
-from core.files.file_identity import identity, is_same, others_may_write
+from core.files.file_identity import identity, others_may_write
 from core.runner.supervisor.pinned_files import hashbang
 from core.runner.supervisor.pinned_files.bound_file import Bound
 from core.runner.supervisor.pinned_files.delivery import Delivery, close
@@ -15,7 +15,6 @@ from core.runner.supervisor.pinned_files.file_leases import (
     Leases,
     drop,
     is_exposed,
-    is_leased,
     take,
 )
 from core.runner.supervisor.protocol import CHANGED, NULL, Pin, Stage, unseen
@@ -191,22 +190,17 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
             status = os.fstat(fd)  # again, as now no one can write to it
     except OSError as error:
         return unseen(pin["path"], error)
-    same = is_same(status, pin["identity"]) and _has_content(pin, status, fd)
+    same = list(identity(status)) == list(pin["identity"]) and _has_content(pin, status, fd)
     return "" if same else CHANGED.format(pin["path"])
 
 
 def _has_content(pin: Pin, status: os.stat_result, fd: int) -> bool:
-    """Return whether a file still has its content, which its times alone may prove.
+    """Return whether a file still has its content, if only that may have changed.
 
-    An earlier command of the line may change these and nothing else: `chmod +x x.sh && ./x.sh`.
-    Without a lease, times are what shows a change right after this. ``fd`` is -1 if it is opened by
-    name.
+    ``fd`` is -1 if it is opened by name.
     """
-    if list(identity(status)) == list(pin["identity"]):
-        if not others_may_write(status):
-            return True
-    elif is_exposed(status) and not is_leased(fd):
-        return False
+    if not others_may_write(status):
+        return True
     try:
         with open(pin["path"] if fd < 0 else f"/proc/self/fd/{fd}", "rb") as file:  # noqa: PTH123 - outside the import budget
             return hashlib.file_digest(file, "sha256").hexdigest() == pin["sha256"]

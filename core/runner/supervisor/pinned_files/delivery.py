@@ -13,11 +13,10 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 
-from core.files.file_identity import identity, is_same
+from core.files.file_identity import identity
 from core.runner.supervisor.pinned_files import open_notifier
 from core.runner.supervisor.pinned_files.bound_file import (
     COMPLETED,
-    LARGEST_COPY,
     Bound,
     Place,
     identity_of,
@@ -293,10 +292,7 @@ def _bind(pin: Pin) -> Bound:
     fd = os.open(pin["path"], os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         bound = Bound(pin["names"], fd)
-        status, known = os.fstat(fd), pin["identity"]
-        # What is too large to be kept has its times as the only proof.
-        kept = status.st_size <= LARGEST_COPY and is_same(status, known)
-        same = (kept or list(identity(status)) == list(known)) and bound.has(pin["sha256"])
+        same = list(identity(os.fstat(fd))) == list(pin["identity"]) and bound.has(pin["sha256"])
     except BaseException:
         os.close(fd)
         raise

@@ -89,11 +89,6 @@ def take(fd: int) -> str:
     return ""
 
 
-def is_leased(fd: int) -> bool:
-    """Return whether nobody can write to an open file without waiting for us."""
-    return fcntl.fcntl(fd, fcntl.F_GETLEASE) == fcntl.F_RDLCK
-
-
 def drop(fd: int) -> None:
     """Give the lease of an open file back, if it has one."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.runner.supervisor.pinned_files.file_leases import drop, is_exposed, is_leased, take
+from core.runner.supervisor.pinned_files.file_leases import drop, is_exposed, take
 from tests.support.gateway_process import ROOT
 
 _AS_NOBODY = """
@@ -65,17 +65,3 @@ def test_own_files_are_exposed(tmp_path: Path) -> None:
     path.chmod(0o444)
 
     assert is_exposed(path.stat())
-
-
-def test_a_lease_is_known_by_its_descriptor(tmp_path: Path) -> None:
-    """Where a file system has none, the times of a file stay the proof of its content."""
-    file = tmp_path / "x"
-    file.write_text("x")
-    fd = os.open(file, os.O_RDONLY)
-    try:
-        before, refused = is_leased(fd), take(fd)
-        during = is_leased(fd)
-        drop(fd)
-        assert (before, refused, during, is_leased(fd)) == (False, "", True, False)
-    finally:
-        os.close(fd)
