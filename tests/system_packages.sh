@@ -28,6 +28,9 @@ need mawk mawk
 need gawk gawk
 need original-awk original-awk
 need gcc gcc
+need binutils strings
+need file file
+need xz-utils xzcat
 need strace strace
 need cmake cmake
 need ninja-build ninja
