@@ -54,6 +54,11 @@ class Explained:
     gateway: Evaluation | None = None
     node: NodePlan | None = None
 
+    @property
+    def commands(self) -> tuple[PlannedCommand, ...]:
+        """Return the commands that were judged."""
+        return () if self.plan is None else self.plan.commands
+
 
 @dataclass(frozen=True, slots=True)
 class Explaining:

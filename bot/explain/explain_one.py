@@ -12,7 +12,7 @@ from bot.explain.rule_trace import to_json as to_rules
 from bot.explain.session_context import MAIN, read_session_context
 from bot.factories.policy import rulebook_of
 from bot.settings import home_folder, read
-from core.model.command import ExecOverrides, ExecRequest
+from core.model.command import ExecOverrides, ExecRequest, PlannedCommand
 from core.model.decision import Decision, Evaluation, Promise, Reason, SegmentVerdict
 from core.model.identity import AgentId, SessionKey, TaskId
 from core.model.policy import ExecHost, ExecPolicy
@@ -110,7 +110,7 @@ def shown(explained: Explained) -> str:
     else:
         head = [f"{verdict.decision.name}  {verdict.why}"]
         head += [] if explained.asks is None else [f"     {explained.asks.words}"]
-        head += [*_segments(verdict), *_advice(explained)]
+        head += [*_segments(verdict, explained.commands), *_advice(explained)]
     sources = _sources(explained.policy)
     width = max(map(len, sources))
     rows = [
@@ -133,10 +133,12 @@ def _plain(value: object) -> str:
     return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _segments(verdict: Evaluation) -> list[str]:
+def _segments(verdict: Evaluation, commands: tuple[PlannedCommand, ...]) -> list[str]:
     lines: list[str] = []
-    for number, one in enumerate(verdict.segments, 1):
+    for number, (one, command) in enumerate(zip(verdict.segments, commands, strict=True), 1):
         lines += ["", f"{number}. {_argv(one)}"]
+        if command.cwd is not None:
+            lines.append(f"   folder    {command.cwd.path}")
         lines.append(f"   program   {one.resolved or 'not found'}")
         lines.append(f"   verdict   {one.decision.word} ({one.reason.value}): {one.rule}")
     return lines

@@ -97,6 +97,15 @@ def expand(reading: Reading, folder: str, home: str) -> ExpandedLine | Unreadabl
         return NoFolder(str(found))
 
 
+def entered(folder: str, operand: str) -> str | None:
+    """Return where ``cd`` leads from a folder, ``None`` if that is no folder or not certain."""
+    try:
+        found = _entered(folder, operand)
+    except _Uncertain:
+        return None
+    return found if is_folder(found) else None
+
+
 class _Expansion:
     """One line in progress: the folder so far, and whether its files may have changed."""
 
@@ -183,12 +192,12 @@ class _Expansion:
 
     def _enter(self, operand: Word, *, first: bool) -> None:
         path = operand if isinstance(operand, str) else "".join(self._words(operand))
-        entered = _entered(self._folder, path)
-        if not is_folder(entered):
+        folder = _entered(self._folder, path)
+        if not is_folder(folder):
             if first:
-                raise _Absent(entered)
+                raise _Absent(folder)
             raise _Uncertain("R9", "cd to a folder that is not there yet")
-        self._folder = entered
+        self._folder = folder
         self._settled = True
 
     def _late(self, word: OpenWord) -> list[int]:

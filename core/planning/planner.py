@@ -32,9 +32,11 @@ from core.planning.expand import (
     ExpandedCommand,
     ExpandedLine,
     NoFolder,
+    entered,
     expand,
 )
 from core.planning.git.line_effects import with_effects
+from core.planning.git.other_folder import without_folder
 from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pin_directory
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
@@ -194,7 +196,7 @@ class Planner:
         """Pin the folder of each command and what it starts there."""
         folders: dict[str, PinnedDirectory | None] = {cwd.path: None}
         commands = []
-        for one in line.commands:
+        for one in map(self._in_its_folder, line.commands):
             if one.folder not in folders:
                 pinned = _directory(one.folder)
                 if isinstance(pinned, Refusal):
@@ -209,6 +211,15 @@ class Planner:
                 command = replace(command, inner=(), bound=(), late=one.late)
             commands.append(command)
         return with_fed(tuple(commands), line.connectors, cwd.path)
+
+    def _in_its_folder(self, command: ExpandedCommand) -> ExpandedCommand:
+        """Return ``git -C FOLDER`` that only reads as the same command after ``cd FOLDER``."""
+        program = self._search.find(command.argv[0], command.folder)
+        found = None if isinstance(program, Unpinned) else without_folder(command.argv, program)
+        if found is None or command.late:
+            return command
+        folder = entered(command.folder, found.folder)
+        return command if folder is None else replace(command, argv=found.argv, folder=folder)
 
     def _shell_command(self, text: str, cwd: PinnedDirectory, home: str) -> PlannedCommand:
         # A text that starts like an option would be read as one; `--` makes it the text again.

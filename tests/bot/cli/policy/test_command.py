@@ -198,6 +198,18 @@ def test_a_person_sees_decision_segments_knobs_and_the_way_out(tmp_path: Path) -
     assert "built-in default" in text
 
 
+def test_the_folder_of_a_command_is_shown_where_it_is_another(tmp_path: Path) -> None:
+    """A command runs in the folder of ``cd`` or of ``git -C``; what stays says nothing."""
+    (tmp_path / "sub").mkdir()
+    lines = f"ls && git -C {tmp_path}/sub log && cd {tmp_path}/sub && ls"
+
+    text = explain(tmp_path, "-c", lines, **ALLOWLIST).stdout.decode()
+
+    rows = [line.strip() for line in text.splitlines() if line[:5] == "   fo" or line[1:2] == "."]
+    folder = f"folder    {tmp_path}/sub"
+    assert rows == ["1. 'ls'", "2. 'git'  'log'", folder, "3. 'ls'", folder]
+
+
 def test_the_default_policy_denies_and_says_what_to_set(tmp_path: Path) -> None:
     """Without configuration all is denied except in the sandbox, and the setting is named."""
     inside = explain(tmp_path, "-c", "ls").stdout.decode()
