@@ -6,9 +6,8 @@ taken as they are; everything else (numbers, true and false, lists, sections) is
 
 from collections.abc import Mapping
 
-import json5
-
 from bot.settings.did_you_mean import unknown_key
+from bot.settings.json5_file import value_of_json5
 from bot.settings.origins import beneath
 from bot.settings.problems import KeyPath, Problem
 from bot.settings.s2_spelling import VARIABLES
@@ -86,4 +85,4 @@ def value_of(text: str, shape: Shape) -> object:
     if shape.optional and text == "null":
         return None
     plain = shape.kind is Kind.TEXT or (shape.kind is Kind.SECRET and not text.startswith("{"))
-    return text if plain else json5.loads(text, allow_duplicate_keys=False)
+    return text if plain else value_of_json5(text)

@@ -1,20 +1,24 @@
 """Read a JSON5 file together with the line of each key.
 
-The json5 library checks the syntax and returns the values, but no positions. A second, small scan
-of text that the library accepted finds the location of each key, and duplicate keys.
+The library returns the values, but no positions. A second, small scan of text that the library
+accepted finds the location of each key, and duplicate keys.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-import json5
+import pyjson5
 
 from bot.settings.problems import KeyPath, Problem
 
 MAX_CHARACTERS = 1_000_000
-"""A larger configuration is a mistake; the library parses about 0.1 MB per second."""
+"""A larger configuration is a mistake."""
+
+_DEEPEST: Final = 64
+"""Objects and lists within each other; the settings have fewer than ten."""
 
 _TOKEN = re.compile(
     r"""(?P<skip>[\s\ufeff]+|//[^\n\r\u2028\u2029]*|/\*.*?\*/)
@@ -31,7 +35,10 @@ _HINT = "is a comma or bracket missing?"
 _CURLY = "\u201c\u201d\u2018\u2019"
 _HINTS = {"\n": "is a closing quote missing?"} | dict.fromkeys(_CURLY, "use straight quotes")
 """What is probably wrong, by the character that was not expected."""
-_SYNTAX = re.compile(r"<string>:(\d+) (Unexpected .*) at column (\d+)", re.DOTALL)
+_PLACE: Final = re.compile(r" near (\d+)")
+_WORD: Final = re.compile(r"[^\s,:{}\[\]]*")
+_MOST_DIGITS: Final = 300
+_LINE_END: Final = re.compile(r"[\n\r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +66,63 @@ def read_json5(text: str, name: str) -> Document:
     return Document(value, scan.lines, tuple(problems))
 
 
+def value_of_json5(text: str) -> object:
+    """Return the value of a text.
+
+    Raises:
+        ValueError: it is not JSON5, or has the same key twice.
+    """
+    document = read_json5(text, "")
+    if document.problems or _NOTHING.fullmatch(text):
+        raise ValueError("not JSON5")
+    return document.value
+
+
 def _parse(text: str, name: str) -> tuple[object, Problem | None]:
     if len(text) > MAX_CHARACTERS:
         return None, Problem(name, (), f"longer than {MAX_CHARACTERS:,} characters")
     try:
-        value, error, _ = json5.parse(text)
-    except RecursionError:
+        return pyjson5.decode(text, _DEEPEST), None
+    except pyjson5.Json5NestingTooDeep:
         return None, Problem(name, (), "nested too deeply; flatten it")
-    return value, None if error is None else _syntax_problem(error, name)
+    except pyjson5.Json5DecoderException as error:
+        return None, _syntax_problem(error, text, name)
 
 
-def _syntax_problem(error: str, name: str) -> Problem:
-    match = _SYNTAX.fullmatch(error)
-    if match is None:  # the one error past the syntax: int() refuses more than 4,300 digits
+def _syntax_problem(error: pyjson5.Json5DecoderException, text: str, name: str) -> Problem:
+    what, found = str(error.args[0]), error.args[-1]
+    place = _PLACE.search(what)
+    # The library counts from 1, except behind the end of what it read.
+    after = isinstance(error, pyjson5.Json5ExtraData)
+    start = 0 if place is None else int(place[1]) - (not after)
+    if "NumericLiteral" in what:
+        return _number_problem(text, start, name)
+    if isinstance(found, str):
+        at = max(start, text.find(found, start))
+    elif what.startswith("Unclosed"):
+        # An unclosed thing is known by its start; a string ends with its line at the latest.
+        ends = _LINE_END.search(text, start) if "string" in what else None
+        at = len(text) if ends is None else ends.start()
+    else:
+        at = start
+    character = text[at : at + 1]
+    shown = '"{}"'.format(character.replace("\n", "\\n")) if character else "end of input"
+    hint = _HINTS.get(character, _HINT)
+    return Problem(_at(text, at, name), (), f"Unexpected {shown}; {hint}")
+
+
+def _number_problem(text: str, start: int, name: str) -> Problem:
+    number = _WORD.match(text, start)
+    word = "" if number is None else number.group()
+    if len(word) > _MOST_DIGITS:
         return Problem(name, (), "a number has too many digits")
-    line, what, column = match.groups()
-    shown = what.replace("\n", "\\n")
-    hint = next((words for sign, words in _HINTS.items() if sign in what), _HINT)
-    return Problem(f"{name}:{line}:{column}", (), f"{shown}; {hint}")
+    return Problem(_at(text, start, name), (), f'"{word}" is not a number that can be read')
+
+
+def _at(text: str, at: int, name: str) -> str:
+    """Return file, line and column of an offset."""
+    before = text[:at]
+    return f"{name}:{before.count(chr(10)) + 1}:{at - before.rfind(chr(10))}"
 
 
 @dataclass(slots=True)
@@ -146,5 +192,5 @@ class _Scan:
 def _decode_key(word: str) -> str:
     if word.isascii() and word.isidentifier():
         return word
-    (key,) = json5.loads("{" + word + ":0}")
+    (key,) = pyjson5.decode("{" + word + ":0}")
     return str(key)

@@ -56,6 +56,13 @@ def test_nothing_is_an_empty_configuration(text: str) -> None:
         ("{a: 'x\n'}", 'c.json5:1:7: Unexpected "\\n"; is a closing quote missing?'),
         ("{a: “x”}", 'c.json5:1:5: Unexpected "“"; use straight quotes'),
         ("/* a", "c.json5:1:5: Unexpected end of input; is a comma or bracket missing?"),
+        ("{a: [1]} b", 'c.json5:1:10: Unexpected "b"; is a comma or bracket missing?'),
+        ("{a: 1}}", 'c.json5:1:7: Unexpected "}"; is a comma or bracket missing?'),
+        ("{a: 1,,}", 'c.json5:1:7: Unexpected ","; is a comma or bracket missing?'),
+        ("{a: tru}", 'c.json5:1:8: Unexpected "}"; is a comma or bracket missing?'),
+        ("{a: 'x", "c.json5:1:7: Unexpected end of input; is a comma or bracket missing?"),
+        ("{a: 1,\n b: 1e999}", 'c.json5:2:5: "1e999" is not a number that can be read'),
+        ("{a: --1}", 'c.json5:1:5: "--1" is not a number that can be read'),
     ],
 )
 def test_a_syntax_error_tells_line_and_column(text: str, line: str) -> None:
@@ -103,6 +110,32 @@ def test_the_scan_finds_exactly_the_librarys_keys(tree: dict[str, object], inden
     assert document.value == tree
     assert not document.problems
     assert set(document.lines) == set(paths(tree, ()))
+
+
+@given(
+    pieces=st.lists(
+        st.sampled_from(
+            ["{", "}", "[", "]", ",", ":", "a", "'b'", '"c\\x41"', "-1", "0x1F", ".5", "+Infinity"]
+            + ["null", "true", "// d", "/* e */", "\n", " ", "\u2028", "\\u0061", "é", "$", "#", "NaN"]
+        ),
+        max_size=14,
+    )
+)
+def test_two_libraries_read_the_same(pieces: list[str]) -> None:
+    """Another reader, which shares no code, accepts the same texts and finds the same values."""
+    text = "".join(pieces)
+    try:
+        wanted = repr(json5.loads(text))
+    except ValueError:
+        wanted = "refused"
+
+    found = read_json5(text, "c.json5")
+
+    if text.strip(" \n\u2028") and wanted != "refused":
+        assert wanted == repr(found.value), text
+        assert all("duplicate" in one.message for one in found.problems)
+    elif wanted == "refused" and found != Document({}, {}):
+        assert found.problems, text
 
 
 @given(pairs=st.lists(st.tuples(st.sampled_from(["a", "b", "'a'", '"b"', "\\u0061"]), _words)))
