@@ -46,7 +46,13 @@ def faults(found: Any) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600 if FULL else 600)
-@pytest.mark.parametrize("contained", [True, False], ids=["in-cgroups", "without-cgroups"])
+@pytest.mark.parametrize(
+    "contained",
+    [
+        pytest.param(True, id="in-cgroups"),
+        pytest.param(False, id="without-cgroups", marks=pytest.mark.deep),
+    ],
+)
 def test_kill_9_at_random(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, contained: bool
 ) -> None:

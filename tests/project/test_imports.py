@@ -28,7 +28,8 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the product's source, to break."""
     for package in ("bot", "channels", "core"):
-        shutil.copytree(ROOT / package, tmp_path / package)
+        sources = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=sources)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.cli import modules
+from core.programs.profiles.tables import FOLDER, table
 
 GATEWAY = (
     "bot.api.app",
@@ -77,6 +78,8 @@ def main() -> None:
     os.environ.__class__ = _Noted
     for name in (*modules().values(), *GATEWAY):
         import_module(name)
+    for path in FOLDER.rglob("*.toml"):
+        table(str(path.relative_to(FOLDER).with_suffix("")))  # each gateway reads most of them
     os.environ.__class__ = _Noted.__base__
     # Restore what the tests ignore: a program started later should not ignore it by accident.
     signal.signal(signal.SIGINT, signal.default_int_handler)
