@@ -47,7 +47,7 @@ def register(commands: "Commands") -> None:
         arg("--limit", type=count, default=50, help="rows at most (default: 50)"),
         arg("--agent", metavar="A", help="only this agent's"),
         arg("--state", choices=(*_STATES,), help="only those that are in this state"),
-        arg("--since", type=_since, metavar="SPAN", help="only the last 30m, 12h, 7d, 4w"),
+        arg("--since", type=_since, metavar="DURATION", help="only the last 30m, 12h, 7d, 4w"),
         arg("--grep", metavar="TEXT", help="only commands with this text, ignoring case"),
     )
     purpose = "show one request: what was asked, why, and how it ended"

@@ -34,7 +34,7 @@ def register(commands: "Commands") -> None:
         _BACKTEST,
         backtest,
         arg("config", metavar="CONFIG", help="the new configuration, a JSON5 file"),
-        arg("--since", default="30d", metavar="SPAN", help=past),
+        arg("--since", default="30d", metavar="DURATION", help=past),
         arg("--approvals", metavar="F", help=lists),
         arg("--cwd", metavar="D", help=cwd),
     )
@@ -46,7 +46,7 @@ def register(commands: "Commands") -> None:
         "show the cost of prompts and suggest entries; changes nothing",
         _SUGGEST,
         suggest,
-        arg("--since", default="7d", metavar="SPAN", help=past),
+        arg("--since", default="7d", metavar="DURATION", help=past),
         arg("--least", type=count, default=3, metavar="N", help=least),
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code.files.operands import programs_named
+from core.planning.code.files.operands import programs_named, reached_files
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,21 @@ def test_a_plain_name_is_looked_for_where_path_leads(
     assert [one.path.removeprefix(base).removeprefix("./") for one in found.files] == files
     tried = (os.path.realpath(one) for one in found.ahead)  # /bin may be a link
     assert [*dict.fromkeys(one.removeprefix(base) for one in tried)] == ahead
+
+
+def test_only_files_that_others_may_replace_are_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a kernel makes up, what a system keeps, a folder and nothing are no code that changes.
+
+    What leads through /proc leads the command elsewhere than the planner.
+    """
+    (tmp_path / "x.sh").write_text("echo\n")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("/proc/version")
+    (tmp_path / "folder").mkdir()
+    words = ("x.sh", "link", "folder", "gone", "/proc/version", "/dev/null", "/usr/bin/env")
+
+    found = reached_files((*words, "/proc/self/cwd/x.sh"), str(tmp_path)).files
+
+    assert [one.path for one in found] == [str(tmp_path / "x.sh")]
