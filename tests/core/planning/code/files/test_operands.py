@@ -58,4 +58,8 @@ def test_only_files_that_others_may_replace_are_bound(
 
     found = reached_files((*words, "/proc/self/cwd/x.sh"), str(tmp_path)).files
 
+    (tmp_path / "x.sh").chmod(0o755)
+    started = programs_named(("nice", "/proc/self/cwd/x.sh", "./x.sh"), str(tmp_path)).files
+
     assert [one.path for one in found] == [str(tmp_path / "x.sh")]
+    assert [one.path for one in started] == [str(tmp_path / "x.sh")]
