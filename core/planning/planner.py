@@ -52,6 +52,9 @@ _SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
 
 LONGEST_RUN_MS = 24 * 60 * 60 * 1000
 
+_MADE_BEFORE = "if a command before it makes it, request that first, and this by itself"
+"""What to do about a program that is looked up before anything runs (`make && ./app`)."""
+
 _LITTLE_TEXT = 2_048
 _LITTLE_HASHED = 16 << 20
 """Characters and bytes that do not hold up an event loop for long."""
@@ -209,6 +212,8 @@ class Planner:
             if one.late:
                 # The places are of this vector: a wrapper is not looked through, so it asks.
                 command = replace(command, inner=(), bound=(), late=one.late)
+            if commands and command.problem and "/" in command.argv[0]:
+                command = replace(command, problem=f"{command.problem}; {_MADE_BEFORE}")
             commands.append(command)
         return with_fed(tuple(commands), line.connectors, cwd.path)
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -35,6 +36,28 @@ def test_a_bare_name_is_found_on_the_fixed_path() -> None:
     assert found.path == os.path.realpath("/bin") + "/ls"
     assert found.inode == Path("/bin/ls").stat().st_ino
     assert plan.commands[0].argv == ("ls", "-l")
+
+
+@rows(
+    "line, asked",
+    [
+        ("chmod +x made && ./made", True),
+        ("touch made; ./made -v", True),
+        ("chmod +x made && ls && ./made", True),
+        ("cp a gone && ./gone", True),
+        ("ls && gone", False),
+        ("./made", False),
+        ("./made && ls", False),
+        ("chmod +x made && ls", False),
+    ],
+)
+def test_a_program_that_a_line_makes_is_to_be_asked_for_by_itself(line: str, asked: bool) -> None:
+    """It is looked up before anything runs, so the reason says what to do."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "made").touch()
+        commands = planned(request(line, cwd=folder)).commands
+
+    assert asked == any("request that first, and this by itself" in one.problem for one in commands)
 
 
 def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:
