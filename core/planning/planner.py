@@ -198,7 +198,7 @@ class Planner:
     ) -> tuple[PlannedCommand, ...] | Refusal:
         """Pin the folder of each command and what it starts there."""
         folders: dict[str, PinnedDirectory | None] = {cwd.path: None}
-        commands = []
+        commands: list[PlannedCommand] = []
         for one in map(self._in_its_folder, line.commands):
             if one.folder not in folders:
                 pinned = _directory(one.folder)

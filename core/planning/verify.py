@@ -3,9 +3,9 @@
 # pathlib is ten times slower here.
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import FileIdentity, identity
@@ -40,6 +40,23 @@ class OpenedPlan:
     files: dict[PinnedFile, OpenedFile]
     folders: dict[PinnedDirectory, int]
 
+    @property
+    def identities(self) -> dict[str, FileIdentity]:
+        """Return the identity of each file, by its path."""
+        return {pin.path: one.identity for pin, one in self.files.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """What was found before a further pipeline: ``why`` it may not start, or ``""``.
+
+    ``identities`` are those of its files, by path, as they are now: an earlier command may have
+    changed the times of one, and nothing else (`chmod +x x.sh && ./x.sh`).
+    """
+
+    why: str = ""
+    identities: Mapping[str, FileIdentity] = field(default_factory=dict)
+
 
 class _Changed(Exception):
     """Carries the clause that names what is not as it was approved; never leaves this module."""
@@ -73,8 +90,8 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
             os.close(fd)
 
 
-def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> str:
-    """Return what is not as it was approved about some commands of a running line, or ``""``.
+def recheck(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> Recheck:
+    """Check again whether some commands of a running line are as they were approved.
 
     Everything that ``verify`` checks is checked. ``enclosed`` commands run in a sandbox, where no
     code is judged: what they would read there may be of the line's own making.
@@ -82,15 +99,15 @@ def change_before(plan: ExecPlan, group: slice, *, enclosed: bool = False) -> st
     fds: list[int] = []
     try:
         earlier = plan.commands[: group.start]
-        _open(plan, plan.commands[group], fds, enclosed=enclosed, earlier=earlier)
+        opened = _open(plan, plan.commands[group], fds, enclosed=enclosed, earlier=earlier)
     except _Changed as found:
-        return str(found)
+        return Recheck(str(found))
     except OSError as error:
-        return f"what it depends on cannot be checked ({error.strerror})"
+        return Recheck(f"what it depends on cannot be checked ({error.strerror})")
     finally:
         for fd in fds:
             os.close(fd)
-    return ""
+    return Recheck(identities=opened.identities)
 
 
 def _open(

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from core.errors import SpawnError
+from core.files.file_identity import FileIdentity
 from core.model.result import LiveOutput, OutputChunk
 from core.model.stdio import PLAIN_STDIO, Capture, Stdio
 from core.runner.enclosure import Enclosure
@@ -23,7 +24,8 @@ class Progress:
     reported that it takes another job. ``asked``: messages were sent to it that may still be on
     their way. ``awaited``: someone already watches. ``live``: what it printed, if that is wanted.
     ``own``: the gateway's own command, which no one asked for. ``private``: the folder that is its
-    own. ``patience``: how long its supervisor is waited for, once it has its job.
+    own. ``patience``: how long its supervisor is waited for, once it has its job. ``identities``
+    are those that its supervisor expects of its files, by path.
     """
 
     enclosure: Enclosure | None = None
@@ -40,6 +42,7 @@ class Progress:
     unwanted: asyncio.Event = field(default_factory=asyncio.Event)
     moved: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    identities: dict[str, FileIdentity] = field(default_factory=dict)
     _lookers: list[asyncio.Future[LiveOutput | None]] = field(default_factory=list)
 
     @property

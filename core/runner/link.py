@@ -5,8 +5,9 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from core.files.file_identity import FileIdentity
 from core.runner.supervisor.protocol import (
     CANCEL,
     GO,
@@ -93,9 +94,12 @@ class Link:
         """Ask the supervisor to put what its run prints, from the start, on this shelf."""
         self._say(WATCH, fds)
 
-    def go_on(self) -> None:
-        """Let the supervisor start the pipeline that it asked about."""
-        self._answer(GO)
+    def go_on(self, renewed: Mapping[str, FileIdentity]) -> None:
+        """Let the supervisor start the pipeline that it asked about.
+
+        ``renewed`` are new identities of files, by path: they have the approved content still.
+        """
+        self._answer(GO + encode_text(json.dumps(renewed)))
 
     def halt(self, why: str) -> None:
         """Have the supervisor end the line before the pipeline that it asked about."""

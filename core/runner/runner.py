@@ -10,7 +10,7 @@ from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.planning.direct_exec import as_started
-from core.planning.verify import change_before, is_warm, verify, warm
+from core.planning.verify import is_warm, recheck, verify, warm
 from core.ports import RunWatcher, SpawnGuard
 from core.runner.active_run import Progress
 from core.runner.claim import cancelled, claim
@@ -190,6 +190,7 @@ class Runner:
             if run.enclosure is not None:
                 job, fds = enclose(job, fds, run_id, plan, run.enclosure)
             job["private"] = run.private
+            run.identities = opened.identities
             run.open_live_output(plan.stdio)
             run.apart = job["limits"] != self._limits.pairs()
             order = Order(run_id, plan.session, run.apart, run.private)
@@ -309,8 +310,11 @@ async def _bind_again(plan: ExecPlan, due: Next, run: Progress, link: Link) -> N
     """
     group = slice(due["first"], due["end"])
     enclosed = run.enclosure is not None
-    why = await asyncio.to_thread(change_before, plan, group, enclosed=enclosed)
-    if why:
-        link.halt(why)
+    found = await asyncio.to_thread(recheck, plan, group, enclosed=enclosed)
+    known = run.identities.items()
+    renewed = {path: one for path, one in found.identities.items() if (path, one) not in known}
+    run.identities |= renewed
+    if found.why:
+        link.halt(found.why)
     else:
-        link.go_on()
+        link.go_on(renewed)

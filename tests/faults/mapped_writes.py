@@ -29,7 +29,7 @@ UNPROTECTED = (
     "from core.files.file_identity import identity; "
     "from core.runner.supervisor import spawn; "
     "from core.runner.supervisor.pinned_files.bound_file import Bound; "
-    "spawn.others_may_write = lambda status: False; "
+    "spawn.others_may_write = lambda status: False; spawn.is_settled = lambda status: True; "
     "Bound.has = lambda self, sha256: True; "
     "unchanged = lambda self, fd, status: identity(status) == identity(self._status); "
     "Bound._is_unchanged = unchanged; "

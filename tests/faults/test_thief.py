@@ -24,6 +24,7 @@ from core.model.decision import Decision
 from core.model.identity import DEFAULT_AGENT
 from core.model.policy import PolicyLayer
 from core.planning.planner import Planner
+from core.planning.verify import Recheck
 from core.policy.judge.evaluate import evaluate
 from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
@@ -214,13 +215,13 @@ async def test_nothing_stolen_at_a_pause_is_used(home: Path) -> None:
     assert len(toll.denied) >= len(toll.stolen) - LINES * 0.05
 
 
-@pytest.mark.parametrize("guard", ["change_before", "as_started"])
+@pytest.mark.parametrize("guard", ["recheck", "as_started"])
 async def test_without_the_second_look_the_thief_wins(
     home: Path, monkeypatch: pytest.MonkeyPatch, guard: str
 ) -> None:
     """The control: nothing is bound again, or shells run their payload themselves."""
-    if guard == "change_before":
-        monkeypatch.setattr(process, guard, lambda *_, **__: "")
+    if guard == "recheck":
+        monkeypatch.setattr(process, guard, lambda *_, **__: Recheck())
     else:
         monkeypatch.setattr(process, guard, lambda plan: plan)
 

@@ -16,7 +16,7 @@ CONTROLS = {
     ("bot/wiring/test_reload.py", "adopt"),
     ("core/planning/test_shims.py", "_manager_of"),
     ("core/planning/test_verify_between_commands.py", "as_started"),
-    ("core/planning/test_verify_between_commands.py", "change_before"),
+    ("core/planning/test_verify_between_commands.py", "recheck"),
     ("core/shell/test_reader.py", "quote_reading"),
     ("core/shell/test_reader.py", "read"),
     ("faults/test_blind_planning.py", "check_looked"),

@@ -1,9 +1,11 @@
 """Talk with the gateway; when it is gone, all that runs here ends too."""
 
+import json
 import os
 import socket
 from typing import NoReturn
 
+from core.files.file_identity import FileIdentity
 from core.runner.supervisor import protocol
 from core.runner.supervisor.processes import reaper
 
@@ -38,12 +40,17 @@ class Post:
             _end_all()
         return said, fds
 
-    def reason(self) -> str:
-        """Take the text that follows a HALT; the gateway sends both at once."""
+    def text(self) -> str:
+        """Take the text that follows a word; the gateway sends both at once."""
         try:
             return protocol.receive_text(self._sock)
         except (OSError, ValueError):
             _end_all()
+
+    def renewed(self) -> dict[str, FileIdentity]:
+        """Take the identities that follow a GO."""
+        found: dict[str, FileIdentity] = json.loads(self.text())
+        return found
 
     def send(self, report: protocol.Report) -> None:
         """Send a report."""

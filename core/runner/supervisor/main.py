@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Callable
 
+from core.files.file_identity import FileIdentity
 from core.runner.supervisor import connectors, process_setup, protocol, report, spawn
 from core.runner.supervisor.control_channel import Post
 from core.runner.supervisor.output.drain import Drain
@@ -55,6 +56,7 @@ class Supervisor:
         self._asking = False
         self._left: list[str] = []
         self._drift: protocol.Drift | None = None
+        self._renewed: dict[str, FileIdentity] = {}
         self._began = self._deadline = 0.0
         self._fds: list[int] = []
         self._own = procfs.process(os.getpid())
@@ -196,6 +198,7 @@ class Supervisor:
                 continue
             if last is not None and not self._may_go_on(group):
                 return last if self._drift is None else spawn.NotStarted(_HALTED, drift=True)
+            spawn.renew(job["stages"], self._renewed)
             members = [connectors.with_status(job["stages"][index], status) for index in group]
             started = spawn.start_pipeline(members, self._fds, job["env"], streams, self._delivery)
             if not self._announce(started, first=last is None):
@@ -325,4 +328,6 @@ class Supervisor:
         """Handle the gateway's answer about the pipeline that waits."""
         self._asking = False
         if word == protocol.HALT:
-            self._drift = {"place": 0, "why": self._post.reason()}
+            self._drift = {"place": 0, "why": self._post.text()}
+        else:
+            self._renewed = self._post.renewed()

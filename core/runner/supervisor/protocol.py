@@ -19,7 +19,9 @@ HEADER = struct.Struct("!I")
 CANCEL, TAIL, WATCH, GO, HALT = b"c", b"t", b"w", b"g", b"h"
 """The one-byte messages that the gateway sends while a run lasts.
 
-Two descriptors go with WATCH. GO and HALT answer ``next``; after HALT comes why, as a frame.
+Two descriptors go with WATCH. GO and HALT answer ``next``. After HALT comes why, as a frame; after
+GO the identities of files that a command of the line has changed, though not their content: a JSON
+object by path.
 """
 SHELF_FDS = 2
 """Memory and bell of one stream (``core.runner.supervisor.output.shared_buffer``)."""

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 
-from core.files.file_identity import identity, others_may_write
+from core.files.file_identity import FileIdentity, identity, is_settled, others_may_write
 from core.runner.supervisor.pinned_files import hashbang
 from core.runner.supervisor.pinned_files.bound_file import Bound
 from core.runner.supervisor.pinned_files.delivery import Delivery, close
@@ -76,6 +76,12 @@ def start_pipeline(
     if source not in {-1, streams.source}:
         os.close(source)
     return started
+
+
+def renew(stages: list[Stage], identities: dict[str, FileIdentity]) -> None:
+    """Expect other identities of files: earlier commands of the line have changed their times."""
+    for pin in (pin for stage in stages for pin in stage["pins"]):
+        pin["identity"] = identities.get(pin["path"], pin["identity"])
 
 
 def _start(
@@ -197,9 +203,10 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
 def _has_content(pin: Pin, status: os.stat_result, fd: int) -> bool:
     """Return whether a file still has its content, if only that may have changed.
 
+    It may where others may write to it, and within a moment of its last change.
     ``fd`` is -1 if it is opened by name.
     """
-    if not others_may_write(status):
+    if is_settled(status) and not others_may_write(status):
         return True
     try:
         with open(pin["path"] if fd < 0 else f"/proc/self/fd/{fd}", "rb") as file:  # noqa: PTH123 - outside the import budget

@@ -19,11 +19,14 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.errors import PlanDrift
+from core.files.file_identity import identity
 from core.model.result import Finished
+from core.planning.verify import Recheck, recheck
 from core.runner import runner as process
 from core.runner.runner import Runner
 from tests.support.runs import Watcher, copy_of, new_run, planned, request, run, script
@@ -65,7 +68,7 @@ def harmed(place: Path) -> bool:
 
 def without_binding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Switch the second check off."""
-    monkeypatch.setattr(process, "change_before", lambda *_, **__: "")
+    monkeypatch.setattr(process, "recheck", lambda *_, **__: Recheck())
 
 
 async def stolen(runner: Runner, line: str, place: Path, change: Change) -> Finished:
@@ -287,6 +290,81 @@ async def test_what_a_line_may_change_is_no_drift(runner: Runner, place: Path, l
     assert (done.drift, done.exit_code) == ("", 0), done.output.text
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "chmod +x x.sh && ./x.sh",
+        "touch x.sh; ./x.sh",
+        "chmod +x x.sh && timeout 9 ./x.sh",
+        "chmod +x x.sh && sh x.sh",
+        "touch tool && ./tool hi",
+        "touch x.sh && true && chmod +x x.sh && ./x.sh | cat",
+    ],
+)
+async def test_a_command_may_change_the_times_of_what_follows(
+    runner: Runner, place: Path, line: str
+) -> None:
+    """The content is what was approved; it is compared again, as before the first command."""
+    script(place / "x.sh", "#!/bin/sh\necho hi\n")
+    copy_of("echo", place / "tool")
+    done = await run(runner, request(line, cwd=place))
+
+    assert (done.drift, done.exit_code, done.output.text) == ("", 0, "hi\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file.write_text("#!/bin/sh\necho no\n"),
+        lambda file: script(file.with_name("y"), "#!/bin/sh\necho no\n").rename(file),
+        lambda file: file.chmod(0o700),
+    ],
+    ids=["overwritten", "replaced", "only its times"],
+)
+@pytest.mark.parametrize("line", ["chmod +x x.sh && ./x.sh", "chmod +x x.sh && timeout 9 ./x.sh"])
+async def test_a_change_after_the_second_look_ends_the_line(
+    runner: Runner, place: Path, monkeypatch: pytest.MonkeyPatch, line: str, change: Change
+) -> None:
+    """What was seen then is compared once more as the command starts."""
+    file = script(place / "x.sh", "#!/bin/sh\necho hi\n")
+    look = recheck
+
+    def looked(*args: Any, **options: Any) -> Recheck:
+        found = look(*args, **options)
+        change(file)
+        return found
+
+    monkeypatch.setattr(process, "recheck", looked)
+    done = await run(runner, request(line, cwd=place))
+
+    assert "changed after it was approved" in done.drift
+    assert "no" not in done.output.text.splitlines()
+    assert "hi" not in done.output.text.splitlines()
+
+
+@pytest.mark.parametrize("name", ["script", "program"])
+async def test_a_change_within_a_tick_of_the_clock_is_found_by_its_content(
+    runner: Runner, place: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A file that was changed a moment ago proves nothing by its times."""
+    script(place / "script", "#!/bin/sh\necho hi\n")
+    copy_of("echo", place / "program")
+    other = {"script": b"#!/bin/sh\necho no\n", "program": Path("/bin/printf").read_bytes()}
+    look = recheck
+
+    def looked(*args: Any, **options: Any) -> Recheck:
+        look(*args, **options)
+        file = place / name
+        file.write_bytes(other[name])
+        return Recheck(identities={str(file): identity(file.stat())})
+
+    monkeypatch.setattr(process, "recheck", looked)
+    done = await run(runner, request(f"chmod +x {name} && ./{name} no", cwd=place))
+
+    assert "changed after it was approved" in done.drift
+    assert "no" not in done.output.text.splitlines()
+
+
 async def test_the_look_waits_for_no_answer_longer_than_the_run_may_last(
     runner: Runner, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,11 +373,11 @@ async def test_the_look_waits_for_no_answer_longer_than_the_run_may_last(
     Its late answer must not be taken for another job's first byte.
     """
 
-    def slow(*_: object, **__: object) -> str:
+    def slow(*_: object, **__: object) -> Recheck:
         time.sleep(0.6)
-        return ""
+        return Recheck()
 
-    monkeypatch.setattr(process, "change_before", slow)
+    monkeypatch.setattr(process, "recheck", slow)
     done = await run(runner, request("true && echo no", cwd=place, timeout_ms=300))
     assert (done.timed_out, done.output.text) == (True, "")
 
@@ -315,12 +393,12 @@ async def test_a_cancellation_between_two_commands_ends_the_line(
     looked = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(*_: object, **__: object) -> str:
+    def slow(*_: object, **__: object) -> Recheck:
         loop.call_soon_threadsafe(looked.set)
         time.sleep(0.3)
-        return ""
+        return Recheck()
 
-    monkeypatch.setattr(process, "change_before", slow)
+    monkeypatch.setattr(process, "recheck", slow)
     run_id, plan = new_run(), planned(request("true && echo no", cwd=place))
     running = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
     await looked.wait()

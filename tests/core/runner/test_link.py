@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from core.runner.link import Link
-from core.runner.supervisor.protocol import encode
+from core.runner.supervisor.protocol import GO, encode, encode_text
 
 
 @pytest.mark.parametrize("gone", [True, False])
@@ -17,12 +17,12 @@ async def test_the_last_report_is_heard_although_an_answer_comes_too_late(*, gon
     theirs.send(encode({"failed": {"drift": False, "why": "the last words"}}))
     if gone:
         theirs.close()
-    link.go_on()
+    link.go_on({})
     assert await link.receive() == {"failed": {"drift": False, "why": "the last words"}}
     if gone:
         assert await link.receive() is None
     else:
-        assert theirs.recv(10) == b"g"
+        assert theirs.recv(100) == GO + encode_text("{}")
         theirs.close()
     link.close()
 
@@ -34,6 +34,6 @@ async def test_who_is_not_told_ends() -> None:
     with contextlib.suppress(BlockingIOError):
         while ours.send(b"x" * 4096):
             pass
-    link.go_on()
+    link.go_on({})
     assert ours.fileno() == -1
     theirs.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.planning.planner import Planner
-from core.planning.verify import change_before
+from core.planning.verify import recheck
 from tests.support.runs import planned, request, script
 
 
@@ -36,6 +36,6 @@ def test_what_it_wrote_itself(tmp_path: Path, line: str, path: str, *, drifts: b
     plan = planned(wish, Planner((str(tmp_path), "/usr/bin")))
     (folder / path).touch()
 
-    found = change_before(plan, slice(len(plan.commands) - 1, len(plan.commands)))
+    found = recheck(plan, slice(len(plan.commands) - 1, len(plan.commands))).why
 
     assert ("did not exist when this was asked" in found) is drifts, found
