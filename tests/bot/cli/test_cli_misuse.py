@@ -160,6 +160,23 @@ def test_the_head_is_printed_to_be_noted(capsys: pytest.CaptureFixture[str], jou
     assert json.loads(out)["head"] == last
 
 
+def redirected(
+    tmp_path: Path, words: str, redirection: str, **environ: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a home of its own, with its streams redirected by a shell."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    return subprocess.run(
+        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home), **environ},
+        capture_output=True,
+        check=False,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+
+
 @pytest.mark.parametrize(
     ("redirection", "code", "error"),
     [
@@ -175,16 +192,7 @@ def test_an_output_without_a_place_is_no_traceback(
     tmp_path: Path, redirection: str, code: int, error: bytes, unbuffered: str, words: str
 ) -> None:
     """Closed, full or unread: one line at most."""
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    done = subprocess.run(
-        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
-        cwd=ROOT,
-        env={**os.environ, "SAYSO_HOME": str(home), "PYTHONUNBUFFERED": unbuffered},
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    done = redirected(tmp_path, words, redirection, PYTHONUNBUFFERED=unbuffered)
 
     assert (done.returncode, done.stdout, done.stderr) == (code, b"", error)
 
@@ -198,17 +206,7 @@ def test_a_closed_stream_is_no_traceback(
     tmp_path: Path, words: str, code: int, redirection: str
 ) -> None:
     """What a daemon's parent closed is /dev/null; commands do what they do without a terminal."""
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    done = subprocess.run(
-        ["sh", "-c", f'"$0" -m bot {words} {redirection}', sys.executable],
-        cwd=ROOT,
-        env={**os.environ, "SAYSO_HOME": str(home)},
-        capture_output=True,
-        check=False,
-        timeout=60,
-        stdin=subprocess.DEVNULL,
-    )
+    done = redirected(tmp_path, words, redirection)
 
     assert b"Traceback" not in done.stderr
     assert done.returncode == code
