@@ -122,13 +122,8 @@ class PostgresStore:
         # In a task of its own: a caller that gives up must not cut a transaction in two.
         task = asyncio.create_task(self._persist(call))
         self._busy.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(self._busy.discard)
         return await asyncio.shield(task)
-
-    def _over(self, task: asyncio.Task[Any]) -> None:
-        self._busy.discard(task)
-        if not task.cancelled():
-            task.exception()  # seen, even where the caller has given up
 
     async def _persist(self, call: Callable[[Connection], T]) -> tuple[T, tuple[str, ...]]:
         cause: BaseException = StoreError()

@@ -25,6 +25,24 @@ def test_a_later_interpreter_may_be_the_first_ones_word() -> None:
     assert found == (CodeWord("bash", sure=True), CodeWord("x.sh"))
 
 
+@pytest.mark.parametrize(
+    ("line", "scripts"),
+    [
+        ("uv run --script tool", (CodeWord("tool"),)),
+        ("uv run tool", ()),
+        ("npx tool", ()),
+        ("npx ./tool.js", (CodeWord("./tool.js", sure=True),)),
+    ],
+)
+def test_what_a_program_starts_by_name_is_code_if_it_is_a_script(
+    line: str, scripts: tuple[CodeWord, ...]
+) -> None:
+    """A plain name is a program, found elsewhere, unless the line calls it a script."""
+    argv = tuple(line.split())
+
+    assert code_words(argv, f"/usr/bin/{argv[0]}") == scripts
+
+
 def test_a_program_that_starts_nothing_has_no_code() -> None:
     """The control: an interpreter is only a word there."""
     assert not tuple(code_words(("ls", "bash", "x.sh"), "/usr/bin/ls"))
