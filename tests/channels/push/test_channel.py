@@ -1,8 +1,8 @@
 """Send the channel's messages, and handle each answer of a push service."""
 
-import gzip
 import time
 import tracemalloc
+import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -186,10 +186,18 @@ def _slow() -> Iterator[bytes]:
         time.sleep(0.1)
 
 
+def _packed() -> Iterator[bytes]:
+    """Pack 128 MiB, one after the other."""
+    packer = zlib.compressobj(wbits=31)
+    for _ in range(128):
+        yield packer.compress(bytes(1 << 20))
+    yield packer.flush()
+
+
 _BODIES: dict[str, tuple[dict[str, str], Iterable[bytes]]] = {
     "endless": ({}, _endless()),
     "slow": ({}, _slow()),
-    "packed": ({"Content-Encoding": "gzip"}, [gzip.compress(bytes(1 << 27))]),
+    "packed": ({"Content-Encoding": "gzip"}, _packed()),
     "badly packed": ({"Content-Encoding": "gzip"}, [b"no gzip"]),
     "no text": ({"Content-Type": "text/plain; charset=utf-8"}, [b"\xff\xfe\x80"]),
     "of no known charset": ({"Content-Type": "text/plain; charset=x"}, [b"yes"]),
