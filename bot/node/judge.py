@@ -23,7 +23,7 @@ from core.model.command import (
     PlannedCommand,
     Unreadable,
 )
-from core.model.decision import Decision, DenialReason, Evaluation, Reason
+from core.model.decision import Decision, DenialReason, Evaluation, Reason, SegmentVerdict
 from core.model.identity import NAME_WORDS, AgentId, is_name
 from core.model.policy import (
     AskFallback,
@@ -177,7 +177,8 @@ def _denied(asked: Prepare, node_id: str, verdict: Evaluation) -> Prepared:
         task=request.task,
         node_name=asked.name,
     )
-    bare = replace(verdict, why=verdict.why[:2_000], segments=(), promise=())
+    denied = SegmentVerdict(argv, None, Decision.DENY, verdict.reason, "the node denies it")
+    bare = replace(verdict, why=verdict.why[:2_000], segments=(denied,), promise=())
     return Prepared(id=asked.id, plan=bind(plan), verdict=bare, unasked=False)
 
 
