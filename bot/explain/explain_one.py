@@ -80,7 +80,7 @@ def to_json(explained: Explained) -> dict[str, object]:
     asks = None if explained.asks is None else explained.asks.as_json()
     unread = {"unread": explained.unread} if explained.unread else {}
     both = _both_judges(explained)
-    return {**judged, "why": verdict.why, **in_force, "asks": asks, **unread, **both}
+    return {**judged, "why": redact(verdict.why).text, **in_force, "asks": asks, **unread, **both}
 
 
 def _both_judges(explained: Explained) -> dict[str, object]:
@@ -97,7 +97,7 @@ def _both_judges(explained: Explained) -> dict[str, object]:
     }
     return {
         "node": there,
-        "gateway": {**evaluated(gateway), "why": gateway.why},
+        "gateway": {**evaluated(gateway), "why": redact(gateway.why).text},
         "plan": plan.digest,
     }
 
@@ -105,10 +105,11 @@ def _both_judges(explained: Explained) -> dict[str, object]:
 def shown(explained: Explained) -> str:
     """Format the verdict for a terminal: decision first, then each command, then each setting."""
     verdict = explained.verdict
+    why = redact(verdict.why)  # it may be a node's, or name a folder of any name
     if isinstance(verdict, Refusal):
-        head = [f"DENY  {verdict.reason.value}: {verdict.why}"]
+        head = [f"DENY  {verdict.reason.value}: {why}"]
     else:
-        head = [f"{verdict.decision.name}  {verdict.why}"]
+        head = [f"{verdict.decision.name}  {why}"]
         head += [] if explained.asks is None else [f"     {explained.asks.words}"]
         head += [*_segments(verdict, explained.commands), *_advice(explained)]
     sources = _sources(explained.policy)
@@ -135,12 +136,13 @@ def _plain(value: object) -> str:
 
 def _segments(verdict: Evaluation, commands: tuple[PlannedCommand, ...]) -> list[str]:
     lines: list[str] = []
-    for number, (one, command) in enumerate(zip(verdict.segments, commands, strict=True), 1):
+    # A node may say less of a command, or more, than its plan has.
+    for number, (one, command) in enumerate(zip(verdict.segments, commands, strict=False), 1):
         lines += ["", f"{number}. {_argv(one)}"]
         if command.cwd is not None:
-            lines.append(f"   folder    {command.cwd.path}")
-        lines.append(f"   program   {one.resolved or 'not found'}")
-        lines.append(f"   verdict   {one.decision.word} ({one.reason.value}): {one.rule}")
+            lines.append(f"   folder    {redact(command.cwd.path)}")
+        lines.append(f"   program   {redact(one.resolved or 'not found')}")
+        lines.append(f"   verdict   {one.decision.word} ({one.reason.value}): {redact(one.rule)}")
     return lines
 
 

@@ -39,7 +39,7 @@ async def node(home: Path, say: Callable[[str], None]) -> AsyncIterator[Member]:
     keys = _approver_keys(settings.node)
     async with AsyncExitStack() as stack:
         journal = stack.enter_context(AuditJournal(home / NODE_JOURNAL))
-        ledger = Ledger.of(home)
+        ledger = Ledger.of(home, gateway=file.gateway_key)
         guard = Guard(Lockdown(home / NAME, HomeCheck.of(home)))
         runner = Runner(guard=guard)
         await runner.start()

@@ -19,6 +19,7 @@ from core.errors import (
 )
 from core.gate.journal import journal_records
 from core.hosts.failures import reason_of
+from core.ipc.allowance import Allowance
 from core.model.command import ExecPlan
 from core.model.decision import AllowedBy, Basis, Decision, DenialReason, Evaluation
 from core.model.identity import ApprovalId, Intake, Requester
@@ -51,6 +52,10 @@ _log = logging.getLogger(__name__)
 _MOST_PREPARING = 16
 MOST_OPEN = 256
 """Requests that are served or wait; nothing more is read from the gateway until one is done."""
+MOST_ORDERED = 1_000
+"""Runs that were ordered and have not ended."""
+_REFUSALS_PER_S, MOST_REFUSED = 5.0, 500
+"""Refused orders that are recorded a second, and at once; then nothing is read from the gateway."""
 _WHY = 2_000
 _REPORT_AFTER_S = 0.05
 _SYNC_AFTER_S = 0.01
@@ -86,6 +91,9 @@ class NodeWork:
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_OPEN))
+    _refusals: Allowance = field(
+        default_factory=lambda: Allowance(_REFUSALS_PER_S, MOST_REFUSED, message=1)
+    )
 
     async def joined(self, joined: GatewayConnection) -> None:
         """Report the endings that the gateway has not acknowledged.
@@ -169,7 +177,7 @@ class NodeWork:
     async def _prepare(self, joined: GatewayConnection, frame: Prepare) -> None:
         async with self._turns:
             answer = await self.judge.prepare(frame)
-            if isinstance(answer, Prepared):
+            if isinstance(answer, Prepared) and answer.verdict.decision is not Decision.DENY:
                 answer = await self._possible(answer)
         await joined.link.send(answer)
 
@@ -214,14 +222,20 @@ class NodeWork:
 
         Nothing is awaited before its id is recorded, so that a second order or a query finds it.
         """
+        await asyncio.sleep(self._refusals.take(0, 0))
         try:
             order = opened(frame, self.gateway)
         except BadOrder as error:
+            self._refusals.take(0, 1)
             _log.error("%s", error)
             return
         run_id = order.run_id
         if run_id in self._ordered or self.ledger.knows(run_id):
             await joined.link.send(self._status(run_id))
+            return
+        if len(self._ordered) >= MOST_ORDERED:
+            reason, why = DenialReason.HOST_UNAVAILABLE, "too many runs wait on this node"
+            await joined.link.send(NotRun(run_id=run_id, reason=reason, why=why))
             return
         self._ordered.add(run_id)
         self._start(self._run(joined, order, frame))
@@ -307,6 +321,12 @@ class NodeWork:
         The gateway writes it to its own disk before it reports it; that disk may be this one, so
         our own write waits a moment.
         """
+        if isinstance(ending, NotRun) and not self.ledger.knows(run_id):
+            self._refusals.take(0, 1)
+            self.ledger.refuse(ending)
+            await self._say(ending)
+            await self._record(*_recorded(ending))
+            return
         self.ledger.hold(run_id, digest, ending)
         await self._say(ending)
         if self._joined is not None:

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bot.page.assets import Assets
 from channels.cards.text import duration
-from core.text.render import Redacted
+from core.text.render import Redacted, redact, show_argv
 
 _FOLDER = Path(__file__).with_name("templates")
 
@@ -38,6 +38,7 @@ class Renderer:
             finalize=_shown,
         )
         made.filters |= {"day_time": self.day_time, "clock": self.clock, "span": duration}
+        made.filters |= {"argv": lambda words: show_argv(tuple(words)), "shown": redact}
         made.globals |= {"asset": self.assets.url, "version": self.assets.version}
         object.__setattr__(self, "_jinja", made)
 

@@ -31,6 +31,9 @@ from core.policy.matching.argv_template import ArgvTemplate
 from core.policy.rules.compiled import NO_COMPILED, Compiled, Provisions
 from core.text.render import redact
 
+_MOST_INDEXED = 1_000
+"""Agents whose lists are kept as indexed; that of a further one replaces the oldest."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Index:
@@ -214,6 +217,8 @@ class Rulebook:
         found = self._counted(agent, entries)
         index = Allowlist(found.counted, self.home)
         idle = frozenset(entry.words for entry, _ in found.idle)
+        if len(self._indexed) >= _MOST_INDEXED:  # requesters choose the names of agents
+            self._indexed.pop(next(iter(self._indexed)), None)
         self._indexed[agent] = _Index(entries, index, found.until_ms, idle)
         return index
 

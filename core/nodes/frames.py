@@ -92,7 +92,7 @@ class Waiting(StrictFrame):
     """The gateway: a person must allow this node first, under this code."""
 
     t: Literal["waiting"] = "waiting"
-    code: Annotated[str, Field(max_length=16)]
+    code: Annotated[str, Field(pattern=r"^[0-9A-Za-z]{1,16}$")]
     expires_ms: int
 
 
@@ -100,7 +100,7 @@ class Welcome(StrictFrame):
     """The gateway: the node is paired, and this is its display name."""
 
     t: Literal["welcome"] = "welcome"
-    name: str
+    name: NodeName
 
 
 class Refused(StrictFrame):
@@ -115,7 +115,7 @@ class Prepare(StrictFrame):
 
     t: Literal["prepare"] = "prepare"
     id: RequestId
-    name: str
+    name: NodeName
     request: ExecRequest
     timeout_ms: Annotated[int, Field(gt=0)]
 

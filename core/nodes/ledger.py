@@ -37,6 +37,7 @@ _KEPT_S = 30 * 86_400
 What an approver's passkey signed holds for this run on any connection: a compromised gateway could
 order it again, so such a run is kept for ever.
 """
+_MOST_REFUSED = 1_000
 
 Ending = Annotated[Ended | NotRun, Field(discriminator="t")]
 
@@ -44,7 +45,8 @@ Ending = Annotated[Ended | NotRun, Field(discriminator="t")]
 class Entry(BaseModel):
     """What is known about one run; without ``ending``, it was claimed and has not ended.
 
-    ``signed``: the approval of it never expires, so its id is never forgotten.
+    ``signed``: the approval of it never expires, so its id is never forgotten. ``gateway`` ordered
+    it; before there was this field, whichever the node belongs to.
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -53,29 +55,37 @@ class Entry(BaseModel):
     digest: KeyId
     ending: Ending | None = None
     signed: bool = Field(default=False, exclude_if=lambda value: value is False)
+    gateway: KeyId | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The runs of one node; ``folder`` is created if it does not exist."""
+    """The runs of one node; ``folder`` is created if it does not exist.
+
+    How a run ended is sent to the gateway that ordered it, and to no other that the node joins
+    later: ``gateway`` is the present one; with ``None``, all are sent.
+    """
 
     folder: Path
+    gateway: KeyId | None = None
     _runs: dict[ApprovalId, Entry] = field(default_factory=dict)
     _noted: set[ApprovalId] = field(default_factory=set)
     _unwritten: set[ApprovalId] = field(default_factory=set)
     """Endings in memory only; half a line may follow their claims."""
+    _refused: dict[ApprovalId, NotRun] = field(default_factory=dict)
+    """Orders that were refused and never claimed, in memory: a gateway can make any number."""
     _unsynced: set[ApprovalId] = field(default_factory=set)
     """Endings appended to their claims that a power cut may still remove."""
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, home: Path, name: str = FOLDER) -> "Ledger":
+    def of(cls, home: Path, name: str = FOLDER, gateway: KeyId | None = None) -> "Ledger":
         """Read what an earlier process left; how the runs that it had begun ended is unknown.
 
         Raises:
             StateError: the folder or a file in it cannot be used.
         """
-        ledger = cls(home / name)
+        ledger = cls(home / name, gateway)
         try:
             ledger.folder.mkdir(mode=0o700, exist_ok=True)
             for path in sorted(ledger.folder.glob(f"*{_SUFFIX}")):
@@ -86,7 +96,7 @@ class Ledger:
 
     def knows(self, run_id: ApprovalId) -> bool:
         """Return whether a run was ordered before."""
-        return run_id in self._runs or run_id in self._noted
+        return run_id in self._runs or run_id in self._noted or run_id in self._refused
 
     def ending(self, run_id: ApprovalId) -> Ended | NotRun | None:
         """Return how a run ended, ``None`` while it runs or if it is unknown.
@@ -94,14 +104,27 @@ class Ledger:
         Raises:
             StateError: the file of a run that was noted cannot be read.
         """
+        if run_id in self._refused:
+            return self._refused[run_id]
         noted = run_id in self._noted
         entry = _read(self._path(run_id, _NOTED)) if noted else self._runs.get(run_id)
-        return None if entry is None else entry.ending
+        return None if entry is None or not self._is_ours(entry) else entry.ending
 
     def pending(self) -> tuple[Ended | NotRun, ...]:
         """Return the endings that the gateway has not noted."""
         found = tuple(self._runs.values())  # in one step, as threads claim and note in the meantime
-        return tuple(one.ending for one in found if one.ending is not None)
+        ended = (one.ending for one in found if self._is_ours(one) and one.ending is not None)
+        return (*ended, *self._refused.values())
+
+    def refuse(self, ending: NotRun) -> None:
+        """Keep in memory that an order was refused; only the latest ones are delivered again.
+
+        To a gateway that asks about a forgotten one, the answer is that it did not run, as for any
+        id that was never heard.
+        """
+        while len(self._refused) >= _MOST_REFUSED:
+            del self._refused[next(iter(self._refused))]
+        self._refused[ending.run_id] = ending
 
     def claim(self, run_id: ApprovalId, digest: str, *, signed: bool = False) -> bool:
         """Record durably that a run starts; ``False`` if that was recorded before.
@@ -113,7 +136,7 @@ class Ledger:
         """
         if self.knows(run_id):
             return False
-        entry = Entry(digest=digest, signed=signed)
+        entry = Entry(digest=digest, signed=signed, gateway=self.gateway)
         if not create_private(self._path(run_id), _text(entry)):
             return False
         self._runs[run_id] = entry
@@ -129,9 +152,8 @@ class Ledger:
 
         ``save`` makes it survive a power cut.
         """
-        known = self._runs.get(run_id)
-        signed = known is not None and known.signed
-        entry = Entry(digest=digest, ending=ending, signed=signed)
+        known = self._runs.get(run_id) or Entry(digest=digest, gateway=self.gateway)
+        entry = known.model_copy(update={"digest": digest, "ending": ending})
         (self._unsynced if self._append(run_id, entry) else self._unwritten).add(run_id)
         self._runs[run_id] = entry  # from here on it may be noted
 
@@ -144,6 +166,7 @@ class Ledger:
     def note(self, run_id: ApprovalId) -> None:
         """Record that the gateway has an ending; it is not delivered again."""
         with self._writing:
+            self._refused.pop(run_id, None)
             entry = self._runs.get(run_id)
             if entry is None or entry.ending is None:
                 return
@@ -157,6 +180,9 @@ class Ledger:
             self._noted.add(run_id)
             self._unsynced.discard(run_id)
             del self._runs[run_id]
+
+    def _is_ours(self, entry: Entry) -> bool:
+        return None in {entry.gateway, self.gateway} or entry.gateway == self.gateway
 
     def _append(self, run_id: ApprovalId, entry: Entry) -> bool:
         """Append an ending to its claim; ``False``: another file must take its place."""

@@ -114,7 +114,7 @@ async def connect(host: str, port: int, pinned: str) -> NodeLink:
         return _Pinned(pinned, *args, **options)
 
     try:
-        socket = await open_websocket(
+        socket = await _Direct(
             f"wss://{f'[{host}]' if ':' in host else host}:{port}{PATH}",
             ssl=client_context(),
             create_connection=cast("type[ClientConnection]", pinned_connection),
@@ -126,6 +126,17 @@ async def connect(host: str, port: int, pinned: str) -> NodeLink:
     except (OSError, TimeoutError, WebSocketException) as error:
         raise LinkLost(f"{host}:{port} cannot be reached: {error}") from error
     return NodeLink(socket, host)
+
+
+class _Direct(open_websocket):
+    """A connection to the place that was named, wherever the answer points.
+
+    By a redirect a gateway could have its node connect to any address that the node reaches.
+    """
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        """Return the answer as the failure that it is."""
+        return exc
 
 
 class _Pinned(ClientConnection):

@@ -16,11 +16,14 @@ from core.nodes.fingerprints import fingerprint_words
 from core.nodes.frames import AnyFrame, Auth, BadFrame, Hello, Refused, Waiting, Welcome, proof
 from core.nodes.link import LinkLost, NodeLink, WrongKey, connect
 from core.nodes.node_file import NodeFile
+from core.text.escape import redact
 from core.trust.identity import SigningKey
 from core.trust.ids import new_id
 
 _log = logging.getLogger(__name__)
 _HELLO_S = 10.0
+_MOST_WAITING = 20
+"""Codes that one connection may show to this node's user: each holds for minutes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +116,7 @@ class Member:
         offset_s = hello.now_ms / 1000 - elapsed_s()
         session = new_id()
         await link.send(self._auth(hello, session))
-        while True:
+        for _ in range(_MOST_WAITING):
             match await link.receive():
                 case Welcome(name=name):
                     return GatewayConnection(link, session, name, offset_s)
@@ -123,10 +126,11 @@ class Member:
                         f"(words: {fingerprint_words(self.file.node_id)})"
                     )
                 case Refused(why=why):
-                    self.say(f"the gateway refuses this node: {why}")
+                    self.say(f"the gateway refuses this node: {redact(why)}")
                     return None
                 case other:
                     raise BadFrame(f"{other.t} before welcome")
+        raise BadFrame("the gateway gives one code after another")
 
     def _auth(self, hello: Hello, session: str) -> Auth:
         signed = proof(hello.nonce, self.file.gateway_key, session)
@@ -140,14 +144,14 @@ class Member:
         )
 
     async def _stay(self, joined: GatewayConnection) -> None:
-        self.say(f"connected to {self.file.gateway} as {joined.name}")
+        self.say(f"connected to {self.file.gateway} as {redact(joined.name)}")
         self.backoff.reset()
         try:
             await self.work.joined(joined)
             while True:
                 frame = await joined.link.receive()
                 if isinstance(frame, Refused):
-                    self.say(f"the gateway ends the connection: {frame.why}")
+                    self.say(f"the gateway ends the connection: {redact(frame.why)}")
                     await self.work.dismissed()
                     return
                 await self.work.heard(joined, frame)

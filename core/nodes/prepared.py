@@ -17,6 +17,8 @@ _KEPT_S = 2 * 86_400
 """Longer than any question waits."""
 _SWEEP_EVERY = 1_000
 """After this many plans, the old ones are removed."""
+_MOST = 50_000
+"""Plans that are kept, the latest: a gateway must not use up the disk's files."""
 
 
 @dataclass(slots=True)
@@ -58,7 +60,13 @@ class PreparedPlans:
 
     def _sweep(self) -> None:
         oldest = time.time() - _KEPT_S
+        kept: list[tuple[float, Path]] = []
         for path in self.folder.iterdir():
             with contextlib.suppress(OSError):
-                if path.stat().st_mtime < oldest:
+                made = path.stat().st_mtime
+                if made < oldest:
                     path.unlink()
+                else:
+                    kept.append((made, path))
+        for _, path in sorted(kept)[: max(0, len(kept) - _MOST)]:
+            path.unlink(missing_ok=True)

@@ -111,6 +111,22 @@ def test_policy_explain_asks_the_node(pair: NodePair) -> None:
     assert (found["decision"], found["node"]["decision"]) == ("allow", "allow")
 
 
+def test_policy_explain_shows_a_denial_and_no_raw_word(pair: NodePair, tmp_path: Path) -> None:
+    """A node that denies says nothing of its files; names of folders reach no terminal raw."""
+    (tmp_path / "private").touch()
+    pair.node.approvals(free={"security": "deny"})
+    options = ("policy", "explain", "--node", "web", "--agent", "free")
+    shown = pair.gateway.cli(*options, "--cwd", "/", "-c", f"stat {tmp_path}/*").stdout
+    assert shown.startswith("DENY  On node web: ")
+    assert "private" not in shown
+
+    pair.node.approvals(free=LISTED)
+    for words in (options, ("policy", "explain", "--agent", "free")):
+        refused = pair.gateway.cli(*words, "--cwd", "/no\x1b[31m\u202esuch", "-c", "true").stdout
+        assert refused.startswith("DENY  ")
+        assert refused.replace("\n", "").isprintable()
+
+
 def test_a_nodes_file_is_shown_without_its_socket_and_replaced_by_its_hash(pair: NodePair) -> None:
     """S1 "base hash": a second writer is refused; the node's token never leaves it."""
     path = pair.node.home / "exec-approvals.json"

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from bot.node.work import MOST_OPEN, NodeWork
+from bot.node.work import MOST_OPEN, MOST_ORDERED, MOST_REFUSED, NodeWork
 from core.errors import HostUnavailable, PlanDrift, SpawnError
 from core.hosts.gateway import GatewayHost
 from core.model.command import AgentPart, AgentPartKind, ExecPlan, ExecRequest
@@ -416,3 +416,31 @@ async def _prepared(bench: Bench, asked: ExecRequest) -> AnyFrame:
     """Return the node's answer to a gateway that asks what none should."""
     frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
     return await bench.host._questions.ask(bench.connection, frame, 10)
+
+
+async def test_orders_that_are_refused_fill_no_disk(bench: Bench) -> None:
+    """After a burst, the gateway is read slowly; each is answered, and none leaves a file."""
+    assert bench.member is not None
+    work = cast("NodeWork", bench.member.work)
+    plan, link = (await bench.plan("true")).plan, bench.connection.link
+    before = len(list((bench.home / "node-runs").iterdir()))
+    for _ in range(MOST_REFUSED + 5):
+        await link.send(bench.order(plan, new_run(), session="6" * 32))
+    await until(lambda: len(bench.settled) >= MOST_REFUSED)
+    assert len(list((bench.home / "node-runs").iterdir())) == before
+    assert work._refusals.take(0, 0) > 0
+
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)
+
+
+async def test_orders_without_end_are_not_all_held(bench: Bench) -> None:
+    """Each holds its plan until it ends; the one beyond the bound is refused, and never runs."""
+    assert bench.member is not None
+    work = cast("NodeWork", bench.member.work)
+    work._ordered.update(new_run() for _ in range(MOST_ORDERED))
+    plan = (await bench.plan("true")).plan
+    refused = await bench.says(bench.order(plan, new_run()))
+    assert isinstance(refused, NotRun)
+    assert "too many" in refused.why
+    work._ordered.clear()
+    assert isinstance(await bench.says(bench.order(plan, new_run())), Ended)

@@ -255,3 +255,19 @@ def test_a_session_that_ends_while_its_form_arrives_answers_nothing(home: ApiGat
         home.client("agent").delete(f"/v1/requests/{asked}")
 
     assert states == ["denied", "pending"], "the first is the control"
+
+
+@pytest.mark.parametrize("command", ["nosuch a\u202eb\u200b", "nosuch 'a b' c\u202e; true"])
+def test_a_tried_command_is_shown_as_it_is(
+    home: ApiGateway, ana: PageBrowser, command: str
+) -> None:
+    """A link can bring one along: what does not print is an escape, each argument has its bounds.
+
+    A folder that does not exist is named the same way. Only the field holds what was typed.
+    """
+    for cwd in (str(home.home), "/no\u202esuch"):
+        answer = ana.get("/exec-approvals", params={"try": command, "cwd": cwd})
+        assert answer.status_code == 200
+        shown = re.sub(r"<input[^>]*>", "", answer.text)
+        assert not {"\u202e", "\u200b"}.intersection(shown)
+        assert "\\u{202E}" in shown

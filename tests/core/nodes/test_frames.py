@@ -14,13 +14,13 @@ from core.model.result import Finished, Output
 from core.model.stdio import Stdio
 from core.nodes.fingerprints import fingerprint_words
 from core.nodes.frames import (
-    LARGEST,
     AnyFrame,
     BadFrame,
     Cancel,
     Ended,
     Prepare,
     Prepared,
+    Skills,
     Welcome,
     decode,
     encode,
@@ -124,8 +124,8 @@ def test_the_plan_of_the_vectors_has_its_digest() -> None:
 def test_what_is_too_large_or_no_unicode_is_not_sent() -> None:
     """The other side would end the connection because of it."""
     with pytest.raises(BadFrame, match="larger"):
-        encode(Welcome(name="x" * (LARGEST + 1)))
+        encode(Skills(bins=("\x01" * 255,) * 10_000))
     with pytest.raises(BadFrame, match="Unicode"):
-        encode(Welcome(name="\ud800"))
+        encode(Ended(run_id=RUN, result=Finished(RUN, 0, None, Output("\ud800", "", 3), 1)))
     with pytest.raises(BadFrame, match="binary"):
         decode(b"{}")

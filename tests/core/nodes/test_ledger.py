@@ -198,3 +198,35 @@ def test_a_damaged_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / FOLDER / f"{ONE}.json").write_text(text)
     with pytest.raises(StateError, match="damaged"):
         Ledger.of(tmp_path)
+
+
+def test_a_later_gateway_hears_of_no_run_of_an_earlier_one(tmp_path: Path) -> None:
+    """What the run printed was for the gateway that ordered it, should the node return to it."""
+    first, second = "a" * 64, "b" * 64
+    earlier = Ledger.of(tmp_path, gateway=first)
+    for run_id in (ONE, TWO):
+        earlier.claim(run_id, DIGEST)
+        earlier.end(run_id, DIGEST, _ended(run_id))
+    earlier.note(TWO)
+
+    later = Ledger.of(tmp_path, gateway=second)
+    assert later.pending() == ()
+    assert (later.ending(ONE), later.ending(TWO)) == (None, None)
+    assert not later.claim(ONE, DIGEST)
+    again = Ledger.of(tmp_path, gateway=first)
+    assert again.pending() == (_ended(),)
+    assert again.ending(TWO) == _ended(TWO)
+
+
+def test_refused_orders_take_no_disk_and_little_memory(tmp_path: Path) -> None:
+    """A gateway can make any number; the latest are told again until they are noted."""
+    ledger = Ledger.of(tmp_path)
+    for number in range(2_000):
+        run_id = ApprovalId(f"{number:026d}")
+        ledger.refuse(NotRun(run_id=run_id, reason=DenialReason.HOST_UNAVAILABLE, why="late"))
+    assert list((tmp_path / FOLDER).iterdir()) == []
+    assert len(ledger.pending()) == 1_000
+    last, first = ApprovalId(f"{1_999:026d}"), ApprovalId("0" * 26)
+    assert (ledger.knows(last), ledger.knows(first)) == (True, False)
+    ledger.note(last)
+    assert not ledger.knows(last)

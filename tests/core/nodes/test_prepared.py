@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StateError
+from core.nodes import prepared
 from core.nodes.prepared import PreparedPlans
 
 MADE, OTHER = "a" * 64, "b" * 64
@@ -40,3 +41,16 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "node-plans").touch()
     with pytest.raises(StateError, match="node-plans"):
         PreparedPlans.of(tmp_path)
+
+
+def test_no_more_than_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway could use up the disk's files; the latest plans stay."""
+    monkeypatch.setattr(prepared, "_MOST", 3)
+    monkeypatch.setattr(prepared, "_SWEEP_EVERY", 1)
+    plans = PreparedPlans.of(tmp_path)
+    for number in range(10):
+        plans.note(f"{number:064x}")
+        then = time.time() - 100 + number
+        os.utime(tmp_path / "node-plans" / f"{number:064x}", (then, then))
+    assert [plans.knows(f"{number:064x}") for number in (0, 5, 8, 9)] == [False, False, True, True]
+    assert len(list((tmp_path / "node-plans").iterdir())) <= 4
