@@ -41,7 +41,7 @@ def answer(line: bytes, cwd: str, planner: Planner) -> dict[str, object]:
 
 
 def _judged(entry: Entry, planner: Planner) -> dict[str, object]:
-    plan = planner.plan(entry.request, entry.policy)
+    plan = planner.plan(entry.request, entry.policy, listed=entry.acl is not None)
     if isinstance(plan, Refusal):
         return {"decision": Decision.DENY.word, "reason": plan.reason.value, "segments": []}
     return evaluated(evaluate(plan, entry.policy, _allowlist(entry.allowlist), entry.acl))

@@ -99,14 +99,17 @@ class Planner:
         """Return where programs are looked up."""
         return self._search
 
-    def plan(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
+    def plan(
+        self, request: ExecRequest, policy: ExecPolicy, *, listed: bool = False
+    ) -> ExecPlan | Refusal:
         """Bind a request to what is there now; nothing runs, only files are read.
 
-        The policy's timeout is the longest that a request may ask for.
+        The policy's timeout is the longest that a request may ask for. ``listed``: an access list
+        decides on its words, so they stay as they are.
         """
         try:
             with hashing_at_most(_MOST_HASHED):
-                return self._planned(request, policy)
+                return self._planned(request, policy, listed=listed)
         except HashingLimit:
             why = f"the files that it would run hold more than {_MOST_HASHED} bytes together"
             return Refusal(DenialReason.BAD_REQUEST, f"{why}; run them one by one")
@@ -131,7 +134,9 @@ class Planner:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.plan, request, policy)
 
-    def _planned(self, request: ExecRequest, policy: ExecPolicy) -> ExecPlan | Refusal:
+    def _planned(
+        self, request: ExecRequest, policy: ExecPolicy, *, listed: bool = False
+    ) -> ExecPlan | Refusal:
         user = self._user(request, policy)
         cwd = self._unfit(request, policy, user) or _directory(request.cwd)
         if isinstance(cwd, Refusal):
@@ -149,7 +154,8 @@ class Planner:
         if isinstance(line, Unreadable):
             shelled = (self._shell_command(request.line or "", cwd, home),)
             return self._bound(request, policy, user, cwd, shelled, (), line)
-        commands = self._commands(line, cwd)
+        moved = line if listed else self._moved_by_option(line)
+        commands = self._commands(moved, cwd)
         if isinstance(commands, Refusal):
             return commands
         commands = with_effects(commands, cwd.path)
@@ -199,7 +205,7 @@ class Planner:
         """Pin the folder of each command and what it starts there."""
         folders: dict[str, PinnedDirectory | None] = {cwd.path: None}
         commands: list[PlannedCommand] = []
-        for one in map(self._in_its_folder, line.commands):
+        for one in line.commands:
             if one.folder not in folders:
                 pinned = _directory(one.folder)
                 if isinstance(pinned, Refusal):
@@ -216,6 +222,9 @@ class Planner:
                 command = replace(command, problem=f"{command.problem}; {_MADE_BEFORE}")
             commands.append(command)
         return with_fed(tuple(commands), line.connectors, cwd.path)
+
+    def _moved_by_option(self, line: ExpandedLine) -> ExpandedLine:
+        return replace(line, commands=tuple(map(self._in_its_folder, line.commands)))
 
     def _in_its_folder(self, command: ExpandedCommand) -> ExpandedCommand:
         """Return ``git -C FOLDER`` that only reads as the same command after ``cd FOLDER``."""

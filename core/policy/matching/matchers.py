@@ -158,10 +158,19 @@ def _reach(arguments: tuple[str, ...], path: str, realpath: str) -> tuple[bool, 
 def surroundings(command: PlannedCommand, folder: str) -> Surroundings:
     """Return where a command of a plan in ``folder`` runs, and where what it names leads."""
     place = folder if command.cwd is None else command.cwd.path
-    if not command.operands and not command.links:
+    spellings = _spellings(command.argv, folder, place) if place != folder else ()
+    if not command.operands and not command.links and not spellings:
         return _bare(place)
     bound = {one.path: one.realpath for one in command.operands}
-    return Surroundings(place, {**bound, **dict(command.links)})
+    return Surroundings(place, {**bound, **dict(command.links)}, spellings)
+
+
+def _spellings(argv: Sequence[str], folder: str, place: str) -> tuple[tuple[str, ...], ...]:
+    """Return a command of git in another folder as ``-C`` says it, absolute and relative."""
+    if "git" not in names_of(argv[0]):
+        return ()
+    below_it = (place[len(folder) :].lstrip("/"),) if below(folder, place) else ()
+    return tuple((argv[0], "-C", named, *argv[1:]) for named in (place, *below_it))
 
 
 @lru_cache(maxsize=1024)

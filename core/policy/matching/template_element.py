@@ -107,10 +107,12 @@ class Surroundings:
     """Where a vector would run: the folder, and where the links that the words name lead.
 
     ``real`` maps an absolute path to its real one where the planner found that it differs.
+    ``spellings`` are other vectors that mean the same, which a rule may be written for.
     """
 
     cwd: str
     real: Mapping[str, str] = field(default_factory=dict)
+    spellings: tuple[tuple[str, ...], ...] = ()
 
 
 def looks_typed(word: str) -> bool:

@@ -55,6 +55,11 @@ class Rule:
         return isinstance(match, EffectMatch | ReadsMatch | WordsMatch) or match.names(program)
 
     @property
+    def worded(self) -> bool:
+        """Return whether it is about the words of a command, not about what they do."""
+        return isinstance(self.match, VectorMatch | WordsMatch)
+
+    @property
     def open(self) -> bool:
         """Return whether an allow is meant for these arguments whatever is added to them."""
         return isinstance(self.match, VectorMatch) and self.match.template.open
@@ -106,6 +111,7 @@ class Looked(NamedTuple):
 
 _Rank = tuple[int, int, bool, int]
 _Ranked = tuple[_Rank, Rule]
+_Ruled = tuple[_Rank, Ruling]
 
 
 class _Concerning:
@@ -115,7 +121,15 @@ class _Concerning:
     their length and as much of their first two arguments as is literal.
     """
 
-    __slots__ = ("_always", "_literal", "_program", "_reads", "_typed", "_vectors_narrow")
+    __slots__ = (
+        "_always",
+        "_literal",
+        "_program",
+        "_reads",
+        "_typed",
+        "_vectors_narrow",
+        "_worded",
+    )
 
     def __init__(self, program: Called, always: Iterable[Rule], vectors: Sequence[Rule]) -> None:
         self._program = program
@@ -130,8 +144,10 @@ class _Concerning:
                 else:
                     typed.setdefault(_shape(template), []).append(rule)
         self._typed = {shape: _sorted(rules) for shape, rules in typed.items()}
-        worded = any(isinstance(rule.match, WordsMatch) for _, rule in self._always)
-        self._vectors_narrow = worded or any(rule.decide > Decision.ALLOW for rule in vectors)
+        self._worded = tuple(one for one in self._always if one[1].worded)
+        self._vectors_narrow = bool(self._worded) or any(
+            rule.decide > Decision.ALLOW for rule in vectors
+        )
         self._reads = any(isinstance(rule.match, ReadsMatch) for _, rule in self._always)
 
     def narrows(self, argv: tuple[str, ...]) -> bool:
@@ -144,10 +160,26 @@ class _Concerning:
     def ruling(
         self, argv: tuple[str, ...], at: Surroundings, *, whole: bool, strict: bool
     ) -> Ruling | None:
-        """Return what the strictest of the rules says about a vector."""
+        """Return what the strictest of the rules says about a vector, in each of its spellings."""
+        best = self._best(argv, self._always, at, None, whole=whole, strict=strict)
+        for spelling in at.spellings:
+            best = self._best(spelling, self._worded, at, best, whole=whole, strict=strict)
+        return None if best is None else best[1]
+
+    def _best(
+        self,
+        argv: tuple[str, ...],
+        always: tuple[_Ranked, ...],
+        at: Surroundings,
+        best: _Ruled | None,
+        *,
+        whole: bool,
+        strict: bool,
+    ) -> _Ruled | None:
         found = self._literal.get(argv[1:]) if self._literal else None
-        best = None if found is None else (found[0], Ruling(found[1].decide, found[1]))
-        for rules in (self._always, *(self._shaped(argv) if self._typed else ())):
+        if found is not None and (best is None or found[0] < best[0]):
+            best = found[0], Ruling(found[1].decide, found[1])
+        for rules in (always, *(self._shaped(argv) if self._typed else ())):
             for rank, rule in rules:
                 if best is not None and rank >= best[0]:
                     break
@@ -157,7 +189,7 @@ class _Concerning:
                 own = rank if decision is rule.decide else _rank(rule, decision)
                 if best is None or own < best[0]:
                     best = own, Ruling(decision, rule)
-        return None if best is None else best[1]
+        return best
 
     def _shaped(self, argv: tuple[str, ...]) -> Iterator[tuple[_Ranked, ...]]:
         typed = self._typed
@@ -258,7 +290,9 @@ class Rules:
         program = Called.of(argv, file)
 
         def decided(rule: Rule) -> Decision | None:
-            return rule.on(argv, program, at, whole=whole, strict=strict)
+            spellings = (argv, *(at.spellings if rule.worded else ()))
+            found = (rule.on(one, program, at, whole=whole, strict=strict) for one in spellings)
+            return next((one for one in found if one is not None), None)
 
         return tuple(
             Looked(rule, decided(rule) if rule.of(program) else None) for rule in self.rules

@@ -233,7 +233,7 @@ def plan_of(
     Reads and hashes files, so it is called in a thread. A shell under any name is refused.
     """
     policy = ExecPolicy(host=ExecHost.GATEWAY, timeout_ms=table.max_duration_secs * 1000)
-    plan = planner.plan(_request(table, session, order), policy)
+    plan = planner.plan(_request(table, session, order), policy, listed=True)
     if isinstance(plan, Refusal):
         bad_cwd = plan.reason is DenialReason.BAD_CWD
         return RemoteDenial.BAD_CWD if bad_cwd else RemoteDenial.BAD_REQUEST

@@ -22,6 +22,7 @@ from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.frames import PREFIX, Accepted, End, Piece, Renewed, encode
 from core.runner.limits import Limits
 from core.trust.ids import new_id
+from tests.support.git_repositories import repository
 from tests.support.remote_machines import LISTED, Machines, two_machines
 from tests.support.runs import alive, marked
 from tests.support.waiting import until
@@ -260,6 +261,24 @@ async def test_default_cwd_of_the_acl_is_used(tmp_path: Path) -> None:
         assert (await host.run("pwd")).denial_reason is D.BAD_CWD
     async with two_machines(tmp_path / "other") as host:
         assert (await host.run("pwd")).stdout == b"/\n"
+
+
+async def test_a_vector_of_git_names_no_other_folder(tmp_path: Path) -> None:
+    """``git -C`` is a listed vector or none: what is listed without it stays in ``default_cwd``."""
+    listed = ("git", "rev-parse", "--show-toplevel")
+    named = ("git", "-C", str(tmp_path / "b"), "status", "--short")
+    for name in ("a", "b"):
+        repository(tmp_path / name)
+    async with two_machines(
+        tmp_path, vectors=[listed, named], default_cwd=str(tmp_path / "a")
+    ) as host:
+        elsewhere = await host.run("git", "-C", str(tmp_path / "b"), *listed[1:])
+        unlisted = await host.run("git", "status", "--short")
+        done, shown = await host.run(*listed), await host.run(*named)
+
+    assert elsewhere.denial_reason is unlisted.denial_reason is D.ARGV_NOT_ALLOWED
+    assert done.stdout == f"{tmp_path}/a\n".encode()
+    assert shown.code == 0
 
 
 async def test_output_caps_stop_forwarding_but_go_on_draining_and_counting(tmp_path: Path) -> None:

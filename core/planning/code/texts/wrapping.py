@@ -68,7 +68,9 @@ _REPLACED_GLUED: Final = re.compile(r"(?:-[A-Za-z0]*?[Ii]|--[a-z-]+=)(.+)", re.D
 _NUMBER: Final = re.compile(r"[\d.]*")
 _SSH_VALUE: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 
-_ELSEWHERE: Final = re.compile(r"ssh|(?:docker|podman)(?:-compose)?|nerdctl|kubectl|oc|lxc|incus")
+_ELSEWHERE: Final = re.compile(
+    r"ssh|(?:docker|podman)(?:-compose)?|nerdctl|crictl|ctr|kubectl|oc|lxc|incus"
+)
 
 _FIND_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")

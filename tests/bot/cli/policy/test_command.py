@@ -79,11 +79,13 @@ def test_batch_defaults_and_knobs(tmp_path: Path) -> None:
         {"id": 10, "argv": ["df"], "acl": [["df", "-h"]]},
         {"id": 11, "argv": ["ls"], "allowlist": ["/usr/bin/ls"], "env": {"LD_PRELOAD": "x"}},
         {"id": 12, "argv": ["./ls"], "allowlist": ["/usr/bin/ls"], "cwd": "/usr/bin"},
+        {"id": 13, "argv": ["git", "-C", "/", "status"], "acl": [["git", "status"]]},
+        {"id": 14, "argv": ["git", "-C", "/", "status"], "acl": [["git", "-C", "/", "status"]]},
     )
     assert [one["decision"] for one in answers] == [
         *("allow", "ask", "ask", "ask", "allow"),
         *("deny" if not Path("/usr/bin/cal").exists() else "allow", "deny", "deny"),
-        *("allow", "deny", "deny", "allow"),
+        *("allow", "deny", "deny", "allow", "deny", "allow"),
     ]
 
 

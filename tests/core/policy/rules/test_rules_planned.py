@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from core.policy.judge.evaluate import evaluate
 from tests.core.policy.configured_rules import provisions, rule
 from tests.support.gate import request
 from tests.support.plans import LISTED, listed
+from tests.support.tables import rows
 
 BY_CALL = replace(LISTED, security=ExecSecurity.FULL, ask=ExecAsk.OFF)
 """`/exec security=full`."""
@@ -145,3 +147,53 @@ def test_what_goes_around_links_is_free(line: str, folder: Path) -> None:
     assert isinstance(plan, ExecPlan), plan
     held = provisions(rule("deny", reads="/etc/passwd"))
     assert evaluate(plan, ELEVATED, listed(), provisions=held).decision is Decision.ALLOW
+
+
+@rows(
+    "match, line, decision",
+    [
+        ({"words": "git -C *"}, "git -C web log", Decision.DENY),
+        ({"words": "git -C web *"}, "git -C web log", Decision.DENY),
+        ({"words": "git -C web *"}, "git -C ./web log", Decision.DENY),
+        ({"words": "git -C {at}/web *"}, "git -C web log", Decision.DENY),
+        ({"words": "git -C *"}, "cd web && git log", Decision.DENY),
+        ({"words": "git -C other *"}, "git -C web log", Decision.ALLOW),
+        ({"words": "git -C *"}, "git log", Decision.ALLOW),
+        ({"words": "git log *"}, "git -C web log", Decision.DENY),
+        ({"words": "ls -C *"}, "cd web && ls", Decision.ALLOW),
+        ({"argv": ["git", "-C", "<REST:any>"]}, "git -C web log -1", Decision.DENY),
+        ({"argv": ["git", "-C", "web", "log"]}, "git -C web log", Decision.DENY),
+        ({"argv": ["git", "-C", "<PATH>", "log"]}, "git -C web log", Decision.DENY),
+        ({"argv": ["git", "-C", "web", "log"]}, "git -C web push", Decision.ALLOW),
+    ],
+)
+def test_a_rule_about_another_folder_of_git_holds(
+    match: dict[str, Any], line: str, decision: Decision, folder: Path
+) -> None:
+    """What is planned as ``cd web && git log`` is also what a rule says with ``-C``."""
+    (folder / "web").mkdir(exist_ok=True)
+    words = {name: _placed(one, folder) for name, one in match.items()}
+    held = provisions({"match": words, "decide": "deny"})
+    plan = Planner().plan(request(line, cwd=folder), ELEVATED)
+    assert isinstance(plan, ExecPlan), plan
+
+    assert evaluate(plan, ELEVATED, listed(), provisions=held).decision is decision
+
+
+def test_a_rule_that_allows_another_folder_of_git_holds(folder: Path) -> None:
+    """A person wrote it for the words that the agent types."""
+    (folder / "web").mkdir()
+    held = provisions(rule("allow", "git", "-C", str(folder / "web"), "log"))
+
+    def judged(line: str) -> Decision:
+        plan = Planner().plan(request(line, cwd=folder), LISTED)
+        assert isinstance(plan, ExecPlan), plan
+        return evaluate(plan, LISTED, listed(), provisions=held).decision
+
+    assert judged("git -C web log") is Decision.ALLOW
+    assert judged("git -C . log") is Decision.ASK
+    assert judged("git -C web status") is Decision.ASK
+
+
+def _placed(value: str | list[str], folder: Path) -> str | list[str]:
+    return value.replace("{at}", str(folder)) if isinstance(value, str) else value

@@ -56,6 +56,32 @@ TAKING = (
     *("mix run -", "rust-script -", "vagrant ssh", "gcloud compute ssh x", "cockroach sql"),
     *("python3 -m IPython", "pgcli db", "evcxr", "ex", "ex -s log", "docker-compose exec -T c sh"),
     *("kubectl apply -f -", "kubectl create --filename=-", "docker compose -f - up"),
+    *("k3s kubectl apply -f -", "minikube kubectl -- apply -f-", "kubectl run x -i --image=y"),
+    *("kubectl debug -it p", "kubectl attach -i p", "kn apply -f /dev/stdin", "argo submit -"),
+    *(
+        "docker run -i python:3",
+        "docker run --rm -it img",
+        "docker start -ai web",
+        "docker attach web",
+    ),
+    *(
+        "docker build -",
+        "docker buildx build -t x -f - .",
+        "podman kube play -",
+        "buildah bud -f- .",
+    ),
+    *("crictl exec -i c sh", "ctr task exec --exec-id x c sh", "adb shell", "lxc shell c"),
+    *("aws ssm start-session --target x", "nix develop", "stack ghci", "swift repl", "lein repl"),
+    *("redis-cli -h h", "mysqlsh --py", "clickhouse-client", "clickhouse local", "pg_restore -d x"),
+    *(
+        "pyspark",
+        "scheme",
+        "osascript",
+        "openssl",
+        "wsl.exe",
+        "rdmd -",
+        "pip install -r /dev/stdin",
+    ),
     *("uv run python manage.py dbshell", "rails runner -", "coverage run /dev/stdin"),
     *(
         "duckdb",
@@ -71,6 +97,9 @@ TAKING = (
 LEAVING = (
     *("python3 manage.py migrate", "flask run", "rails server", "terraform console"),
     *("bundle exec rake", "mix run x.exs", "docker-compose exec -T c cat", "pgcli -c 1 db"),
+    *("docker run img", "docker run -d --init --name x img", "docker build .", "kubectl run x"),
+    *("docker start web", "kubectl logs -f x", "swift build", "nix build", "pip install -r r.txt"),
+    *("openssl dgst -sha256", "redis-cli -h h get", "pg_restore -d x a.dump", "stack build"),
     *("duckdb -c 1", "duckdb a.db x", "raku x.raku", "kubectl apply -f x.yml"),
     *("gunicorn -c a.py a:b", "docker compose -f a.yml up", "coverage run x.py", "nix-build x.nix"),
     *(
