@@ -112,15 +112,13 @@ def test_the_scan_finds_exactly_the_librarys_keys(tree: dict[str, object], inden
     assert set(document.lines) == set(paths(tree, ()))
 
 
-@given(
-    pieces=st.lists(
-        st.sampled_from(
-            ["{", "}", "[", "]", ",", ":", "a", "'b'", '"c\\x41"', "-1", "0x1F", ".5", "+Infinity"]
-            + ["null", "true", "// d", "/* e */", "\n", " ", "\u2028", "\\u0061", "é", "$", "#", "NaN"]
-        ),
-        max_size=14,
-    )
+_PIECES = (
+    *("{", "}", "[", "]", ",", ":", "a", "'b'", '"c\\x41"', "-1", "0x1F", ".5", "+Infinity", "NaN"),
+    *("null", "true", "// d", "/* e */", "\n", " ", "\u2028", "\\u0061", "é", "$", "#"),
 )
+
+
+@given(pieces=st.lists(st.sampled_from(_PIECES), max_size=14))
 def test_two_libraries_read_the_same(pieces: list[str]) -> None:
     """Another reader, which shares no code, accepts the same texts and finds the same values."""
     text = "".join(pieces)
