@@ -17,6 +17,7 @@ from core.model.identity import ApprovalId
 from core.store import approvals, open_store
 from core.store.engine.clock import now_ms
 from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
+from core.store.engine.sqlite.store import GROUP
 from core.store.runs import runs
 from core.store.schema.tables import SCHEMA_VERSION
 from tests.support.gateway_process import ROOT
@@ -41,6 +42,25 @@ async def test_every_file_is_private(tmp_path: Path) -> None:
     assert {"state.db", "state.db-wal", "state.db.lock", "state.db.ballast"} <= modes.keys()
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700
+
+
+async def test_a_transaction_takes_no_more_writes_than_a_group(tmp_path: Path) -> None:
+    """What waits while one is written is written in groups, so that none waits for all others."""
+    store = await open_store(_url(tmp_path))
+    go, groups = threading.Event(), list[object]()
+
+    def noted(conn: Connection) -> None:
+        groups.append(conn.get_transaction())
+
+    first = asyncio.create_task(store.write(lambda _conn: go.wait(10)))
+    others = [asyncio.create_task(store.write(noted)) for _ in range(2 * GROUP + 5)]
+    await asyncio.sleep(0.1)
+    go.set()
+    await asyncio.gather(first, *others)
+    await store.close()
+
+    assert len(groups) == 2 * GROUP + 5
+    assert max(groups.count(one) for one in groups) <= GROUP
 
 
 async def test_a_second_gateway_is_refused_by_name(tmp_path: Path) -> None:
