@@ -35,6 +35,7 @@ from core.planning.paths.writable_by_others import (
 from core.planning.replacing import replaced
 from core.planning.steering import steering
 from core.programs.neutral_environment import (
+    Pairs,
     approved_environment,
     may_share,
     neutral_environment,
@@ -45,6 +46,7 @@ from core.programs.shims import runs_code
 from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 from core.programs.wrappers import names_of
 
+_CLOSED: Final = Exposure()
 _NOT_FOLDERS: Final = frozenset(("git",))
 """Programs that run code, but none that is in the working folder by default."""
 
@@ -71,23 +73,28 @@ def plan_command(
     open_to = _exposed(argv, executable, code.files, cwd)
     if not open_to.folder:
         open_to = _exposed_project(argv, executable, cwd)
-    command = replace(
-        _running(argv, executable, code),
-        exposed=open_to.folder,
-        writers=open_to.writers,
-        neutral=neutral_environment(argv, executable),
-    )
+    command = _running(argv, executable, code, open_to, neutral_environment(argv, executable))
     command = with_caches(command) if raises_rights(executable) else command
-    command = replace(_steered(command, executable, cwd), replaces=replaced(command, cwd))
-    return _linked(command, cwd)
+    replaces = replaced(command, cwd)
+    command = _steered(command, executable, cwd)
+    return _linked(replace(command, replaces=replaces) if replaces else command, cwd)
 
 
-def _running(argv: tuple[str, ...], executable: PinnedFile, code: Code) -> PlannedCommand:
+def _running(
+    argv: tuple[str, ...],
+    executable: PinnedFile,
+    code: Code,
+    open_to: Exposure = _CLOSED,
+    neutral: Pairs = (),
+) -> PlannedCommand:
     """Return a command bound to the code that it runs."""
     return PlannedCommand(
         argv,
         executable,
         operands=code.files,
+        exposed=open_to.folder,
+        writers=open_to.writers,
+        neutral=neutral,
         absent=code.absent,
         ahead=code.ahead,
         cached=code.cached,
@@ -178,14 +185,9 @@ def _wrapping(
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
     merged = tuple(dict.fromkeys((*code.files, *pins)))
     open_to = _exposed(argv, executable, merged, cwd)
-    return replace(
-        _running(argv, executable, replace(code, files=merged)),
-        inner=inner,
-        bound=bound,
-        exposed=open_to.folder,
-        writers=open_to.writers,
-        neutral=union(one.neutral for one in inner),
-    )
+    neutral = union(one.neutral for one in inner)
+    command = _running(argv, executable, replace(code, files=merged), open_to, neutral)
+    return replace(command, inner=inner, bound=bound)
 
 
 def _steers(assignments: tuple[tuple[str, str], ...], argv: tuple[str, ...]) -> bool:

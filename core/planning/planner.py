@@ -36,7 +36,7 @@ from core.planning.expand import (
     expand,
 )
 from core.planning.git.line_effects import with_effects
-from core.planning.git.other_folder import without_folder
+from core.planning.git.other_folder import OPTION, without_folder
 from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pin_directory
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
@@ -154,8 +154,7 @@ class Planner:
         if isinstance(line, Unreadable):
             shelled = (self._shell_command(request.line or "", cwd, home),)
             return self._bound(request, policy, user, cwd, shelled, (), line)
-        moved = line if listed else self._moved_by_option(line)
-        commands = self._commands(moved, cwd)
+        commands = self._commands(line if listed else self._moved_by_option(line), cwd)
         if isinstance(commands, Refusal):
             return commands
         commands = with_effects(commands, cwd.path)
@@ -224,6 +223,8 @@ class Planner:
         return with_fed(tuple(commands), line.connectors, cwd.path)
 
     def _moved_by_option(self, line: ExpandedLine) -> ExpandedLine:
+        if all(OPTION not in one.argv for one in line.commands):
+            return line
         return replace(line, commands=tuple(map(self._in_its_folder, line.commands)))
 
     def _in_its_folder(self, command: ExpandedCommand) -> ExpandedCommand:

@@ -9,7 +9,7 @@ from core.model.command import PinnedFile
 from core.programs.carriers import in_system_directory
 from core.programs.neutral_environment import is_reading
 
-_OPTION: Final = "-C"
+OPTION: Final = "-C"
 _NAME: Final = "git"
 
 
@@ -27,14 +27,14 @@ def without_folder(argv: tuple[str, ...], program: PinnedFile) -> ElsewhereComma
     ``None`` for any other: what a person is asked about runs with the words that it was given.
     """
     at = len(tuple(takewhile(_is_other_option, argv[1:]))) + 1
-    if not _is_git(program) or argv[at : at + 1] != (_OPTION,) or not _is_plain(argv[at + 1 :]):
+    if not _is_git(program) or argv[at : at + 1] != (OPTION,) or not _is_plain(argv[at + 1 :]):
         return None
     rest = (*argv[:at], *argv[at + 2 :])
     return ElsewhereCommand(rest, argv[at + 1]) if is_reading(rest, program) else None
 
 
 def _is_other_option(word: str) -> bool:
-    return word.startswith("-") and word != _OPTION
+    return word.startswith("-") and word != OPTION
 
 
 def _is_git(program: PinnedFile) -> bool:
