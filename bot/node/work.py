@@ -54,7 +54,7 @@ MOST_OPEN = 256
 """Requests that are served or wait; nothing more is read from the gateway until one is done."""
 MOST_ORDERED = 1_000
 """Runs that were ordered and have not ended."""
-_REFUSALS_PER_S, MOST_REFUSED = 5.0, 500
+REFUSALS_PER_S, MOST_REFUSED = 5.0, 500
 """Refused orders that are recorded a second, and at once; then nothing is read from the gateway."""
 _WHY = 2_000
 _REPORT_AFTER_S = 0.05
@@ -92,7 +92,7 @@ class NodeWork:
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_PREPARING))
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_OPEN))
     _refusals: Allowance = field(
-        default_factory=lambda: Allowance(_REFUSALS_PER_S, MOST_REFUSED, message=1)
+        default_factory=lambda: Allowance(REFUSALS_PER_S, MOST_REFUSED, message=1)
     )
 
     async def joined(self, joined: GatewayConnection) -> None:

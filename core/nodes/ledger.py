@@ -114,7 +114,8 @@ class Ledger:
         """Return the endings that the gateway has not noted."""
         found = tuple(self._runs.values())  # in one step, as threads claim and note in the meantime
         ended = (one.ending for one in found if self._is_ours(one) and one.ending is not None)
-        return (*ended, *self._refused.values())
+        refused = (one for one in self._refused.values() if one.run_id not in self._noted)
+        return (*ended, *refused)
 
     def refuse(self, ending: NotRun) -> None:
         """Keep in memory that an order was refused; only the latest ones are delivered again.
@@ -123,7 +124,9 @@ class Ledger:
         id that was never heard.
         """
         while len(self._refused) >= _MOST_REFUSED:
-            del self._refused[next(iter(self._refused))]
+            oldest = next(iter(self._refused))
+            del self._refused[oldest]
+            self._noted.discard(oldest)
         self._refused[ending.run_id] = ending
 
     def claim(self, run_id: ApprovalId, digest: str, *, signed: bool = False) -> bool:
@@ -166,7 +169,8 @@ class Ledger:
     def note(self, run_id: ApprovalId) -> None:
         """Record that the gateway has an ending; it is not delivered again."""
         with self._writing:
-            self._refused.pop(run_id, None)
+            if run_id in self._refused:
+                self._noted.add(run_id)
             entry = self._runs.get(run_id)
             if entry is None or entry.ending is None:
                 return

@@ -229,4 +229,8 @@ def test_refused_orders_take_no_disk_and_little_memory(tmp_path: Path) -> None:
     last, first = ApprovalId(f"{1_999:026d}"), ApprovalId("0" * 26)
     assert (ledger.knows(last), ledger.knows(first)) == (True, False)
     ledger.note(last)
-    assert not ledger.knows(last)
+    assert ledger.knows(last), "or the same order, sent again, might run"
+    assert ledger.ending(last) == NotRun(
+        run_id=last, reason=DenialReason.HOST_UNAVAILABLE, why="late"
+    )
+    assert last not in {one.run_id for one in ledger.pending()}
