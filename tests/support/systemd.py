@@ -67,11 +67,19 @@ def a_systemd() -> Iterator[Systemd]:
 def _running(outer: subprocess.Popen[bytes], share: Path) -> int | None:
     assert outer.poll() is None, (share / "systemd.log").read_text()
     children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
-    if not children or Path(f"/proc/{children[0]}/comm").read_text().strip() != "systemd":
+    if not children or _name_of(children[0]) != "systemd":
         return None
     found = Systemd(int(children[0]), share)
     state = found.run("systemctl", "is-system-running", check=False).strip()
     return found.pid if state in {"running", "degraded"} else None
+
+
+def _name_of(pid: str) -> str:
+    """Return a process's name; the script's own programs may be gone by then."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def _remove_groups(top: Path) -> None:
