@@ -52,7 +52,7 @@ _SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
 
 LONGEST_RUN_MS = 24 * 60 * 60 * 1000
 
-_MADE_BEFORE = "if a command before it makes it, request that first, and this by itself"
+_MADE_BEFORE = "if an earlier command creates it, request that command first, then this one"
 """What to do about a program that is looked up before anything runs (`make && ./app`)."""
 
 _LITTLE_TEXT = 2_048
