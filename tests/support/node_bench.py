@@ -22,13 +22,14 @@ from core.model.policy import ExecHost, ExecPolicy
 from core.nodes.backoff import Backoff
 from core.nodes.envelope import LIFE_MS, Order, sealed
 from core.nodes.fleet import Connection
-from core.nodes.frames import Ended, NotRun, Query, Run
+from core.nodes.frames import AnyFrame, Ended, NotRun, Prepare, Query, Run
 from core.nodes.listener import listening
 from core.nodes.member import GatewayConnection, Member
 from core.nodes.node_file import begin
 from core.store import Store
 from core.store.people import nodes
 from core.trust.identity import load_key
+from core.trust.ids import new_id
 from tests.support.runs import new_run
 from tests.support.waiting import until
 
@@ -63,6 +64,11 @@ class Bench:
         found = await self.host.prepare(request(line), POLICY)
         assert isinstance(found, NodePlan), found
         return found
+
+    async def prepared(self, asked: ExecRequest) -> AnyFrame:
+        """Return the node's answer to a gateway that asks what an honest one might not."""
+        frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
+        return await self.host._questions.ask(self.connection, frame, 10)
 
     async def node_says(self, text: str) -> None:
         """Have the node send a text to its gateway."""

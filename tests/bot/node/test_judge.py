@@ -1,41 +1,17 @@
 """Ask a node as a hostile gateway does: what it denies tells nothing about its machine."""
 
 import hashlib
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.model.command import ExecRequest
 from core.model.decision import Decision, DenialReason, Reason
 from core.model.identity import AgentId
 from core.model.stdio import Capture, Stdio
-from core.nodes.frames import AnyFrame, Prepare, Prepared, Unprepared
-from core.store import Store, open_store
-from core.trust.ids import new_id
-from tests.support.node_bench import Bench, node_bench, request
+from core.nodes.frames import Prepared, Unprepared
+from tests.support.node_bench import Bench, request
 from tests.support.runs import new_run
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """Yield a store in a file."""
-    opened = await open_store(f"sqlite:///{tmp_path}/state.db")
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def bench(tmp_path: Path, store: Store) -> AsyncIterator[Bench]:
-    """Yield a gateway's host with a paired node that may run everything."""
-    async with node_bench(tmp_path, store) as made:
-        yield made
-
-
-async def _answer(bench: Bench, asked: ExecRequest) -> AnyFrame:
-    frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
-    return await bench.host._questions.ask(bench.connection, frame, 10)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +38,7 @@ async def test_what_is_denied_lists_no_folder_and_hashes_no_file(
     asked = [request(f"stat {private}/*"), request(f"sh {private}/key-of-ana")]
     asked.append(replace(request("git diff"), cwd=str(private)))
 
-    answers = [await _answer(bench, one) for one in asked]
+    answers = [await bench.prepared(one) for one in asked]
 
     assert [isinstance(one, Prepared) and one.verdict.decision for one in answers] == [decision] * 3
     hashed = hashlib.sha256(b"4711").hexdigest()
@@ -78,7 +54,7 @@ async def test_what_denies_everything_looks_at_nothing(bench: Bench, tmp_path: P
     asked = [replace(request("true"), cwd=f"{tmp_path}/{name}") for name in ("there", "gone")]
     bench.approvals(security="deny")
     for one in asked:
-        answer = await _answer(bench, one)
+        answer = await bench.prepared(one)
         assert isinstance(answer, Prepared)
         assert answer.verdict.reason is Reason.SECURITY_DENY
         assert answer.verdict.why.endswith("(security is deny).")
@@ -86,8 +62,8 @@ async def test_what_denies_everything_looks_at_nothing(bench: Bench, tmp_path: P
         assert "did not make" in getattr(refused, "why", "")
 
     bench.approvals(security="full", ask="off")
-    assert isinstance(await _answer(bench, asked[0]), Prepared)
-    missing = await _answer(bench, asked[1])
+    assert isinstance(await bench.prepared(asked[0]), Prepared)
+    missing = await bench.prepared(asked[1])
     assert isinstance(missing, Unprepared)
     assert missing.reason is DenialReason.BAD_CWD
 
@@ -95,16 +71,16 @@ async def test_what_denies_everything_looks_at_nothing(bench: Bench, tmp_path: P
 @pytest.mark.parametrize("capture", [Capture.SEPARATE, Capture.PTY])
 async def test_streams_that_no_frame_holds_are_refused(bench: Bench, capture: Capture) -> None:
     """Their bytes fit no text, so such a run's ending could be neither kept nor delivered."""
-    answer = await _answer(bench, replace(request("true"), stdio=Stdio(capture=capture)))
+    answer = await bench.prepared(replace(request("true"), stdio=Stdio(capture=capture)))
     assert isinstance(answer, Unprepared)
     assert answer.reason is DenialReason.BAD_REQUEST
-    assert isinstance(await _answer(bench, request("true")), Prepared)
+    assert isinstance(await bench.prepared(request("true")), Prepared)
 
 
 @pytest.mark.parametrize("name", ["", "A" * 1_000_000, "a\nb"])
 async def test_an_agent_has_a_name(bench: Bench, name: str) -> None:
     """What is remembered for each agent is small."""
-    answer = await _answer(bench, replace(request("true"), agent=AgentId(name)))
+    answer = await bench.prepared(replace(request("true"), agent=AgentId(name)))
     assert isinstance(answer, Unprepared)
     assert answer.reason is DenialReason.BAD_REQUEST
 

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from bot.node.work import (
 )
 from core.errors import HostUnavailable, PlanDrift, SpawnError
 from core.hosts.gateway import GatewayHost
-from core.model.command import AgentPart, AgentPartKind, ExecPlan, ExecRequest
+from core.model.command import AgentPart, AgentPartKind, ExecPlan
 from core.model.decision import AllowedBy, Decision, DenialReason
 from core.model.identity import ApprovalId
 from core.model.node import NodePlan
@@ -33,7 +32,6 @@ from core.nodes.frames import (
     Ended,
     Noted,
     NotRun,
-    Prepare,
     Prepared,
     Query,
     Unprepared,
@@ -43,9 +41,8 @@ from core.planning.digest import bind
 from core.planning.planner import Refusal
 from core.ports import RunWatcher
 from core.runner.runner import Runner
-from core.store import Store, open_store
+from core.store import Store
 from core.trust.identity import Identity
-from core.trust.ids import new_id
 from tests.support.node_bench import POLICY, Bench, node_bench, request
 from tests.support.runs import Watcher, marked, new_run
 from tests.support.waiting import until
@@ -80,21 +77,6 @@ class FaultyHost(GatewayHost):
         if self._claims:
             await watcher.claim()
         raise RuntimeError("a fault of ours")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """Yield a store in a file."""
-    opened = await open_store(f"sqlite:///{tmp_path}/state.db")
-    yield opened
-    await opened.close()
-
-
-@pytest.fixture
-async def bench(tmp_path: Path, store: Store) -> AsyncIterator[Bench]:
-    """Yield a gateway's host with a paired node that may run everything."""
-    async with node_bench(tmp_path, store) as made:
-        yield made
 
 
 async def test_prepared_ordered_and_ended(bench: Bench) -> None:
@@ -403,10 +385,10 @@ async def test_what_an_agent_does_itself_runs_on_no_node(
     lie = replace(request("/usr/bin/touch made"), cwd=str(made), part=AgentPart(kind, unasked=True))
     async with node_bench(tmp_path, store, {"node": {"sandbox": sandbox}}) as bench:
         bench.approvals(security="allowlist", ask="off")
-        answer = await _prepared(bench, lie)
+        answer = await bench.prepared(lie)
         assert isinstance(answer, Unprepared)
         assert answer.reason is DenialReason.BAD_REQUEST
-        honest = await _prepared(bench, replace(lie, part=None))
+        honest = await bench.prepared(replace(lie, part=None))
         assert isinstance(honest, Prepared)
         assert honest.verdict.decision is Decision.DENY
 
@@ -417,12 +399,6 @@ async def test_what_an_agent_does_itself_runs_on_no_node(
         assert isinstance(said, NotRun)
         assert "which no node runs" in said.why
     assert not (made / "made").exists()
-
-
-async def _prepared(bench: Bench, asked: ExecRequest) -> AnyFrame:
-    """Return the node's answer to a gateway that asks what none should."""
-    frame = Prepare(id=new_id(), name="web", request=asked, timeout_ms=10_000)
-    return await bench.host._questions.ask(bench.connection, frame, 10)
 
 
 async def test_orders_that_are_refused_fill_no_disk(bench: Bench) -> None:

@@ -15,7 +15,7 @@ from core.errors import BadRequest, HostUnavailable
 from core.model.decision import AllowedBy, Basis, Decision
 from core.nodes.frames import Ended, Invoke, NotInvoked, NotRun, Skills
 from core.nodes.ledger import Ledger
-from core.store import Store, open_store
+from core.store import Store
 from core.trust.ids import new_id
 from core.trust.passkeys import PasskeyProof, RelyingParty, approval_challenge
 from tests.support.node_bench import Bench, node_bench
@@ -29,14 +29,6 @@ SETTINGS: dict[str, object] = {
     "node": {"page": PAGE.origin, "passkeys": [{"id": ANA.id, "publicKey": ANA.public_key}]}
 }
 NONCE = "0" * 32
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """Yield a store in a file."""
-    opened = await open_store(f"sqlite:///{tmp_path}/state.db")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
