@@ -145,7 +145,7 @@ class Member:
 
     async def _stay(self, joined: GatewayConnection) -> None:
         self.say(f"connected to {self.file.gateway} as {redact(joined.name)}")
-        self.backoff.reset()
+        since = elapsed_s()
         try:
             await self.work.joined(joined)
             while True:
@@ -156,4 +156,5 @@ class Member:
                     return
                 await self.work.heard(joined, frame)
         finally:
+            self.backoff.held(elapsed_s() - since)
             self.work.left()

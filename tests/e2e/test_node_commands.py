@@ -210,8 +210,7 @@ def test_a_node_that_is_away_says_so(pair: NodePair) -> None:
         invoke(pair, "system.which", bins=["echo"])
     (node,) = pair.gateway.json("node", "list")["nodes"]
     assert (node["connected"], node["sinceMs"], node["commands"]) == (False, None, [])
-    pair.node.start()
-    pair.until_connected(2)
+    pair.start_node()
     assert invoke(pair, "system.which", bins=["echo"])["bins"]
 
 
@@ -221,8 +220,7 @@ def test_a_node_may_refuse_remote_editing(pair: NodePair) -> None:
     config.write_text("{ node: { remoteApprovals: false } }")
     config.chmod(0o600)
     pair.node.stop()
-    pair.node.start()
-    pair.until_connected(3)
+    pair.start_node()
     (node,) = pair.gateway.json("node", "list")["nodes"]
     assert set(node["commands"]) == {"system.run", "system.run.prepare", "system.which"}
     with pytest.raises(BadRequest, match="does not advertise"):

@@ -184,8 +184,7 @@ def test_a_node_that_is_away_is_denied_at_once(pair: NodePair) -> None:
     assert "not connected" in result["why"]
     assert time.monotonic() - began < 10
     assert pair.gateway.json("pending") == []
-    pair.node.start()
-    pair.until_connected(2)
+    pair.start_node()
     assert pair.run("-c", "echo back")["output"] == "back\n"
 
 

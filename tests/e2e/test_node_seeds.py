@@ -360,9 +360,7 @@ def test_commands_of_a_node_may_be_enclosed(pair: NodePair, tmp_path: Path) -> N
     config.write_text("{ node: { sandbox: true } }")
     config.chmod(0o600)
     pair.node.stop()
-    before = pair.node.log.read_text().count("connected to ")
-    pair.node.start()
-    pair.until_connected(before + 1)
+    pair.start_node()
     inside = pair.run("-c", line)
     assert inside["status"] == "finished", inside
     assert inside["exitCode"] != 0

@@ -113,13 +113,20 @@ class NodePair:
         found: list[dict[str, Any]] = self.gateway.json("node", "list")["requests"]
         return found
 
+    @property
+    def connections(self) -> int:
+        """Return how often the node has connected, by its log."""
+        return self.node.log.read_text().count("connected to ")
+
     def until_connected(self, times: int = 1) -> None:
-        """Wait until the node's log has said this n times."""
-        wait_until(
-            "the node's connection",
-            lambda: self.node.log.read_text().count("connected to ") >= times,
-            seconds=30,
-        )
+        """Wait until the node has connected n times."""
+        wait_until("the node's connection", lambda: self.connections >= times, seconds=30)
+
+    def start_node(self) -> None:
+        """Start the stopped node, and wait until it has connected."""
+        before = self.connections
+        self.node.start()
+        self.until_connected(before + 1)
 
     def run(self, *words: str, agent: str = "free", node: str = "web") -> Any:
         """Run a command on the node to its end, and return what `sayso run --json` printed."""
