@@ -4,6 +4,7 @@ Each kind reads a rule that allows as narrowly, and a rule that asks or denies a
 words can be meant (invariant 4).
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -169,8 +170,8 @@ def _spellings(argv: Sequence[str], folder: str, place: str) -> tuple[tuple[str,
     """Return a command of git in another folder as ``-C`` says it, absolute and relative."""
     if "git" not in names_of(argv[0]):
         return ()
-    below_it = (place[len(folder) :].lstrip("/"),) if below(folder, place) else ()
-    return tuple((argv[0], "-C", named, *argv[1:]) for named in (place, *below_it))
+    named = (place, os.path.relpath(place, folder))
+    return tuple((argv[0], "-C", one, *argv[1:]) for one in named)
 
 
 @lru_cache(maxsize=1024)
