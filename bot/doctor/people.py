@@ -24,13 +24,18 @@ _NAMED = 3
 
 def approvers_and_targets(settings: Settings) -> Iterator[Finding]:
     """Report who can answer, and targets and quorums that nobody can serve."""
-    listed = approvers(settings)
     found = who_can_answer(settings, _known(settings))
     if not found:
         yield Finding(Verdict.WARN, "approvers", f"are missing: {NOBODY}")
         return
     yield Finding(Verdict.OK, "approvers", f"can answer: {found}")
-    routing = settings.approvals.exec
+    yield from unserved_targets(settings)
+    yield from _quorum(approvers(settings), tiers_of(settings.approvals.exec.tiers))
+
+
+def unserved_targets(settings: Settings) -> Iterator[Finding]:
+    """Report places that prompts would go to and where nobody could answer."""
+    listed, routing = approvers(settings), settings.approvals.exec
     if routing.mode is not ForwardMode.SESSION and not (routing.targets or routing.ask):
         why = f"is {routing.mode} but approvals.exec.targets is empty; prompts go nowhere"
         yield Finding(Verdict.WARN, "approvals.exec.mode", why)
@@ -43,7 +48,6 @@ def approvers_and_targets(settings: Settings) -> Iterator[Finding]:
         elif not listed.anybody(entry.channel):
             why = f"has no approver; add channels.{entry.channel}.approvers"
             yield Finding(Verdict.WARN, f"target {entry.channel}", why)
-    yield from _quorum(listed, tiers_of(settings.approvals.exec.tiers))
 
 
 def _configured(settings: Settings) -> frozenset[str]:

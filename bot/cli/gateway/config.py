@@ -36,12 +36,14 @@ def register(commands: "Commands") -> None:
 def check(args: argparse.Namespace) -> int:
     """Return 0 if the configuration can be used, else 2 with one line for each mistake.
 
-    Secret files that others can read, rules that do not do what they seem to, and shipped tables
-    whose examples do not hold cause warnings; they are not mistakes in the configuration.
+    Places of prompts where nobody could answer, secret files that others can read, rules that do
+    not do what they seem to, and shipped tables whose examples do not hold cause warnings; they are
+    not mistakes in the configuration.
 
     Raises:
         StateError: somebody else could rewrite the configuration.
     """
+    from bot.doctor.people import unserved_targets  # noqa: PLC0415 - slow to import
     from bot.doctor.secret_files import exposed  # noqa: PLC0415 - slow to import
     from bot.factories.rules import provisions_of  # noqa: PLC0415 - slow to import
     from bot.settings import InvalidConfig, home_folder, read  # noqa: PLC0415 - slow to import
@@ -55,7 +57,8 @@ def check(args: argparse.Namespace) -> int:
     except InvalidConfig as error:
         return _print_problems(error)
     broken = (f"{line}; reinstall Sayso" for line in broken_examples())
-    warnings = (*exposed(reading), *lint(provisions_of(reading.settings)), *broken)
+    targets = (f"{one.subject}: {one.detail}" for one in unserved_targets(reading.settings))
+    warnings = (*targets, *exposed(reading), *lint(provisions_of(reading.settings)), *broken)
     if args.json:
         print_json({"ok": True, "problems": [], "warnings": warnings}, indent=None)
     else:

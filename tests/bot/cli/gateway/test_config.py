@@ -164,3 +164,26 @@ def test_check_warns_of_a_rule_that_allows_more_than_it_says(home: Path) -> None
     assert "warning: tools.exec.rules[0] allows 'touch <PATH>'" in done.stderr
     assert told["ok"]
     assert 1 == len(told["warnings"])
+
+
+def test_check_warns_of_a_target_without_its_channel(home: Path) -> None:
+    """Prompts that go nowhere are a mistake that a gateway cannot see until it asks."""
+    target = '{mode: "targets", targets: [{channel: "webhook", to: "ops"}]}'
+    (home / "config.json5").write_text(f"{{approvals: {{exec: {target}}}}}")
+
+    done = sayso(home, "config", "check")
+
+    assert done.returncode == 0
+    assert "warning: target webhook ops: is no configured channel" in done.stderr
+
+
+def test_check_warns_of_a_channel_without_approvers(home: Path) -> None:
+    """The control: one approver, and there is nothing to warn of."""
+    routing = 'approvals: {exec: {mode: "targets", targets: [{channel: "terminal", to: "here"}]}}'
+
+    def warned(channels: str) -> str:
+        (home / "config.json5").write_text(f"{{{channels} {routing}}}")
+        return sayso(home, "config", "check").stderr
+
+    assert "warning: target terminal: has no approver" in warned("")
+    assert warned('channels: {terminal: {approvers: ["uid:0"]}},') == ""
