@@ -150,7 +150,7 @@ class Client:
             SaysoError: the error that the gateway returned, with its type if that is known here.
         """
         if "result" not in answer:
-            from bot.client_errors import refused  # noqa: PLC0415  # needed on failure only
+            from bot.client_errors import refused  # noqa: PLC0415 - needed on failure only
 
             if answer.get("id") is None:
                 self.close()
@@ -167,7 +167,7 @@ class Client:
             GatewayUnreachable: nothing was sent.
             Unanswered: it was.
         """
-        from bot import client_errors  # noqa: PLC0415  # needed on failure only
+        from bot import client_errors  # noqa: PLC0415 - needed on failure only
 
         self.close()
         sent = self.sent if sent is None else sent

@@ -158,7 +158,7 @@ class AuditJournal:
         try:
             if batch:
                 self._write(batch)
-        except Exception as error:  # noqa: BLE001  # whatever happened, nobody may wait for ever
+        except Exception as error:  # noqa: BLE001 - whatever happened, nobody may wait for ever
             for entry in batch:
                 # One exception each: several tasks that raise the same one mix up its traceback.
                 reason = JournalError(str(error))
@@ -173,7 +173,7 @@ class AuditJournal:
             return
         try:
             done = self._rotate(rotation.by)
-        except Exception as error:  # noqa: BLE001  # as in ``_commit``
+        except Exception as error:  # noqa: BLE001 - as in ``_commit``
             rotation.done.set_exception(error)
         else:
             rotation.done.set_result(done)

@@ -160,7 +160,7 @@ class CompanionServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # asyncio runs a coroutine callback as a task
+        assert task is not None  # noqa: S101 - asyncio runs a coroutine callback as a task
         self._tasks.add(task)
         try:
             await self._serve(reader, writer)

@@ -24,7 +24,7 @@ class Code(IntEnum):
 class FrameError(ValueError):
     """A frame cannot be understood; ``id`` is its id if that could be read."""
 
-    def __init__(self, code: Code, message: str, id: Id | None = None) -> None:  # noqa: A002  # the protocol's word
+    def __init__(self, code: Code, message: str, id: Id | None = None) -> None:  # noqa: A002 - the protocol's word
         super().__init__(message)
         self.code = code
         self.id = id

@@ -293,7 +293,7 @@ class Connection:
             return error_frame(frame_id, Code.CANCELLED, "cancelled")
         except SaysoError as error:
             return refusal_frame(frame_id, error)
-        except Exception as error:  # noqa: BLE001  # a handler's bug must be answered, and logged
+        except Exception as error:  # noqa: BLE001 - a handler's bug must be answered, and logged
             if isinstance(error, TimeoutError) and deadline.expired():
                 return error_frame(frame_id, Code.DEADLINE, "the deadline of the request passed")
             # The text of other exceptions may contain a secret or a path: it stays in the log.

@@ -108,7 +108,7 @@ class Server:
             reader, writer, self.methods, peer, self.limits, admission, self.room, self.turns
         )
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # asyncio runs a coroutine callback as a task
+        assert task is not None  # noqa: S101 - asyncio runs a coroutine callback as a task
         self._connections[connection] = task
         try:
             if not known:
@@ -117,7 +117,7 @@ class Server:
             await connection.serve()
         except asyncio.CancelledError:
             return  # by `close`; before Python 3.12 the library would log it as a failure
-        except Exception:  # noqa: BLE001  # one connection's bug must not end the others
+        except Exception:  # noqa: BLE001 - one connection's bug must not end the others
             _log.exception("the connection of pid %d failed", peer.pid)
         finally:
             del self._connections[connection]

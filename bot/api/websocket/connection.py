@@ -217,7 +217,7 @@ class Conversation:
             return error_frame(frame_id, Code.CANCELLED, "cancelled")
         except SaysoError as error:
             return refusal_frame(frame_id, error)
-        except Exception:  # noqa: BLE001  # a handler's bug must be answered, and logged
+        except Exception:  # noqa: BLE001 - a handler's bug must be answered, and logged
             # The text of other exceptions may hold a secret or a path: it goes only to the log.
             _log.exception("a request on a WebSocket failed")
             words = "internal error, see the gateway's log"

@@ -33,7 +33,7 @@ class HomeCheck:
     def fault(self) -> str:
         """Return what is wrong with the home now and what to do, or an empty string; one stat."""
         try:
-            status = os.stat(self.path)  # noqa: PTH116  # plain strings before each spawn
+            status = os.stat(self.path)  # noqa: PTH116 - plain strings before each spawn
         except OSError as error:
             return f"{self.path} cannot be checked: {error.strerror}. Restore it"
         if (status.st_dev, status.st_ino) != (self.device, self.inode):

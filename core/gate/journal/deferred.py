@@ -266,7 +266,7 @@ class Deferred:
                 self._file(run_id).unlink(missing_ok=True)
 
     def _file(self, run_id: ApprovalId) -> Path:
-        assert self.folder is not None  # noqa: S101  # the callers look
+        assert self.folder is not None  # noqa: S101 - the callers look
         return self.folder / f"{run_id}{_SUFFIX}"
 
 

@@ -138,7 +138,7 @@ class Listener:
     async def _served(self, link: StreamLink) -> None:
         try:
             await self.serve(link)
-        except Exception:  # noqa: BLE001  # one connection's bug must not end the others
+        except Exception:  # noqa: BLE001 - one connection's bug must not end the others
             _log.exception("the connection from %s failed", link.peer)
         finally:
             await link.close()

@@ -179,10 +179,10 @@ def test_a_link_or_folder_is_refused(path: Path) -> None:
 
 def test_nothing_stays_open(path: Path) -> None:
     """Opening, refusing and closing give every descriptor back."""
-    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # the kernel's list of descriptors
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - the kernel's list of descriptors
     with AuditJournal(path), pytest.raises(JournalError):
         AuditJournal(path)
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208  # as above
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
 
 
 @pytest.mark.benchmark

@@ -114,15 +114,15 @@ def test_a_missing_journal_is_not_whole(tmp_path: Path) -> None:
 def test_it_runs_offline_with_the_standard_library_only(path: Path) -> None:
     """An auditor needs Python and nothing else: ``-S`` hides every installed package."""
     command = [sys.executable, "-S", "-m", "core.audit.verify"]
-    good = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
+    good = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510 - the code is asserted
     assert (good.returncode, good.stdout[:14]) == (0, "ok: 6 records,")
     assert "note: " not in good.stdout
     path.with_name(f"{path.name}.head").unlink()
-    alone = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
+    alone = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510 - the code is asserted
     assert "note: whether lines are missing at its end was not checked" in alone.stdout
     path.write_bytes(path.read_bytes()[:-1])
-    bad = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
+    bad = subprocess.run([*command, str(path)], cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510 - the code is asserted
     assert bad.returncode == 1
     assert bad.stdout.startswith("broken: line 6: ")
-    misuse = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510  # the code is asserted
+    misuse = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)  # noqa: PLW1510 - the code is asserted
     assert misuse.returncode == 2

@@ -55,7 +55,7 @@ async def descriptors() -> int:
     """Count the open descriptors, once asyncio has closed what it was told to close."""
     for _ in range(10):  # by turns: however long one lasts, it may close one thing
         await asyncio.sleep(0.005)
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # the kernel's list of descriptors
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - the kernel's list of descriptors
 
 
 async def test_the_socket_is_private(path: Path) -> None:
@@ -223,7 +223,7 @@ async def test_a_left_over_socket_is_replaced(path: Path) -> None:
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
     )
-    subprocess.run([sys.executable, "-c", script, str(path)], check=False, cwd=ROOT)  # noqa: ASYNC221  # nothing else runs on this loop
+    subprocess.run([sys.executable, "-c", script, str(path)], check=False, cwd=ROOT)  # noqa: ASYNC221 - nothing else runs on this loop
     assert form(path) == "srw-------"
     async with server(path, Methods()), talk(path) as one:
         assert "result" in await one.ask(request("echo"))
