@@ -608,6 +608,19 @@ def test_rules_about_other_tools_narrow_nothing() -> None:
         assert kept == len(allowed(imported(Source.GEMINI, other.format(tool) + allow))), tool
 
 
+def test_a_star_in_geminis_list_of_tools_is_itself() -> None:
+    """It is no pattern there: such a list leaves no command at all."""
+
+    def listed(core: str) -> tuple[str, int]:
+        call = "run_shell_command({})"
+        tools = {"core": [call.format(core)], "allowed": [call.format("git status")]}
+        found = imported(Source.GEMINI, json.dumps({"tools": tools}))
+        return found.outcomes[0].place.text, len(allowed(found))
+
+    assert listed("git *") == ("no command at all", 0)
+    assert listed("git") == ("git", 1)
+
+
 # The reference product
 
 
