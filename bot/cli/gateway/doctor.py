@@ -69,7 +69,7 @@ def doctor(args: argparse.Namespace) -> int:
             _print(found)
         sys.stdout.flush()
     if not args.json:
-        sys.stdout.write(f"\n{_summary(seen)}\n")
+        sys.stdout.write(f"\n{summary(seen)}\n")
     return 1 if seen["fail"] else 0
 
 
@@ -81,7 +81,7 @@ def _print(found: "Finding") -> None:
     sys.stdout.write(f"{verdict} {below}\n")
 
 
-def _summary(seen: "Mapping[str, int]") -> str:
+def summary(seen: "Mapping[str, int]") -> str:
     """Return how many checks ended well, and how many did not."""
     fails, warns = seen["fail"], seen["warn"]
     if not fails and not warns:
