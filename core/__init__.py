@@ -1,6 +1,6 @@
 """Judge commands and run them; know no chat platform, scheduler or web framework.
 
-A request moves one way, one call a step (``core.gate.gate`` makes these calls)::
+A request moves one way, one call a step (``core.gate.gate`` begins each)::
 
     bot.intake, bot.api, bot.chat, gate.tools
       ─▶ gate.gate                 submit, answer, wait, cancel
@@ -9,9 +9,10 @@ A request moves one way, one call a step (``core.gate.gate`` makes these calls):
       ─▶ policy.judge.evaluate     allow, ask or deny
            deny   ─▶ the journal, then the result
            ask    ─▶ approvals.broker ◀─▶ store ◀─▶ bot.jobs.outbox ◀─▶ channels
-           allow  ─▶ audit.journal, on disk before anything runs
-                  ─▶ gate.execution     claim, once; guards before each spawn
-                  ─▶ hosts ─▶ runner ─▶ runner.supervisor, a process of its own
+           allow  ─▶ gate.execution     on the plan's host or nowhere
+                  ─▶ hosts ─▶ runner    verified again, guarded, then claimed
+                       ─▶ gate.claims   once: audit.journal and store, before anything runs
+                       ─▶ runner.supervisor, a process of its own
                   ─▶ store: the result and the session's event
 
     remote   an entry point of its own for other machines: a signed request, an access list, the

@@ -21,10 +21,10 @@ class Journal(Protocol):
 
 
 class RunWatcher(Protocol):
-    """What the gate is notified of while a command runs."""
+    """What a host asks of the gate before a command starts, and reports while it runs."""
 
     async def claim(self) -> bool:
-        """Claim the run durably, once; ``False`` means that it must not start (rule 6)."""
+        """Claim the run durably, once; ``False`` means that it must not start (invariant 6)."""
 
     async def identified(self, pid: int, pgid: int, start_ticks: int) -> None:
         """Note the process that leads the run, so that recovery can find it."""

@@ -1,4 +1,4 @@
-"""Build the channel of the companion: where it listens, and whose answers count."""
+"""Build what asks the companion and has it run plans: where it listens, who counts as it."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping

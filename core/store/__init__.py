@@ -5,7 +5,7 @@ One set of operations (plain functions of SQLAlchemy Core), two runners: SQLite 
 
 ::
 
-    views      queries for display: owners, counts, past commands, status
+    views      across the packages below: owners, counts, status; decision takes an answer
     runs       claim once, finish once, recover
     approvals  ask, answer, expire, find; grants
     outbox     what must reach people until a platform has accepted it

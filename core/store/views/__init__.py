@@ -1,1 +1,4 @@
-"""Query the store for display: history, owners, counts, status, what happened last."""
+"""Query the store for display: history, owners, counts, status, what happened last.
+
+Only ``decision`` writes: it takes an answer, and returns with it what the edits show.
+"""

@@ -14,6 +14,7 @@ from sqlalchemy import update
 from bot.intake.callers.caller import Caller, of_peer
 from bot.intake.methods.policy import PolicyMethods
 from bot.intake.registry.method import AnyMethod, Method, invoke, permit, table_of
+from bot.intake.registry.params import IdParams
 from bot.intake.results.answer import ChangeAnswer
 from core.approvals.routing.approvers import Approvers
 from core.errors import BadRequest, Forbidden, HostUnavailable, NotFound, Unauthenticated
@@ -316,15 +317,9 @@ async def test_an_agent_sees_its_own_only(api: Api, tmp_path: Path) -> None:
     other = await api.caller("other", ASK, LOOK, agent="other")
     mine = await api.ask(coder, "uname", tmp_path)
     theirs = await api.ask(other, "uname -s", tmp_path)
-    by_id = (
-        "exec.wait",
-        "exec.cancel",
-        "exec.tail",
-        "exec.approval.waitDecision",
-        "exec.approval.get",
-        "exec.approval.copies",
-        "exec.approval.evidence",
-    )
+    asked = (one for one in api.table.values() if issubclass(one.params, IdParams))
+    by_id = [one.name for one in asked if one.scopes & {ASK, LOOK} and not one.of_all]
+    assert len(by_id) >= 7
     for name, ref in itertools.product(by_id, (theirs, theirs[:6], theirs[:4])):
         told = []
         for guess in (ref, "zzzz" + ref[4:]):
