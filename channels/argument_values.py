@@ -11,7 +11,8 @@ _TIME = re.compile(r"([1-9][0-9]{0,3})(m|min|h|d)")
 _USES = re.compile(r"([1-9][0-9]{0,3})x")
 _LONGEST_MS = 30 * 86_400_000
 _SETTING = re.compile(r"(host|security|ask|node)[=:](\S{1,100})")
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NODE = re.compile(r"[\w:][\w.:-]{0,63}")
+"""An id, its beginning, an address, or a name with hyphens for blanks (S0 "Node selection")."""
 
 
 def grant_terms(word: str) -> GrantTerms | None:

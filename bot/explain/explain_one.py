@@ -210,6 +210,7 @@ _ADVICE = {
     Reason.AGENT_TOOL: "security full for this agent, or a person who allows the tool call",
     Reason.STEERED: (
         "a folder without that file, setting or hook (git config --file FILE --unset NAME; what is "
-        "yours belongs in your home), or a person who allows it once"
+        "yours belongs in your home), a program outside the work tree, or a person who allows it "
+        "once"
     ),
 }

@@ -22,6 +22,7 @@ from core.model.command import (
 )
 from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
+from core.model.stdio import Environ
 from core.planning.code.files.fed import with_fed
 from core.planning.code.files.operands import code_named, programs_named, reached_files
 from core.planning.code.texts.reached import by_text
@@ -42,6 +43,7 @@ from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
 from core.planning.terminal_part import terminal_argv, terminal_text
+from core.programs.neutral_environment import Pairs, everywhere_for, union
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
 
@@ -259,6 +261,18 @@ class Planner:
             )
         return PlannedCommand(argv, None, found.why)
 
+    def _environment(
+        self, request: ExecRequest, user: str, commands: tuple[PlannedCommand, ...]
+    ) -> Pairs:
+        """Return the environment of a request's children.
+
+        S4's table has nothing that keeps a program from obeying the files around it.
+        """
+        changes = request.env
+        if request.environ is Environ.REMOTE:
+            changes = (*union(map(_quiet, commands)), *changes)
+        return self._tables[user].environment(request.environ, changes)
+
     def _bound(
         self,
         request: ExecRequest,
@@ -279,7 +293,7 @@ class Planner:
             connectors=connectors,
             unreadable=unreadable,
             cwd=cwd,
-            env=self._tables[user].environment(request.environ, request.env),
+            env=self._environment(request, user, commands),
             requested_env=tuple(name for name, _ in request.env),
             host=policy.host,
             node=policy.node if policy.host is ExecHost.NODE else None,
@@ -312,6 +326,12 @@ def _no_user(user: str) -> Refusal:
         f"create it: `sudo sayso executor user add {user}`"
     )
     return Refusal(DenialReason.HOST_UNAVAILABLE, why)
+
+
+def _quiet(command: PlannedCommand) -> Pairs:
+    """Return what keeps a command, and those inside it, from obeying the files around them."""
+    pinned = ((one.argv, one.executable) for one in command.all_of_it)
+    return union(everywhere_for(argv, file) for argv, file in pinned if file is not None)
 
 
 def _moved(command: PlannedCommand, folder: PinnedDirectory | None) -> PlannedCommand:

@@ -65,6 +65,12 @@ def rows_of(word: str, path: str, realpath: str) -> tuple[Row, ...]:
     )
 
 
+def everywhere_for(argv: Sequence[str], file: PinnedFile) -> Pairs:
+    """Return what every child has, if any of that is about this program."""
+    rows = rows_of(argv[0], file.path, file.realpath)
+    return everywhere() if any(row.when is When.EVERYWHERE for row in rows) else ()
+
+
 def neutral_environment(argv: Sequence[str], file: PinnedFile) -> Pairs:
     """Return what is set for one command beyond the environment of every child."""
     rows = rows_of(argv[0], file.path, file.realpath)

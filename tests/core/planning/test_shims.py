@@ -419,3 +419,13 @@ def test_a_tool_that_is_installed_for_a_project_keeps_its_name(tree: Path, tmp_p
         place.mkdir(parents=True)
         shutil.copy("/bin/bash", place / "ruff")
         assert not asks(judged(f"{place / 'ruff'} --version", tree))
+
+
+def test_the_seeds_example_covers_a_tool_of_another_project(tree: Path, tmp_path: Path) -> None:
+    """S1 lists ``~/Projects/**/bin/rg``: by its path from elsewhere or by name, not from within."""
+    tool = tmp_path / "elsewhere/bin/rg"
+    tool.parent.mkdir(parents=True)
+    shutil.copy("/usr/bin/true", tool)
+    assert judged(f"{tool} -n TODO", tree).decision is Decision.ALLOW
+    assert judged("rg -n TODO", tool.parent, tool.parent).decision is Decision.ALLOW
+    assert asks(judged(f"{tool} -n TODO", tool.parent.parent), "a program of the work tree")

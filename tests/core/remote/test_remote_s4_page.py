@@ -22,7 +22,7 @@ from core.remote.trust.replay_window import wall_clock_ms
 from core.remote.wire.frames import PREFIX, Accepted, End, Piece, Renewed, encode
 from core.runner.limits import Limits
 from core.trust.ids import new_id
-from tests.support.git_repositories import repository
+from tests.support.git_repositories import git, repository
 from tests.support.remote_machines import LISTED, Machines, two_machines
 from tests.support.runs import alive, marked
 from tests.support.waiting import until
@@ -249,6 +249,24 @@ async def test_environment_is_scrubbed_to_path_home_and_locale(tmp_path: Path) -
     found = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
     assert found.keys() - {"SAYSO_RUN"} == {"PATH", "HOME", "LANG", "LC_ALL"}
     assert found["LANG"] == found["LC_ALL"] == "C.UTF-8"
+
+
+async def test_git_obeys_no_program_that_the_repository_names(tmp_path: Path) -> None:
+    """A listed reading starts no ``core.fsmonitor``, which whoever writes to the folder chooses."""
+    there = tmp_path / "there"
+    repository(there)
+    hook = tmp_path / "hook"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o755)
+    git(there, "config", "core.fsmonitor", str(hook))
+    listed = ("git", "-C", str(there), "status", "--short")
+    async with two_machines(tmp_path, vectors=[listed, ("env", *listed)]) as host:
+        assert (await host.run(*listed)).code == 0
+        assert (await host.run("env", *listed)).code == 0
+
+    assert not (tmp_path / "ran").exists()
+    git(there, "status", "--short")
+    assert (tmp_path / "ran").exists()
 
 
 async def test_default_cwd_of_the_acl_is_used(tmp_path: Path) -> None:
