@@ -196,9 +196,10 @@ class Supervisor:
             self._left = [one for one, _ in lines[place:]]
             if not connectors.wanted(connector, status):
                 continue
-            if last is not None and not self._may_go_on(group):
-                return last if self._drift is None else spawn.NotStarted(_HALTED, drift=True)
-            spawn.renew(job["stages"], self._renewed)
+            if last is not None:
+                if not self._may_go_on(group):
+                    return last if self._drift is None else spawn.NotStarted(_HALTED, drift=True)
+                spawn.renew(job["stages"], self._renewed)
             members = [connectors.with_status(job["stages"][index], status) for index in group]
             started = spawn.start_pipeline(members, self._fds, job["env"], streams, self._delivery)
             if not self._announce(started, first=last is None):

@@ -312,6 +312,17 @@ async def test_a_command_may_change_the_times_of_what_follows(
     assert (done.drift, done.exit_code, done.output.text) == ("", 0, "hi\n")
 
 
+async def test_what_a_line_changed_counts_for_no_later_line(runner: Runner, place: Path) -> None:
+    """A supervisor that serves again expects the files of its new job only."""
+    done = []
+    for turn in range(12):
+        script(place / "x.sh", f"#!/bin/sh\necho {turn}\n")
+        line = "chmod +x x.sh && ./x.sh" if turn % 4 == 0 else "./x.sh"
+        done.append(await run(runner, request(line, cwd=place)))
+
+    assert [one.output.text for one in done] == [f"{turn}\n" for turn in range(12)]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -35,6 +35,40 @@ nodemon --watch src x.js                            | x.js
 pytest -p x                                         | x.py
 pytest -vpx.y                                       | x/y.py
 pytest -o addopts='-q -p x'                         | x.py
+as @x.txt                                           | x.txt
+x86_64-linux-gnu-as -g @x.txt                       | x.txt
+windres @x.txt                                      | x.txt
+mold -run @x.txt                                    | x.txt
+clang-cl @x.txt                                     | x.txt
+javadoc @x.txt                                      | x.txt
+jar @x.txt                                          | x.txt
+swiftc @x.txt                                       | x.txt
+csc @x.txt                                          | x.txt
+tsc @x.txt                                          | x.txt
+doxygen x.conf                                      | x.conf
+dc x.dc                                             | x.dc
+dc -f x.dc                                          | x.dc
+rpmbuild -ba x.spec                                 | x.spec
+sysctl -p x.conf                                    | x.conf
+sysctl --load=x.conf                                | x.conf
+tc -batch x.txt                                     | x.txt
+tc -force -b x.txt                                  | x.txt
+telegraf --config x.conf --test                     | x.conf
+vector -c x.yml                                     | x.yml
+r2 -q -i x.r2 a.out                                 | x.r2
+msfconsole -q -r x.rc                               | x.rc
+makepkg -p x.sh                                     | x.sh
+xmake -F x.lua                                      | x.lua
+premake5 --file=x.lua gmake2                        | x.lua
+cppcheck --addon=x.py src                           | x.py
+msmtp -C x.rc a                                     | x.rc
+mbsync -c x.rc -a                                   | x.rc
+fetchmail -f x.rc                                   | x.rc
+mutt -F x.rc                                        | x.rc
+mlr --icsv put -f x.mlr a.csv                       | x.mlr
+brew bundle --file=x.rb                             | x.rb
+mysqldump --defaults-file=x.cnf db                  | x.cnf
+qemu-system-x86_64 -readconfig x.cfg                | x.cfg
 pytest @x.txt                                       | x.txt
 pytest --cov-config=x.cfg                           | x.cfg
 pylint --load-plugins=a.b,x src                     | x.py a/b.py
