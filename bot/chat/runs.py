@@ -21,6 +21,7 @@ from core.store import Store, outbox
 from core.store.runs import runs
 from core.store.sessions import origins
 from core.store.views.references import matching
+from core.text.cuts import after_cut
 from core.text.render import phrase, printed, redact
 
 _log = logging.getLogger(__name__)
@@ -130,7 +131,10 @@ class ChatRuns:
         live = await self.gate.tail(run_id)
         if live is not None:
             head = redact(f"{code_of(run_id)} printed {live.total_bytes:,} bytes so far:")
-            return Reply(phrase("{}\n{}", head, printed(live.text)), choices=_handles(run_id))
+            return Reply(
+                phrase("{}\n{}", head, printed(_shown(live.text, is_cut=live.is_cut))),
+                choices=_handles(run_id),
+            )
         status = await self.gate.status(run_id)
         return _no_run(command.ref) if status is None else _reply_for(status)
 
@@ -187,4 +191,9 @@ def _words(end: Submission, stopped: str = "") -> str:
 
 
 def _said(end: Finished) -> str:
-    return end.output.tail if end.output.truncated else end.output.text
+    kept = end.output
+    return _shown(kept.tail, is_cut=kept.is_tail_cut) if kept.truncated else kept.text
+
+
+def _shown(text: str, *, is_cut: bool) -> str:
+    return after_cut(text) if is_cut else text

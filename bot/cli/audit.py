@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.cli import remark
 from bot.cli.arg_types import count, span_of
-from bot.cli.call import print_json
+from bot.cli.call import print_json, visible
 from bot.cli.parser import arg, command, group, under
 
 TYPE_CHECKING = False
@@ -251,12 +251,12 @@ def _said(line: bytes, *, as_json: bool) -> str:
         if key not in _FRAME and value not in _NOTHING
     )
     said = f"{record['at']}  {record['kind']:<9} {' '.join(words)}"
-    return text if as_json else said
+    return visible(text if as_json else said)
 
 
 def _value(value: object) -> str:
-    """Return a value as JSON; a string without blanks and quotes as it is."""
-    if isinstance(value, str) and not any(sign.isspace() or sign == '"' for sign in value):
+    """Return a value as JSON; a visible string without blanks and quotes as it is."""
+    if isinstance(value, str) and value.isprintable() and not {" ", '"'} & set(value):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 

@@ -82,10 +82,14 @@ def print_json(value: object, indent: int | None = 2) -> int:
 
     Characters that are invisible, or that move visible ones, are escaped.
     """
-    text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
-    plain = text.isascii() and "\x7f" not in text  # `dumps` escapes all other controls of ASCII
-    sys.stdout.write(text if plain else "".join(map(_visible, text)))
+    sys.stdout.write(visible(json.dumps(value, ensure_ascii=False, indent=indent) + "\n"))
     return 0
+
+
+def visible(text: str) -> str:
+    """Return a text that contains JSON with its invisible characters escaped."""
+    plain = text.isascii() and "\x7f" not in text  # `dumps` escapes all other controls of ASCII
+    return text if plain else "".join(map(_visible, text))
 
 
 def _visible(character: str) -> str:

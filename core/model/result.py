@@ -6,6 +6,9 @@ from enum import StrEnum
 from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 
+_FULL_TAIL = 20_000
+"""Characters of what was printed last, if more was printed (S0 "Output caps")."""
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -19,6 +22,12 @@ class Output:
     tail: str = ""
     total_bytes: int = 0
     truncated: bool = False
+
+    @property
+    def is_tail_cut(self) -> bool:
+        """Return whether more was printed than is in the tail, which then has its full length."""
+        more = self.truncated or len(self.tail) < len(self.text)
+        return more and len(self.tail) >= _FULL_TAIL
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,11 @@ class LiveOutput:
 
     text: str
     total_bytes: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether more was printed than is in the text, which then has its full length."""
+        return len(self.text) >= _FULL_TAIL and self.total_bytes > len(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,10 @@ def _read(path: Path) -> Entry:
     Raises:
         StateError: the file cannot be used.
     """
-    *whole, rest = read_private(path).split(b"\n")
+    try:
+        *whole, rest = read_private(path).split(b"\n")
+    except FileNotFoundError:
+        raise StateError(f"{path} is gone, so how its run ended is unknown.") from None
     for line in reversed(whole or [rest]):
         with contextlib.suppress(ValidationError):
             return Entry.model_validate_json(line)

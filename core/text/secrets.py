@@ -33,6 +33,12 @@ _CALL = re.compile(
 _OPTION = re.compile(r"-[\w-]*")
 _ENDS_AS_SECRET = re.compile(rf"(?i:{WORD})\Z")
 _LONGEST_WORD = len("private_key")
+_ESCAPES = re.compile(
+    r"(?:(?:\x1b|\\(?:e|x1[Bb]|u001[Bb]|033))\[|\x9b)[0-9;:?]*[A-Za-z](?=\w)"
+    r"|\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abefnrtv])(?=\w)"
+    r"|%[0-9A-Fa-f]{2}(?=\w)"
+)
+"""What ends in a letter or a digit that belongs to no word: colours, and characters in code."""
 _WHOLE_VALUE = re.compile(rf"(?!-)(?:{PLAIN}++|{DOLLAR})+")
 
 
@@ -52,8 +58,9 @@ def mark(kind: str) -> str:
 def pieces(text: str) -> Iterator[Piece]:
     """Cut ``text`` into open stretches and secrets; joined again they are ``text``."""
     end = 0
-    for start, stop, kind in _spans(text):
-        if start < end:
+    for begin, stop, kind in _spans(text):
+        start = max(begin, end)
+        if start >= stop:
             continue
         if start > end:
             yield Piece(text[end:start])
@@ -91,7 +98,8 @@ def _suspected(argv: tuple[str, ...]) -> set[int]:
     whole = "\n".join(argv)
     starts = list(accumulate((len(argument) + 1 for argument in argv), initial=0))
     found: set[int] = set()
-    for start, stop in (*suspects(whole), *(block.span() for block in _PEM_HEAD.finditer(whole))):
+    spans = [span for words in _readings(whole) for span in suspects(words)]
+    for start, stop in (*spans, *(block.span() for block in _PEM_HEAD.finditer(whole))):
         found.update(range(bisect_right(starts, start) - 1, bisect_right(starts, stop)))
     return found
 
@@ -109,8 +117,22 @@ def _takes_secret(option: str) -> bool:
 
 
 def _spans(text: str) -> list[tuple[int, int, str]]:
-    spans = [(*match.span(1), kind) for match, kind in matches(text) if not _CALL.search(match[1])]
+    spans = [
+        (*match.span(1), kind)
+        for words in _readings(text)
+        for match, kind in matches(words)
+        if not _CALL.search(match[1])
+    ]
     for block in _PEM.finditer(text):
         lines = _PEM_LINE.finditer(text, *block.span("body"))
         spans.extend((*line.span(), "private key") for line in lines)
-    return sorted(spans)
+    return sorted(spans, key=lambda span: (span[0], -span[1], span[2]))
+
+
+def _readings(text: str) -> tuple[str, ...]:
+    r"""Return a text, and again without its escapes if it has any, at the same length.
+
+    In ``\nghp_…`` the token follows a line feed. In ``\npm_…`` it begins with the letter.
+    """
+    bare = _ESCAPES.sub(lambda found: "\\" * len(found[0]), text)
+    return (text,) if bare == text else (text, bare)

@@ -22,6 +22,7 @@ from core.model.result import (
     Denied,
     Finished,
     LiveOutput,
+    Output,
     Pending,
     Running,
     Stream,
@@ -30,6 +31,7 @@ from core.model.result import (
     Unknown,
 )
 from core.store import approvals
+from core.text.cuts import after_cut, before_cut
 from core.text.render import printed
 
 _MOST_PRINTED = 1_000_000
@@ -156,7 +158,7 @@ class TailAnswer(Answer):
     @classmethod
     def live(cls, found: LiveOutput, caller: Caller) -> "TailAnswer":
         """Return what a running command printed last."""
-        text = output(found.text, caller)
+        text = output(found.text, caller, is_cut=found.is_cut)
         return cls(running=True, text=text, total_bytes=found.total_bytes, how=None)
 
     @classmethod
@@ -165,7 +167,8 @@ class TailAnswer(Answer):
         text, total, how = "", 0, None
         match status:
             case Finished(output=kept):
-                text, total, how = output(kept.tail, caller), kept.total_bytes, ran(status)
+                text = output(kept.tail, caller, is_cut=kept.is_tail_cut)
+                total, how = kept.total_bytes, ran(status)
             case Denied(reason=reason):
                 how = past("denied", None, reason)
             case Unknown():
@@ -221,11 +224,20 @@ def submission(answer: Submission, caller: Caller, **more: list[str] | None) -> 
             return UnknownAnswer(status="unknown", id=run_id, **more)
 
 
-def output(text: str, caller: Caller) -> str:
-    """Return what a command printed, as this caller may read it, with its final newlines."""
+def output(text: str, caller: Caller, *, is_cut: bool = False) -> str:
+    """Return what a command printed, as this caller may read it, with its final newlines.
+
+    ``is_cut``: its beginning is missing.
+    """
     if reads_output(caller):
         return text
+    text = after_cut(text) if is_cut else text
     return printed(text, _MOST_PRINTED).text + text[len(text.rstrip("\n")) :]
+
+
+def _beginning(kept: Output, caller: Caller) -> str:
+    whole = reads_output(caller) or not kept.truncated
+    return output(kept.text if whole else before_cut(kept.text), caller)
 
 
 def reads_output(caller: Caller) -> bool:
@@ -244,7 +256,7 @@ def _finished(result: Finished, caller: Caller) -> Json:
         "timed_out": result.timed_out,
         "cancelled": result.cancelled,
         "duration_ms": result.duration_ms,
-        "output": output(result.output.text, caller),
+        "output": _beginning(result.output, caller),
         "truncated": result.output.truncated,
         "total_bytes": result.output.total_bytes,
     }
@@ -255,7 +267,7 @@ def _finished(result: Finished, caller: Caller) -> Json:
     if result.token_usage:
         found["token_usage"] = dict(result.token_usage)
     if result.output.truncated:
-        found["tail"] = output(result.output.tail, caller)
+        found["tail"] = output(result.output.tail, caller, is_cut=result.output.is_tail_cut)
     if result.streams is not None and reads_output(caller):
         found["stdout"] = StreamAnswer.of(result.streams.stdout)
         found["stderr"] = StreamAnswer.of(result.streams.stderr)

@@ -9,6 +9,7 @@ from core.model.events import EventKind, SessionEvent
 from core.store.approvals import HistoryRow
 from core.store.schema.states import DecisionSource, RowState
 from core.store.views.owners import SessionRow
+from core.text.cuts import CUT
 
 
 class EventAnswer(Answer):
@@ -26,7 +27,7 @@ class EventAnswer(Answer):
         return cls(
             seq=happened.seq,
             kind=happened.kind,
-            text=output(happened.text, caller),
+            text=_event_text(happened.text, caller),
             id=happened.run_id,
             at_ms=happened.at_ms,
         )
@@ -122,3 +123,11 @@ class HistoryAnswer(Answer):
 
     history: list[HistoryRowAnswer]
     looked_back_to_ms: Milliseconds | None = None
+
+
+def _event_text(text: str, caller: Caller) -> str:
+    """Return an event as this caller may read it; its first line is ours, what follows printed."""
+    head, mark, tail = text.partition(f"\n{CUT}\n")
+    if not mark or "\n" in head:
+        return output(text, caller)
+    return f"{head}{mark}{output(tail, caller, is_cut=True)}"

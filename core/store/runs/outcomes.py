@@ -12,10 +12,10 @@ from core.model.result import Denied, ExecResult, Finished, Output, Unknown
 from core.store.schema.json_columns import load, plain
 from core.store.schema.states import RowState
 from core.store.schema.tables import decisions, runs
+from core.text.cuts import CUT
 
 _TAIL = 20_000
 """Characters of an event's tail, with its mark (S0 "Output caps")."""
-_CUT = "… (truncated)"
 _RUN = select(runs.c.state, runs.c.result, runs.c.reason, runs.c.why).where(
     runs.c.id == bindparam("p_id")
 )
@@ -74,7 +74,7 @@ def event_tail(output: Output) -> str:
     tail = output.tail[-_TAIL:]
     if not tail or (not output.truncated and len(tail) == len(output.text)):
         return tail
-    return f"{_CUT}\n{tail[-(_TAIL - len(_CUT) - 1) :]}"
+    return f"{CUT}\n{tail[-(_TAIL - len(CUT) - 1) :]}"
 
 
 def storable(result: Finished) -> Finished:

@@ -65,6 +65,15 @@ def test_what_became_of_a_run(end: Submission, words: str, tone: Tone, *, handle
     assert [one.command for one in reply.choices] == ([Tail(RUN), Stop(RUN)] if handles else [])
 
 
+def test_a_token_that_the_tail_begins_in_is_not_shown() -> None:
+    """Output that is masked gets short, so a chat shows where its tail begins."""
+    rest = "a1B2" * 9
+    tail = f"{rest}\n{' ' * 19_950}"
+    for padded in (tail.ljust(20_000), f"{tail}last".rjust(20_000, "x")):
+        reply = _reply_for(Finished(RUN, 0, None, Output("", padded, 10**6, truncated=True), 1))
+        assert rest not in reply.text.text
+
+
 @dataclass
 class Chat:
     """What a chat with Ana says; nothing that is allowed starts unless a test starts it."""

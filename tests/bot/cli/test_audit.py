@@ -1,13 +1,17 @@
 """Run `sayso audit` over segments: with a running gateway, without one, and on a named file."""
 
+import asyncio
 import json
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bot.cli.audit import tail
+from core.audit.journal import AuditJournal
 from tests.support.gateway_process import GatewayProcess, write_config
 
 pytestmark = pytest.mark.timeout(180)
@@ -93,3 +97,18 @@ def test_an_export_is_made_beside_a_gateway_and_checked_anywhere(gateway: Gatewa
     assert "cannot be written" in again.stderr
     past = gateway.cli("audit", "export", "--until", "2001-01-01", str(to.with_name("x.jsonl")))
     assert "no record of this" in past.stderr
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_no_record_moves_the_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, as_json: bool
+) -> None:
+    """Nor hides, or turns around, what is next to it; the JSON says the same."""
+    hostile = "/tmp/\x1b[2J\x9b31m\u202e\u200b\x7f"
+    path = tmp_path / "audit.jsonl"
+    with AuditJournal(path) as journal:
+        asyncio.run(journal.append("decision", {"cwd": hostile, "argv": [hostile]}))
+    assert tail(Namespace(file=path, limit=10, json=as_json)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.isprintable() for line in lines), lines
+    assert not as_json or json.loads(lines[-1])["cwd"] == hostile

@@ -108,13 +108,17 @@ async def test_a_run_id_never_runs_twice(bench: Bench, tmp_path: Path) -> None:
     assert (tmp_path / "once").is_dir()
 
 
-async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench) -> None:
-    """How the run ended is then unknown; the node takes orders as before."""
+@pytest.mark.parametrize("is_there", [True, False], ids=["damaged", "gone"])
+async def test_a_damaged_file_of_a_run_ends_no_connection(bench: Bench, *, is_there: bool) -> None:
+    """How the run ended is then unknown; the node takes orders as before.
+
+    A person removes a file that is damaged, as its message says.
+    """
     plan, run_id = (await bench.plan("true")).plan, new_run()
     await bench.says(bench.order(plan, run_id))
     noted = bench.home / "node-runs" / f"{run_id}.noted.json"
     await until(noted.exists)
-    noted.write_text("{")
+    noted.write_text("{") if is_there else noted.unlink()
     first = bench.connection
 
     answer = await bench.says(Query(run_id=run_id))

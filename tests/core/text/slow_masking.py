@@ -1,7 +1,7 @@
 """Mask and escape by the old way of trying each pattern at each character: the measure.
 
 Copied from the commit before the patterns were made fast; the result must stay the same to the
-letter. Only the tables of letters are shared.
+letter. Only the tables of letters are shared. What follows an escape was added later.
 """
 
 import re
@@ -77,11 +77,11 @@ def pieces(text: str) -> Iterator[Piece]:
     """Cut a text as ``core.text.secrets`` did."""
     end = 0
     for start, stop, kind in _spans(text):
-        if start < end:
+        if stop <= end:
             continue
         if start > end:
             yield Piece(text[end:start])
-        yield Piece(text[start:stop], kind)
+        yield Piece(text[max(start, end) : stop], kind)
         end = stop
     if end < len(text):
         yield Piece(text[end:])
@@ -97,13 +97,37 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
 def _spans(text: str) -> list[tuple[int, int, str]]:
     spans = [
         (*match.span(group), _SHAPES[int(group[1:])][0])
-        for match, group in _matches(text)
+        for words in (text, _bare(text))
+        for match, group in _matches(words)
         if not _CALL.search(match[group])
     ]
     for block in _PEM.finditer(text):
         lines = _PEM_LINE.finditer(text, *block.span("body"))
         spans.extend((*line.span(), "private key") for line in lines)
-    return sorted(spans)
+    return sorted(spans, key=lambda span: (span[0], -span[1], span[2]))
+
+
+_ENDS_OF_ESCAPES = (
+    r"\x1b\[[0-9;:?]*[A-Za-z]",
+    r"\x9b[0-9;:?]*[A-Za-z]",
+    r"\\(?:e|x1b|x1B|u001b|u001B|033)\[[0-9;:?]*[A-Za-z]",
+    r"\\u[0-9A-Fa-f]{4}",
+    r"\\x[0-9A-Fa-f]{2}",
+    r"\\[0-7]{3}",
+    r"\\[abefnrtv]",
+    r"%[0-9A-Fa-f]{2}",
+)
+
+
+def _bare(text: str) -> str:
+    """Return a text whose escapes before a word are no part of it, at the same length."""
+    place, shown = 0, ""
+    while place < len(text):
+        found = (re.compile(one).match(text, place) for one in _ENDS_OF_ESCAPES)
+        end = next((it.end() for it in found if it and re.match(r"\w", text[it.end() :])), 0)
+        shown += "\\" * (end - place) if end else text[place]
+        place = max(end, place + 1)
+    return shown
 
 
 def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:

@@ -49,6 +49,41 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 
 @rows(
+    "before",
+    [
+        "\x1b[0m",
+        "\x1b[01;31m\x1b[K",
+        "\x9b31m",
+        "\\033[1m",
+        "\\e[0m",
+        "\\x1b[31m",
+        '{"a": "b\\n',
+        "printf x\\t",
+        "\\r\\n",
+        "\\012",
+        "\\x0a",
+        "\\u000a",
+        "?q=a%20",
+        "?q=a%3D",
+    ],
+)
+def test_a_secret_follows_an_escape(before: str) -> None:
+    """The last letter of a colour, or of a character in code, is none of the word's."""
+    for secret in ("ghp_" + "a1B2" * 9, "npm_" + "a1B2" * 9, "sk-" + "a1B2" * 5):
+        assert mask(f"{before}{secret} b") == f"{before}{mask(secret)} b"
+        seen = argument_pieces(f"{before}{secret}")
+        assert secret not in "".join(one.text for one in seen if not one.kind)
+
+
+@pytest.mark.parametrize(
+    "text", ["\\token=hunter2", "\\npm_" + "a1B2" * 9, "\\auth=hunter2", "a%20b\\apikey=hunter2"]
+)
+def test_a_name_may_look_like_an_escape(text: str) -> None:
+    """In a path of Windows, or after a backslash that quotes the letter."""
+    assert "[secret: " in mask(text)
+
+
+@rows(
     "hidden",
     [
         "token=$(rm -rf /)",
