@@ -10,6 +10,7 @@ from typing import Any
 from core.isolation import wire
 from core.runner.supervisor.processes import procfs
 from tests.support.executors import BUILD, Direct, direct
+from tests.support.pace import slowness
 from tests.support.runs import alive
 from tests.support.waiting import wait_until
 
@@ -128,7 +129,7 @@ def test_another_version_starts_nothing(executor_path: str) -> None:
 
 
 def test_the_end_of_descriptor_0_ends_everything_within_50_ms(executor_path: str) -> None:
-    """Best of five: the bound is for the executor, not the machine's load."""
+    """Best of five, by the machine's pace: the bound is for the executor."""
     took = []
     for _ in range(5):
         with direct(executor_path) as executor:
@@ -136,7 +137,7 @@ def test_the_end_of_descriptor_0_ends_everything_within_50_ms(executor_path: str
             began = time.monotonic()
             executor.sock.close()
             assert executor.process.wait(20) == 0
-            took.append(time.monotonic() - began)
+            took.append((time.monotonic() - began) / slowness())
             assert not alive(said["result"]["pid"])
             link.close()
 
