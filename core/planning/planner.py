@@ -206,6 +206,7 @@ class Planner:
         """Pin the folder of each command and what it starts there."""
         folders: dict[str, PinnedDirectory | None] = {cwd.path: None}
         commands: list[PlannedCommand] = []
+        search = self._search
         for one in line.commands:
             if one.folder not in folders:
                 pinned = _directory(one.folder)
@@ -213,7 +214,8 @@ class Planner:
                     return pinned
                 folders[one.folder] = pinned
             folder = folders[one.folder]
-            command = plan_command(one.argv, (folder or cwd).path, self._search)
+            command = plan_command(one.argv, (folder or cwd).path, search)
+            search = search.after(command, (folder or cwd).path)
             if folder is not None or one.routing is not UNROUTED:
                 command = replace(_moved(command, folder), routing=one.routing)
             if one.late:

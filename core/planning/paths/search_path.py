@@ -3,11 +3,15 @@
 # ruff: noqa: PTH112, PTH117, PTH118
 # pathlib is ten times slower here and rewrites paths (`a/` becomes `a`).
 
+import copy
 import os
+import re
 from collections.abc import Iterable
+from typing import Final
 
-from core.model.command import PinnedFile
+from core.model.command import PinnedFile, PlannedCommand
 from core.planning.paths.pins import Unpinned, pin_file, real_parent
+from core.programs.carriers import in_system_directory
 
 DEFAULT_SEARCH_PATH = (
     "/usr/local/sbin",
@@ -27,6 +31,16 @@ class SearchPath:
         self.text = ":".join(absolute)
         real = (os.path.realpath(directory) for directory in absolute)
         self._directories = tuple(dict.fromkeys(d for d in real if os.path.isdir(d)))
+        self._made: frozenset[str] = frozenset()
+
+    def after(self, command: PlannedCommand, cwd: str) -> "SearchPath":
+        """Return the path for what follows a command, which may make files executable."""
+        made = _made_executable(command, cwd)
+        if not made:
+            return self
+        following = copy.copy(self)
+        following._made = self._made | made  # noqa: SLF001 - its own copy
+        return following
 
     def find(self, name: str, cwd: str) -> PinnedFile | Unpinned:
         """Pin the executable for a name: with a slash from ``cwd``, else from the search path.
@@ -50,7 +64,7 @@ class SearchPath:
 
     def _find_at(self, path: str) -> PinnedFile | Unpinned:
         at = real_parent(path)
-        found = pin_file(at, executable=True)
+        found = pin_file(at, executable=at not in self._made)
         return Unpinned(f"`{at}` {found.why}") if isinstance(found, Unpinned) else found
 
 
@@ -59,4 +73,15 @@ def _passed_over(found: Unpinned) -> bool:
     return found.why in _NOTHING_THERE
 
 
+def _made_executable(command: PlannedCommand, cwd: str) -> frozenset[str]:
+    """Return the files that a plain ``chmod`` of the system makes executable (chmod(1))."""
+    file, words = command.executable, command.argv[1:]
+    if not words or file is None or not file.path.endswith("/chmod"):
+        return frozenset()
+    if not in_system_directory(file.path) or _EXECUTABLE.fullmatch(words[0]) is None:
+        return frozenset()
+    return frozenset(real_parent(os.path.join(cwd, one)) for one in words[1:])
+
+
+_EXECUTABLE: Final = re.compile(r"0?[1357][0-7]{2}|(?:[ugoa]*[+=][rwx]*,)*[ugoa]*[+=][rw]*x[rwx]*")
 _NOTHING_THERE = frozenset(("does not exist", "is not a regular file", "is not executable"))

@@ -41,9 +41,14 @@ def test_a_bare_name_is_found_on_the_fixed_path() -> None:
 @rows(
     "line, asked",
     [
-        ("chmod +x made && ./made", True),
+        ("chmod -x made && ./made", True),
+        ("chmod 644 made && ./made", True),
+        ("chmod +x other && ./made", True),
+        ("chmod +x ../made; ./made", True),
+        ("./chmod +x made; ./made", True),
+        ("echo chmod +x made; ./made", True),
         ("touch made; ./made -v", True),
-        ("chmod +x made && ls && ./made", True),
+        ("chmod +x made && ls && ./made", False),
         ("cp a gone && ./gone", True),
         ("ls && gone", False),
         ("./made", False),
@@ -58,6 +63,32 @@ def test_a_program_that_a_line_makes_is_to_be_asked_for_by_itself(line: str, ask
         commands = planned(request(line, cwd=folder)).commands
 
     assert asked == any("request that command first" in one.problem for one in commands)
+
+
+@rows(
+    "line",
+    [
+        "chmod +x x.sh && ./x.sh",
+        "chmod 755 x.sh; ./x.sh",
+        "chmod 0700 y x.sh && ls && ./x.sh",
+        "chmod u+rwx,g=rx x.sh && timeout 9 ./x.sh",
+        "chmod a+x ./x.sh && ../$d/x.sh",
+        "chmod +x *.sh && ./x.sh",
+        "cd .. && chmod +x $d/x.sh && cd $d && ./x.sh",
+        "chmod +x {at}/x.sh && {at}/x.sh",
+    ],
+)
+def test_a_file_that_the_line_makes_executable_is_found(line: str) -> None:
+    """It is bound as it is now; the line alone makes no other file a program."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "x.sh").write_text("#!/bin/sh\necho hi\n")
+        words = line.replace("{at}", folder).replace("$d", Path(folder).name)
+        *_, last = planned(request(words, cwd=folder)).commands
+        assert not last.problem
+        assert any(one.path.endswith("/x.sh") for one in (executable(last), *last.operands))
+
+        (alone,) = planned(request("./x.sh", cwd=folder)).commands
+        assert "is not executable" in alone.problem
 
 
 def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:

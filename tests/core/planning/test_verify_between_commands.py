@@ -312,6 +312,28 @@ async def test_a_command_may_change_the_times_of_what_follows(
     assert (done.drift, done.exit_code, done.output.text) == ("", 0, "hi\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "output", "drifts"),
+    [
+        ("chmod +x x.sh && ./x.sh", "good\n", False),
+        ("chmod 755 x.sh; timeout 9 ./x.sh", "good\n", False),
+        ("chmod +x x.sh; cp evil x.sh; ./x.sh", "", True),
+        ("chmod +x x.sh; mv evil x.sh; ./x.sh", "", True),
+        ("chmod +x x.sh; chmod -x x.sh; ./x.sh", "", False),
+    ],
+)
+async def test_a_line_may_make_a_script_executable(
+    runner: Runner, place: Path, line: str, output: str, *, drifts: bool
+) -> None:
+    """The script runs as it was approved, or not at all."""
+    (place / "x.sh").write_text("#!/bin/sh\necho good\n")
+    script(place / "evil", "#!/bin/sh\necho evil\n")
+    done = await run(runner, request(line, cwd=place))
+
+    assert (bool(done.drift), "evil" in done.output.text) == (drifts, False)
+    assert done.output.text.startswith(output)
+
+
 async def test_what_a_line_changed_counts_for_no_later_line(runner: Runner, place: Path) -> None:
     """A supervisor that serves again expects the files of its new job only."""
     done = []
