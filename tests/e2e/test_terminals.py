@@ -54,4 +54,4 @@ trap - EXIT
     assert over_http["withdrawn"] == [200, "the question was withdrawn"]
     assert over_http["revoked"] == [True, 0]
 
-    assert killed == {"alive": True, "left": 0, "restored": True}
+    assert killed == {"alive": True, "left": 0}
