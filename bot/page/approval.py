@@ -10,8 +10,8 @@ from typing import Any
 from starlette.responses import Response
 
 from bot.api.http.errors import Fault, FaultCode
+from bot.intake.callers import visibility
 from bot.intake.registry.method import Table, invoke, permit
-from bot.intake.results import visibility
 from bot.page.cards import Cards
 from bot.page.records.story import SURFACE_WORDS
 from bot.page.render import Renderer

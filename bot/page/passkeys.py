@@ -16,8 +16,8 @@ from bot.api.http.bodies import header
 from bot.api.http.client import count_failure
 from bot.api.http.errors import Fault, FaultCode
 from bot.api.http.rate_limits import Buckets
+from bot.intake.callers import visibility
 from bot.intake.registry.method import Table, permit
-from bot.intake.results import visibility
 from bot.page.login import LoginPages, browser_label
 from bot.page.visit import Visit, data
 from channels.argument_values import grant_terms

@@ -13,9 +13,8 @@ from core.errors import StoreError
 from core.model.approval import Approval, ApprovalReply, GrantTerms
 from core.model.evidence import Surface, View
 from core.model.identity import NETWORK, Actor, Intake
-from core.store import Store, approvals
+from core.store import Store, approvals, decision
 from core.store.schema.records import AnswerRefusal, OutboxItem, StoredAnswer
-from core.store.views import decision
 from core.text.stdin_preview import shows_input
 from core.trust.sealing import Seals
 

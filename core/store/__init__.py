@@ -5,7 +5,8 @@ One set of operations (plain functions of SQLAlchemy Core), two runners: SQLite 
 
 ::
 
-    views      across the packages below: owners, counts, status; decision takes an answer
+    decision   take an answer, with the edits that show what it decided
+    views      query across the packages below: owners, counts, status
     runs       claim once, finish once, recover
     approvals  ask, answer, expire, find; grants
     outbox     what must reach people until a platform has accepted it

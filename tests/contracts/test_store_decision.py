@@ -2,9 +2,9 @@
 
 from core.model.identity import ApprovalId
 from core.store import approvals, outbox
+from core.store.decision import FindAndAnswer, answer
 from core.store.outbox import CLAIM_MS
 from core.store.schema.records import ShownApproval, StoredAnswer
-from core.store.views.decision import FindAndAnswer, answer
 from tests.support.store_records import ALICE, BOB, DENY, GROUP, ONCE, PAGE, draft
 from tests.support.stores import OpenStore
 

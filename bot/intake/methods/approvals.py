@@ -5,13 +5,12 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from bot.intake.callers import unix_peer
+from bot.intake.callers import unix_peer, visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import RUN_BY_US
 from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import IdParams, ListParams, ResolveParams, WaitParams
-from bot.intake.results import visibility
 from bot.intake.results.questions import (
     ApprovalAnswer,
     ApprovalsAnswer,

@@ -11,13 +11,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from bot.intake.callers import visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.people import RULES, TYPED
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AgentParams, Params
-from bot.intake.results import visibility
 from bot.intake.results.answer import safe
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
 from core.approvals.file.base_hash import base_hash, replace_recorded

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from bot.intake.callers import visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import READS
@@ -20,7 +21,6 @@ from bot.intake.methods.people import RULES, TYPED
 from bot.intake.methods.runs import ASKS, FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method, invoke
 from bot.intake.registry.params import AgentParams, Name, Params
-from bot.intake.results import visibility
 from bot.intake.results.answer import Answer, safe
 from bot.intake.results.nodes import InvokedAnswer
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from bot.intake.callers import visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AskParams, IdParams, RunParams, WaitParams
-from bot.intake.results import visibility
 from bot.intake.results.outcomes import (
     AnyStatus,
     CancelledAnswer,

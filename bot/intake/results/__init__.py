@@ -1,4 +1,4 @@
-"""Build the answers of the methods; redact them and hide what belongs to another agent.
+"""Build the answers of the methods, and redact them.
 
 ::
 
@@ -15,5 +15,4 @@
     terminals      terminals, and what they show
     remote_bodies  remote exec, in its own JSON
     streaming      status and output while a caller waits
-    visibility     what a caller may see
 """

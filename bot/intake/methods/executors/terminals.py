@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bot.intake.callers import unix_peer
+from bot.intake.callers import unix_peer, visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import ASKS, FOLLOWS, STOPS
@@ -21,7 +21,6 @@ from bot.intake.registry.terminal_params import (
     ResizeParams,
     TerminalParams,
 )
-from bot.intake.results import visibility
 from bot.intake.results.terminals import (
     InputAnswer,
     OpenedAnswer,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.intake.callers import visibility
 from bot.intake.callers.caller import Caller
-from bot.intake.results import visibility
 from core.errors import NotFound
 from core.gate.gate import Gate
 from core.model.access import EVERY_SCOPE
