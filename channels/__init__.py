@@ -14,6 +14,7 @@
     payload_preview  what a platform would be sent, for `sayso prompt render`
     registry         name → class; entry points `sayso.channels`
     plugin           the settings of a third party's channel
+    listener         a server for requests that a platform delivers
     utf16            text counted as Telegram and Discord count it
     memory           a channel inside this process (demo, tests)
     terminal/        this terminal

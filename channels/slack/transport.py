@@ -16,6 +16,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import UNREADABLE
+from channels.listener import Listener
 from channels.slack.errors import FAILURES
 from channels.slack.settings import PATH
 from core.errors import ChannelError
@@ -186,7 +187,7 @@ class HttpTransport:
     app: AsyncApp
     host: str
     port: int
-    _runner: web.AppRunner | None = None
+    _listener: Listener | None = None
     _broken: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def open(self) -> None:
@@ -197,14 +198,12 @@ class HttpTransport:
         """
         server = self.app.web_app(path=PATH)
         server.middlewares.append(_refuse_unreadable)
-        self._runner = web.AppRunner(server, access_log=None, shutdown_timeout=_CLOSE_PATIENCE_S)
-        await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, self.host, self.port).start()
+            self._listener = await Listener.open(server, self.host, self.port, _CLOSE_PATIENCE_S)
         except OSError as error:
             words = f"channels.slack.listen: cannot listen on {self.host}:{self.port}"
             raise ChannelError(f"{words}: {error.strerror or error}") from error
-        self.port = self._runner.addresses[0][1]
+        self.port = self._listener.port
 
     async def hold(self) -> None:
         """Wait forever: a listener does not break."""
@@ -212,10 +211,10 @@ class HttpTransport:
 
     async def close(self) -> None:
         """Let requests under way end, and stop listening."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        if self._listener is not None:
+            await self._listener.close()
+            self._listener = None
 
     async def problem(self) -> str:
         """Return why the listener is not open; empty if it is."""
-        return "" if self._runner is not None else "not listening"
+        return "" if self._listener is not None else "not listening"

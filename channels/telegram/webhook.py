@@ -23,6 +23,8 @@ from core.text.render import redact
 if TYPE_CHECKING:  # a gateway that polls needs no server
     from aiohttp import web
 
+    from channels.listener import Listener
+
 _log = logging.getLogger(__name__)
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 _STOP_PATIENCE_S = 5.0
@@ -35,7 +37,7 @@ class WebhookTransport:
     app: App = field(repr=False)
     section: WebhookSection
     handled: Handled
-    _runner: "web.AppRunner | None" = None
+    _listener: "Listener | None" = None
     _heard_at: float = field(default=0.0)
 
     async def open(self) -> None:
@@ -45,8 +47,8 @@ class WebhookTransport:
             ChannelError: the address cannot listen.
             TelegramError: Telegram refused the URL or cannot be reached.
         """
-        if self._runner is None:
-            self._runner = await self._listen()
+        if self._listener is None:
+            self._listener = await self._listen()
         self._heard_at = time.time()
         await self.app.bot.set_webhook(
             self.section.url,
@@ -60,9 +62,9 @@ class WebhookTransport:
 
         The webhook stays set: what people do in the meantime waits at Telegram for the next start.
         """
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.close()
 
     async def problem(self) -> str:
         """Return what keeps updates from coming in; empty if nothing does.
@@ -78,22 +80,20 @@ class WebhookTransport:
             )
         return delivery_problem(info, self._heard_at)
 
-    async def _listen(self) -> "web.AppRunner":
+    async def _listen(self) -> "Listener":
         from aiohttp import web  # noqa: PLC0415 - as above
+
+        from channels.listener import Listener  # noqa: PLC0415 - as above
 
         server = web.Application()
         server.router.add_post(self.section.path, self._take)
-        runner = web.AppRunner(server, access_log=None, shutdown_timeout=_STOP_PATIENCE_S)
-        await runner.setup()
         try:
-            await web.TCPSite(runner, *self.section.address).start()
+            return await Listener.open(server, *self.section.address, _STOP_PATIENCE_S)
         except OSError as error:
-            await runner.cleanup()
             words = (
                 f"channels.telegram.webhook.listen {self.section.listen} cannot be used: {error}"
             )
             raise ChannelError(f"{words}. Free the port or choose another.") from error
-        return runner
 
     async def _take(self, request: "web.Request") -> "web.Response":
         from aiohttp import web  # noqa: PLC0415 - as above

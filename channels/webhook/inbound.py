@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from channels.base import Inbox
+from channels.listener import Listener
 from channels.webhook.messages import encode_reply, read
 from channels.webhook.signing import FRESH_S, SIGNATURE, TIMESTAMP, Direction, fault
 from core.errors import BadRequest, SaysoError
@@ -27,7 +28,7 @@ class Receiver:
     secret: str = field(repr=False)
     inbox: Inbox
     _answered: OrderedDict[str, tuple[float, bytes]] = field(default_factory=OrderedDict)
-    _runner: web.AppRunner | None = None
+    _listener: Listener | None = None
 
     async def open(self, host: str, port: int) -> None:
         """Listen.
@@ -37,15 +38,13 @@ class Receiver:
         """
         app = web.Application(client_max_size=_LARGEST_BODY)
         app.router.add_post(PATH, self._answer)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_PATIENCE_S)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
+        self._listener = await Listener.open(app, host, port, _PATIENCE_S)
 
     async def close(self) -> None:
         """Let answers under way end, then stop listening."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        if self._listener is not None:
+            await self._listener.close()
+            self._listener = None
 
     async def _answer(self, request: web.Request) -> web.Response:
         body = await request.read()
