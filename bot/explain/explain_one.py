@@ -199,7 +199,9 @@ _ADVICE = {
     Reason.SAFE_BIN_ARGUMENTS: "fewer arguments, or an allowlist entry for the program",
     Reason.ARGV_NOT_ALLOWED: _BY_ACL,
     Reason.ENVIRONMENT: "the request without these names",
-    Reason.EXECUTABLE_NOT_FOUND: "the program installed in a folder of tools.exec.searchPath",
+    Reason.EXECUTABLE_NOT_FOUND: (
+        "the program, at the path that was given or in a folder of tools.exec.searchPath"
+    ),
     Reason.ASK_ALWAYS: "set ask to on-miss, at the place named below",
     Reason.STDIN: "no standard input, or a rule that allows this very vector",
     Reason.TERMINAL: "the request without a terminal (`--pty`)",
