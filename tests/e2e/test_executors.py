@@ -329,6 +329,7 @@ ls /home/ann/made /tmp/stolen 2> /dev/null
     assert printed.splitlines()[-1] == "alive"  # and neither file was made
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_without_executors_the_same_lines_succeed(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def _run(fleet: NodeFleet, node: FleetNode, *argv: str, seconds: float = 120) ->
     return fleet.call("exec.run", wish, timeout=seconds)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_two_gigabytes_of_output_end_as_they_do(tmp_path: Path) -> None:

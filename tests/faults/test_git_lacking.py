@@ -82,6 +82,7 @@ async def hits(
     return found, ran
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 async def test_nothing_is_fetched(oracle: Oracle, trapped: Trap) -> None:
     """Whatever is missing, wherever, and however the remote is reached."""

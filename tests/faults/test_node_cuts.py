@@ -50,6 +50,7 @@ def test_no_cut_doubles_or_loses_a_run(tmp_path: Path, capsys: pytest.CaptureFix
     assert set(KINDS) == {case.blow for case in trial.cases}
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_node_that_forgets_is_found(tmp_path: Path) -> None:

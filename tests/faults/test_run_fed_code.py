@@ -487,6 +487,7 @@ async def test_code_that_was_exchanged_does_not_run(
             assert printed == "drift", line
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 async def test_without_the_binding_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the same lines, the same swap."""

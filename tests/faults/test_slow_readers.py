@@ -128,6 +128,7 @@ def test_the_owner_is_served_and_the_stop_is_short(
     assert stop < STOP_S * slow
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_without_turns_the_owner_waits_for_the_other_user() -> None:

@@ -125,6 +125,7 @@ async def _votes_at_once(code: StoreCode, url: str, rounds: int) -> int:
     return wrong
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_the_checker_finds_votes_without_the_lock(
     postgres_server: PostgresServer, tmp_path: Path

@@ -67,6 +67,7 @@ def test_the_sdist_carries_what_make_needs(built: dict[str, Path], tmp_path: Pat
     assert makefile == (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_second_build_is_identical(built: dict[str, Path], tmp_path: Path) -> None:
     """Another folder, time zone and order of the files change no byte; another time does."""

@@ -102,6 +102,7 @@ def test_a_tag_that_exists_is_refused(repository: Path) -> None:
     assert "v9.9.9 exists" in done.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_an_empty_section_of_the_changelog_is_refused(repository: Path) -> None:
     """Users are told what changed, or nothing is released."""

@@ -96,6 +96,7 @@ def test_an_agents_process_adds_nothing_while_a_gateway_runs(gateway: GatewayPro
     assert ["/opt/own-tool"] == patterns(gateway)[2:]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_file_that_no_request_can_carry_is_named(gateway: GatewayProcess) -> None:
     """It says the solution; without the gateway, the control, the same command changes it."""

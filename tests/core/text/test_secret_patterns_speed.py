@@ -49,6 +49,7 @@ def test_what_is_shown_is_what_the_slow_way_shows() -> None:
     assert [] == [text for seed in range(TEXTS) if (text := _unlike(SEED + seed)) is not None]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("number", range(len(SHAPES)), ids=[shape.kind for shape in SHAPES])
 def test_the_texts_tell_when_a_shape_is_missed(
     number: int, monkeypatch: pytest.MonkeyPatch
@@ -59,6 +60,7 @@ def test_the_texts_tell_when_a_shape_is_missed(
     assert any(_unlike(SEED + seed) is not None for seed in range(TEXTS))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "spoilt",
     [{"needles": ("absent",)}, {"head": re.compile("(?!)")}, {"folded": False}],
@@ -155,6 +157,7 @@ def test_a_long_text_costs_little_more_than_reading_it(text: str) -> None:
     assert ours <= MOST_TIMES_THE_FLOOR * floor, f"{ours * 1000:.1f} ms, {ours / floor:.1f}x"
 
 
+@pytest.mark.deep
 def test_the_slow_way_is_over_the_bound() -> None:
     """The negative control: what was measured before would not pass."""
     floor, slow = _costs(
