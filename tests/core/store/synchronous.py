@@ -1,6 +1,7 @@
 """Run operations one at a time, without an event loop in the test."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -125,7 +126,7 @@ class DirectPostgres:
         self._store = self._runner.run(code.module("open").open_store(self._url))
         for statement in MOVABLE_CLOCK:
             server.run(statement, self._url)
-        self._moved = 0
+        self._moved, self._began = 0, time.monotonic()
 
     def run(self, op: Callable[..., Any], *args: object) -> Any:
         """Run one operation."""
@@ -139,8 +140,8 @@ class DirectPostgres:
         self._runner.run(asyncio.to_thread(self._server.run, f"SELECT move_clock({ms})", self._url))
 
     def now(self) -> int:
-        """Return how far the clock was moved (the rest is the database's)."""
-        return self._moved
+        """Return how far the clock is since the beginning: moved, and by itself."""
+        return self._moved + int((time.monotonic() - self._began) * 1000)
 
     def crash(self) -> None:
         """Open a second store and drop the first without ceremony."""
